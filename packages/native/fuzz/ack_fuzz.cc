@@ -14,8 +14,8 @@ class Listener final : public SentFrameListener {
 
 }  // namespace
 
-// A hostile peer's ACK frames between packets that are sent, skipped, timed out and received. What
-// is in flight never exceeds what was sent, and the logs stay small.
+// Feeds ACK frames of a hostile peer between packets that are sent, skipped, timed out and
+// received. Checks that no more is in flight than was sent, and that the logs stay small.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Reader reader(Bytes(data, size));
   RttEstimator rtt;

@@ -2,8 +2,8 @@
 
 #include "multi_end/lease_messages.h"
 
-// A message from another node of the connection: what is taken is written again as something that
-// means the same.
+// Decodes a message from another node of the connection. Checks that a message that decodes can be
+// encoded again with the same meaning.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sheaf::quic;
   const auto message = decode_backend_message({data, size});

@@ -1,5 +1,5 @@
-// Any text is a trace or an error that names its line; a trace always comes to its next
-// opportunity.
+// Parses any text as a trace. Checks that the result is an error that names its line, or a trace
+// that always reaches its next opportunity.
 #include <cstdint>
 #include <cstdlib>
 

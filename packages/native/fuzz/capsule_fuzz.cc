@@ -1,8 +1,8 @@
 #include "http3/capsule.h"
 #include "webtransport/session.h"
 
-// Bytes of a CONNECT stream in pieces whose sizes the first bytes choose: capsules, and what a
-// WebTransport session makes of them.
+// Feeds the bytes of a CONNECT stream in pieces, whose sizes the first bytes choose, to the reader
+// of capsules and to a WebTransport session.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sheaf;
   if (size == 0) return 0;

@@ -10,7 +10,7 @@
 
 namespace sheaf::quic {
 
-// A server context with a self-signed certificate that lives as long as the process.
+// Returns a server context with a self-signed certificate that lives as long as the process.
 inline std::shared_ptr<TlsContext> make_fuzz_server_context() {
   gnutls_x509_privkey_t key;
   gnutls_x509_crt_t certificate;

@@ -7,10 +7,10 @@
 #include "sim/known_secret.h"
 #include "wire/packet_header.h"
 
-// Authenticated packets with any payload, on any path, for a connection that speaks multipath: what
-// comes of it is a response or an error, never a crash. The first byte tells whether it is a client
-// and whether it speaks Multi-End. Each packet is a byte for the path, one for the number of
-// payload bytes, and these.
+// Feeds authenticated packets with any payload, on any path, to a connection that speaks multipath.
+// Checks that it responds or fails with an error, and never crashes. The first byte chooses whether
+// the connection is a client and whether it speaks Multi-End. Each packet is a byte for the path,
+// one for the number of payload bytes, and the payload.
 namespace {
 
 using namespace sheaf::quic;
@@ -23,7 +23,7 @@ AddressPair address(std::uint8_t last) {
   return pair;
 }
 
-// One connection, whose peer sends what the fuzzer wants.
+// Holds a connection whose peer sends what the fuzzer chooses.
 class Victim {
  public:
   explicit Victim(std::uint8_t kind)
@@ -44,7 +44,7 @@ class Victim {
     keys_.install_send_secret(known_secret(2));
     if (!connection_.establishment().establish(seed, now_)) std::abort();
     if (kind & 1) {
-      // What confirms it and opens paths.
+      // Confirms the handshake, and opens paths.
       receive(0, std::vector<std::uint8_t>{static_cast<std::uint8_t>(FrameType::kHandshakeDone)});
     } else {
       connection_.establishment().confirm_handshake({}, now_);
@@ -53,7 +53,7 @@ class Victim {
   }
 
   void receive(std::uint8_t which, Bytes payload) {
-    // Ids were issued to path 0 first, two for each of the others after that.
+    // The connection issued ids for path 0 first, and then two for each of the other paths.
     const std::size_t index = which % ids_.size();
     std::vector<std::uint8_t> packet(600);
     Writer writer(packet);

@@ -4,8 +4,8 @@
 #include "multi_end/backends.h"
 #include "multi_end/connection_snapshot.h"
 
-// A hand-over from another node: what is taken is written again as it was, and makes a connection
-// or is refused.
+// Decodes a hand-over from another node. Checks that a hand-over that decodes can be encoded again
+// without a change, and makes a connection or is refused.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sheaf::quic;
   const auto seed = decode_snapshot({data, size});

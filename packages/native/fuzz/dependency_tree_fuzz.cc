@@ -7,7 +7,7 @@ namespace {
 
 using namespace sheaf::quic;
 
-constexpr std::uint64_t k_ids = 300;  // more than the groups that are kept
+constexpr std::uint64_t k_ids = 300;  // exceeds the number of groups that are kept
 
 Dependency read_dependency(Reader& reader) {
   return {.node = reader.read_u16() % k_ids,
@@ -18,8 +18,8 @@ Dependency read_dependency(Reader& reader) {
 
 }  // namespace
 
-// What clients say of their streams, in any order, between packets: whoever is next is active, and
-// there is one whenever a stream is.
+// Changes the dependencies of streams in any order between packets, as clients may. Checks that the
+// next stream is an active one, and that there is a next stream whenever one is active.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Reader reader(Bytes(data, size));
   const auto kind = k_all_stream_schedulers[reader.read_u8() % std::size(k_all_stream_schedulers)];

@@ -3,8 +3,8 @@
 
 #include "wire/frame_codec.h"
 
-// Decodes a whole packet of frames; what decodes must encode into bytes that decode to the same.
-// The reader of PATH_ACK alone agrees with the one of all frames.
+// Decodes a whole packet of frames. Checks that what decodes can be encoded again into bytes that
+// decode to the same, and that the decoder of PATH_ACK alone agrees with the decoder of all frames.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sheaf::quic;
   if (size == 0) return 0;

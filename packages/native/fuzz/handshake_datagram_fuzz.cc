@@ -76,8 +76,9 @@ std::vector<std::uint8_t> crypto_frame(Bytes data) {
 }  // namespace
 }  // namespace sheaf::quic
 
-// Datagrams to a server's handshake. The first byte chooses what the rest is: raw datagrams, frames
-// of a sealed Initial, TLS messages in a CRYPTO frame, or changes of a valid ClientHello.
+// Feeds datagrams to the handshake of a server. The first byte chooses what the rest is: raw
+// datagrams, frames of a sealed Initial, TLS messages in a CRYPTO frame, or changes of a valid
+// ClientHello.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sheaf::quic;
   if (size == 0) return 0;
@@ -107,7 +108,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         hello[(std::size_t{input[i]} << 8 | input[i + 1]) % hello.size()] = input[i + 2];
       }
       give(*server, sealer.seal(crypto_frame(hello), 0));
-      if (hello == valid && server->failure()) std::abort();  // or this target tests nothing
+      // otherwise this program tests nothing
+      if (hello == valid && server->failure()) std::abort();
       break;
     }
   }

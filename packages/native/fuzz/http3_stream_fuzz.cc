@@ -13,7 +13,7 @@ struct Discarding : http3::DatagramConsumer {
   void on_datagram(http3::HttpDatagram) override {}
 };
 
-// Takes everything that a session offers, and answers what it can.
+// Reads everything that a session offers, and answers what it can.
 void serve(http3::Session& session, webtransport::SessionSet& sessions) {
   while (auto event = session.poll_event()) {
     if (sessions.on_event(*event, {})) continue;
@@ -36,8 +36,9 @@ void serve(http3::Session& session, webtransport::SessionSet& sessions) {
 
 }  // namespace
 
-// The first byte chooses the role and how the bytes are cut. Then come steps of three bytes: which
-// stream, what happens on it, how many of the following bytes are written.
+// Feeds bytes to the streams of a session. The first byte chooses the role, and how the bytes are
+// cut. Each step has three bytes: the stream, what happens on it, and how many of the following
+// bytes are written.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   quic::Reader input({data, size});
   const std::uint8_t choice = input.read_u8();

@@ -30,7 +30,7 @@ class InitialSealer {
     protection_ = make_header_protection(client, CryptoProvider::kGnuTls);
   }
 
-  // A datagram of 1200 bytes; `frames` is cut to what fits.
+  // Returns a datagram of 1200 bytes. `frames` is cut to what fits.
   std::vector<std::uint8_t> seal(Bytes frames, std::uint8_t number) {
     std::vector<std::uint8_t> packet(1200);
     Writer writer{packet};

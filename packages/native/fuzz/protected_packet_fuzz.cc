@@ -4,7 +4,7 @@
 #include "crypto/one_rtt_keys.h"
 #include "crypto/zero_rtt_keys.h"
 
-// Bytes of somebody without the keys: nothing may open, whatever the header says.
+// Feeds packets of somebody without the keys. Checks that none opens, whatever its header says.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sheaf::quic;
   static TrafficSecret secret;

@@ -3,8 +3,8 @@
 
 #include "crypto/handshake.h"
 
-// A stored session: what can be parsed is written again as it was, and a client takes whatever is
-// in it.
+// Parses a stored session. Checks that a session that parses can be written again without a change,
+// and that a client accepts it whatever it contains.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sheaf::quic;
   const auto state = parse_session_state({data, size});

@@ -1,7 +1,7 @@
-// Random frames from the peer and random calls of the application on one StreamSet. What is
-// checked: bytes are those that the peer sent, events follow the life of a stream, everything that
-// was lent comes back, our frames decode and stay within the peer's limits, and memory stays
-// bounded.
+// Feeds random frames of the peer and random calls of the application to one StreamSet. Checks that
+// bytes are those that the peer sent, that events follow the life of a stream, that everything lent
+// comes back, that the frames written here decode and stay within the peer's limits, and that
+// memory stays bounded.
 
 #include <algorithm>
 #include <cstdlib>
@@ -260,7 +260,7 @@ void Session::send() {
   sent_.discard_pending();
 }
 
-// Acknowledges a packet, or declares it lost; then it may still be acknowledged.
+// Acknowledges a packet, or declares it lost. A lost packet may still be acknowledged later.
 void Session::settle() {
   if (flying_.empty()) return;
   const std::size_t index = take(flying_.size());

@@ -3,7 +3,7 @@
 
 #include "crypto/tokens.h"
 
-// Tokens that nobody issued: never accepted.
+// Presents tokens that nobody issued. Checks that none is accepted.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sheaf::quic;
   const Bytes token{data, size};

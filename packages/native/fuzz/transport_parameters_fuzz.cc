@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       parameters->max_udp_payload_size < 1200 || parameters->max_idle_timeout < Duration::zero()) {
     std::abort();
   }
-  // What we append must be read back.
+  // Checks that the parameters appended here are read back.
   std::vector<std::uint8_t> appended;
   append_extension_parameters(appended, *parameters);
   const auto again = decode_transport_parameters(appended);

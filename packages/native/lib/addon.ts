@@ -118,7 +118,7 @@ export const Refusal = {
   [-9]: 'connection closed',
 } as const;
 
-/** The numbers of `PathRefusal` in src/connection/connection.h. */
+/** The numbers of `PathRefusal` in src/connection/path_refusal.h. */
 export const PathRefusal = {
   [-1]: 'the peer does not speak multipath',
   [-2]: 'the handshake is not confirmed yet',
@@ -132,7 +132,7 @@ export const PathRefusal = {
   [-10]: 'the stream belongs to another server than the path leads to',
 } as const;
 
-/** The numbers of `BackendRefusal` in src/connection/connection.h. */
+/** The numbers of `BackendRefusal` in src/multi_end/backends.h. */
 export const BackendRefusal = {
   [-1]: 'the peer does not speak Multi-End',
   [-2]: 'the handshake is not confirmed yet, or keys are being replaced',

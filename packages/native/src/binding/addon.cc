@@ -11,14 +11,14 @@
 
 namespace {
 
-// Descriptor, bytes.
+// Arguments: descriptor, bytes.
 Napi::Value limit_unsent(const Napi::CallbackInfo& info) {
   const int descriptor = info[0].As<Napi::Number>().Int32Value();
   const auto bytes = info[1].As<Napi::Number>().Uint32Value();
   return Napi::Boolean::New(info.Env(), sheaf::io::limit_unsent(descriptor, bytes));
 }
 
-// Descriptor, room, position.
+// Arguments: descriptor, buffer to fill, position in the file.
 Napi::Value read_cached(const Napi::CallbackInfo& info) {
   std::int32_t descriptor = -1;
   napi_get_value_int32(info.Env(), info[0], &descriptor);

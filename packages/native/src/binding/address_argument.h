@@ -11,7 +11,7 @@
 
 namespace sheaf::binding {
 
-// `NativeAddress` of lib/addon.ts; nothing when it is no IP address.
+// Reads a `NativeAddress` of lib/addon.ts. Returns nothing when its text is no IP address.
 inline std::optional<quic::Address> address_argument(const Napi::Value& value) {
   const auto given = value.As<Napi::Object>();
   return io::parse_address(std::string(given.Get("address").ToString()),

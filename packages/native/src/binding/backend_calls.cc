@@ -11,7 +11,8 @@ namespace sheaf::binding::calls {
 
 namespace {
 
-// Refusals are the negative numbers of `BackendRefusal` and `ImportRefusal` in lib/addon.ts.
+// Encodes a refusal as one of the negative numbers of `BackendRefusal` or `ImportRefusal` in
+// lib/addon.ts.
 template <typename Refusal>
 double code_of(Refusal refusal) {
   return -1.0 - static_cast<double>(refusal);
@@ -70,7 +71,8 @@ Napi::Value withdraw_backend(EndpointParts& parts, const Napi::CallbackInfo& inf
 Napi::Value receive_backend_message(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
   quic::PrimaryExchange* exchange = hosted ? hosted->driver().primary_exchange() : nullptr;
-  // A message for a connection that is gone was written while it was there.
+  // A message that arrives for a connection that is gone is no error, since the connection existed
+  // when the message was sent.
   const bool taken = !exchange || exchange->receive(backend_argument(info), bytes_argument(info[2]),
                                                     io::monotonic_now());
   return Napi::Boolean::New(info.Env(), taken);
@@ -83,7 +85,7 @@ Napi::Value import_connection(EndpointParts& parts, const Napi::CallbackInfo& in
   const auto imported = parts.endpoint->import(bytes_argument(info[0]), io::monotonic_now());
   if (!imported) return number_value(info, code_of(imported.error()));
   HostedConnection& hosted = parts.connections.host(**imported);
-  hosted.reported = true;  // the caller knows
+  hosted.reported = true;  // the caller receives the connection as the result of this call
   parts.loop->wake(**imported);
   return number_value(info, hosted.handle());
 }

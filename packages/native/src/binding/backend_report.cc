@@ -11,7 +11,8 @@ namespace {
 
 double number(std::uint64_t value) { return static_cast<double>(value); }
 
-// The fields that every role tells of a backend; `path` is null where this side has none.
+// Returns the fields that every role reports about a backend. `path` is null when this side has
+// none.
 Napi::Object backend_object(Napi::Env env, quic::BackendId backend, quic::PathId path_id,
                             const quic::PathStats* path) {
   Napi::Object out = Napi::Object::New(env);
@@ -46,7 +47,7 @@ const char* client_state(const quic::BackendStats& backend, const quic::PathStat
   if (backend.abandoned) return "abandoned";
   if (!backend.offered) return "withdrawn";
   if (!path) return "offered";
-  // Not `validated`: who was handed over may be sent to at once.
+  // The state need not be `validated`: this side may send at once on a path that was handed over.
   return path->state == quic::PathState::kValidating ? "opening" : "open";
 }
 

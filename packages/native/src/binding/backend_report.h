@@ -6,7 +6,7 @@
 
 namespace sheaf::binding {
 
-// `BackendStatus[]` of lib/multi_end_types.ts.
+// Returns the `BackendStatus[]` of lib/multi_end_types.ts.
 Napi::Array backends_array(Napi::Env env, const quic::ConnectionDriver& driver);
 
 }  // namespace sheaf::binding

@@ -11,13 +11,14 @@
 
 namespace sheaf::binding {
 
-// Buffers that JavaScript fills and lends to the transport again and again. A fresh Buffer for each
-// piece of a long body outlives the garbage collector's young generation, because it is kept until
-// the peer has acknowledged it: the collection of the old generation then costs a server more than
-// the encryption does.
+// Keeps Buffers that JavaScript fills and lends to the transport repeatedly. A fresh Buffer for
+// each piece of a long body would be kept until the peer acknowledges it, and so outlive the young
+// generation of the garbage collector. Collecting the old generation then costs a server more than
+// encryption does.
 class BufferPool {
  public:
-  // A free Buffer of this size, or a new one. Empty where the environment has no memory for it.
+  // Returns a free Buffer of this size in bytes, or a new one. Empty when the environment has no
+  // memory for it.
   Napi::Value take(Napi::Env env, std::size_t size) {
     auto& free = free_[size];
     if (free.empty()) {
@@ -32,8 +33,9 @@ class BufferPool {
     return buffer;
   }
 
-  // Lends a Buffer that was taken from here; it is free again when the chunk is released, which
-  // happens on this thread and before this object is gone. JavaScript writes to it no more.
+  // Lends a Buffer that `take` returned. JavaScript must not write to it any more. The Buffer is
+  // free again once the chunk is released, which happens on this thread and before this object is
+  // destroyed.
   quic::SendChunk lend(const Napi::Uint8Array& buffer) {
     auto* lent = new Lent{*this, Napi::Persistent(buffer.As<Napi::Object>()), buffer.ByteLength()};
     return quic::SendChunk(quic::Bytes(buffer.Data(), lent->size), give_back, lent);

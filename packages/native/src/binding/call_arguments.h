@@ -7,25 +7,25 @@
 
 namespace sheaf::binding {
 
-// Refusals are the negative numbers of `Refusal` in lib/addon.ts.
+// Encodes a refusal as one of the negative numbers of `Refusal` in lib/addon.ts.
 inline double refusal_code(http3::Refusal refusal) { return -1.0 - static_cast<double>(refusal); }
 
-// Arguments are read without a conversion: JavaScript passes the right types, and in a thread that
-// is being ended a conversion fails, which the C++ wrapper takes for the end of the process.
+// Arguments are read without converting them. JavaScript passes the right types, and conversion
+// fails in a thread that is being terminated, in which case the C++ wrapper would end the process.
 inline std::uint64_t number_argument(const Napi::CallbackInfo& info, std::size_t index) {
   double value = 0;
   napi_get_value_double(info.Env(), info[index], &value);
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
-// False where it is left out.
+// Returns false when the argument is missing.
 inline bool flag_argument(const Napi::CallbackInfo& info, std::size_t index) {
   bool value = false;
   napi_get_value_bool(info.Env(), info[index], &value);
   return value;
 }
 
-// Calls about a stream or a session name it in their second argument.
+// Reads the second argument, which names the stream or session of a call.
 inline quic::StreamId stream_argument(const Napi::CallbackInfo& info) {
   return {number_argument(info, 1)};
 }

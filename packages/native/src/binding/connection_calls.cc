@@ -51,7 +51,7 @@ Napi::Value connect(EndpointParts& parts, const Napi::CallbackInfo& info) {
   if (!connected) return fail(connected.error().reason);
   HostedConnection& hosted = parts.connections.host(**connected);
   parts.path_sockets.settle(hosted, parts.loop->local_address(), true, *parts.loop);
-  // With 0-RTT there may be requests from now on.
+  // With 0-RTT, requests may be sent from now on.
   hosted.drain(io::monotonic_now());
   parts.loop->wake(**connected);
   return Napi::Number::New(info.Env(), hosted.handle());

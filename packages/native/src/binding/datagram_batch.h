@@ -6,8 +6,8 @@
 
 namespace sheaf::binding {
 
-// Datagrams of a connection on their way to JavaScript, which gets them once per turn. What one
-// turn brings is bounded by the transport's queue, and the memory is used again for the next.
+// Collects the datagrams of a connection, which JavaScript receives once per turn. The queue of the
+// transport bounds what one turn brings, and the memory is reused in the next turn.
 class DatagramBatch final : public http3::DatagramConsumer {
  public:
   void on_datagram(http3::HttpDatagram datagram) override {
@@ -17,7 +17,8 @@ class DatagramBatch final : public http3::DatagramConsumer {
   }
   bool empty() const { return records_.empty(); }
 
-  // Calls `take(session, bytes, sizes)` for each run of datagrams of one session, and forgets them.
+  // Calls `take(session, bytes, sizes)` for each run of datagrams of one session, and then drops
+  // all of them.
   template <typename Take>
   void drain(Take&& take) {
     std::size_t offset = 0;

@@ -6,8 +6,8 @@ namespace sheaf::binding {
 
 struct EndpointParts;
 
-// The calls of `NativeEndpoint` (lib/addon.ts says what each does), by the file that has them. The
-// first argument names a connection, except where there is none yet.
+// Calls of `NativeEndpoint`, grouped by the file that implements them; lib/addon.ts documents each.
+// The first argument names a connection, except where none exists yet.
 namespace calls {
 
 // connection_calls.cc

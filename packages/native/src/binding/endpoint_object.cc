@@ -109,7 +109,7 @@ EndpointObject::~EndpointObject() {
 void EndpointObject::on_environment_end(napi_async_cleanup_hook_handle, void* object) {
   auto& self = *static_cast<EndpointObject*>(object);
   EndpointParts& parts = self.parts_;
-  if (parts.loop->closing()) return;  // the loop's end removes the hook
+  if (parts.loop->closing()) return;  // the end of the loop removes the hook
   const quic::Time now = io::monotonic_now();
   parts.connections.for_each([&](HostedConnection& hosted) {
     hosted.driver().close(http3::value_of(http3::ErrorCode::kNoError), "", now);
@@ -150,7 +150,8 @@ void EndpointObject::on_turn_end() {
   ++parts_.javascript_calls;
   on_events_.MakeCallback(Value(), {events}, async_context_);
   if (env.IsExceptionPending()) {
-    // An exception of a handler is the program's own error, as in any other callback of Node.
+    // An exception of an event handler is an error of the program, as in any other callback of
+    // Node.
     const Napi::Error error = env.GetAndClearPendingException();
     napi_fatal_exception(env, error.Value());
   }
@@ -165,7 +166,7 @@ Napi::Value EndpointObject::bind(const Napi::CallbackInfo& info) {
     return info.Env().Undefined();
   }
   const auto fail = [&](Napi::Error error, const std::string& address) {
-    if (parts_.bound) stop_loop();  // the addresses before this one are given back
+    if (parts_.bound) stop_loop();  // releases the addresses that were bound before this one
     error.Set("address", address);
     error.ThrowAsJavaScriptException();
     return info.Env().Undefined();
@@ -199,7 +200,7 @@ void EndpointObject::close(const Napi::CallbackInfo&) {
 
 void EndpointObject::stop_loop() {
   parts_.loop->close([this] {
-    // The function's closure refers to this object: together they would never be collected.
+    // The function's closure refers to this object, so neither could ever be collected.
     on_events_.Reset();
     // Lets the environment end, which frees this object.
     napi_remove_async_cleanup_hook(std::exchange(cleanup_hook_, nullptr));

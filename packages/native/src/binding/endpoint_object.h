@@ -9,8 +9,9 @@
 
 namespace sheaf::binding {
 
-// `NativeEndpoint` of lib/addon.ts: UDP sockets with their connections. JavaScript hears of events
-// once per turn of the loop, as one array; nothing crosses the border per packet.
+// Implements `NativeEndpoint` of lib/addon.ts: UDP sockets and their connections. JavaScript
+// receives the events of a turn of the loop as one array, so that no packet costs a call of its
+// own.
 class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
                              public io::EndpointLoop::Listener {
  public:
@@ -27,7 +28,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   // --- called by JavaScript -----------------------------------------------------------------
   Napi::Value bind(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
-  // One of endpoint_calls.h.
+  // Runs one of the functions of endpoint_calls.h.
   template <auto function>
   Napi::Value call(const Napi::CallbackInfo& info) {
     if constexpr (std::is_void_v<decltype(function(parts_, info))>) {
@@ -43,10 +44,10 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
     return InstanceMethod<&EndpointObject::call<function>>(name);
   }
 
-  // `first`: the endpoint was not bound to any address before.
+  // `first` is true until the endpoint is bound to an address.
   std::optional<io::SocketError> listen_on(const quic::Address& address, bool first);
   void write_key_log(std::string_view line);
-  // The environment (a worker thread, the process) ends while the endpoint may be open.
+  // Runs when the environment (a worker thread or the process) ends while the endpoint may be open.
   static void on_environment_end(napi_async_cleanup_hook_handle hook, void* object);
   void stop_loop();
 

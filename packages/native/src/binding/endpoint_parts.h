@@ -14,7 +14,7 @@
 
 namespace sheaf::binding {
 
-// The parts of one `NativeEndpoint`, for its calls.
+// Holds the parts of one `NativeEndpoint` for the functions of endpoint_calls.h.
 struct EndpointParts {
   explicit EndpointParts(const Napi::Object& options) : settings(options) {}
 
@@ -25,10 +25,11 @@ struct EndpointParts {
   std::unique_ptr<io::EndpointLoop> loop;
   HostedConnections connections{settings, random};
   PathSockets path_sockets;
-  std::uint64_t javascript_calls = 0;  // both ways
+  std::uint64_t javascript_calls = 0;  // calls in both directions
   bool bound = false;
 
-  // Sessions refer to connections, connections to streams that lend Buffers.
+  // Destroys the parts in the order of their references: sessions refer to connections, and
+  // connections to streams that lend Buffers.
   void release() {
     connections.clear();
     loop.reset();
@@ -36,7 +37,7 @@ struct EndpointParts {
   }
   bool usable() const { return bound && !loop->closing(); }
 
-  // The connection named by the first argument, awake; null when it is gone.
+  // Returns the connection named by the first argument after waking it, or null when it is gone.
   HostedConnection* connection_of(const Napi::CallbackInfo& info) {
     ++javascript_calls;
     HostedConnection* hosted =
@@ -45,12 +46,13 @@ struct EndpointParts {
     loop->wake(hosted->driver());
     return hosted;
   }
-  // Its session of requests; null when it is gone or has none yet.
+  // Returns the session of this connection, or null when the connection is gone or has none yet.
   http3::RequestSession* session_of(const Napi::CallbackInfo& info) {
     HostedConnection* hosted = connection_of(info);
     return hosted ? hosted->session() : nullptr;
   }
-  // Its WebTransport sessions; null when it is gone or has none.
+  // Returns the WebTransport sessions of this connection, or null when the connection is gone or
+  // has none.
   webtransport::SessionSet* sessions_of(const Napi::CallbackInfo& info) {
     HostedConnection* hosted = connection_of(info);
     return hosted ? hosted->sessions() : nullptr;

@@ -9,7 +9,7 @@
 
 namespace sheaf::binding {
 
-// `NativeEndpointOptions` of lib/addon.ts, which has filled in every default.
+// Reads the `NativeEndpointOptions` of lib/addon.ts, where every default is filled in.
 struct EndpointSettings {
   explicit EndpointSettings(const Napi::Object& options);
 

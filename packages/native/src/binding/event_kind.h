@@ -4,8 +4,8 @@
 
 namespace sheaf::binding {
 
-// First element of every event given to JavaScript; the same numbers as `EventKind` in
-// lib/addon.ts.
+// First element of every event that JavaScript receives. `EventKind` in lib/addon.ts has the same
+// numbers.
 enum class EventKind : std::uint32_t {
   kEstablished = 0,
   kConnectionClosed = 1,

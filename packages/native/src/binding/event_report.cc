@@ -87,7 +87,7 @@ void report_session_event(HostedConnection& hosted, const http3::SessionEvent& e
   const auto stream_event = [&](EventKind kind, quic::StreamId stream) {
     push(events, kind, hosted, number(stream.value));
   };
-  // A request may come in 0-RTT packets, before the connection is established.
+  // A request may arrive in 0-RTT packets, before the connection is established.
   if (std::holds_alternative<http3::RequestReceived>(event)) report_established(hosted, events);
   std::visit(Overloaded{[&](const http3::SettingsReceived&) {
                           const auto* session = hosted.http3();
@@ -150,14 +150,15 @@ bool report_http_events(HostedConnection& hosted, Napi::Array& events, quic::Tim
   return any;
 }
 
-// Messages between the servers of one connection: a few per round trip of a transfer.
+// Reports messages between the servers of one connection, of which a transfer causes a few per
+// round trip.
 void report_backend_messages(HostedConnection& hosted, Napi::Array& events, quic::Time now) {
   Napi::Env env = events.Env();
   const auto buffer = [&](const std::vector<std::uint8_t>& bytes) {
     return Napi::Buffer<std::uint8_t>::Copy(env, bytes.data(), bytes.size());
   };
   if (quic::PrimaryExchange* exchange = hosted.driver().primary_exchange()) {
-    // The client's connection ids for paths come a little later than the end of the handshake.
+    // The client's connection ids for paths arrive a little later than the end of the handshake.
     if (!hosted.multi_end_reported && exchange->ready(now)) {
       hosted.multi_end_reported = true;
       push(events, EventKind::kMultiEndReady, hosted);
@@ -195,7 +196,7 @@ void report_events(HostedConnection& hosted, Napi::Array& events) {
   while (const auto event = hosted.poll_connection_event()) {
     report_connection_event(hosted, *event, events);
   }
-  // WebTransport's own reactions may make HTTP/3 events, and the other way round.
+  // Events of WebTransport may cause events of HTTP/3, and the other way round.
   while (report_http_events(hosted, events, now) || report_webtransport_events(hosted, events)) {
   }
   report_datagrams(hosted, events);

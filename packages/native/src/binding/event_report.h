@@ -6,15 +6,16 @@
 
 namespace sheaf::binding {
 
-// Appends everything that happened on the connection since the last time, as `NativeEvent`s of
-// lib/addon.ts.
+// Appends everything that has happened on the connection since the last call, as the `NativeEvent`s
+// of lib/addon.ts.
 void report_events(HostedConnection& hosted, Napi::Array& events);
 
-// Parts of it: the connection is known to JavaScript from then on.
+// Reports a connection, which JavaScript knows from then on. This and the following functions are
+// parts of `report_events`.
 void report_established(HostedConnection& hosted, Napi::Array& events);
-// WebTransport sessions; true when there was something.
+// Reports events of WebTransport sessions, and returns whether there were any.
 bool report_webtransport_events(HostedConnection& hosted, Napi::Array& events);
-// The datagrams of a turn, as one Buffer with their sizes beside it.
+// Reports the datagrams of a turn as one Buffer and a list of their sizes.
 void report_datagrams(HostedConnection& hosted, Napi::Array& events);
 
 }  // namespace sheaf::binding

@@ -9,14 +9,14 @@
 
 namespace sheaf::binding {
 
-// [name, value, name, value …]
+// Converts fields to [name, value, name, value …].
 inline Napi::Array to_array(Napi::Env env, const http3::FieldSection& fields) {
   Napi::Array out = Napi::Array::New(env, 2 * fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const http3::Field field = fields[i];
     const auto index = static_cast<std::uint32_t>(2 * i);
     out.Set(index, Napi::String::New(env, field.name.data(), field.name.size()));
-    // Field values are octets (RFC 9110 §5.5), which JavaScript shows as Latin-1.
+    // RFC 9110 §5.5: field values are octets, which JavaScript represents as Latin-1.
     napi_value value;
     napi_create_string_latin1(env, field.value.data(), field.value.size(), &value);
     out.Set(index + 1, value);
@@ -24,11 +24,11 @@ inline Napi::Array to_array(Napi::Env env, const http3::FieldSection& fields) {
   return out;
 }
 
-// The octets of a string of Latin-1 in `room`, which grows where it is too small.
+// Copies the octets of a Latin-1 string into `room`, which grows when it is too small.
 inline std::string_view latin1(napi_env env, napi_value text, std::string& room) {
   std::size_t length = 0;
   napi_get_value_string_latin1(env, text, room.data(), room.size(), &length);
-  if (length + 1 >= room.size()) {  // possibly cut off
+  if (length + 1 >= room.size()) {  // the string may have been cut off
     napi_get_value_string_latin1(env, text, nullptr, 0, &length);
     room.resize(length + 2);
     napi_get_value_string_latin1(env, text, room.data(), room.size(), &length);
@@ -36,7 +36,8 @@ inline std::string_view latin1(napi_env env, napi_value text, std::string& room)
   return {room.data(), length};
 }
 
-// Every response comes through here: no more calls into the engine than two for each string.
+// Converts [name, value, name, value …] to fields. Every response passes here, so each string costs
+// at most two calls into the JavaScript engine.
 inline http3::FieldSection to_fields(const Napi::Array& list) {
   http3::FieldSection fields;
   std::string name(128, '\0');

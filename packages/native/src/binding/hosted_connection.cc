@@ -6,7 +6,8 @@ namespace sheaf::binding {
 
 namespace {
 
-// A server that shook hands may send before it has heard the end of that (RFC 9001 §4.1.2).
+// Returns true for the event that completes the handshake. A server may send before it has received
+// the client's Finished, so only the confirmation completes it there (RFC 9001 §4.1.2).
 bool handshake_complete(const quic::Event& event, const quic::ConnectionDriver& driver) {
   const bool waits =
       driver.connection().role() == quic::Role::kServer && !driver.backend_exchange();
@@ -52,7 +53,7 @@ HostedConnection::HostedConnection(std::uint32_t handle, quic::ConnectionDriver&
       transport_(driver.connection()),
       logs_(logs) {
   if (!driver.backend_exchange()) return;
-  // docs/internals/multi-end.md: sessions are the primary's.
+  // docs/internals/multi-end.md: WebTransport sessions belong to the primary.
   config_.requests_only = true;
   config_.webtransport = config_.extended_connect = config_.datagrams = false;
 }
@@ -62,7 +63,7 @@ HostedConnection::~HostedConnection() {
   if (logs_) logs_->release(std::move(log_));
 }
 
-// Only for a peer that has shown to be there: a file costs more than an Initial packet.
+// Opens a log once the handshake is complete, because a file costs more than an Initial packet.
 void HostedConnection::open_log() {
   if (!logs_ || log_) return;
   log_ = logs_->create(
@@ -104,7 +105,8 @@ bool HostedConnection::poll_drained() {
 }
 
 void HostedConnection::drain(quic::Time now) {
-  // A backend may never be asked: its session comes with the first stream.
+  // The client may never send a request to a backend, whose session is therefore made with the
+  // first stream.
   const bool at_once = !driver_.backend_exchange();
   if (at_once) make_session(now);
   while (auto event = driver_.poll_event(now)) {
@@ -118,7 +120,8 @@ void HostedConnection::drain(quic::Time now) {
 void HostedConnection::keep(quic::Event event) {
   if (!concerns_application(event)) return;
   if (is_one_of<quic::PathAbandonedEvent, quic::PathChangedEvent>(event)) paths_changed = true;
-  // The latest word counts: a peer that changes its mind all the time costs no memory.
+  // Only the latest event about a matter is kept, so that a peer that keeps changing its mind costs
+  // no memory.
   std::erase_if(events_, [&](const quic::Event& earlier) { return supersedes(event, earlier); });
   events_.push_back(std::move(event));
 }

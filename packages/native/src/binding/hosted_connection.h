@@ -13,40 +13,40 @@
 
 namespace sheaf::binding {
 
-// A connection with the application protocol that ALPN chose for it.
+// Holds a connection and the application protocol that ALPN chose for it.
 class HostedConnection {
  public:
-  // `logs` outlives it; null: no logs are wanted.
+  // `logs` must outlive this object. Null disables logs.
   HostedConnection(std::uint32_t handle, quic::ConnectionDriver& driver, quic::Random& random,
                    const http3::SessionConfig& config, qlog::QlogDirectory* logs);
   ~HostedConnection();
 
-  // Moves the transport's events into the session; what concerns the application itself is kept.
+  // Passes the transport's events to the session, and keeps those that concern the application.
   void drain(quic::Time now);
   std::optional<quic::Event> poll_connection_event();
-  // Null before the application protocol is known.
+  // Returns null until the application protocol is known.
   http3::RequestSession* session() { return session_.get(); }
-  // Null unless the protocol is HTTP/3.
+  // Returns null unless the protocol is HTTP/3.
   http3::Session* http3() { return http3_; }
-  // Null unless the protocol is HTTP/3 and WebTransport is announced.
+  // Returns null unless the protocol is HTTP/3 and WebTransport is announced.
   webtransport::SessionSet* sessions() { return sessions_.get(); }
-  // Datagrams of these sessions, for JavaScript.
+  // Holds the datagrams of these sessions for JavaScript.
   DatagramBatch& datagrams() { return datagrams_; }
-  // No new requests from now on, also where the handshake is still pending.
+  // Refuses new requests from now on, even when the handshake is still pending.
   void announce_shutdown();
-  // Backend: refuses new requests. `poll_drained` is true once, when the last one is done and the
-  // primary has its credit back.
+  // Makes a backend refuse new requests. `poll_drained` returns true once, when the last request
+  // has finished and the primary has its credit back.
   void drain_requests();
   bool poll_drained();
   quic::ConnectionDriver& driver() { return driver_; }
   const quic::ConnectionDriver& driver() const { return driver_; }
   std::uint32_t handle() const { return handle_; }
 
-  bool reported = false;  // EstablishedEvent went to JavaScript
-  bool pending = false;   // in the list of connections with events
+  bool reported = false;  // JavaScript has received EstablishedEvent
+  bool pending = false;   // is in the list of connections with events
   bool closed = false;
   bool multi_end_reported = false;
-  bool paths_changed = false;  // one was abandoned or has moved, and may need a socket no more
+  bool paths_changed = false;  // a path was abandoned or has moved, so a socket may be unused
 
  private:
   void make_session(quic::Time now);

@@ -11,15 +11,15 @@
 
 namespace sheaf::binding {
 
-// The connections of an endpoint by the numbers that JavaScript knows them by, and those of them
-// that have something to report.
+// Holds the connections of an endpoint by the numbers that JavaScript uses for them, and lists
+// those that have events to report.
 class HostedConnections {
  public:
   HostedConnections(const EndpointSettings& settings, quic::Random& random);
 
-  // Gives the connection its number when it is new.
+  // Returns the entry of a connection, and numbers it when it is new.
   HostedConnection& host(quic::ConnectionDriver& driver);
-  // Null when it is gone.
+  // Returns null when the connection is gone.
   HostedConnection* find(std::uint32_t handle);
   void erase(std::uint32_t handle) { hosted_.erase(handle); }
   void clear() { hosted_.clear(); }
@@ -28,10 +28,10 @@ class HostedConnections {
     for (const auto& [handle, hosted] : hosted_) visit(*hosted);
   }
 
-  // Has it reported once in this turn.
+  // Lists a connection so that it reports its events once in this turn.
   void note_pending(HostedConnection& hosted);
   bool some_pending() const { return !pending_.empty(); }
-  // Each that is still there, once.
+  // Visits each listed connection that still exists once, and empties the list.
   template <typename Visit>
   void take_pending(Visit&& visit) {
     const std::vector<std::uint32_t> handles = std::exchange(pending_, {});

@@ -20,7 +20,7 @@ std::optional<quic::Address> address_of(const Napi::Object& options) {
       static_cast<std::uint16_t>(options.Get("port").ToNumber().Uint32Value()));
 }
 
-// Throws, and gives nothing, when the options are wrong.
+// Throws and returns nothing when the options are wrong.
 std::optional<quic::LinkConfig> config_or_throw(const Napi::Value& options) {
   auto config = link_config(options.As<Napi::Object>());
   if (config) return std::move(*config);
@@ -39,7 +39,8 @@ Napi::Function LinkRelayObject::define(Napi::Env env) {
                       InstanceMethod<&LinkRelayObject::close>("close")});
 }
 
-// Listen address, target address, configuration there and back, seed.
+// Arguments: listen address, target address, configuration of the way there and of the way back,
+// seed.
 LinkRelayObject::LinkRelayObject(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<LinkRelayObject>(info) {
   const auto listen = address_of(info[0].As<Napi::Object>());

@@ -8,7 +8,8 @@
 
 namespace sheaf::binding {
 
-// `NativeLinkRelay` of lib/addon.ts. Keeps itself alive from `bind` to `close`.
+// Implements `NativeLinkRelay` of lib/addon.ts. The object keeps itself alive from `bind` to
+// `close`.
 class LinkRelayObject final : public Napi::ObjectWrap<LinkRelayObject> {
  public:
   static Napi::Function define(Napi::Env env);
@@ -22,7 +23,7 @@ class LinkRelayObject final : public Napi::ObjectWrap<LinkRelayObject> {
   Napi::Value stats(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
-  // libuv's handles must be gone before the environment is.
+  // Closes the handles of libuv, which must be gone before the environment is.
   static void on_environment_end(napi_async_cleanup_hook_handle, void* object);
   void stop();
 

@@ -8,7 +8,7 @@ namespace sheaf::binding {
 
 namespace {
 
-// Reads numbers of an object that JavaScript may have filled with anything.
+// Reads numbers from an object that JavaScript may have filled with anything.
 class Numbers {
  public:
   explicit Numbers(const Napi::Object& options) : options_(options) {}
@@ -43,7 +43,8 @@ quic::Result<quic::LinkConfig, std::string> link_config(const Napi::Object& opti
     config.queue_discipline = quic::QueueDisciplineKind::kCoDel;
   }
   config.mark_bytes = numbers.count("markBytes");
-  // Bits; slower than one byte per second would be no limit.
+  // `rate` is in bits per second. A rate below one byte per second must not become 0, which means
+  // unlimited.
   const std::uint64_t bits = numbers.count("rate");
   config.rate = bits == 0 ? 0 : std::max<std::uint64_t>(bits / 8, 1);
   config.loss = numbers.probability("loss");

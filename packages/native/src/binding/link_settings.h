@@ -9,10 +9,10 @@
 
 namespace sheaf::binding {
 
-// `NativeLinkOptions` of lib/addon.ts, which has filled in every default. The error is a sentence
-// about the trace.
+// Reads the `NativeLinkOptions` of lib/addon.ts, where every default is filled in. The error is a
+// sentence about the trace.
 quic::Result<quic::LinkConfig, std::string> link_config(const Napi::Object& options);
-// `LinkStats` of lib/link_relay.ts.
+// Returns the `LinkStats` of lib/link_relay.ts.
 Napi::Object link_stats_object(Napi::Env env, const quic::LinkStats& stats);
 
 }  // namespace sheaf::binding

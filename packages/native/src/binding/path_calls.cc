@@ -11,14 +11,14 @@ namespace sheaf::binding::calls {
 
 namespace {
 
-// Refusals are the negative numbers of `PathRefusal` in lib/addon.ts.
+// Encodes a refusal as one of the negative numbers of `PathRefusal` in lib/addon.ts.
 double code_of(quic::PathRefusal refusal) { return -1.0 - static_cast<double>(refusal); }
 
 quic::PathId path_argument(const Napi::CallbackInfo& info) {
   return {static_cast<std::uint32_t>(number_argument(info, 1))};
 }
 
-// Runs a call that only succeeds or is refused.
+// Runs a call that either succeeds or is refused.
 template <typename Call>
 Napi::Value on_connection(EndpointParts& parts, const Napi::CallbackInfo& info, const Call& call) {
   HostedConnection* hosted = parts.connection_of(info);
@@ -41,7 +41,7 @@ Napi::Value open_path(EndpointParts& parts, const Napi::CallbackInfo& info) {
   const auto remote = address_argument(info[2]);
   if (!local || !remote) return fail(address_error(info.Env(), info[local ? 2 : 1]));
   if (local->family != remote->family) {
-    return fail(Napi::Error::New(info.Env(), "a path is between addresses of one family"));
+    return fail(Napi::Error::New(info.Env(), "both addresses of a path must be of one family"));
   }
   const auto bound = parts.loop->add_local_address(*local);
   if (!bound) return fail(system_error(info.Env(), bound.error()));

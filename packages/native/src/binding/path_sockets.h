@@ -7,17 +7,18 @@
 
 namespace sheaf::binding {
 
-// The sockets of a client's paths: each lives as long as a path uses it, or may hear there.
+// Keeps the sockets of a client's paths. Each lives as long as a path uses it or may still receive
+// there.
 class PathSockets {
  public:
-  // Ends an attempt to use an address that was bound for a path: the connection uses it from now
-  // on, or the socket is closed unless somebody else does.
+  // Ends an attempt to use an address that was bound for a path. With `used` the connection keeps
+  // the socket; otherwise the socket is closed unless another connection uses it.
   void settle(const HostedConnection& hosted, const quic::Address& local, bool used,
               io::EndpointLoop& loop);
-  // Closes those that no path uses any more. A path that was abandoned or has moved still takes the
-  // datagrams that are in flight to its former address.
+  // Closes the sockets that no path uses any more. A path that was abandoned or has moved still
+  // receives the datagrams that are in flight to its former address.
   void release_gone(HostedConnection& hosted, io::EndpointLoop& loop);
-  // The connection is gone.
+  // Releases the sockets of a connection that is gone.
   void release_all(const HostedConnection& hosted, io::EndpointLoop& loop);
 
  private:

@@ -15,11 +15,11 @@ using quic::StreamId;
 
 namespace {
 
-// Bytes given to JavaScript per call; more waits in the transport.
+// Maximum bytes that one call returns to JavaScript. The rest waits in the transport.
 constexpr std::size_t k_read_size = 64 << 10;
 
-// In a thread that is being ended these calls fail at any time, and who asked is gone. What the C++
-// wrapper makes of that would end the process.
+// Makes a Buffer without the C++ wrapper. In a thread that is being terminated these calls may fail
+// at any time, for which the wrapper would end the process. Nobody waits for the result then.
 struct NewBuffer {
   NewBuffer(napi_env environment, std::size_t size) : env(environment), length(size) {
     void* data = nullptr;
@@ -31,11 +31,11 @@ struct NewBuffer {
   napi_env env;
   std::size_t length;
   napi_value value = nullptr;
-  std::uint8_t* bytes = nullptr;  // null: there is no Buffer
+  std::uint8_t* bytes = nullptr;  // null when there is no Buffer
 };
 
-// A view where little of the Buffer is unused, a smaller Buffer otherwise: nobody keeps much more
-// memory alive than there are bytes in it.
+// Returns a view of the used part when little of the Buffer is unused, and a smaller Buffer
+// otherwise. JavaScript therefore never keeps much more memory alive than it has bytes.
 Napi::Value first_bytes(const NewBuffer& buffer, std::size_t size) {
   const napi_env env = buffer.env;
   napi_value result = nullptr;

@@ -17,7 +17,7 @@ void report_webtransport_event(HostedConnection& hosted, const webtransport::Eve
   };
   std::visit(
       Overloaded{
-          // A request like any other to JavaScript, which knows it by its `:protocol`.
+          // JavaScript treats this like any other request, and recognises it by its `:protocol`.
           [&](const webtransport::SessionRequested& requested) {
             report_established(hosted, events);
             report(EventKind::kRequest, requested.session, to_array(env, requested.fields), false);
@@ -33,7 +33,7 @@ void report_webtransport_event(HostedConnection& hosted, const webtransport::Eve
             report(EventKind::kSessionDraining, draining.session);
           },
           [&](const webtransport::SessionClosed& closed) {
-            report_datagrams(hosted, events);  // what came before
+            report_datagrams(hosted, events);  // reports first the datagrams that came before
             report(EventKind::kSessionClosed, closed.session, number(closed.code),
                    Napi::String::New(env, closed.reason), closed.clean);
           },

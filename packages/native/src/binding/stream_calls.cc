@@ -1,4 +1,4 @@
-// Calls of `NativeEndpoint` about the order of streams, of requests and of sessions alike.
+// Calls of `NativeEndpoint` about the order of streams, whether of requests or of sessions.
 #include <algorithm>
 
 #include "binding/call_arguments.h"

@@ -10,7 +10,7 @@
 
 namespace sheaf::binding {
 
-// With `code` ("EADDRINUSE") and `errno`, as Node's own errors carry them.
+// Makes an error with `code` ("EADDRINUSE") and `errno`, like the errors of Node.
 inline Napi::Error system_error(Napi::Env env, const io::SocketError& error) {
   Napi::Error out = Napi::Error::New(env, error.message);
   out.Set("code", uv_err_name(-error.number));
@@ -18,7 +18,7 @@ inline Napi::Error system_error(Napi::Env env, const io::SocketError& error) {
   return out;
 }
 
-// For text that `io::parse_address` refused.
+// Makes the error for a text that `io::parse_address` refused.
 inline Napi::Error not_an_address(Napi::Env env, const std::string& text) {
   if (text.find('%') == std::string::npos)
     return Napi::Error::New(env, "not an IP address: " + text);

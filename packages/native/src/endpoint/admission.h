@@ -13,19 +13,20 @@ enum class RetryPolicy : std::uint8_t { kUnderLoad, kAlways, kNever };
 struct AdmissionConfig {
   std::size_t max_connections = 10000;
   std::size_t max_connections_per_network = 1000;
-  // Half-open handshakes of unvalidated addresses before each new one is answered with a Retry,
-  // which keeps no state (RFC 9000 §8.1.2).
+  // Number of pending handshakes with unvalidated addresses from which on a new one is answered
+  // with a Retry, which keeps no state (RFC 9000 §8.1.2).
   std::size_t half_open_before_retry = 256;
-  // A network that has as many of them in flight as are left gets no more: it has half at most.
+  // Maximum number of pending handshakes. A network gets no more of them once it has as many as are
+  // left, and so never more than half.
   std::size_t max_half_open = 4096;
-  // New handshakes a second before Retry is used; bursts of one second's worth.
+  // New handshakes per second before Retry is used. A burst may have as many.
   std::uint64_t handshakes_per_second = 1000;
-  // Bytes that pending handshakes may take; the oldest make room for new ones.
+  // Bytes that pending handshakes may take. The oldest make room for new ones.
   std::uint64_t half_open_memory = 48 << 20;
   RetryPolicy retry = RetryPolicy::kUnderLoad;
 };
 
-// Decides what becomes of a client's first packet.
+// Decides what to do with a client's first packet.
 class Admission {
  public:
   enum class Decision : std::uint8_t { kAccept, kRetry, kRefuse };
@@ -37,10 +38,10 @@ class Admission {
   struct Load {
     std::size_t connections = 0;
     std::size_t half_open = 0;
-    std::size_t half_open_from_here = 0;  // from the network of the client
+    std::size_t half_open_from_here = 0;  // those from the network of the client
     std::size_t connections_from_here = 0;
   };
-  // All there may be of connections, or all that one network may have.
+  // Returns whether the number of connections is at its maximum, in total or for the network.
   bool full(const Load& load) const {
     return load.connections >= config_.max_connections ||
            load.connections_from_here >= config_.max_connections_per_network;

@@ -9,7 +9,7 @@ namespace sheaf::quic {
 namespace {
 
 constexpr std::uint64_t k_max_handshake_datagram = 1452;
-// `Handshake::transmit` wants as much.
+// Minimum room, in bytes, that `Handshake::transmit` needs.
 constexpr std::uint64_t k_min_handshake_room = 1200;
 // Bytes that an open connection takes beside its streams.
 constexpr std::uint64_t k_connection_memory = 32 << 10;
@@ -94,8 +94,8 @@ void ConnectionDriver::receive(const Datagram& datagram, Time now) {
 }
 
 void ConnectionDriver::receive_long(const Datagram& datagram, Time now) {
-  // RFC 9000 §9: nobody moves before the handshake is confirmed, and each address has an
-  // anti-amplification limit of its own (§8.1).
+  // RFC 9000 §9: no peer migrates before the handshake is confirmed, and each address has its own
+  // anti-amplification limit (§8.1).
   if (handshake_ && datagram.path.remote != path_.remote) return;
   const bool handshaking = handshake_ != nullptr;
   if (handshaking) {
@@ -111,7 +111,7 @@ void ConnectionDriver::receive_long(const Datagram& datagram, Time now) {
     }
     process_handshake(now);
   }
-  // Also behind a late Handshake packet, which nobody needs any more.
+  // These packets may follow a late Handshake packet, which nobody needs any more.
   for (std::vector<std::uint8_t>& packet : parts.packets) {
     connection_->receive({packet, datagram.path, datagram.ecn, handshaking}, now);
   }
@@ -126,7 +126,7 @@ void ConnectionDriver::poll_transmit(TransmitBatch& batch, Time now) {
 
 bool ConnectionDriver::transmit_handshake(TransmitBatch& batch, Time now) {
   repeat_close_in_handshake(now);
-  // RFC 9000 §8.1: ngtcp2 keeps the limit, but does not know of the 0.5-RTT packets that draw on
+  // RFC 9000 §8.1: ngtcp2 enforces the limit, but does not know about 0.5-RTT packets, which share
   // the same allowance.
   const std::uint64_t allowance =
       limited() ? connection_->establishment().amplification_allowance() : k_max_handshake_datagram;
@@ -134,7 +134,7 @@ bool ConnectionDriver::transmit_handshake(TransmitBatch& batch, Time now) {
   const MutableBytes room =
       batch.buffer.first(std::min<std::uint64_t>(allowance, k_max_handshake_datagram));
   const std::size_t size = handshake_->transmit(room, now);
-  // It may have failed while it wrote.
+  // The handshake may have failed while it wrote.
   if (handshake_->failure()) process_handshake(now);
   if (size == 0) return false;
   handshake_bytes_sent_ += size;
@@ -148,8 +148,8 @@ bool ConnectionDriver::transmit_handshake(TransmitBatch& batch, Time now) {
 
 void ConnectionDriver::repeat_close_in_handshake(Time now) {
   if (connection_->state() != Connection::State::kClosing || handshake_->failure()) return;
-  // RFC 9000 §10.2.3: the peer may not have the 1-RTT keys yet, and nothing of the application is
-  // told in packets of the handshake.
+  // RFC 9000 §10.2.3: the peer may not have the 1-RTT keys yet, and packets of the handshake must
+  // not reveal the state of the application.
   const ConnectionClosed& closed = *connection_->closed();
   if (closed.cause == ConnectionClosed::Cause::kLocalApplication) {
     handshake_->close(TransportErrorCode::kApplicationError, "", now);
@@ -161,7 +161,7 @@ void ConnectionDriver::repeat_close_in_handshake(Time now) {
 Time ConnectionDriver::next_timeout() const {
   Time next = connection_->next_timeout();
   if (handshake_) next = std::min(next, handshake_->next_timeout());
-  // Their messages are asked for like events.
+  // Messages between servers are polled like events.
   if (primary_exchange_) next = std::min(next, primary_exchange_->next_timeout());
   if (backend_exchange_) next = std::min(next, backend_exchange_->next_timeout());
   return next;
@@ -202,7 +202,7 @@ void ConnectionDriver::process_handshake(Time now) {
     return;
   }
   const auto& failure = handshake_->failure();
-  // A connection that closes has told its cause, and lingers (RFC 9000 §10.2).
+  // A connection that is closing has reported its cause, and stays for a while (RFC 9000 §10.2).
   if (failure && connection_->closed() == nullptr) {
     connection_->abandon({.cause = ConnectionClosed::Cause::kHandshakeFailed,
                           .error = static_cast<std::uint64_t>(failure->code),
@@ -223,7 +223,7 @@ TransportStatus ConnectionDriver::process(const HandshakeEvent& event, Time now)
     }
     case Kind::kEarlySecret: {
       if (!peer_parameters_) {
-        // A client: the parameters that it remembers from the earlier connection.
+        // On a client, these are the parameters remembered from the earlier connection.
         auto decoded = decode_transport_parameters(raw_peer_parameters_);
         if (!decoded) return {};
         peer_parameters_ = *decoded;
@@ -241,7 +241,7 @@ TransportStatus ConnectionDriver::process(const HandshakeEvent& event, Time now)
       send_secret_ = event.secret;
       alpn_ = handshake_->alpn();
       if (role_ == Role::kServer && peer_parameters_) {
-        // 0.5-RTT: the server may send before the client's Finished arrived.
+        // 0.5-RTT: the server may send before the client's Finished has arrived.
         established_ = true;
         TransportStatus status = connection_->establishment().establish(seed(), now);
         connection_->establishment().count_handshake_bytes(handshake_bytes_received_,
@@ -331,7 +331,8 @@ void ConnectionDriver::close(std::uint64_t application_error, std::string_view r
   if (established_) {
     connection_->close(application_error, reason, now);
   } else if (handshake_) {
-    // RFC 9000 §10.2.3: nothing of the application is told before the handshake is done.
+    // RFC 9000 §10.2.3: the state of the application must not be revealed before the handshake is
+    // complete.
     handshake_->close(TransportErrorCode::kApplicationError, "", now);
     process_handshake(now);
   }
@@ -341,7 +342,7 @@ void ConnectionDriver::forget() {
   connection_->abandon({.cause = ConnectionClosed::Cause::kLocalApplication,
                         .error = 0,
                         .frame_type = 0,
-                        .reason = "the primary gave the path up"});
+                        .reason = "the primary abandoned the path"});
 }
 
 bool ConnectionDriver::finished() const {

@@ -14,19 +14,19 @@
 
 namespace sheaf::quic {
 
-// Joins a Handshake and the Connection that comes out of it: gives each datagram to the one it is
-// for, and hands secrets over (docs/decisions/0001-handshake-takeover.md). Or a connection that
-// another server handed over, and what the servers of one connection tell each other
+// Joins a Handshake and the Connection that it produces: passes each datagram to one of them, and
+// hands secrets over (docs/decisions/0001-handshake-takeover.md). It can also hold a connection
+// that another server handed over. Exchanges the messages between the servers of one connection
 // (docs/internals/multi-end.md).
 class ConnectionDriver {
  public:
   static Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> make_client(
       ClientHandshakeConfig handshake, const ConnectionConfig& config, Random& random, Time now);
-  // `handshake.parameters` are filled in here.
+  // Fills in `handshake.parameters`.
   static Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> make_server(
       ServerHandshakeConfig handshake, const ConnectionConfig& config, Random& random,
       Bytes reset_key, Time now);
-  // A backend's. The error says why the seed is unusable.
+  // Makes a connection of a backend. The error says why the seed is unusable.
   static Result<std::unique_ptr<ConnectionDriver>, TransportError> make_backend(
       const BackendSeed& seed, const ConnectionConfig& config, Random& random, Bytes reset_key,
       Time now);
@@ -40,14 +40,15 @@ class ConnectionDriver {
 
   Connection& connection() { return *connection_; }
   const Connection& connection() const { return *connection_; }
-  // Ends a handshake or a connection.
+  // Closes a handshake or a connection.
   void close(std::uint64_t application_error, std::string_view reason, Time now);
-  // Ends it without a word to the client.
+  // Ends the connection without telling the client.
   void forget();
-  // Nothing will be sent or received any more.
+  // Returns true when nothing will be sent or received any more.
   bool finished() const;
   bool handshake_completed() const { return completed_; }
-  // Application data may be sent, or may have come: the protocol is known.
+  // Returns whether application data may be sent, or may have arrived, so that its protocol is
+  // known.
   bool application_ready() const { return established_ || early_data_started_; }
 
   const std::string& alpn() const { return alpn_; }
@@ -55,35 +56,35 @@ class ConnectionDriver {
   bool resumed() const { return resumed_; }
   bool early_data_accepted() const { return early_data_accepted_; }
   const ConnectionId& local_id() const { return local_id_; }
-  // The client's first destination id: names the connection in logs (qlog's ODCID).
+  // Returns the client's first destination id, which names the connection in logs (qlog's ODCID).
   const ConnectionId& original_destination() const { return original_destination_; }
   Time started() const { return started_; }
-  // Null unless this is the primary and hand-overs are possible.
+  // Returns null unless this is the primary and hand-overs are possible.
   PrimaryExchange* primary_exchange() { return primary_exchange_.get(); }
   const PrimaryExchange* primary_exchange() const { return primary_exchange_.get(); }
-  // Null unless another server handed it over.
+  // Returns null unless another server handed the connection over.
   BackendExchange* backend_exchange() { return backend_exchange_.get(); }
   const BackendExchange* backend_exchange() const { return backend_exchange_.get(); }
-  // Client, after SessionTicketEvent.
+  // Returns the state with which a client resumes; valid after SessionTicketEvent.
   std::vector<std::uint8_t> session() const { return serialize(session_); }
 
   // Bytes that a connection takes beside its streams while its handshake is pending, as measured.
   static constexpr std::uint64_t k_half_open_memory = 72 << 10;
-  // An estimate, in bytes.
+  // Estimates the memory of the connection, in bytes.
   std::uint64_t memory_bytes() const;
-  // Nothing is asked or answered: no request and no session is open.
+  // Returns whether no request and no session is open.
   bool idle() const { return completed_ && connection_->streams().open_bidirectional() == 0; }
 
-  // Address token that the server gives once the handshake is confirmed.
+  // Sets the address token that the server sends once the handshake is confirmed.
   void set_address_token(std::vector<std::uint8_t> token) { address_token_ = std::move(token); }
-  // For whoever owns the endpoint.
+  // Belongs to the owner of the endpoint.
   void* user_data = nullptr;
 
  private:
   ConnectionDriver(Role role, const ConnectionConfig& config, Random& random, Time now);
 
-  // The handshake draws on the anti-amplification allowance of the connection. Clients have none to
-  // keep (RFC 9000 §8.1), and may have left the path of the handshake.
+  // Returns whether the handshake shares the anti-amplification allowance of the connection.
+  // Clients have none (RFC 9000 §8.1), and may have left the path of the handshake.
   bool limited() const { return established_ && role_ == Role::kServer; }
   void receive_long(const Datagram& datagram, Time now);
   bool transmit_handshake(TransmitBatch& batch, Time now);

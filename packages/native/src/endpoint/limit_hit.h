@@ -5,15 +5,15 @@
 
 namespace sheaf::quic {
 
-// The bound that somebody met (docs/reference/limits.md).
+// Names the limit that was reached (docs/reference/limits.md).
 enum class LimitHit : std::uint8_t {
-  kConnections,         // refused: there were as many as there may be
-  kNetworkConnections,  // refused: the client's network had its share
-  kHalfOpen,            // refused: handshakes pending
-  kIdleEvicted,         // closed, to make room
-  kMemoryEvicted,       // closed, since it held much and took little
+  kConnections,         // refused: the maximum number of connections was reached
+  kNetworkConnections,  // refused: the client's network had its share of connections
+  kHalfOpen,            // refused: too many handshakes were pending
+  kIdleEvicted,         // closed to make room
+  kMemoryEvicted,       // closed because it held much and read little
   kStatelessResets,     // not sent
-  kReusedTokens,        // a token of NEW_TOKEN that was used before
+  kReusedTokens,        // a token of NEW_TOKEN was used a second time
   kCount,
 };
 

@@ -16,9 +16,10 @@ class Networks {
   using Key = std::array<std::uint8_t, 8>;
   struct Use {
     Key key{};
-    std::size_t connections = 0;  // that have a place here, half-open and closing ones included
-    std::size_t half_open = 0;    // whose handshake is pending
-    std::size_t evicted = 0;      // that were closed to make room
+    std::size_t connections = 0;  // connections that have a place here, including half-open and
+                                  // closing ones
+    std::size_t half_open = 0;    // connections whose handshake is pending
+    std::size_t evicted = 0;      // connections that were closed to make room
     std::uint64_t memory = 0;     // bytes
 
     std::size_t counted() const { return connections - evicted; }
@@ -29,7 +30,7 @@ class Networks {
     std::copy_n(address.ip.begin(), key.size() - 1, key.begin() + 1);
     return key;
   }
-  // One connection more. Valid until as many have left.
+  // Counts another connection. The reference is valid until each connection counted has left.
   Use& join(const Address& remote) {
     const Key key = key_of(remote);
     Use& use = networks_[key];

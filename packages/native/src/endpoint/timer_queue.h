@@ -9,12 +9,12 @@
 
 namespace sheaf::quic {
 
-// Next deadlines of many owners: a binary heap in which each owner knows its place, so that moving
-// a deadline costs O(log n) and no allocation.
+// Orders the next deadlines of many owners in a binary heap. Each owner knows its position, so that
+// moving a deadline takes O(log n) and allocates nothing.
 template <typename Owner>
 class TimerQueue {
  public:
-  // Base of an owner.
+  // Base class of owners.
   struct Entry {
     Time deadline = k_never;
     std::size_t position = k_absent;
@@ -22,7 +22,7 @@ class TimerQueue {
   static constexpr std::size_t k_absent = SIZE_MAX;
 
   Time next() const { return heap_.empty() ? k_never : entry(heap_[0]).deadline; }
-  // The owner whose deadline is first; null when none has one.
+  // Returns the owner with the earliest deadline, or null when none has one.
   Owner* first() const { return heap_.empty() ? nullptr : heap_[0]; }
 
   void set(Owner* owner, Time deadline) {

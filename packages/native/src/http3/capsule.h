@@ -8,36 +8,39 @@
 
 namespace sheaf::http3 {
 
-// RFC 9297 §3.2.
+// Holds a capsule of the Capsule Protocol (RFC 9297 §3.2).
 struct Capsule {
   std::uint64_t type = 0;
   quic::Bytes value;
 };
 
-// RFC 9297 §3.5: a datagram of the request on whose stream it stands.
+// Type of a DATAGRAM capsule (RFC 9297 §3.5), which carries a datagram of the request on its
+// stream.
 inline constexpr std::uint64_t k_capsule_datagram = 0x00;
-// Longest datagram that goes in a capsule, either way. Longer ones are lost, as datagrams may be.
+// Maximum payload, in bytes, of a datagram in a capsule, sent or received. Longer ones are dropped,
+// as datagrams may be lost anyway.
 inline constexpr std::size_t k_max_capsule_datagram = 16 << 10;
 
-// The bound of a capsule, and what a longer one means.
+// Bounds the value of a capsule type, and says what a longer value costs.
 struct CapsuleRule {
   std::size_t max_value = 0;
-  bool drop_longer = false;  // instead of malformed
+  bool drop_longer = false;  // otherwise a longer value is an error of the message
 };
 
-// Takes capsules out of a message's body, however it is cut. Types that are not known are skipped
-// (RFC 9297 §3.2), whatever their length, without being kept.
+// Reads capsules from the body of a message, whatever pieces it arrives in. Capsules of unknown
+// types are skipped (RFC 9297 §3.2): they may be of any length, since their values are not kept.
 class CapsuleReader {
  public:
-  // Nothing for a type that is not known.
+  // Returns the rule of a capsule type, or nothing when the type is unknown.
   using RuleOf = std::optional<CapsuleRule> (*)(std::uint64_t type);
 
   explicit CapsuleReader(RuleOf rule_of) : rule_of_(rule_of) {}
 
-  // Takes bytes from the front of `bytes` up to the end of the next capsule of a known type, which
-  // is valid until the next call, or takes all of them.
+  // Removes bytes from the front of `bytes` up to the end of the next capsule of a known type, and
+  // returns this capsule, which is valid until the next call. Removes all bytes and returns nothing
+  // when no such capsule is complete yet.
   quic::Result<std::optional<Capsule>, ConnectionError> next(quic::Bytes& bytes);
-  // No capsule has begun: the stream may end here (RFC 9297 §3.3).
+  // Returns true between two capsules, which is where the stream may end (RFC 9297 §3.3).
   bool at_boundary() const { return header_.empty(); }
 
  private:
@@ -46,7 +49,7 @@ class CapsuleReader {
   RuleOf rule_of_;
   TypeLengthAccumulator header_;
   bool in_value_ = false;
-  bool kept_ = false;  // the value that is being read
+  bool kept_ = false;  // the value that is being read belongs to a known type
   std::uint64_t value_left_ = 0;
   std::vector<std::uint8_t> value_;
 };

@@ -6,7 +6,7 @@
 
 namespace sheaf::http3 {
 
-// A `Connection` as HTTP sees it. The connection outlives this object.
+// Presents a `Connection` as the transport of HTTP. The connection must outlive this object.
 class ConnectionTransport final : public Transport {
  public:
   explicit ConnectionTransport(quic::Connection& connection) : connection_(connection) {}
@@ -31,7 +31,7 @@ class ConnectionTransport final : public Transport {
                                                               Time now) override {
     return connection_.streams().reader().consume(stream, bytes, now);
   }
-  // These are idle where the stream is gone already, which is what the caller wanted.
+  // For the following calls a stream that is gone is no error: the caller wants it gone.
   void reset_stream(StreamId stream, std::uint64_t error) override {
     static_cast<void>(connection_.streams().writer().reset(stream, error));
   }

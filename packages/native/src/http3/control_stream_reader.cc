@@ -7,7 +7,8 @@
 namespace sheaf::http3 {
 namespace {
 
-// Longest frame that is kept: far more than any SETTINGS or PRIORITY_UPDATE in use.
+// Maximum payload, in bytes, of a frame that is kept. Any SETTINGS or PRIORITY_UPDATE in use is far
+// shorter.
 constexpr std::uint64_t k_max_payload = 4096;
 
 bool single_varint(Bytes payload, std::uint64_t& value) {
@@ -36,7 +37,7 @@ ConnectionStatus ControlStreamReader::read(Bytes bytes) {
     bytes = bytes.subspan(part);
     payload_left_ -= part;
     if (payload_left_ > 0) return {};
-    if (auto status = backend_frame(); !status) return status;
+    if (auto status = finish_frame(); !status) return status;
     in_payload_ = false;
     header_.reset();
     payload_.clear();
@@ -44,7 +45,7 @@ ConnectionStatus ControlStreamReader::read(Bytes bytes) {
   return {};
 }
 
-// Refuses a frame as soon as its type says that it is out of place.
+// Refuses a frame that is out of place as soon as its type is known.
 ConnectionStatus ControlStreamReader::begin_frame() {
   const std::uint64_t type = header_.type();
   if (!settings_received_ && type != k_frame_settings) {
@@ -71,7 +72,7 @@ ConnectionStatus ControlStreamReader::begin_frame() {
       break;
     default:
       if (frame_reserved_by_http2(type)) return unexpected("HTTP/2 frame");
-      skipped_ = true;  // RFC 9114 §9
+      skipped_ = true;  // RFC 9114 §9: frames of unknown types are skipped
       return {};
   }
   if (payload_left_ > k_max_payload) {
@@ -80,7 +81,7 @@ ConnectionStatus ControlStreamReader::begin_frame() {
   return {};
 }
 
-ConnectionStatus ControlStreamReader::backend_frame() {
+ConnectionStatus ControlStreamReader::finish_frame() {
   if (skipped_) return {};
   switch (header_.type()) {
     case k_frame_settings: {
@@ -95,7 +96,8 @@ ConnectionStatus ControlStreamReader::backend_frame() {
       return on_max_push_id(payload_);
     case k_frame_priority_update:
       return on_priority_update(payload_);
-    // RFC 9114 §7.2.3, RFC 9218 §7.2: nothing was ever pushed, so no push id is valid.
+    // RFC 9114 §7.2.3, RFC 9218 §7.2: this side neither pushes nor permits a push, so no push id is
+    // valid.
     default:
       return ConnectionError{ErrorCode::kIdError, "push id that was never promised"};
   }
@@ -104,10 +106,10 @@ ConnectionStatus ControlStreamReader::backend_frame() {
 ConnectionStatus ControlStreamReader::on_go_away(Bytes payload) {
   std::uint64_t id = 0;
   if (!single_varint(payload, id)) return malformed("GOAWAY");
-  // RFC 9114 §5.2: a server names a request, a client a push; ids do not grow.
+  // RFC 9114 §5.2: a server's GOAWAY names a request and a client's names a push. Ids never grow.
   const bool names_request = id % 4 == 0;
   if ((role_ == Role::kClient && !names_request) || id > last_go_away_) {
-    return ConnectionError{ErrorCode::kIdError, "GOAWAY id"};
+    return ConnectionError{ErrorCode::kIdError, "GOAWAY id grew, or names no request"};
   }
   last_go_away_ = id;
   listener_.on_go_away(id);
@@ -117,7 +119,7 @@ ConnectionStatus ControlStreamReader::on_go_away(Bytes payload) {
 ConnectionStatus ControlStreamReader::on_max_push_id(Bytes payload) {
   std::uint64_t id = 0;
   if (!single_varint(payload, id)) return malformed("MAX_PUSH_ID");
-  if (id < max_push_id_) return ConnectionError{ErrorCode::kIdError, "MAX_PUSH_ID shrank"};
+  if (id < max_push_id_) return ConnectionError{ErrorCode::kIdError, "MAX_PUSH_ID decreased"};
   max_push_id_ = id;
   return {};
 }
@@ -127,7 +129,7 @@ ConnectionStatus ControlStreamReader::on_priority_update(Bytes payload) {
   const StreamId stream{reader.read_varint()};
   if (!reader.ok()) return malformed("PRIORITY_UPDATE");
   if (stream.value % 4 != 0) {
-    return ConnectionError{ErrorCode::kIdError, "PRIORITY_UPDATE of what is not a request"};
+    return ConnectionError{ErrorCode::kIdError, "PRIORITY_UPDATE for a stream that is no request"};
   }
   return listener_.on_priority_update(stream, reader.read_rest());
 }

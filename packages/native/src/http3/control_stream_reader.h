@@ -9,27 +9,28 @@
 
 namespace sheaf::http3 {
 
-// The peer's control stream, after its stream type (RFC 9114 §6.2.1). Checks the order, the place
-// and the form of every frame; what it means is the listener's matter.
+// Reads the peer's control stream after its stream type (RFC 9114 §6.2.1). Checks the order, the
+// place and the form of every frame. The listener acts on what the frame says.
 class ControlStreamReader {
  public:
   class Listener {
    public:
     virtual ~Listener() = default;
     virtual ConnectionStatus on_settings(const Settings& settings) = 0;
-    // Ids never grow; a client is given stream ids only (RFC 9114 §5.2).
+    // Reports a GOAWAY. Ids never grow, and a client only sees stream ids (RFC 9114 §5.2).
     virtual void on_go_away(std::uint64_t id) = 0;
-    // RFC 9218 §7.1: server only; `value` is the text of a Priority field.
+    // Reports a PRIORITY_UPDATE (RFC 9218 §7.1), on a server only. `value` is the text of a
+    // Priority field.
     virtual ConnectionStatus on_priority_update(StreamId stream, Bytes value) = 0;
   };
 
-  // `role` is ours.
+  // `role` is that of this side.
   ControlStreamReader(Role role, Listener& listener) : role_(role), listener_(listener) {}
   ConnectionStatus read(Bytes bytes);
 
  private:
   ConnectionStatus begin_frame();
-  ConnectionStatus backend_frame();
+  ConnectionStatus finish_frame();
   ConnectionStatus on_go_away(Bytes payload);
   ConnectionStatus on_max_push_id(Bytes payload);
   ConnectionStatus on_priority_update(Bytes payload);
@@ -38,7 +39,7 @@ class ControlStreamReader {
   Listener& listener_;
   TypeLengthAccumulator header_;
   bool in_payload_ = false;
-  bool skipped_ = false;  // the frame's payload is of no interest
+  bool skipped_ = false;  // ignore the payload of this frame
   std::uint64_t payload_left_ = 0;
   std::vector<std::uint8_t> payload_;
   bool settings_received_ = false;

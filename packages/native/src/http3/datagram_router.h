@@ -7,37 +7,38 @@
 
 namespace sheaf::http3 {
 
-// An HTTP datagram (RFC 9297 §2.1), in the memory of whoever passes it on.
+// Refers to an HTTP datagram (RFC 9297 §2.1), whose bytes the caller owns.
 struct HttpDatagram {
-  StreamId stream;  // the request that it belongs to
+  StreamId stream;  // the request that the datagram belongs to
   Bytes payload;
 };
 
-// Receives the datagrams of a request, which it understands: passes them on natively, or gathers
+// Receives the datagrams of a request. An implementation either handles them natively or collects
 // them for JavaScript.
 class DatagramConsumer {
  public:
   virtual ~DatagramConsumer() = default;
-  // The payload is valid during the call, which must not call the session back.
+  // Receives a datagram, whose payload is valid only during the call. The implementation must not
+  // call the session from here.
   virtual void on_datagram(HttpDatagram datagram) = 0;
 };
 
-// Finds the consumer of each datagram by its request. What overtakes its request, or comes before
-// that has a response, waits, up to a number and a size (RFC 9297 §2.1).
+// Passes each datagram to the consumer of its request. A datagram waits, within a bound on number
+// and size, while its request has not arrived or has no response yet (RFC 9297 §2.1).
 class DatagramRouter {
  public:
   static constexpr std::size_t k_max_waiting = 16;
   static constexpr std::size_t k_max_waiting_bytes = 32 << 10;
 
-  // From now on the request's datagrams are the consumer's, those that waited first. It outlives
-  // the request, or `release` is called before.
+  // Makes `consumer` receive the datagrams of a request, beginning with those that waited. The
+  // consumer must outlive the request, or be released before.
   void claim(StreamId request, DatagramConsumer& consumer);
-  // Nobody takes the request's datagrams any more; those that wait are dropped.
+  // Ends the deliveries of a request, and drops the datagrams that wait for it.
   void release(StreamId request);
 
-  // False: nobody has claimed the request.
+  // Returns false when the request has no consumer.
   bool deliver(HttpDatagram datagram);
-  // Copies it; drops it when too much waits already.
+  // Copies a datagram so that it waits for its request. Drops it when too much waits already.
   void hold(HttpDatagram datagram);
   std::size_t waiting() const { return waiting_.size(); }
 
@@ -45,12 +46,13 @@ class DatagramRouter {
   std::unordered_map<StreamId, DatagramConsumer*> consumers_;
   static constexpr std::size_t k_ring_size =
       k_max_waiting_bytes + k_max_waiting * quic::DatagramRing::k_overhead;
-  // Empties the ring, and calls `keep(datagram)` for each: those with true wait on.
+  // Calls `keep` for each datagram that waits, and drops those for which it returns false.
   template <typename Keep>
   void sift(Keep&& keep);
 
-  quic::DatagramRing waiting_{k_ring_size};  // tagged with their requests
-  std::size_t waiting_bytes_ = 0;            // of payloads
+  quic::DatagramRing waiting_{k_ring_size};  // each entry is tagged with the stream id of its
+                                             // request
+  std::size_t waiting_bytes_ = 0;            // payloads alone, in bytes
 };
 
 }  // namespace sheaf::http3

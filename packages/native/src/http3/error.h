@@ -8,7 +8,7 @@
 
 namespace sheaf::http3 {
 
-// RFC 9114 §8.1, RFC 9204 §6, RFC 9297 §5.2.
+// Error codes of HTTP/3 (RFC 9114 §8.1), QPACK (RFC 9204 §6) and HTTP datagrams (RFC 9297 §5.2).
 enum class ErrorCode : std::uint64_t {
   kDatagramError = 0x33,
   kNoError = 0x100,
@@ -35,10 +35,11 @@ enum class ErrorCode : std::uint64_t {
 
 constexpr std::uint64_t value_of(ErrorCode code) { return static_cast<std::uint64_t>(code); }
 
-// "H3_FRAME_ERROR"; "0x1234" for one that is not known.
+// Returns the name of a code, such as "H3_FRAME_ERROR", or its number ("0x1234") when it is
+// unknown.
 std::string to_string(ErrorCode code);
 
-// A rule that the peer broke and that costs it the connection (RFC 9114 §8).
+// Describes a violation by the peer that closes the connection (RFC 9114 §8).
 struct ConnectionError {
   ErrorCode code = ErrorCode::kNoError;
   std::string_view reason;  // static text
@@ -46,16 +47,17 @@ struct ConnectionError {
 
 using ConnectionStatus = quic::Status<ConnectionError>;
 
-// Why a call of the application was refused.
+// Reasons to refuse a call of the application.
 enum class Refusal : std::uint8_t {
-  kNotReady,        // our control streams are not open, or the peer's SETTINGS have not arrived
-  kStreamLimit,     // wait for StreamsAvailable
-  kGoingAway,       // the peer sent GOAWAY: use another connection
-  kUnknownStream,   // closed, or never was a request
-  kWrongState,      // e.g. a body before the response, or after its end
-  kInvalidField,    // name or value that RFC 9114 §4.2 forbids
-  kFieldsTooLarge,  // beyond the peer's SETTINGS_MAX_FIELD_SECTION_SIZE
-  kNotSupported,    // by this protocol or by the peer
+  kNotReady,       // the control streams of this side are not open, or the peer's SETTINGS have not
+                   // arrived
+  kStreamLimit,    // no stream is left until StreamsAvailable
+  kGoingAway,      // the peer sent GOAWAY; use another connection
+  kUnknownStream,  // the stream is closed, or never was a request
+  kWrongState,     // for example a body before the response, or after its end
+  kInvalidField,   // a field has a name or value that RFC 9114 §4.2 forbids
+  kFieldsTooLarge,  // the fields exceed the peer's SETTINGS_MAX_FIELD_SECTION_SIZE
+  kNotSupported,    // the protocol or the peer does not support the call
   kConnectionClosed,
 };
 

@@ -12,11 +12,12 @@ namespace sheaf::http3 {
 struct Field {
   std::string_view name;
   std::string_view value;
-  bool sensitive = false;  // never put into a compression table (RFC 9204 §7.1.3)
+  bool sensitive = false;  // must not enter a compression table (RFC 9204 §7.1.3)
 };
 
-// A list of header or trailer fields, pseudo-headers included, in their order (RFC 9114 §4.2).
-// The text lies in one piece, so a section costs two allocations however many fields it has.
+// Holds the fields of a header or trailer section in order, pseudo-header fields included (RFC 9114
+// §4.2). All text lies in one buffer, so that a section costs two allocations however many fields
+// it has.
 class FieldSection {
  public:
   FieldSection() = default;
@@ -32,21 +33,21 @@ class FieldSection {
   }
   std::size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
-  // The views live until the section changes.
+  // Returns a field, whose views are valid until the section changes.
   Field operator[](std::size_t index) const {
     const Entry& entry = entries_[index];
     const std::string_view text = text_;
     return {text.substr(entry.offset, entry.name_length),
             text.substr(entry.offset + entry.name_length, entry.value_length), entry.sensitive};
   }
-  // Value of the first field with this name; empty when there is none.
+  // Returns the value of the first field with this name, or an empty view when there is none.
   std::string_view find(std::string_view name) const {
     for (std::size_t i = 0; i < size(); ++i) {
       if ((*this)[i].name == name) return (*this)[i].value;
     }
     return {};
   }
-  // RFC 9114 §4.2.2: what SETTINGS_MAX_FIELD_SECTION_SIZE counts.
+  // Returns the size, in bytes, that SETTINGS_MAX_FIELD_SECTION_SIZE counts (RFC 9114 §4.2.2).
   std::uint64_t section_size() const { return text_.size() + 32 * entries_.size(); }
 
  private:
@@ -60,7 +61,7 @@ class FieldSection {
   std::vector<Entry> entries_;
 };
 
-// Nothing when there is none, or none that is a number (RFC 9110 §8.6).
+// Returns the value of Content-Length (RFC 9110 §8.6), or nothing when it is absent or no number.
 inline std::optional<std::uint64_t> content_length(const FieldSection& fields) {
   const std::string_view text = fields.find("content-length");
   std::uint64_t length = 0;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t k_max_request_line = 8192;
 
-// "/path" of "GET /path"; empty when it is anything else.
+// Returns "/path" of "GET /path", or an empty view for any other line.
 std::string_view path_of(std::string_view line) {
   constexpr std::string_view k_get = "GET ";
   if (!line.starts_with(k_get)) return {};
@@ -28,7 +28,8 @@ void HqSession::on_event(const quic::Event& event, Time now) {
     on_stream_event(*stream, now);
     read_waiting(now);
   } else if (std::holds_alternative<quic::DatagramReceivedEvent>(event)) {
-    // HTTP/0.9 has none, but they are announced before the protocol is known.
+    // HTTP/0.9 has no datagrams. Transport parameters permit them all the same, since they are sent
+    // before the protocol is known.
     while (transport_.receive_datagram()) {
     }
   }
@@ -85,7 +86,7 @@ void HqSession::on_stream_event(const quic::StreamEvent& event, Time now) {
       events_.push_back(WritingStopped{id, event.value});
       return;
     case Kind::kLost:
-      transport_.stop_sending(id, quic::k_backend_lost);  // what is left of it is not read
+      transport_.stop_sending(id, quic::k_backend_lost);  // nobody reads the rest
       [[fallthrough]];
     case Kind::kReset:
       static_cast<void>(transport_.consume(id, 0, now));
@@ -150,7 +151,7 @@ void HqSession::read_request(StreamId id, Exchange& exchange, Time now) {
   events_.push_back(RequestReceived{id,
                                     {{":method", "GET"}, {":scheme", "https"}, {":path", path}},
                                     transport_.received_early(id)});
-  // A request has no body; whatever follows the line is not wanted.
+  // A request has no body, so nothing after its line is read.
   transport_.stop_sending(id, value_of(ErrorCode::kNoError));
   finish(id, exchange);
 }
@@ -217,7 +218,7 @@ std::size_t HqSession::reserve_body(StreamId id) {
 }
 
 quic::Status<Refusal> HqSession::submit_trailers(StreamId id, const FieldSection&) {
-  // There are no trailers in HTTP/0.9; the message ends all the same.
+  // HTTP/0.9 has no trailers. The message ends all the same.
   const auto ended = write_body(id, {}, true);
   return ended ? quic::Status<Refusal>() : quic::Status<Refusal>(ended.error());
 }

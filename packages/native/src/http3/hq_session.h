@@ -8,12 +8,12 @@
 
 namespace sheaf::http3 {
 
-// hq-interop: HTTP/0.9 over QUIC, for interoperability runs. A bidirectional stream carries
-// `GET /path` and a line end one way, and the bare body the other way.
+// Speaks hq-interop, which is HTTP/0.9 over QUIC, for interoperability runs. The client sends `GET
+// /path` and a line end on a bidirectional stream; the server sends the bare body back.
 //
-// The common interface is kept by making up what HTTP/0.9 lacks: a request has `:method` GET and
-// `:path`, a response always looks like status 200. A response submitted with an error status
-// resets the stream, which is all that this protocol can say.
+// To fit the common interface, this class makes up what HTTP/0.9 lacks. A request has `:method` GET
+// and `:path`. A response always has status 200. Submitting a response with an error status resets
+// the stream, since the protocol has no other way to report an error.
 class HqSession final : public RequestSession {
  public:
   explicit HqSession(Transport& transport) : transport_(transport), admission_(transport) {}
@@ -38,7 +38,7 @@ class HqSession final : public RequestSession {
   void stop_reading(StreamId stream, std::uint64_t error) override;
   void reset(StreamId stream, std::uint64_t error) override;
   void set_priority(StreamId stream, const StreamPriority& priority) override;
-  // HTTP/0.9 has no word for it, so there is no announcement whose round trip could be awaited.
+  // HTTP/0.9 has no GOAWAY, so there is no round trip to wait for before refusing requests.
   void announce_shutdown() override { shut_down(); }
   void shut_down() override { refusing_ = true; }
   std::size_t open_requests() const override { return exchanges_.size(); }
@@ -47,8 +47,8 @@ class HqSession final : public RequestSession {
  private:
   struct Exchange {
     RequestAdmission::Place place = RequestAdmission::Place::kNew;
-    std::string line;    // server: the request so far
-    bool begun = false;  // the peer's message has been announced
+    std::string line;    // server: the part of the request that has arrived
+    bool begun = false;  // the message of the peer has been reported
     bool reading_done = false;
     bool responding = false;
     bool readable_announced = false;

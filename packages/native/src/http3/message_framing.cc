@@ -9,12 +9,13 @@
 namespace sheaf::http3 {
 namespace {
 
-// For calls that fail only without memory, or when this class was used against its contract.
+// Ends the process after a failed call that can fail only without memory, or when this class
+// misused nghttp3.
 void require_success(int status) {
   if (status != 0) std::abort();
 }
 
-// The outcome of a call about one message: a failure costs that message alone.
+// Translates the result of a call about one message. A failure costs this message alone.
 quic::Status<Refusal> outcome_of(int status) {
   switch (status) {
     case 0:
@@ -44,7 +45,7 @@ std::int64_t id_of(StreamId stream) { return static_cast<std::int64_t>(stream.va
 
 ConnectionError error_of(nghttp3_ssize status) {
   const int code = static_cast<int>(status);
-  // RFC 9204 has no code for a field beyond the decoder's limits; it is a matter of load.
+  // RFC 9204 has no code for a field beyond the decoder's limits, so it counts as excessive load.
   if (code == NGHTTP3_ERR_QPACK_HEADER_TOO_LARGE) {
     return {ErrorCode::kExcessiveLoad, "field is too large"};
   }
@@ -52,7 +53,8 @@ ConnectionError error_of(nghttp3_ssize status) {
           nghttp3_strerror(code)};
 }
 
-// True for a dictionary's member (RFC 8941 §3.2), with space around it, that has a key.
+// Returns true when a member of a dictionary (RFC 8941 §3.2), which may have space around it, has a
+// key.
 bool has_key(std::string_view member) {
   member.remove_prefix(std::min(member.find_first_not_of(' '), member.size()));
   const std::string_view key = member.substr(0, member.find_first_of("=; "));
@@ -77,7 +79,7 @@ std::vector<nghttp3_nv> name_values_of(const FieldSection& fields) {
 
 }  // namespace
 
-// nghttp3 calls these; the connection's user data is the MessageFraming.
+// Functions that nghttp3 calls. The user data of its connection is the MessageFraming.
 struct MessageFraming::Callbacks {
   static Listener& listener(void* user) { return static_cast<MessageFraming*>(user)->listener_; }
 
@@ -111,7 +113,7 @@ struct MessageFraming::Callbacks {
         stream_of(id), std::span(chunks).first(std::min(capacity, chunks.size())), end);
     if (count == 0 && !end) return NGHTTP3_ERR_WOULDBLOCK;
     for (std::size_t i = 0; i < count; ++i) {
-      // nghttp3 only reads, but its type has no const.
+      // nghttp3 does not write here, although the type of its pointer lacks const.
       vectors[i] = {const_cast<std::uint8_t*>(chunks[i].data()), chunks[i].size()};
     }
     if (end) *flags |= NGHTTP3_DATA_FLAG_EOF;
@@ -150,8 +152,8 @@ void MessageFraming::bind_qpack_streams(StreamId encoder, StreamId decoder) {
   bound_ = true;
 }
 
-// nghttp3 learns the peer's limits from its control stream only, so it is shown one with just
-// those.
+// nghttp3 learns the peer's limits from a control stream alone. It is given one that carries
+// nothing but these limits.
 ConnectionStatus MessageFraming::apply_peer_settings(StreamId control_stream,
                                                      const Settings& settings) {
   Settings known;
@@ -161,8 +163,8 @@ ConnectionStatus MessageFraming::apply_peer_settings(StreamId control_stream,
   const std::vector<std::uint8_t> payload = encode_settings(known, 0);
   std::array<std::uint8_t, 160> stream;
   quic::Writer writer(stream);
-  writer.write_varint(0x00);  // control stream
-  writer.write_varint(0x04);  // SETTINGS
+  writer.write_varint(0x00);  // stream type: control
+  writer.write_varint(0x04);  // frame type: SETTINGS
   writer.write_varint(payload.size());
   writer.write_bytes(payload);
   const auto result = read(control_stream, writer.written(), false);
@@ -174,7 +176,7 @@ quic::Result<std::size_t, ConnectionError> MessageFraming::read(StreamId stream,
   const nghttp3_ssize used =
       nghttp3_conn_read_stream(connection_, id_of(stream), bytes.data(), bytes.size(), fin);
   if (used == NGHTTP3_ERR_MALFORMED_HTTP_MESSAGING) {
-    // RFC 9114 §4.1.2: a body of another length than announced costs the stream, too.
+    // RFC 9114 §4.1.2: a body whose length differs from Content-Length costs the stream.
     listener_.on_message_error(stream, value_of(ErrorCode::kMessageError));
     return bytes.size();
   }
@@ -233,7 +235,7 @@ void MessageFraming::on_written(const Output& output) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < output.part_count; ++i) bytes += output.parts[i].size();
   nghttp3_conn_add_write_offset(connection_, id_of(output.stream), bytes);
-  // Nothing of nghttp3's is referred to any more, and body chunks have moved to the transport.
+  // No memory of nghttp3 is referred to any more, and body chunks have moved to the transport.
   nghttp3_conn_add_ack_offset(connection_, id_of(output.stream), bytes);
 }
 
@@ -275,7 +277,7 @@ void MessageFraming::set_priority(StreamId stream, const StreamPriority& priorit
 }
 
 bool MessageFraming::valid(const Field& field) {
-  // RFC 9114 §4.2 forbids upper case, which nghttp3 lets pass.
+  // RFC 9114 §4.2 forbids upper case, which nghttp3 accepts.
   for (const char c : field.name) {
     if (c >= 'A' && c <= 'Z') return false;
   }
@@ -290,8 +292,8 @@ std::optional<StreamPriority> MessageFraming::parse_priority(Bytes value) {
     return nghttp3_pri_parse_priority(&priority, bytes_of(text), text.size()) == 0;
   };
   std::string_view rest(reinterpret_cast<const char*>(value.data()), value.size());
-  // RFC 9218 §4: members of another type or out of range are ignored, for which nghttp3 refuses
-  // the whole.
+  // RFC 9218 §4: members of a wrong type or out of range are ignored one by one. nghttp3 would
+  // refuse the whole field.
   for (bool whole = parse(rest); !whole;) {
     const std::size_t comma = rest.find(',');
     const std::string_view member = rest.substr(0, comma);

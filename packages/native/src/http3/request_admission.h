@@ -7,26 +7,28 @@
 
 namespace sheaf::http3 {
 
-// Decides which of the peer's streams are read. Each that is costs the application memory beside
-// its bytes. While the connection has no room for that, streams wait in the transport, unread, in
-// the order in which they came; flow control bounds the bytes that they bring meanwhile. When the
-// connection has more than its share of memory, only so many streams wait, and more are rejected:
-// nothing was done for them, so they may be sent again (RFC 9114 §4.1.1).
+// Decides which of the peer's streams are read, since each costs the application memory beyond its
+// bytes. While the connection has no room for that, streams wait unread in the transport, in the
+// order of their arrival, and flow control bounds the bytes that they bring. When the connection
+// has used more than its share of memory, only a limited number of streams wait and further ones
+// are rejected. The client may send these requests again, because nothing was done for them (RFC
+// 9114 §4.1.1).
 class RequestAdmission {
  public:
   enum class Place : std::uint8_t { kNew, kWaiting, kAdmitted };
   enum class Answer : std::uint8_t { kRead, kWait, kReject };
-  // The cost of a request in bytes: half for JavaScript's objects, headers and streams, half for
-  // the chunk that its response may always write (stream/send_budget.h).
+  // Cost of a request in bytes: half for JavaScript's objects, headers and streams, half for the
+  // chunk that its response may always write (stream/send_budget.h).
   static constexpr std::uint64_t k_request_memory = 32 << 10;
-  // Requests that a connection always has, so that there is one whose end makes room.
+  // Requests that are admitted whatever the memory, so that there is always one whose end makes
+  // room.
   static constexpr std::size_t k_least = 8;
-  // Streams that may wait in any case: RFC 9114 §6.1 wants 100 at one time.
+  // Streams that may wait whatever the memory: RFC 9114 §6.1 asks for at least 100 concurrent ones.
   static constexpr std::size_t k_min_waiting = 100;
 
   explicit RequestAdmission(Transport& transport) : transport_(transport) {}
 
-  // Says whether the stream may be read now. `next` will name one that waits.
+  // Decides about a stream. When it must wait, `next` returns it later.
   Answer admit(StreamId id, Place& place) {
     if (place == Place::kAdmitted || id.initiator() == transport_.role()) return Answer::kRead;
     const bool turn = place == Place::kWaiting ? turn_ == id : waiting_.empty();
@@ -41,13 +43,14 @@ class RequestAdmission {
     transport_.hold(k_request_memory);
     return Answer::kRead;
   }
-  // The stream is closed.
+  // Must be called when the stream is closed.
   void leave(Place place) {
     if (place != Place::kAdmitted) return;
     --admitted_;
     transport_.release(k_request_memory);
   }
-  // The first of those that wait, once there is room for it. To be read at once; it may be closed.
+  // Returns the first stream that waits, once there is room for it. The caller reads it at once.
+  // The stream may be closed by then.
   std::optional<StreamId> next() {
     if (waiting_.empty() || !room()) return std::nullopt;
     turn_ = waiting_.front();

@@ -8,51 +8,52 @@
 
 namespace sheaf::http3 {
 
-// The state of one request stream in its session. The body of a message is never stored here: on
-// its way in it stays in the transport's buffer, and on its way out chunks are handed on as they
-// are.
+// Holds the state of one request stream of a session. Bodies are never stored here. A received body
+// stays in the transport's buffer, and chunks of a sent body are passed on without copying.
 struct RequestStream {
   // --- the peer's message -----------------------------------------------------------------
   enum class Position : std::uint8_t {
     kFrameHeader,  // type and length of the next frame
-    kBody,         // payload of DATA: waits for the application
-    kOtherFrame,   // payload of any other frame: goes to `MessageFraming` at once
-    kHandedOver,   // is a WebTransport stream, no request
+    kBody,         // payload of DATA, which waits for the application
+    kOtherFrame,   // payload of any other frame, which goes to `MessageFraming` at once
+    kHandedOver,   // a WebTransport stream, which is no request
   };
   RequestAdmission::Place place = RequestAdmission::Place::kNew;
   Position position = Position::kFrameHeader;
   TypeLengthAccumulator frame_header;
-  std::uint64_t frame_left = 0;  // payload bytes to come
+  std::uint64_t frame_left = 0;  // payload bytes that have not arrived
   bool first_frame = true;
-  // QPACK waits for its table to grow (RFC 9204 §2.1.2): bytes that it has not used, and bytes that
-  // stay in the transport until then, so that the stream cannot end or gain credit before.
+  // While QPACK waits for its table to grow (RFC 9204 §2.1.2): the bytes that it was given and has
+  // not used, and the bytes that stay in the transport so that the stream neither ends nor gains
+  // credit before.
   std::size_t blocked_bytes = 0;
   std::size_t held_bytes = 0;
-  bool cancelled = false;      // by the peer
-  bool reading_done = false;   // end, reset, error, or nobody wants the rest
-  bool lost = false;           // its backend is gone: what arrived is all there is
-  bool message_begun = false;  // request or final response fields have come
-  // A request with `:protocol` (RFC 9220), whose protocol may give datagrams a meaning.
+  bool cancelled = false;      // the peer cancelled the request
+  bool reading_done = false;   // the message ended, was reset or failed, or nobody reads the rest
+  bool lost = false;           // its backend is gone, so nothing more will arrive
+  bool message_begun = false;  // the fields of a request or of a final response have arrived
+  // The request has `:protocol` (RFC 9220), and that protocol may give datagrams a meaning.
   bool extended_connect = false;
-  unsigned interim_responses = 0;  // 1xx, so far
+  unsigned interim_responses = 0;  // 1xx responses received
   bool readable_announced = false;
-  FieldSection fields;  // of the HEADERS frame that is being decoded
+  FieldSection fields;  // the HEADERS frame that is being decoded
   bool fields_too_large = false;
 
   // --- our message ------------------------------------------------------------------------
   enum class Writing : std::uint8_t { kNotBegun, kBody, kEnded };
   Writing writing = Writing::kNotBegun;
   bool own_request = false;  // this side sent the request
-  bool answered = false;     // by a final response, whoever gave it
+  bool answered = false;     // a final response was sent, whoever produced it
 
-  // It is known what the request is.
+  // Returns true once the fields of the request are known.
   bool head_known() const { return own_request || message_begun; }
-  quic::Ring<SendChunk> chunks;   // not yet taken by the transport
-  std::size_t chunks_framed = 0;  // of these, the first so many are in a DATA frame already
+  quic::Ring<SendChunk> chunks;   // not yet handed to the transport
+  std::size_t chunks_framed = 0;  // number of chunks, from the front, that a DATA frame already
+                                  // covers
   bool transport_full = false;
   bool wants_writable = false;
 
-  std::uint64_t close_error = 0;  // why it ended early; 0: it did not
+  std::uint64_t close_error = 0;  // the reason for an early end; 0 when there was none
 };
 
 }  // namespace sheaf::http3

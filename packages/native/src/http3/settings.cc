@@ -18,7 +18,7 @@ constexpr std::uint64_t k_webtransport_initial_max_data = 0x2b61;
 constexpr std::uint64_t k_webtransport_initial_max_streams_unidirectional = 0x2b64;
 constexpr std::uint64_t k_webtransport_initial_max_streams_bidirectional = 0x2b65;
 
-// Identifiers of HTTP/2 that must not appear (RFC 9114 §7.2.4.1).
+// Returns true for a setting of HTTP/2 that must not appear (RFC 9114 §7.2.4.1).
 bool reserved_by_http2(std::uint64_t identifier) {
   return identifier == 0 || (identifier >= 2 && identifier <= 5);
 }

@@ -19,8 +19,9 @@ using quic::StreamId;
 using quic::StreamPriority;
 using quic::Time;
 
-// The calls that HTTP needs of a QUIC connection: streams, datagrams, closing. A `Connection`
-// satisfies it through `ConnectionTransport`; the calls mean what connection/connection.h says.
+// Lists the calls that HTTP makes to a QUIC connection: streams, datagrams and closing.
+// `ConnectionTransport` implements them with a `Connection`; connection/connection.h documents each
+// call.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -50,8 +51,8 @@ class Transport {
   virtual void release(std::uint64_t bytes) = 0;
 
   virtual bool received_early(StreamId stream) const = 0;
-  // docs/internals/multi-end.md: other servers answer part of the requests; this one is one of
-  // them.
+  // The following two tell whether backends answer part of the requests, and whether this stream is
+  // answered by one (docs/internals/multi-end.md).
   virtual bool multi_end() const { return false; }
   virtual bool at_backend(StreamId) const { return false; }
 

@@ -7,10 +7,10 @@
 
 namespace sheaf::http3 {
 
-// A variable-length integer whose bytes may arrive one at a time.
+// Collects a variable-length integer whose bytes may arrive one at a time.
 class VarintAccumulator {
  public:
-  // Takes bytes until the integer is complete; returns how many.
+  // Takes bytes until the integer is complete, and returns how many it took.
   std::size_t append(quic::Bytes bytes) {
     std::size_t taken = 0;
     while (taken < bytes.size() && !complete()) buffer_[size_++] = bytes[taken++];
@@ -18,9 +18,9 @@ class VarintAccumulator {
   }
   bool empty() const { return size_ == 0; }
   bool complete() const { return size_ > 0 && size_ == std::size_t{1} << (buffer_[0] >> 6); }
-  // Once complete.
+  // Valid once `complete`.
   std::uint64_t value() const { return quic::Reader(raw()).read_varint(); }
-  // The bytes as they came.
+  // Returns the bytes as they arrived.
   quic::Bytes raw() const { return {buffer_.data(), size_}; }
   void reset() { size_ = 0; }
 
@@ -29,7 +29,8 @@ class VarintAccumulator {
   std::size_t size_ = 0;
 };
 
-// Type and length that open every HTTP/3 frame (RFC 9114 §7.1) and every capsule (RFC 9297 §3.2).
+// Collects the type and the length that begin every HTTP/3 frame (RFC 9114 §7.1) and every capsule
+// (RFC 9297 §3.2).
 class TypeLengthAccumulator {
  public:
   std::size_t append(quic::Bytes bytes) {

@@ -7,9 +7,9 @@
 
 namespace sheaf::io {
 
-// Reads bytes of a file that are in the system's memory, without a wait for a disk; returns how
-// many. 0: there are none, the file ends, or its file system cannot say; whatever is the matter,
-// the ordinary way to read finds it out.
+// Reads bytes of a file that the kernel has in memory, without waiting for a disk, and returns
+// their number. 0 means that none are cached, that the file ends, or that its file system cannot
+// tell; an ordinary read finds out which.
 std::size_t read_cached(int descriptor, quic::MutableBytes into, std::uint64_t position);
 
 }  // namespace sheaf::io

@@ -76,7 +76,7 @@ void write_control(msghdr& message, ControlBuffer& buffer, const SendControl& co
   message.msg_controllen = 0;
   if (is_specified(control.path.local)) append_source(message, control.path.local);
   if (control.ecn != Ecn::kNotEct) {
-    // Also on an IPv6 socket an IPv4 destination takes the option of IPv4.
+    // An IPv4 destination takes the option of IPv4 even on an IPv6 socket.
     const bool ipv4 = control.path.remote.family == Address::Family::kIpv4;
     append(message, ipv4 ? IPPROTO_IP : IPPROTO_IPV6, ipv4 ? IP_TOS : IPV6_TCLASS,
            static_cast<int>(control.ecn));

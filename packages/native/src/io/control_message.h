@@ -10,26 +10,26 @@
 
 namespace sheaf::io {
 
-// Room for every control message of one datagram: an IPv4 datagram on a dual-stack socket brings
-// those of both families.
+// Has room for every control message of one datagram. An IPv4 datagram on a dual-stack socket comes
+// with those of both families.
 union ControlBuffer {
   cmsghdr alignment;
   char bytes[256];
 };
 
-// Tells the kernel more about a message than its destination.
+// Sets the source address, the ECN mark and the segmentation of a message that is sent.
 struct SendControl {
   const quic::AddressPair& path;
   quic::Ecn ecn;
-  std::uint16_t segment_size = 0;  // 0: one datagram
+  std::uint16_t segment_size = 0;  // bytes; 0 sends one datagram
 };
 void write_control(msghdr& message, ControlBuffer& buffer, const SendControl& control);
 
-// The properties of a received message that the kernel tells.
+// Holds the properties that the kernel reports for a received message.
 struct ReceiveControl {
-  quic::Address local;  // keeps its value when the kernel does not tell
+  quic::Address local;  // unchanged when the kernel does not report it
   quic::Ecn ecn = quic::Ecn::kNotEct;
-  std::size_t segment_size = 0;  // 0: not coalesced
+  std::size_t segment_size = 0;  // bytes; 0 when the message is one datagram
 };
 void read_control(msghdr& message, ReceiveControl& control);
 

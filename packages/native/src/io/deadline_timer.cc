@@ -10,7 +10,7 @@
 
 namespace sheaf::io {
 
-// Lives until libuv has closed it, which is after the timer.
+// Lives until libuv has closed it, which is after the timer is gone.
 struct DeadlineTimer::Handle {
   DeadlineTimer* owner = nullptr;
   std::function<void()> on_due;
@@ -48,7 +48,7 @@ void DeadlineTimer::set(quic::Time deadline) {
   deadline_ = deadline;
   itimerspec when{};
   if (deadline != quic::k_never) {
-    // Zero would disarm it.
+    // A value of zero would disarm the timer.
     const auto nanoseconds = std::max<std::int64_t>(deadline.time_since_epoch().count(), 1);
     when.it_value.tv_sec = nanoseconds / 1'000'000'000;
     when.it_value.tv_nsec = nanoseconds % 1'000'000'000;

@@ -10,20 +10,20 @@
 
 namespace sheaf::io {
 
-// A timer on a libuv loop, as exact as the system's clock, since pacing needs better than libuv's
-// milliseconds. It does not keep the loop alive.
+// Runs a timer on a libuv loop with the resolution of the system's clock, because pacing needs more
+// than libuv's milliseconds. The timer does not keep the loop alive.
 class DeadlineTimer {
  public:
-  // `on_due` may destroy the timer. The loop outlives it.
+  // `on_due` may destroy the timer. The loop must outlive it.
   static quic::Result<std::unique_ptr<DeadlineTimer>, SocketError> open(
       uv_loop_t* loop, std::function<void()> on_due);
   ~DeadlineTimer() { close({}); }
   DeadlineTimer(const DeadlineTimer&) = delete;
   DeadlineTimer& operator=(const DeadlineTimer&) = delete;
 
-  // In the time of `monotonic_now`; k_never stops it.
+  // Sets the deadline in the time of `monotonic_now`. k_never stops the timer.
   void set(quic::Time deadline);
-  // Stops at once. libuv frees the handle later, then calls `done`.
+  // Stops the timer at once. libuv frees the handle later and then calls `done`.
   void close(std::function<void()> done);
 
  private:

@@ -11,14 +11,15 @@ using quic::Time;
 
 namespace {
 
-// System calls per turn, so that neither reading nor writing starves the other or JavaScript.
+// System calls per turn, bounded so that reading, writing and JavaScript all get their turn.
 constexpr int k_receive_calls = 16;
 constexpr int k_send_calls = 64;
-// Bytes received in a turn are read at its end: no more than the processor's cache holds until
-// then.
+// Maximum bytes received in a turn. They are read at its end, so they should still be in the
+// processor's cache then.
 constexpr std::size_t k_receive_bytes = 256 << 10;
 
-// A socket that is bound to no address in particular has this one too. One of IPv6 serves IPv4.
+// Returns true when the bound address is unspecified and so serves `local` too. An IPv6 socket also
+// serves IPv4.
 bool stands_for(const quic::Address& bound, const quic::Address& local) {
   return bound.ip == decltype(quic::Address::ip){} && bound.port == local.port &&
          (bound.family == local.family || bound.family == quic::Address::Family::kIpv6);
@@ -31,9 +32,9 @@ struct EndpointLoop::Handles {
   EndpointLoop* owner = nullptr;
   uv_loop_t* loop = nullptr;
   uv_prepare_t prepare{};
-  uv_idle_t idle{};  // active: the loop must not sleep
+  uv_idle_t idle{};  // while active, the loop does not sleep
   int open = 0;
-  std::shared_ptr<void> closed;  // let go of when all are
+  std::shared_ptr<void> closed;  // released when all handles are closed
 
   static Handles& of(void* handle) {
     return *static_cast<Handles*>(static_cast<uv_handle_t*>(handle)->data);
@@ -88,7 +89,7 @@ void EndpointLoop::watch_turns() {
                    [](uv_prepare_t* handle) { Handles::of(handle).owner->on_prepare(); });
   uv_idle_init(handles_->loop, &handles_->idle);
   handles_->adopt(handles_->idle);
-  // The sockets alone keep the process alive.
+  // Only sockets keep the process alive.
   uv_unref(reinterpret_cast<uv_handle_t*>(&handles_->prepare));
 }
 
@@ -173,12 +174,12 @@ void EndpointLoop::run_turn(Time now) {
   deliver_events(now);
   if (closing_) return;
   flush(now);
-  // Events that the flush or the application's reaction caused.
+  // The flush, or the application's reaction to events, may have caused more of them.
   deliver_events(now);
   if (closing_) return;
   endpoint_.reap([this](quic::ConnectionDriver& driver) { listener_.on_removed(driver); });
   timer_->set(endpoint_.next_timeout());
-  // The application reacted to the last events: the loop must not sleep on that.
+  // The application may have reacted to the last events, so the loop must not sleep yet.
   if (unsent_ && !all_blocked()) uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
 }
 
@@ -193,7 +194,7 @@ void EndpointLoop::flush(Time now) {
   for (const auto& socket : sockets_) socket->resume();
   for (int call = 0; call < k_send_calls; ++call) {
     quic::TransmitBatch batch;
-    // While every socket is blocked the rest waits in the connections.
+    // While every socket is blocked, unsent packets wait in the connections.
     if (!all_blocked()) {
       batch.buffer = buffer_;
       batch.max_segments = 64;
@@ -203,7 +204,7 @@ void EndpointLoop::flush(Time now) {
       uv_idle_stop(&handles_->idle);
       return;
     }
-    // Without a socket the address was removed, and the batch is lost.
+    // An address without a socket was removed, so its batch is lost.
     if (WatchedSocket* socket = socket_for(batch.path.local)) socket->send(batch, buffer_);
   }
   unsent_ = true;
@@ -211,8 +212,8 @@ void EndpointLoop::flush(Time now) {
 }
 
 void EndpointLoop::flush_closing() {
-  // On each of its eight paths a connection may have its last words and then its CONNECTION_CLOSE,
-  // each a batch of its own, and stateless replies go first.
+  // On each of its eight paths a connection may send its last frames and then its CONNECTION_CLOSE,
+  // each as a batch of its own. Stateless replies go first.
   constexpr std::size_t k_batches = 2 * 8;
   constexpr std::size_t k_replies = 256;
   const std::size_t rounds = (endpoint_.connection_count() * k_batches + k_replies) /
@@ -229,7 +230,7 @@ void EndpointLoop::close(std::function<void()> done) {
   if (closing_) return;
   if (!sockets_.empty()) flush_closing();
   closing_ = true;
-  // Called when the last of the handles and sockets lets go of it.
+  // Runs when the last handle or socket releases it.
   const std::shared_ptr<void> closed(nullptr, [done = std::move(done)](void*) {
     if (done) done();
   });

@@ -12,43 +12,45 @@
 
 namespace sheaf::io {
 
-// Runs an Endpoint on a libuv loop: reads its sockets, keeps the timer, and sends what the
-// application caused once per turn of the loop. Each local address has a socket of its own, so that
-// one that is blocked or fails stops no other.
+// Runs an Endpoint on a libuv loop. Reads its sockets, keeps its timer, and sends once per turn of
+// the loop whatever the application caused. Each local address has its own socket, so that a socket
+// that is blocked or fails does not stop the others.
 class EndpointLoop {
  public:
   class Listener {
    public:
     virtual ~Listener() = default;
-    // The connection may have events.
+    // Reports a connection that may have events.
     virtual void on_active(quic::ConnectionDriver& driver, quic::Time now) = 0;
-    // All connections of this turn were shown: the moment to tell the application.
+    // Reports that every connection of this turn was shown, so that the application can be told.
     virtual void on_turn_end() = 0;
-    // Its last moment; the pointer is gone afterwards.
+    // Reports that a connection is about to be removed. `driver` is invalid after the call.
     virtual void on_removed(quic::ConnectionDriver& driver) = 0;
   };
 
-  // `loop`, `endpoint` and `listener` outlive it.
+  // `loop`, `endpoint` and `listener` must outlive this object.
   EndpointLoop(uv_loop_t* loop, quic::Endpoint& endpoint, Listener& listener);
   ~EndpointLoop();
 
   quic::Status<SocketError> bind(const quic::Address& local, const UdpSocketOptions& options);
-  // The first one, until it is removed.
+  // Returns the first address that was bound, until it is removed.
   const quic::Address& local_address() const { return sockets_.front()->local_address(); }
-  // After `bind`, with its options: paths from this address can be used from now on. The system
-  // chooses a port instead of 0; the result tells it. An address that is there already is kept.
+  // Binds another address with the options of `bind`, which must have been called. Paths may use it
+  // from now on. Port 0 lets the system choose; the result has the port. An address that is already
+  // bound stays as it is.
   quic::Result<quic::Address, SocketError> add_local_address(const quic::Address& local);
-  // True when the socket at an address is the one for this local address.
+  // Returns true when the socket bound to `socket` serves the local address `local`.
   bool serves(const quic::Address& socket, const quic::Address& local) const {
     return socket_at(socket) == socket_for(local);
   }
-  // Closes the socket: later datagrams from this address are lost. False for the last address, and
-  // for an unknown one.
+  // Closes a socket, so that later datagrams to this address are lost. Returns false for the last
+  // address and for an unknown one.
   bool remove_local_address(const quic::Address& local);
-  // The application called something on a connection: sends before the loop sleeps.
+  // Must be called after the application called a connection: its packets are sent before the loop
+  // sleeps.
   void wake(quic::ConnectionDriver& driver);
-  // Sends what is left (CONNECTION_CLOSE) and stops. libuv frees the handles later, then calls
-  // `done`.
+  // Sends what is left, such as CONNECTION_CLOSE, and stops. libuv frees the handles later and then
+  // calls `done`.
   void close(std::function<void()> done);
   bool closing() const { return closing_; }
 
@@ -57,7 +59,8 @@ class EndpointLoop {
 
   quic::Status<SocketError> add_socket(const quic::Address& local);
   WatchedSocket* socket_at(const quic::Address& local) const;
-  // The one whose address a path has, or an unspecified one that stands for it.
+  // Returns the socket with the local address of a path, or one bound to the unspecified address
+  // that serves it.
   WatchedSocket* socket_for(const quic::Address& local) const;
   bool all_blocked() const;
   void watch_turns();
@@ -75,7 +78,7 @@ class EndpointLoop {
   UdpSocketOptions options_;
   Handles* handles_;
   std::vector<std::uint8_t> buffer_;
-  bool unsent_ = false;  // the application woke a connection, or a flush stopped early
+  bool unsent_ = false;  // the application called a connection, or a flush stopped early
   bool closing_ = false;
   std::unique_ptr<DeadlineTimer> timer_;
 };

@@ -13,9 +13,9 @@ using quic::Time;
 
 namespace {
 
-// System calls per turn, so that neither a socket nor JavaScript starves.
+// System calls per turn, bounded so that every socket and JavaScript get their turn.
 constexpr int k_relay_receive_calls = 8;
-// Bytes that one link may hold: half a second of 1 Gbit/s.
+// Maximum bytes that one link holds: half a second at 1 Gbit/s.
 constexpr std::size_t k_link_memory = 64 << 20;
 
 }  // namespace
@@ -91,7 +91,7 @@ void LinkRelay::on_target_ready(std::uint64_t id) {
   client.socket->resume();
   for (int call = 0; call < k_relay_receive_calls; ++call) {
     const std::size_t received = client.socket->receive([&](const quic::Datagram& datagram) {
-      // Others may have found the port; it is the target's alone.
+      // Anybody may have found this port, but only the target may send to it.
       if (datagram.path.remote != config_.target) return;
       client.used = now();
       send(back_, datagram, {.path = client.path, .ecn = datagram.ecn, .tag = id});
@@ -121,7 +121,7 @@ void LinkRelay::deliver() {
 }
 
 void LinkRelay::transmit(WatchedSocket* socket, LinkDatagram& datagram) {
-  // A full socket loses, as a network does.
+  // A full socket drops datagrams, as a network does.
   if (!socket || socket->blocked()) {
     ++counters_.unsent;
     return;
@@ -136,7 +136,7 @@ void LinkRelay::transmit(WatchedSocket* socket, LinkDatagram& datagram) {
 
 // --- clients ------------------------------------------------------------------------------------
 
-// Null when there is no room for another.
+// Returns null when there is no room for another client.
 LinkRelay::Client* LinkRelay::client_of(const quic::AddressPair& path) {
   const auto known = by_path_.find(path);
   Client* client = known == by_path_.end() ? add_client(path) : clients_.at(known->second).get();
@@ -174,7 +174,7 @@ void LinkRelay::remove_idle_clients() {
 
 void LinkRelay::close(std::function<void()> done) {
   if (std::exchange(closing_, true)) return;
-  // Called when the last handle has gone.
+  // Runs when the last handle releases it.
   const std::shared_ptr<void> last(nullptr, [done = std::move(done)](void*) {
     if (done) done();
   });

@@ -13,7 +13,7 @@ namespace sheaf::io {
 struct LinkRelayConfig {
   quic::Address listen;
   quic::Address target;
-  quic::LinkConfig there;  // from clients to the target
+  quic::LinkConfig there;  // from the clients to the target
   quic::LinkConfig back;
   std::uint64_t seed = 1;
   std::size_t max_clients = 64;
@@ -24,27 +24,27 @@ struct LinkRelayStats {
   quic::LinkStats there;
   quic::LinkStats back;
   std::size_t clients = 0;
-  std::uint64_t refused = 0;   // datagrams of clients for whom there was no room
-  std::uint64_t overflow = 0;  // datagrams beyond the memory of a link
-  std::uint64_t unsent = 0;    // datagrams whose socket was full, or whose client had gone
+  std::uint64_t refused = 0;   // datagrams of clients that exceeded `max_clients`
+  std::uint64_t overflow = 0;  // datagrams that exceeded the memory of a link
+  std::uint64_t unsent = 0;    // datagrams whose socket was full, or whose client was gone
 };
 
-// The laboratory's link in real time: a UDP relay between an address that clients use and a target.
-// All clients share the two links; each has a port of its own towards the target, as behind a
-// network address translator. Traces begin when the relay does.
+// Emulates a link in real time: relays UDP between an address that clients use and a target. All
+// clients share the two links. Each client has its own port towards the target, as behind a network
+// address translator. Traces begin when the relay is made.
 class LinkRelay {
  public:
-  // `loop` outlives it.
+  // `loop` must outlive the relay.
   LinkRelay(uv_loop_t* loop, const LinkRelayConfig& config);
   ~LinkRelay();
 
   quic::Status<SocketError> bind();
   const quic::Address& local_address() const { return listener_->local_address(); }
   void set_config(const quic::LinkConfig& there, const quic::LinkConfig& back);
-  // Both links, until it is called again or `set_config` is.
+  // Cuts or restores both links, until this function or `set_config` is called again.
   void set_down(bool down);
   LinkRelayStats stats() const;
-  // Forgets what is in flight. libuv frees the handles later, then calls `done`.
+  // Drops the datagrams in flight and stops. libuv frees the handles later and then calls `done`.
   void close(std::function<void()> done);
   bool closing() const { return closing_; }
 
@@ -59,7 +59,7 @@ class LinkRelay {
   Client* client_of(const quic::AddressPair& path);
   Client* add_client(const quic::AddressPair& path);
   void remove_idle_clients();
-  // Since the relay was made.
+  // Returns the time since the relay was made.
   quic::Time now() const;
 
   uv_loop_t* loop_;

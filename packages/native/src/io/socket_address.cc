@@ -18,7 +18,8 @@ bool is_link_local(const Address& address) {
          IN6_IS_ADDR_LINKLOCAL(reinterpret_cast<const in6_addr*>(address.ip.data()));
 }
 
-// RFC 4007 §11.2: the zone is an interface's name, or its index; 0 = there is none.
+// RFC 4007 §11.2: a zone is the name or the index of an interface. Returns 0 when there is no such
+// interface.
 std::uint32_t scope_of(const std::string& zone) {
   if (const unsigned index = if_nametoindex(zone.c_str()); index != 0) return index;
   std::uint32_t index = 0;
@@ -91,7 +92,7 @@ std::optional<Address> parse_address(std::string_view ip, std::uint16_t port) {
   if (inet_pton(AF_INET6, text.c_str(), out.ip.data()) != 1) return std::nullopt;
   out.family = Address::Family::kIpv6;
   if (!zoned) return out;
-  // Other addresses have no zone that the kernel would tell again.
+  // The kernel reports no zone for any other kind of address.
   if (is_link_local(out)) out.scope_id = scope_of(std::string(ip.substr(percent + 1)));
   return out.scope_id != 0 ? std::optional(out) : std::nullopt;
 }

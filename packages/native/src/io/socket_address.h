@@ -10,16 +10,17 @@
 
 namespace sheaf::io {
 
-// `ipv6_socket`: IPv4 addresses are written in their mapped form (RFC 4291 §2.5.5.2).
+// Writes an address for a system call, and returns its length in bytes. With `ipv6_socket`, IPv4
+// addresses are written in their mapped form (RFC 4291 §2.5.5.2).
 socklen_t to_sockaddr(const quic::Address& address, bool ipv6_socket, sockaddr_storage& out);
-// Mapped addresses become IPv4.
+// Reads an address from a system call. A mapped address becomes an IPv4 address.
 quic::Address from_sockaddr(const sockaddr_storage& address);
-// "127.0.0.1", "::1", "fe80::1%eth0" (RFC 4007 §11); nothing for anything else, and for a zone that
-// is not here.
+// Parses "127.0.0.1", "::1" or "fe80::1%eth0" (RFC 4007 §11). Returns nothing for any other text,
+// and for a zone that this host does not have.
 std::optional<quic::Address> parse_address(std::string_view ip, std::uint16_t port);
-// A link-local address without a zone is meant on the link of `local`.
+// Gives a link-local address without a zone the zone of `local`.
 quic::Address on_link_of(const quic::Address& remote, const quic::Address& local);
-// Without the port, with the zone.
+// Returns the text of an address with its zone and without its port.
 std::string ip_string(const quic::Address& address);
 
 }  // namespace sheaf::io

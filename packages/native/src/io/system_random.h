@@ -9,20 +9,20 @@
 
 namespace sheaf::io {
 
-// The kernel's generator, fetched in blocks. For one thread.
+// Reads the kernel's random generator in blocks. An object must be used by one thread only.
 class SystemRandom final : public quic::Random {
  public:
   void fill(quic::MutableBytes out) override {
     for (std::uint8_t& byte : out) {
       if (used_ == block_.size()) refill();
       byte = block_[used_];
-      block_[used_++] = 0;  // used once: it must not be found in memory later
+      block_[used_++] = 0;  // erased so that nobody finds it in memory later
     }
   }
 
  private:
   void refill() {
-    // Up to 256 bytes cannot fail or be cut short (getrandom(2)).
+    // getrandom(2): a request for up to 256 bytes neither fails nor is cut short.
     if (getrandom(block_.data(), block_.size(), 0) != static_cast<ssize_t>(block_.size())) {
       std::abort();
     }

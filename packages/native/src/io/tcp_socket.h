@@ -4,9 +4,9 @@
 
 namespace sheaf::io {
 
-// At most so many bytes wait unsent in the kernel for this TCP socket; with more the socket is not
-// writable. Without that bound the kernel takes megabytes for a peer that reads nothing. False: the
-// descriptor is none of a TCP socket.
+// Limits the bytes that wait unsent in the kernel for a TCP socket; beyond `bytes` the socket is
+// not writable. Without the limit, the kernel holds megabytes for a peer that reads nothing.
+// Returns false when the descriptor is no TCP socket.
 bool limit_unsent(int descriptor, std::uint32_t bytes);
 
 }  // namespace sheaf::io

@@ -19,14 +19,14 @@ using quic::Address;
 namespace {
 
 constexpr std::size_t k_receive_messages = 8;
-// A coalesced receive is at most this long.
+// Maximum size, in bytes, of a coalesced message.
 constexpr std::size_t k_message_size = 65536;
 constexpr int k_socket_buffer = 4 << 20;
 constexpr std::size_t k_max_segments = 64;  // UDP_MAX_SEGMENTS of the kernel
-// The largest payload under an IPv4 header, also for segmentation offload.
+// Maximum payload, in bytes, below an IPv4 header, which bounds segmentation offload too.
 constexpr std::size_t k_max_payload = 65535 - 20 - 8;
 
-// Optional abilities: the socket works without them.
+// Sets an option that the socket can do without.
 bool set_option(int descriptor, int level, int option, int value = 1) {
   return setsockopt(descriptor, level, option, &value, sizeof value) == 0;
 }
@@ -41,8 +41,9 @@ SocketError last_error(const char* call, const Address& address) {
 
 bool is_blocked(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
-// The way or the own address is gone, and with it every datagram of a batch. EINVAL: the source
-// address is not this host's, unless it is the offload that the kernel does not like.
+// Returns true when the route or the local address is gone, which loses every datagram of a batch.
+// EINVAL means that the source address does not belong to this host, unless the batch was
+// offloaded, which the kernel may refuse.
 bool is_gone(int error, bool offloaded) {
   return error == ENETUNREACH || error == EHOSTUNREACH || error == ENETDOWN ||
          error == EADDRNOTAVAIL || (error == EINVAL && !offloaded);
@@ -92,7 +93,7 @@ UdpSocket::UdpSocket(int descriptor, bool ipv6, const UdpSocketOptions& options)
 
 void UdpSocket::set_options(const UdpSocketOptions& options) {
   if (options.reuse_port) set_option(descriptor_, SOL_SOCKET, SO_REUSEPORT);
-  // The privileged form may exceed net.core.rmem_max.
+  // The privileged option may exceed net.core.rmem_max.
   if (!set_option(descriptor_, SOL_SOCKET, SO_RCVBUFFORCE, k_socket_buffer)) {
     set_option(descriptor_, SOL_SOCKET, SO_RCVBUF, k_socket_buffer);
   }
@@ -102,8 +103,8 @@ void UdpSocket::set_options(const UdpSocketOptions& options) {
   // A kernel without UDP_SEGMENT would ignore the control message and send one huge datagram.
   if (segmentation_) segmentation_ = set_option(descriptor_, SOL_UDP, UDP_SEGMENT, 0);
   if (segmentation_) set_option(descriptor_, SOL_UDP, UDP_GRO);
-  // RFC 9000 §14: datagrams are not fragmented, and RFC 8899 §3 leaves their size to the engine.
-  // Both families' options also on an IPv6 socket, which may carry IPv4.
+  // RFC 9000 §14 forbids fragmentation, and RFC 8899 §3 lets the engine choose the size. An IPv6
+  // socket gets the options of both families, since it may carry IPv4.
   set_option(descriptor_, IPPROTO_IP, IP_PKTINFO);
   set_option(descriptor_, IPPROTO_IP, IP_RECVTOS);
   set_option(descriptor_, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
@@ -144,8 +145,8 @@ UdpSocket::SendOutcome UdpSocket::send(const quic::TransmitBatch& batch) {
     } else if (is_gone(attempt.error, offloaded)) {
       break;
     } else if (offloaded) {
-      // EIO: the device cannot segment. Other reasons (a segment above the path's MTU) may be those
-      // of this batch alone.
+      // EIO: the device cannot segment. Any other reason, such as a segment above the path's MTU,
+      // may concern this batch alone.
       offload = false;
       if (attempt.error == EIO) segmentation_ = false;
     } else {
@@ -155,7 +156,7 @@ UdpSocket::SendOutcome UdpSocket::send(const quic::TransmitBatch& batch) {
   return outcome;
 }
 
-// One datagram, or as many segments as one call may carry.
+// Sends one datagram, or as many segments as one call accepts.
 UdpSocket::Attempt UdpSocket::send_offloaded(const quic::TransmitBatch& batch, std::size_t offset) {
   const std::size_t segments =
       std::clamp<std::size_t>(k_max_payload / batch.segment_size, 1, k_max_segments);
@@ -212,8 +213,8 @@ std::size_t UdpSocket::receive_messages() {
     message.msg_control = buffers.controls[i].bytes;
     message.msg_controllen = sizeof buffers.controls[i].bytes;
   }
-  // An error other than "nothing there" reports once what an ICMP message said about an earlier
-  // send; should it stay, there is nothing to receive.
+  // Any error but "nothing to receive" reports once what an ICMP message said about an earlier
+  // send. An error that persists means that there is nothing to receive.
   constexpr int k_attempts = 4;
   for (int attempt = 0; attempt < k_attempts; ++attempt) {
     const int count =
@@ -232,7 +233,7 @@ void UdpSocket::take(std::size_t index) {
   Received& received = received_[index];
   ReceiveControl control{.local = local_};
   read_control(message, control);
-  // With control messages missing, the bounds of the datagrams are not known.
+  // Without all control messages the boundaries of the datagrams are unknown.
   const bool whole = (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
   const std::size_t size = whole ? buffers_->messages[index].msg_len : 0;
   received.bytes = {buffers_->bytes.data() + index * k_message_size, size};

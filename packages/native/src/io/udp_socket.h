@@ -12,43 +12,46 @@
 
 namespace sheaf::io {
 
-// A failed system call in words that name the address, with errno's name ("EADDRINUSE").
+// Describes a failed system call in a message that names the address. Carries errno's name, such as
+// "EADDRINUSE".
 struct SocketError {
   int number = 0;
   std::string message;
 };
 
 struct UdpSocketOptions {
-  bool reuse_port = false;           // several threads share the port
-  bool segmentation_offload = true;  // UDP_SEGMENT and UDP_GRO, where the kernel has them
+  bool reuse_port = false;           // lets several threads share the port
+  bool segmentation_offload = true;  // uses UDP_SEGMENT and UDP_GRO where the kernel has them
 };
 
-// Non-blocking UDP socket. Sends a batch in one call, receives many datagrams in one call, carries
-// ECN marks and the local address of each datagram. Nothing is allocated after `open`.
+// Owns a non-blocking UDP socket. It sends a batch in one system call and receives many datagrams
+// in one. Each datagram carries its ECN mark and its local address. Nothing is allocated after
+// `open`.
 class UdpSocket {
  public:
-  // An IPv6 socket bound to the unspecified address serves IPv4 as well.
+  // Opens a socket. An IPv6 socket bound to the unspecified address serves IPv4 as well.
   static quic::Result<std::unique_ptr<UdpSocket>, SocketError> open(
       const quic::Address& local, const UdpSocketOptions& options);
   ~UdpSocket();
   UdpSocket(const UdpSocket&) = delete;
   UdpSocket& operator=(const UdpSocket&) = delete;
 
-  // Clears what an earlier call or an ICMP message left behind, and returns it (errno).
+  // Clears and returns the error (errno) that an earlier call or an ICMP message left.
   int take_error();
   int descriptor() const { return descriptor_; }
   const quic::Address& local_address() const { return local_; }
 
   enum class SendOutcome : std::uint8_t {
     kSent,
-    kBlocked,  // the socket's buffer is full: call again with the same batch when it is writable;
-               // datagrams that have left are not sent again
-    kDropped,  // the network refused it (no route, too large): as good as lost on the way
+    kBlocked,  // the socket's buffer is full; call again with the same batch when it is writable.
+               // Datagrams that were sent are not sent again.
+    kDropped,  // the network refused the batch (no route, too large), which counts as loss
   };
   SendOutcome send(const quic::TransmitBatch& batch);
 
-  // Receives what one system call gives; `sink(const quic::Datagram&)` sees each datagram, whose
-  // bytes are valid during the call. Returns how many; 0 = nothing left.
+  // Receives the datagrams that one system call returns, and passes each to `sink(const
+  // quic::Datagram&)`. Its bytes are valid during the call. Returns the number of datagrams; 0
+  // means that none are left.
   template <typename Sink>
   std::size_t receive(Sink&& sink) {
     const std::size_t messages = receive_messages();
@@ -73,7 +76,7 @@ class UdpSocket {
   };
   struct Buffers;
 
-  // How far one system call came: bytes of the batch that are done with, or the error.
+  // Reports how far one system call came: the bytes of the batch that are settled, or the error.
   struct Attempt {
     std::size_t bytes = 0;
     int error = 0;
@@ -89,7 +92,7 @@ class UdpSocket {
   int descriptor_;
   bool ipv6_;
   bool segmentation_;
-  std::size_t resume_offset_ = 0;  // of the batch that was blocked
+  std::size_t resume_offset_ = 0;  // position in the batch that was blocked
   quic::Address local_;
   std::vector<Received> received_;
   std::unique_ptr<Buffers> buffers_;

@@ -6,17 +6,17 @@ namespace sheaf::io {
 
 namespace {
 
-// Between attempts to watch a socket that keeps failing.
+// Pause between attempts to watch a socket that keeps failing.
 constexpr std::uint64_t k_recovery_pause_ms = 100;
 
 }  // namespace
 
-// Lives until libuv has closed both, which is after the socket.
+// Lives until libuv has closed both handles, which is after the socket is gone.
 struct WatchedSocket::Handles {
   WatchedSocket* owner = nullptr;
   std::function<void(WatchedSocket&)> on_ready;
   uv_poll_t poll{};
-  uv_timer_t recovery{};  // active: not watched, as the socket failed again and again
+  uv_timer_t recovery{};  // while active, the socket is not watched because it failed repeatedly
   int open = 2;
   std::function<void()> done;
 
@@ -59,9 +59,9 @@ void WatchedSocket::watch() {
   });
 }
 
-// libuv has stopped to watch the socket. What failed is one datagram's matter (ECONNREFUSED) or
-// that of an interface, which may come back (ENETDOWN): the socket is watched again, after a pause
-// when it fails at once.
+// Watches the socket again after libuv stopped on an error. The error concerns one datagram
+// (ECONNREFUSED) or an interface that may come back (ENETDOWN). A socket that fails again at once
+// gets a pause first.
 void WatchedSocket::on_error() {
   socket_->take_error();
   const std::uint64_t now = uv_now(handles_->poll.loop);

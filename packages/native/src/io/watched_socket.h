@@ -10,12 +10,12 @@
 
 namespace sheaf::io {
 
-// A UDP socket on a libuv loop: tells its owner when it is ready, keeps the batch that the system
-// does not take yet, and goes on after errors.
+// Watches a UDP socket on a libuv loop. Tells its owner when the socket is ready, keeps a batch
+// that the system does not accept yet, and recovers from errors.
 class WatchedSocket {
  public:
-  // `on_ready`: datagrams wait, or what was blocked may be sent. It may destroy the socket. The
-  // watch keeps the loop alive, which outlives it.
+  // `on_ready` reports that datagrams wait, or that a blocked batch may be sent. It may destroy the
+  // socket. The socket keeps the loop alive; the loop must outlive the socket.
   static quic::Result<std::unique_ptr<WatchedSocket>, SocketError> open(
       uv_loop_t* loop, const quic::Address& local, const UdpSocketOptions& options,
       std::function<void(WatchedSocket&)> on_ready);
@@ -29,14 +29,15 @@ class WatchedSocket {
     return socket_->receive(std::forward<Sink>(sink));
   }
 
-  // A batch waits for the system.
+  // Returns true while a batch waits for the system.
   bool blocked() const { return blocked_.size > 0; }
-  // The batch's bytes are in `buffer`, which is exchanged for another of its size when the batch
-  // has to wait. What comes while one waits is lost, as in the full queue of a router.
+  // Sends a batch whose bytes are in `buffer`. When the batch has to wait, `buffer` is exchanged
+  // for another of its size. Batches that come while one waits are lost, as in the full queue of a
+  // router.
   void send(const quic::TransmitBatch& batch, std::vector<std::uint8_t>& buffer);
-  // Sends what waits, if the system takes it now.
+  // Sends the batch that waits, if the system accepts it now.
   void resume();
-  // Stops at once. libuv frees the handles later, then calls `done`.
+  // Stops at once. libuv frees the handles later and then calls `done`.
   void close(std::function<void()> done);
 
  private:
@@ -48,9 +49,9 @@ class WatchedSocket {
 
   std::unique_ptr<UdpSocket> socket_;
   Handles* handles_ = nullptr;
-  quic::TransmitBatch blocked_;        // empty: none; its bytes are in `waiting_`
-  std::vector<std::uint8_t> waiting_;  // made when something is blocked for the first time
-  std::uint64_t failed_at_ = 0;        // the latest error, libuv's time in milliseconds
+  quic::TransmitBatch blocked_;        // empty when none waits; its bytes are in `waiting_`
+  std::vector<std::uint8_t> waiting_;  // allocated when a batch is blocked for the first time
+  std::uint64_t failed_at_ = 0;        // time of the latest error, in milliseconds of libuv's clock
 };
 
 }  // namespace sheaf::io

@@ -6,11 +6,11 @@
 
 namespace sheaf::quic {
 
-// A backend's exchange with its primary about one connection. Sans-IO, as PrimaryExchange. The
-// connection outlives it.
+// Exchanges messages with the primary about one connection of a backend. It does no I/O, as
+// PrimaryExchange. The connection must outlive this object.
 class BackendExchange {
  public:
-  // Call this after `establish_backend` with this seed.
+  // Must be made after `establish_backend` with this seed.
   BackendExchange(Connection& connection, const BackendSeed& seed);
 
   // Returns false for a message that no primary writes, and then does nothing.
@@ -20,7 +20,7 @@ class BackendExchange {
   bool drains() const { return drains_; }
   // Returns the rest of the credit, since nothing more will be sent here.
   void give_up();
-  // Call this after every event of the connection, and at `next_timeout`.
+  // Returns the next message. Call this after every event of the connection, and at `next_timeout`.
   std::optional<std::vector<std::uint8_t>> poll_message(Time now);
   Time next_timeout() const;
 

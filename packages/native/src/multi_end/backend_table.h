@@ -12,7 +12,7 @@
 
 namespace sheaf::quic {
 
-// A server beside the primary, as offered to the client (docs/internals/multi-end.md).
+// Describes a server beside the primary, as offered to the client (docs/internals/multi-end.md).
 struct BackendRecord {
   BackendId backend{};
   PathId path{};
@@ -25,8 +25,8 @@ struct BackendRecord {
   bool frame_due = false;  // primary: BACKEND_OFFER or BACKEND_WITHDRAW, by `offered`
 };
 
-// A path that belongs to a backend, from the hand-over (primary) or the opening (client) until the
-// path id is forgotten
+// Describes a path that belongs to a backend, from the hand-over (primary) or the opening (client)
+// until the path id is forgotten.
 struct BackendPath {
   PathId path{};
   BackendId backend{};
@@ -35,8 +35,8 @@ struct BackendPath {
   Time blocked_at{};                             // when that arrived
 };
 
-// The backends that the primary named, at most as many as there are ids (`BackendId::k_maximum`),
-// and their paths, at most as many as path ids may be in use.
+// Holds the backends that the primary named, at most as many as there are ids
+// (`BackendId::k_maximum`), and their paths, at most as many as path ids may be in use.
 class BackendTable {
  public:
   // Backends have odd path ids, and the client opens even ones to the primary. So neither side

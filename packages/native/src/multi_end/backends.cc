@@ -40,7 +40,7 @@ class MultiEnd final : public PathPolicyFactory {
   std::uint64_t key_modes_;
 };
 
-// Factories by the offered key modes
+// Factories, indexed by the offered key modes.
 constexpr std::array<MultiEnd, BackendKeyModes::k_all + 1> k_multi_end{MultiEnd(0), MultiEnd(1),
                                                                        MultiEnd(2), MultiEnd(3)};
 

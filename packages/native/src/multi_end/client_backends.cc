@@ -120,7 +120,7 @@ TransportStatus ClientBackends::on_withdraw(const BackendWithdrawFrame& frame, T
 
 bool ClientBackends::on_violation(const TransportError& error, Time now) {
   // The primary exceeded the connection's limit, perhaps because a backend used more than its
-  // lease. So the backends lose their paths, and the peer sends the packet again.
+  // lease. The backends therefore lose their paths, and the peer sends the packet again.
   if (error.code != TransportErrorCode::kFlowControlError ||
       !connection_.streams().shared_limits().exceeded()) {
     return false;

@@ -14,7 +14,7 @@ class ClientBackends final : public PathPolicy {
   explicit ClientBackends(ConnectionExtension connection)
       : connection_(connection), watch_(connection, table_) {}
 
-  // Documented in multi_end/backends.h
+  // multi_end/backends.h documents these.
   Result<PathId, BackendRefusal> open(BackendId backend, const Address& local, Time now);
   const BackendTable& table() const { return table_; }
 

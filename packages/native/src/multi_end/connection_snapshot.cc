@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint8_t k_snapshot_version = 2;
 constexpr std::size_t k_max_ids = 16;
-// Maximum of memory that a backend lends to a connection
+// Maximum memory, in bytes, that a backend lends to a connection.
 constexpr std::uint64_t k_max_window = std::uint64_t{1} << 30;
 constexpr std::uint64_t k_max_open_streams = std::uint64_t{1} << 20;
 constexpr std::uint64_t k_year_ms = std::uint64_t{365} * 24 * 3600 * 1000;
@@ -20,7 +20,7 @@ std::uint64_t milliseconds(Duration duration) {
       std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
 }
 
-// Has the interface of Writer, and writes into a vector that grows.
+// Offers the functions of Writer, and writes into a vector that grows.
 class Output {
  public:
   explicit Output(std::vector<std::uint8_t>& out) : out_(out) {}
@@ -140,7 +140,7 @@ void read_keys(Input& in, PathHandOver& keys) {
   keys.forged = in.integer(0, k_max_varint);
   const auto suite = static_cast<CipherSuite>(in.u16());
   const std::uint32_t version = in.u32();
-  if (!known(suite)) return;  // leaves no keys, which is invalid
+  if (!known(suite)) return;  // leaves no keys, which makes the seed invalid
   for (std::optional<DirectionKeys>* direction : {&keys.send, &keys.receive}) {
     DirectionKeys& read = direction->emplace();
     read.generation = in.integer(0, k_max_varint);

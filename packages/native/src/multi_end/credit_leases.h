@@ -32,11 +32,12 @@ struct ReceivedReport {              // backend → primary
   std::uint64_t max_data = 0;        // the largest MAX_DATA that arrived at the backend
 };
 
-// The primary's side, which leases out parts of the client's grant. Leased credit counts as used
-// here, so own use and leases together never exceed the grant, whatever backends do.
+// Leases parts of the client's grant to backends; for the primary. Leased credit counts as used
+// here, so the primary's own use and the leases together never exceed the grant, whatever backends
+// do.
 class LeaseGrantor {
  public:
-  // Maximum of credit that is given at once, however much a backend requests
+  // Maximum credit, in bytes, that is given at once, however much a backend requests.
   static constexpr std::uint64_t k_max_credit_at_once = 4 << 20;
   static constexpr std::uint64_t k_ids_at_once = 16;
 
@@ -51,8 +52,7 @@ class LeaseGrantor {
   // Settles the client's account of the traffic on the path (BackendLeftEvent), and removes the
   // backend.
   void settle(PathId path, const BackendUse& use, Time now);
-  // Credit that a backend got in total, and how much of it it returned; nothing for an unknown
-  // backend
+  // Credit that a backend received in total, and how much of it came back.
   struct Totals {
     std::uint64_t granted = 0;
     std::uint64_t returned = 0;
@@ -63,14 +63,14 @@ class LeaseGrantor {
   std::optional<LeaseGrant> on_request(BackendId backend, const LeaseRequest& request);
   void on_return(BackendId backend, const LeaseReturn& given_up);
   void on_report(BackendId backend, const ReceivedReport& report, Time now);
-  // Returns grants for backends that requested more than was available, now that there is more.
+  // Returns grants for backends that requested more than was available, once there is more.
   struct Addressed {
     BackendId backend;
     LeaseGrant grant;
   };
   std::vector<Addressed> poll_grants();
 
-  // Credit of all backends, including those that are not settled
+  // Returns the credit of all backends, including those that are not settled.
   std::uint64_t leased() const;
 
  private:
@@ -96,14 +96,14 @@ class LeaseGrantor {
   std::vector<Lessee> lessees_;
 };
 
-// The backend's side, which requests credit before it runs out, and reports what it read.
+// Requests credit before it runs out, and reports what was read; for a backend.
 class LeaseHolder {
  public:
   // A step is requested when less than half of a step is left. This is the first step; later ones
   // are three times the use in `k_idle`, so that there are a few requests a second. Ids are
   // requested if the hand-over gave some.
   static constexpr std::uint64_t k_first_credit = 256 << 10;
-  // Interval at which a message is repeated until it is answered, since it may be lost
+  // Interval at which a message is repeated until it is answered, since it may be lost.
   static constexpr Duration k_repeat = std::chrono::milliseconds(100);
 
   // Credit that an idle backend keeps, so that its next response can begin without a wait. A

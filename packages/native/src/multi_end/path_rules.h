@@ -4,11 +4,11 @@
 
 namespace sheaf::quic {
 
-// Frames that client and primary exchange about backends (docs/internals/multi-end.md)
+// Frames that client and primary exchange about backends (docs/internals/multi-end.md).
 inline constexpr FrameSet k_backend_frames =
     FrameSet::of<BackendOfferFrame, BackendWithdrawFrame, BackendAbandonFrame>();
 
-// Rules of paths between client and primary
+// Rules of paths between client and primary.
 inline constexpr PathRules k_primary_path_rules{.judged = k_backend_frames,
                                                 .for_policy = k_backend_frames};
 

@@ -12,7 +12,7 @@ class PrimaryBackends final : public PathPolicy {
  public:
   explicit PrimaryBackends(ConnectionExtension connection) : connection_(connection) {}
 
-  // Documented in multi_end/backends.h
+  // multi_end/backends.h documents these.
   Result<BackendSeed, BackendRefusal> hand_over(BackendId backend, const Address& address,
                                                 const StreamLease& wanted);
   FreePaths free_paths() const;

@@ -8,8 +8,9 @@
 
 namespace sheaf::quic {
 
-// A primary's exchange with the backends of one connection: snapshots, and the messages of leases.
-// Sans-IO: the carrier of the messages need not understand them. The connection outlives it.
+// Exchanges snapshots and messages of leases with the backends of one connection. It does no I/O,
+// and whoever carries the messages need not understand them. The connection must outlive this
+// object.
 class PrimaryExchange {
  public:
   PrimaryExchange(Connection& connection, Time now)

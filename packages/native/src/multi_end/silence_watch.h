@@ -5,17 +5,17 @@
 
 namespace sheaf::quic {
 
-// The client's policy for silence (docs/internals/multi-end.md): asks quiet servers for a sign of
-// life, abandons the path of a backend that does not answer, and reports a lost primary.
+// Implements the client's policy for silence (docs/internals/multi-end.md): asks quiet servers for
+// a sign of life, abandons the path of a backend that does not respond, and reports a lost primary.
 class SilenceWatch {
  public:
   // Quiet times after which a backend with open streams is asked, and the primary while backends
   // have open streams. Each time is at least three probe timeouts.
   static constexpr Duration k_quiet = std::chrono::milliseconds(500);
   static constexpr Duration k_quiet_primary = std::chrono::seconds(1);
-  // Time for which a server may leave probes unacknowledged
+  // Time for which a server may leave probes unacknowledged.
   static constexpr Duration k_silence = std::chrono::seconds(2);
-  // Time for which a stream may wait for credit while the primary is lost
+  // Time for which a stream may wait for credit while the primary is lost.
   static constexpr Duration k_starved = std::chrono::milliseconds(500);
 
   SilenceWatch(ConnectionExtension connection, const BackendTable& table)

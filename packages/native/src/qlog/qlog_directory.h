@@ -9,22 +9,22 @@
 
 namespace sheaf::qlog {
 
-// Bounds on the logs that an endpoint writes at one time, and leaves behind, since peers decide how
-// many connections there are
+// Bounds the logs that an endpoint has open and leaves behind, because peers decide how many
+// connections there are.
 struct QlogLimits {
   std::size_t max_open = 256;
-  std::size_t max_kept = 4096;  // the oldest make room
+  std::size_t max_kept = 4096;  // beyond it, the oldest are deleted
 };
 
-// Directory of the logs of an endpoint's connections. It outlives them.
+// Manages the log files of an endpoint's connections. It must outlive them.
 class QlogDirectory {
  public:
   explicit QlogDirectory(std::string path, const QlogLimits& limits = {})
       : path_(std::move(path)), limits_(limits) {}
 
-  // Creates `<original destination id>.sqlog`, with a number if that file exists, since the client
-  // chose the id. Returns null when the file cannot be written, or too many are open: a connection
-  // does not fail without a log.
+  // Creates `<original destination id>.sqlog`, with a number when that file exists, since the
+  // client chose the id. Returns null when the file cannot be written, or when too many are open: a
+  // connection does not fail for want of a log.
   std::unique_ptr<QlogFile> create(const QlogFile::Trace& trace);
   // Closes a log that `create` returned.
   void release(std::unique_ptr<QlogFile> log);

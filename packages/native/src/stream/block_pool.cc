@@ -8,7 +8,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// Free blocks that a connection keeps at least: those of a batch of 32 full packets.
+// Minimum number of free blocks that a connection keeps: those of a batch of 32 full packets.
 constexpr std::size_t k_kept = 16;
 
 Block* make(std::size_t size) {
@@ -19,10 +19,10 @@ Block* make(std::size_t size) {
 
 void destroy(Block* block) { ::operator delete(block); }
 
-// Free blocks of one size, of no connection.
+// Keeps free blocks of one size that belong to no connection.
 class SpareBlocks {
  public:
-  // Keeps so many bytes at most.
+  // Keeps at most `bytes`.
   SpareBlocks(std::size_t size, std::size_t bytes) : size_(size), most_(bytes / size) {}
   SpareBlocks(const SpareBlocks&) = delete;
   SpareBlocks& operator=(const SpareBlocks&) = delete;
@@ -51,7 +51,7 @@ class SpareBlocks {
   std::size_t count_ = 0;
 };
 
-// As much as arrives in a turn of the event loop, and is read at its end.
+// Hold the data that arrives in a turn of the event loop and is read at its end.
 thread_local SpareBlocks spare_large(Block::k_large, 1 << 20);
 thread_local SpareBlocks spare_small(Block::k_small, 256 << 10);
 

@@ -9,7 +9,7 @@ namespace sheaf::quic {
 
 PeerLimits::PeerLimits(const TransportParameters& parameters)
     : data(parameters.initial_max_data),
-      // "Local" and "remote" are meant from the peer's side (RFC 9000 §18.2).
+      // RFC 9000 §18.2 names these from the peer's point of view.
       stream_opened_here(parameters.initial_max_stream_data_bidi_remote),
       stream_opened_there(parameters.initial_max_stream_data_bidi_local),
       stream_unidirectional(parameters.initial_max_stream_data_uni),

@@ -13,8 +13,8 @@
 
 namespace sheaf::quic {
 
-// The peer's initial limits, named by the streams that they apply to on our side (RFC 9000 §7.4,
-// §18.2).
+// Holds the peer's initial limits. They are named after the streams of this side that they apply to
+// (RFC 9000 §7.4, §18.2).
 struct PeerLimits {
   std::uint64_t data = 0;
   std::uint64_t stream_opened_here = 0;   // bidirectional
@@ -29,8 +29,8 @@ struct PeerLimits {
   std::uint64_t for_stream(StreamId id, Role role) const;
 };
 
-// The limits of a connection as a whole, in both directions: bytes of all streams and numbers of
-// streams (RFC 9000 §4.1, §4.6). Writes the frames that announce them.
+// Holds the limits of a connection as a whole in both directions: the bytes of all streams, and the
+// numbers of streams (RFC 9000 §4.1, §4.6). Writes the frames that announce them.
 class ConnectionLimits {
  public:
   // `max_window` is the number of bytes that the memory of the connection leaves for receiving.
@@ -43,8 +43,8 @@ class ConnectionLimits {
   PeerStreamLimit& peer_streams(Directionality directionality) {
     return peer_streams_[index_of(directionality)];
   }
-  // Returns false for streams beyond the peer's limit, which wait: more may be open than the peer
-  // allows after 0-RTT was rejected.
+  // Returns false for a stream beyond the peer's limit, which has to wait. After 0-RTT was
+  // rejected, more streams may be open than the peer allows.
   bool permits(StreamId id) const {
     return id.initiator() != role || id.index() < local_streams_[index_of(id)].limit();
   }
@@ -74,7 +74,7 @@ class ConnectionLimits {
   void request_max_streams_if_due(Directionality directionality);
 
   // --- frames about them ---------------------------------------------------------------------
-  // A backend only sends frames about its lease.
+  // Returns whether a frame is due. A backend only sends frames about its lease.
   bool control_due() const { return due_now() != 0; }
   // Returns false when the packet is full.
   bool write_control(Writer& writer, SentPackets& sent);
@@ -85,11 +85,11 @@ class ConnectionLimits {
   const Role role;
   SendLimit send;         // bytes
   ReceiveWindow receive;  // bytes
-  Time now{};             // of the last call that was given the time
+  Time now{};             // time of the last call that was given one
   Duration rtt = Duration::zero();
   std::optional<PeerLimits> peer;
   bool leased = false;              // on a backend
-  std::uint64_t told_max_data = 0;  // on a backend: the largest MAX_DATA that arrived here
+  std::uint64_t told_max_data = 0;  // on a backend: the largest MAX_DATA that has arrived
 
  private:
   // The frames that are due.

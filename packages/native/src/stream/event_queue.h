@@ -29,8 +29,8 @@ class EventQueue {
         {.kind = StreamEvent::Kind::kStreamsAvailable, .directionality = directionality});
   }
   bool empty() const { return queue_.empty(); }
-  // The stream of the entry still exists: kClosed is its last event, and only the caller forgets it
-  // afterwards.
+  // Returns the oldest event. Its stream still exists: kClosed is the last event of a stream, and
+  // the caller forgets the stream only after that.
   Entry pop() {
     const Entry entry = queue_.front();
     queue_.pop_front();

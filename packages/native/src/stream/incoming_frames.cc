@@ -37,7 +37,8 @@ TransportStatus IncomingFrames::on_reset_stream(const ResetStreamFrame& frame) {
   const auto news = stream.receive.on_reset(frame, limits.receive_context());
   stream.lane->use.received += limits.receive.received() - counted;
   if (!news) return news.error();
-  parts_.lanes.cancel_control(stream, Stream::k_max_stream_data);  // the final size is known
+  // the final size is known, so no more credit is needed
+  parts_.lanes.cancel_control(stream, Stream::k_max_stream_data);
   if (*news) parts_.progress.tell_reset(stream);
   return {};
 }
@@ -69,14 +70,14 @@ TransportStatus IncomingFrames::on_max_stream_data(const MaxStreamDataFrame& fra
   if (!found) return found.error();
   if (*found == nullptr) return {};
   parts_.lanes.raise_limit(**found, frame.maximum);
-  // Until now the stream was stopped by its own limit.
+  // Before this frame, only the limit of the stream stopped it.
   if (parts_.limits.send.available() == 0) parts_.lanes.note_connection_blocked();
   return {};
 }
 
 TransportStatus IncomingFrames::on_max_streams(const MaxStreamsFrame& frame) {
   ConnectionLimits& limits = parts_.limits;
-  // RFC 9000 §19.11: MAX_STREAMS is about all streams, but a backend has a lease of some only.
+  // RFC 9000 §19.11: MAX_STREAMS covers all streams, but a backend has a lease of some only.
   if (limits.leased) return {};
   const SendLimit& limit = limits.local_streams(frame.directionality);
   const bool some_wait = limit.used() > limit.limit();
@@ -85,9 +86,9 @@ TransportStatus IncomingFrames::on_max_streams(const MaxStreamsFrame& frame) {
   return {};
 }
 
-// The *_BLOCKED frames only inform (RFC 9000 §19.12 to §19.14). Credit is given back as the
-// application reads, and lost announcements are repeated, so they need no answer. The exception is
-// a connection whose credit several servers share: some may hold credit that others wait for.
+// The *_BLOCKED frames are informative (RFC 9000 §19.12 to §19.14). Credit grows as the application
+// reads, and lost announcements are repeated, so these frames need no response. The exception is a
+// connection whose credit several servers share: one may hold credit that another waits for.
 
 TransportStatus IncomingFrames::on_data_blocked(const DataBlockedFrame& frame) {
   ConnectionLimits& limits = parts_.limits;

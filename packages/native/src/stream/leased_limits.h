@@ -6,8 +6,8 @@ namespace sheaf::quic {
 
 struct StreamParts;
 
-// The limits of a backend's streams (docs/internals/multi-end.md): a lease of the connection's
-// limits, which the primary keeps managing.
+// Presents a lease of the connection's limits, within which a backend's streams work
+// (docs/internals/multi-end.md). The primary keeps managing the limits themselves.
 class LeasedLimits {
  public:
   explicit LeasedLimits(StreamParts& parts) : parts_(parts) {}
@@ -25,8 +25,8 @@ class LeasedLimits {
   // Returns false and does nothing while some of the earlier ids are left.
   bool replace_ids(Directionality directionality, const StreamLease::Ids& ids);
 
-  // Counts for the report to the primary: the largest MAX_DATA that arrived here, the bytes that
-  // the application read, and the client's bidirectional streams that are closed.
+  // These count for the report to the primary: the largest MAX_DATA that has arrived, the bytes
+  // that the application has read, and the client's bidirectional streams that have closed.
   std::uint64_t told_max_data() const;
   std::uint64_t consumed() const;
   std::uint64_t streams_closed() const;

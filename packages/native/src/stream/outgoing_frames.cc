@@ -127,8 +127,8 @@ bool OutgoingFrames::write_stream_frame(Stream& stream, SendStream::Segment& seg
   return true;
 }
 
-// Puts as much of the segment into a frame as fits, and shortens the segment to that. Returns false
-// when nothing fits.
+// Writes as much of the segment as fits into a frame, and shortens the segment to that. Returns
+// false when nothing fits.
 bool OutgoingFrames::write_segment(Stream& stream, SendStream::Segment& segment, Writer& writer,
                                    SentPackets& sent) {
   StreamFrameHeader header{.stream = stream.id,

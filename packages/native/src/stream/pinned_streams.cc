@@ -8,7 +8,7 @@ Status<StreamRefusal> PinnedStreams::pin(StreamId id, PathId path, bool apart) {
   Stream* stream = parts_.open.find(id);
   if (stream == nullptr || stream->lost) return StreamRefusal::kUnknownStream;
   if (stream->lane->path == path) return {};
-  // The server that knows the stream keeps it.
+  // A stream stays with the server that knows it.
   const bool touched = id.initiator() != parts_.limits.role || stream->send.final_size() > 0;
   if (stream->lane->apart || (apart && touched)) return StreamRefusal::kElsewhere;
   StreamLane& lane = parts_.lanes.make_pinned(path, apart);

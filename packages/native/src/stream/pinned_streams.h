@@ -10,9 +10,8 @@ namespace sheaf::quic {
 
 struct StreamParts;
 
-// Streams that leave on one path alone. When the path leads to a backend
-// (docs/internals/multi-end.md), they are `apart`: only that backend has them, and they end with
-// it.
+// Restricts streams to one path. When that path leads to a backend (docs/internals/multi-end.md),
+// they are `apart`: only that backend has them, and they end with it.
 class PinnedStreams {
  public:
   explicit PinnedStreams(StreamParts& parts) : parts_(parts) {}
@@ -24,7 +23,7 @@ class PinnedStreams {
   bool contains(StreamId stream) const;
   bool apart(StreamId stream) const;
   std::size_t count(PathId path) const;
-  // Called when the path is gone: its streams may use any path.
+  // Called when the path is gone, so that its streams may use any path.
   void unpin_all(PathId path);
 
   // --- client of several servers -------------------------------------------------------------

@@ -7,7 +7,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// Places in the block table that an idle stream keeps for the next: a window of 256 KiB.
+// Entries of the block table that an idle stream keeps for its successor: a window of 256 KiB.
 constexpr std::size_t k_kept_places = 128;
 
 // Sets bits [from, to) of a block.
@@ -26,7 +26,7 @@ void mark_received(Block& block, std::size_t from, std::size_t to) {
   }
 }
 
-// First position from `from` on whose bit is not set.
+// Returns the first position, at or after `from`, whose bit is not set.
 std::size_t first_missing(const Block& block, std::size_t from) {
   if (!block.has_received) return from;
   while (from < block.size) {
@@ -38,7 +38,7 @@ std::size_t first_missing(const Block& block, std::size_t from) {
   return from;
 }
 
-// Calls the library's memcpy. Where the compiler knows that a block is small it would rather emit
+// Calls the library's memcpy. When the compiler can tell that a block is small, it prefers to emit
 // `rep movs`, which is several times slower for the bytes of a packet.
 void copy(std::uint8_t* to, Bytes from) {
   std::size_t length = from.size();

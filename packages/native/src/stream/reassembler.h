@@ -6,9 +6,9 @@
 
 namespace sheaf::quic {
 
-// Puts the bytes of one stream in order. Bytes go straight to their place in pooled blocks, so
-// memory is bounded by the flow control window that the caller enforces, whatever the size, order
-// and overlap of the fragments, and each fragment costs time in proportion to its own length.
+// Puts the bytes of one stream in order. Bytes go straight to their place in pooled blocks. Memory
+// is therefore bounded by the flow control window that the caller enforces, whatever the size,
+// order and overlap of the fragments, and a fragment costs time in proportion to its own length.
 class Reassembler {
  public:
   Reassembler() = default;
@@ -18,21 +18,22 @@ class Reassembler {
 
   // Starts over at offset 0 with blocks from `pool`, which must outlive this object.
   void open(BlockPool& pool);
-  // RFC 9000 §2.2: bytes at an offset never change, so ones that are there already may be written
-  // again; those that may have been read are not touched.
+  // Stores a fragment. RFC 9000 §2.2: bytes at an offset never change, so bytes that are already
+  // there may be written again. Bytes that may have been read are left alone.
   void write(std::uint64_t offset, Bytes data);
 
   std::uint64_t read_offset() const { return read_offset_; }
   std::uint64_t contiguous_end() const { return contiguous_end_; }  // readable up to here
-  // Bytes that arrived behind a gap; those that arrived twice may count twice.
+  // Returns the number of bytes that arrived behind a gap. Bytes that arrived twice may count
+  // twice.
   std::uint64_t waiting_bytes() const { return waiting_bytes_; }
-  // Readable bytes up to the end of a block; empty when nothing is readable.
+  // Returns readable bytes up to the end of a block, or an empty span when none are readable.
   Bytes peek() const;
-  // Copies readable bytes across blocks, without consuming them; returns how many.
+  // Copies readable bytes across blocks without consuming them, and returns their number.
   std::size_t copy_to(MutableBytes out) const;
-  // At most what is readable.
+  // `bytes` must not exceed the readable ones.
   void consume(std::uint64_t bytes);
-  // Gives all blocks back: nothing is readable then.
+  // Returns all blocks to the pool, so that nothing is readable.
   void clear();
 
  private:
@@ -47,7 +48,7 @@ class Reassembler {
   std::uint64_t first_block_ = 0;
   std::uint64_t read_offset_ = 0;
   std::uint64_t contiguous_end_ = 0;
-  std::uint64_t stored_end_ = 0;  // end of the furthest byte that arrived
+  std::uint64_t stored_end_ = 0;  // the offset behind the last byte that has arrived
   std::uint64_t waiting_bytes_ = 0;
 };
 

@@ -25,7 +25,7 @@ ReceiveStream::State ReceiveStream::state() const {
 
 bool ReceiveStream::finished() const {
   if (!abandoned_) return end_read_ || reset_read_;
-  // The rest of the data does not matter, but its use of connection credit does.
+  // The rest of the data does not matter, but the connection credit that it uses does.
   return reset_error_ || (final_size_ != k_unknown && !stop_sending_unsettled_);
 }
 
@@ -86,8 +86,8 @@ Result<bool, TransportError> ReceiveStream::on_reset(const ResetStreamFrame& fra
   if (TransportStatus status = count(frame.final_size, type, context); !status) {
     return status.error();
   }
-  // draft-ietf-quic-reliable-stream-reset-09 §5.2. RFC 9000 does not say what two RESET_STREAM
-  // frames mean.
+  // draft-ietf-quic-reliable-stream-reset-09 §5.2: all resets must have the same error. RFC 9000
+  // does not say what two RESET_STREAM frames mean.
   const bool reliable = frame.reliable_size > 0 || (reset_error_ && reliable_size_ > 0);
   if (reliable && reset_error_.value_or(frame.error) != frame.error) {
     return violation(TransportErrorCode::kStreamStateError, type, "error code of a reset changed");
@@ -114,7 +114,7 @@ bool ReceiveStream::consume(std::uint64_t bytes, const ReceiveContext& context) 
   context.connection.consume(bytes, context.now, context.rtt);
   const bool moved = window_.consume(bytes, context.now, context.rtt);
   if (reset_due()) discard(context);
-  // RFC 9000 §3.2: no more credit is needed once the size is known.
+  // RFC 9000 §3.2: no more credit is needed once the final size is known.
   return moved && final_size_ == k_unknown;
 }
 

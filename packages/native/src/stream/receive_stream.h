@@ -15,7 +15,8 @@ struct ReceiveContext {
   Duration rtt;
 };
 
-// The receiving part of a stream (RFC 9000 §3.2) with its final size and flow control rules.
+// Implements the receiving part of a stream (RFC 9000 §3.2) with its final size and flow control
+// rules.
 class ReceiveStream {
  public:
   enum class State : std::uint8_t {
@@ -35,7 +36,7 @@ class ReceiveStream {
   const ReceiveWindow& window() const { return window_; }
   void announce_window() { window_.announce(); }
 
-  // --- frames from the peer; true = the application has something new to read -------------------
+  // --- frames from the peer; a result of true says that there is something new to read -----------
   Result<bool, TransportError> on_stream(const StreamFrame& frame, const ReceiveContext& context);
   // Returns true when the reset is to be reported: the application has read the data that it leaves
   // reliable.
@@ -70,7 +71,7 @@ class ReceiveStream {
   }
   void on_reset_read() { reset_read_ = true; }
 
-  // Gives up reading (STOP_SENDING). Returns true when the peer must be told.
+  // Stops reading (STOP_SENDING). Returns true when the peer must be told.
   bool abandon(const ReceiveContext& context);
   bool abandoned() const { return abandoned_; }
   // Returns whether a lost STOP_SENDING must be sent again: not when the peer has reset the stream.
@@ -93,7 +94,8 @@ class ReceiveStream {
   std::uint64_t final_size_ = k_unknown;
   std::uint64_t credited_ = 0;  // bytes whose connection credit was given back
   std::optional<std::uint64_t> reset_error_;
-  std::uint64_t reliable_size_ = k_unknown;  // the smallest in the resets so far
+  std::uint64_t reliable_size_ = k_unknown;  // the smallest reliable size of the resets that
+                                             // arrived
   bool reset_read_ = false;
   bool end_read_ = false;
   bool abandoned_ = false;

@@ -11,7 +11,7 @@ namespace sheaf::quic {
 class SendBuffer {
  public:
   std::uint64_t end() const { return end_; }                    // bytes written
-  std::uint64_t acknowledged() const { return acknowledged_; }  // all below this offset is
+  std::uint64_t acknowledged() const { return acknowledged_; }  // all bytes below this offset are
   std::uint64_t held_bytes() const { return held_bytes_; }      // in chunks not yet released
 
   void append(SendChunk chunk);

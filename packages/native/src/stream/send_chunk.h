@@ -6,8 +6,8 @@
 
 namespace sheaf::quic {
 
-// Bytes that the application lends until they are acknowledged or the stream is reset. They are not
-// copied before sealing. `release` is called exactly once.
+// Holds bytes that the application lends until they are acknowledged or the stream is reset. They
+// are not copied before they are sealed. `release` is called exactly once.
 class SendChunk {
  public:
   using Release = void (*)(void* owner);

@@ -23,7 +23,7 @@ void SendStream::write(SendChunk chunk, bool fin) {
 bool SendStream::reset(std::uint64_t error, bool permit_reliable) {
   if (was_reset() || terminal()) return false;
   reliable_size_ = permit_reliable ? std::min(reliable_size_, buffer_.end()) : 0;
-  // The bytes beyond the reliable size need not be kept.
+  // Bytes beyond the reliable size need not be kept.
   buffer_.acknowledge(reliable_size_, buffer_.end() - reliable_size_);
   lost_.erase(reliable_size_, k_max_varint);
   fin_written_ = fin_due_ = false;
@@ -101,7 +101,7 @@ void SendStream::restart() {
   lost_ = {};
   limit_.forget_used();
   if (was_reset()) {
-    // The peer may have forgotten RESET_STREAM_AT, too.
+    // The peer may no longer support RESET_STREAM_AT.
     reliable_size_ = 0;
     buffer_.acknowledge(0, buffer_.end());
     return;

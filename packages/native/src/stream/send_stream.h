@@ -7,8 +7,8 @@
 
 namespace sheaf::quic {
 
-// The sending part of a stream (RFC 9000 §3.1). "Ready" and "Send" are one state, since nothing
-// depends on whether the first frame has left.
+// Implements the sending part of a stream (RFC 9000 §3.1). "Ready" and "Send" are one state here,
+// since nothing depends on whether the first frame has left.
 class SendStream {
  public:
   enum class State : std::uint8_t { kSend, kDataSent, kDataReceived, kResetSent, kResetReceived };
@@ -16,7 +16,7 @@ class SendStream {
   enum class Sendability : std::uint8_t {
     kNothing,
     kNewData,     // also needs credit of the connection
-    kNowPossible  // lost data or a bare end: needs no credit
+    kNowPossible  // lost data, or an end without data, neither of which needs credit
   };
   // The content of the next STREAM frame, if a packet has room for it.
   struct Segment {

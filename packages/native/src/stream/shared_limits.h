@@ -7,9 +7,9 @@ namespace sheaf::quic {
 
 struct StreamParts;
 
-// The limits of a connection at the primary and at the client, which share them with backends
-// (docs/internals/multi-end.md). The primary leases parts of the limits to backends and settles the
-// leases. The client tolerates servers that used more than their part.
+// Presents the limits of a connection to the primary and to the client, which share them with
+// backends (docs/internals/multi-end.md). The primary leases parts of the limits to backends and
+// settles the leases. The client tolerates servers that used more than their part.
 class SharedLimits {
  public:
   explicit SharedLimits(StreamParts& parts) : parts_(parts) {}
@@ -21,7 +21,7 @@ class SharedLimits {
   bool needs_credit() const;
   // Called when a backend received MAX_DATA from the client.
   void raise_credit(std::uint64_t limit);
-  // Takes credit and ids out of those that may be used here, as far as there are any.
+  // Takes credit and ids away from this side for a lease, as far as there are any.
   StreamLease lease_out(const StreamLease& wanted);
   // Settles a lease: of `leased` bytes, `used` were sent. `used` is larger when the backend lied.
   void settle(std::uint64_t leased, std::uint64_t used);

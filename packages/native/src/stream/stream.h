@@ -9,8 +9,8 @@ namespace sheaf::quic {
 
 struct StreamLane;
 
-// One stream: its one or two parts (RFC 9000 §3.4), and the news that wait for the application, the
-// scheduler and the peer.
+// Holds one stream: its one or two parts (RFC 9000 §3.4), and the changes that the application, the
+// scheduler and the peer have yet to learn.
 struct Stream {
   // Frames other than STREAM that are due.
   enum ControlBit : std::uint8_t {
@@ -23,7 +23,7 @@ struct Stream {
   StreamId id;
   StreamLane* lane = nullptr;
   StreamPriority priority;
-  std::uint64_t expected_bytes = 0;  // the length that it will have at its end; 0 when not known
+  std::uint64_t expected_bytes = 0;  // final length in bytes; 0 while it is unknown
   SendStream send;                   // meaningless unless `sends`
   ReceiveStream receive;             // meaningless unless `receives`
   StreamLink control_link;           // in its lane's queue
@@ -43,11 +43,11 @@ struct Stream {
   bool scheduled = false;      // known to the scheduler
   bool write_refused = false;  // the application waits for kWritable
   bool overfilled = false;     // its last write filled the buffer, so it is likely to have more
-  bool lost = false;           // its backend is gone: no frame about it is sent
+  bool lost = false;           // its backend is gone, so no frame about it is sent
   bool counted_open_ended = false;  // counted in StreamLane::open_ended
 
-  // The assumed rest of a stream whose end is unknown: a stream that tells its length must not come
-  // behind one that does not.
+  // Assumed rest, in bytes, of a stream whose length is unknown. It keeps a stream that states its
+  // length from being placed behind one that does not.
   static constexpr std::uint64_t k_no_end_in_sight = std::uint64_t{1} << 32;
   // Returns the bytes from the first unsent one to the end, as far as that is known.
   std::uint64_t remaining() const {

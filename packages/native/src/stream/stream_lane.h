@@ -9,22 +9,22 @@
 
 namespace sheaf::quic {
 
-// The streams that share the paths they may use: either those pinned to one path, or all others.
-// Their data and the frames about them leave on these paths only.
+// Groups the streams that share the paths they may use: either those pinned to one path, or all
+// others. Their data and the frames about them leave on these paths only.
 struct StreamLane {
   StreamLane(std::optional<PathId> only_path, StreamSchedulerKind kind, bool lane_apart = false)
       : path(only_path), apart(lane_apart), scheduler(make_stream_scheduler(kind)) {}
 
-  std::optional<PathId> path;  // nothing: any path
-  bool apart;                  // another server is at the end: nothing moves to other lanes
+  std::optional<PathId> path;  // nothing when any path may be used
+  bool apart;  // leads to another server, so that no stream moves to or from other lanes
   std::unique_ptr<StreamScheduler> scheduler;
   std::array<std::size_t, 3> sender_count{};  // streams by Sendability
   std::uint64_t unsent = 0;                   // bytes written but not yet in a packet
-  std::size_t open_ended = 0;                 // streams with more to come than is written
+  std::size_t open_ended = 0;                 // streams whose application has more to write
   StreamList<Stream, &Stream::control_link> control_queue;
   // Streams with something to send that precede every stream of the scheduler.
   StreamList<Stream, &Stream::ahead_link> ahead;
-  BackendUse use;  // client, with `apart`
+  BackendUse use;  // on the client, with `apart`
 
   // Called when the stream has something to send, or its remaining bytes have changed.
   void schedule(Stream& stream) {
@@ -51,7 +51,8 @@ struct StreamLane {
   std::size_t senders(SendStream::Sendability sendability) const {
     return sender_count[static_cast<std::size_t>(sendability)];
   }
-  // Returns whether some stream waits only for credit of the connection, not of the stream.
+  // Returns whether a stream waits only for credit of the connection, and not for credit of the
+  // stream.
   bool needs_credit() const { return senders(SendStream::Sendability::kNewData) > 0; }
 };
 

@@ -103,7 +103,7 @@ void StreamLanes::cancel_control(Stream& stream, std::uint8_t bit) {
 }
 
 void StreamLanes::on_reset(Stream& stream) {
-  // The reliable part goes first: the final size is not below its end.
+  // The reliable part goes first, since the final size must not be below its end.
   if (stream.send.unsent_bytes() == 0) {
     cancel_control(stream, Stream::k_stream_data_blocked);
     request_control(stream, Stream::k_reset_stream);

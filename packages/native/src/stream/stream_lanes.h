@@ -9,8 +9,8 @@
 
 namespace sheaf::quic {
 
-// Puts each stream into the queues of the paths that it may use: one for data to send, one for
-// control frames about the stream.
+// Puts each stream into the queues of the paths that it may use. One queue is for data, another for
+// control frames about streams.
 class StreamLanes {
  public:
   using Sendability = SendStream::Sendability;
@@ -29,7 +29,7 @@ class StreamLanes {
   void erase(const StreamLane& lane);
 
   void enter(Stream& stream, StreamLane& lane);
-  // Moves the stream with everything that waits to be sent.
+  // Moves the stream, together with everything that waits to be sent on it.
   void move(Stream& stream, StreamLane& lane);
   void leave(Stream& stream);
 

@@ -10,8 +10,8 @@ struct StreamLink {
   bool linked = false;
 };
 
-// A queue of streams threaded through the streams themselves: joining and leaving take constant
-// time and allocate nothing, and a forgotten stream leaves no trace.
+// Queues streams by links inside the streams themselves. Joining and leaving take constant time and
+// allocate nothing, and a stream that is destroyed leaves no trace.
 template <typename Element, StreamLink Element::*link>
 class StreamList {
  public:

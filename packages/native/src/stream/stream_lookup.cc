@@ -34,7 +34,7 @@ StreamLookup::Found StreamLookup::find_or_open(StreamId id, FrameType type) {
 }
 
 StreamLookup::Found StreamLookup::find_local(StreamId id, FrameType type) {
-  // RFC 9000 §19.4 to §19.13: a frame may not name a stream that we have yet to open.
+  // RFC 9000 §19.4 to §19.13: a frame must not name a stream that this side has not opened yet.
   if (id.index() >= limits_.local_streams(id.directionality()).used()) {
     return violation(TransportErrorCode::kStreamStateError, type, "stream is not open yet");
   }
@@ -59,9 +59,9 @@ StreamLookup::Found StreamLookup::open_in_order(StreamId id, FrameType type) {
   return open_.find(id);
 }
 
-// docs/internals/multi-end.md: each stream opens alone, since the streams between may be at other
-// servers. At most `k_max_intervals` intervals of opened indices are remembered; beyond that the
-// oldest gap counts as opened.
+// Opens one stream alone, since other servers may have the streams between
+// (docs/internals/multi-end.md). At most `k_max_intervals` intervals of opened indices are
+// remembered. Beyond that, the oldest gap counts as opened.
 StreamLookup::Found StreamLookup::open_alone(StreamId id, FrameType type) {
   constexpr std::size_t k_max_intervals = 1024;
   IntervalSet& opened = peer_opened_[index_of(id.directionality())];
@@ -71,8 +71,8 @@ StreamLookup::Found StreamLookup::open_alone(StreamId id, FrameType type) {
   }
   if (known != nullptr || opened.contains(id.index())) return known;
   const PeerStreamLimit& limit = limits_.peer_streams(id.directionality());
-  // A backend does not learn the limit, which moves as streams close anywhere. It only checks that
-  // no more streams are open here than may be open anywhere.
+  // A backend does not know the limit, which moves as streams close anywhere. It only checks that
+  // no more streams are open here than may be open on all servers together.
   const bool allowed = !limit.full() && (limits_.leased || limit.allows(id.index()));
   if (!allowed) {
     return violation(TransportErrorCode::kStreamLimitError, type, "stream limit exceeded");
@@ -96,7 +96,7 @@ void StreamLookup::share() {
   if (shared_) return;
   shared_ = true;
   if (limits_.role == Role::kServer) limits_.receive.share();
-  // 0-RTT may have opened streams in order.
+  // 0-RTT may have opened streams in order before.
   for (const Directionality kind :
        {Directionality::kBidirectional, Directionality::kUnidirectional}) {
     peer_opened_[index_of(kind)].insert(0, limits_.peer_streams(kind).opened());

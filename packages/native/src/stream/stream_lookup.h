@@ -13,18 +13,18 @@ namespace sheaf::quic {
 // §3.2). Several servers may share the streams of a connection (docs/internals/multi-end.md).
 class StreamLookup {
  public:
-  // The stream with the part in question; null when it has been closed.
+  // Refers to the stream, or is null when the part in question has been closed.
   using Found = Result<Stream*, TransportError>;
 
   StreamLookup(ConnectionLimits& limits, OpenStreams& open, StreamLanes& lanes, EventQueue& events)
       : limits_(limits), open_(open), lanes_(lanes), events_(events) {}
 
-  // For a frame about data that the peer sends on the stream.
+  // Finds the stream of a frame about data that the peer sends.
   Found find_receiving(StreamId id, FrameType type);
-  // For a frame about data that this side sends on the stream.
+  // Finds the stream of a frame about data that this side sends.
   Found find_sending(StreamId id, FrameType type);
 
-  // Called when the streams between those that open here may be at other servers.
+  // Called when other servers may have the streams between those that open here.
   void share();
   bool shared() const { return shared_; }
   // Client: sets the path of the backend that the next frames come from; nothing stands for the
@@ -48,7 +48,8 @@ class StreamLookup {
   EventQueue& events_;
   bool shared_ = false;
   std::optional<PathId> arrival_;
-  std::array<IntervalSet, 2> peer_opened_;  // indices by Directionality, bounded; used when shared
+  std::array<IntervalSet, 2> peer_opened_;  // indices of the streams that the peer opened, by
+                                            // Directionality, bounded; used when `shared`
 };
 
 }  // namespace sheaf::quic

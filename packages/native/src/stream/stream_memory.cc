@@ -22,8 +22,8 @@ bool StreamMemory::has_room_to_hold(std::uint64_t bytes) const {
   return parts_.room.has_room_to_hold(bytes);
 }
 
-// Streams that wait are not part of the memory that the budget divides: a share of any size has
-// room for the data that the limit of streams allows at first.
+// Streams that wait are not part of the memory that the budget divides. Twice its size has room for
+// the data that the initial limit of streams allows.
 bool StreamMemory::has_room_to_wait() const { return used() <= 2 * parts_.room.budget().memory(); }
 
 void StreamMemory::trim() { parts_.open.trim(); }

@@ -11,7 +11,7 @@
 
 namespace sheaf::quic {
 
-// The parts that the roles of a StreamSet share. Each part knows those above it.
+// Holds the parts that the roles of a StreamSet share. Each part depends only on those above it.
 struct StreamParts {
   StreamParts(Role role, const StreamSetConfig& set_config)
       : config(set_config),

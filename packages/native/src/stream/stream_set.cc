@@ -97,9 +97,9 @@ TransportStatus StreamSet::set_peer_parameters(const TransportParameters& parame
       if (stream.sends) stream.send.limit().replace(0);
     });
   } else if (known && limits.below(*known)) {
-    // RFC 9000 §7.4.1: the limits may not be smaller than those remembered for 0-RTT.
+    // RFC 9000 §7.4.1: no limit may be below the one remembered for 0-RTT.
     return TransportError{TransportErrorCode::kProtocolViolation, 0,
-                          "less is permitted than was remembered for 0-RTT"};
+                          "a limit is below the one remembered for 0-RTT"};
   }
   known = limits;
   apply_peer_limits();

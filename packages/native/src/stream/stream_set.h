@@ -18,8 +18,8 @@
 
 namespace sheaf::quic {
 
-// All streams of a connection, with flow control at both levels (RFC 9000 §2 to §4). Each role
-// object is the view of one of its callers.
+// Holds all streams of a connection, with flow control at both levels (RFC 9000 §2 to §4). Each
+// role object is the view of one kind of caller.
 class StreamSet {
  public:
   StreamSet(Role role, const StreamSetConfig& config);
@@ -43,24 +43,24 @@ class StreamSet {
 
   // --- several servers ------------------------------------------------------------------------
 
-  // Called when other servers take part (docs/internals/multi-end.md). The peer's streams then open
-  // here one by one, since the streams between are theirs, and all servers together count the
-  // peer's data.
+  // Called when other servers take part (docs/internals/multi-end.md). From then on the peer's
+  // streams open here one by one, since the streams between them belong to other servers, and all
+  // servers together count the peer's data.
   void share();
   SharedLimits& shared_limits() { return shared_limits_; }
   LeasedLimits& leased_limits() { return leased_limits_; }
 
   // --- limits --------------------------------------------------------------------------------
-  // Fills in our limits, for the transport parameters that this side announces.
+  // Fills in the limits of this side for the transport parameters that it announces.
   void fill_local_parameters(TransportParameters& parameters) const;
-  // Sets the peer's limits. With 0-RTT these are first the remembered ones, then the real ones.
-  // Smaller real ones are a PROTOCOL_VIOLATION (RFC 9000 §7.4.1).
+  // Sets the peer's limits. With 0-RTT, the remembered limits are set first and the announced ones
+  // later. An announced limit below a remembered one is a PROTOCOL_VIOLATION (RFC 9000 §7.4.1).
   TransportStatus set_peer_parameters(const TransportParameters& parameters);
   // Called when 0-RTT was rejected: all data is sent again from offset 0, and the limits of the
   // next `set_peer_parameters` replace the remembered ones, even with smaller values. Must be
   // called before it, even when nothing was sent.
   void restart_sending();
-  // For automatic window tuning.
+  // Sets the round-trip time by which receive windows are tuned.
   void set_rtt(Duration smoothed);
 
   // --- life ----------------------------------------------------------------------------------
@@ -73,11 +73,11 @@ class StreamSet {
 
  private:
   void apply_peer_limits();
-  // Carries out the event and returns its value; nothing when it is out of date.
+  // Completes an event, and returns its value. Returns nothing when the event is out of date.
   std::optional<std::uint64_t> take(StreamEvent::Kind kind, Stream& stream);
 
   std::unique_ptr<StreamParts> parts_;
-  bool peer_limits_void_ = false;  // 0-RTT was rejected: the next limits replace these
+  bool peer_limits_void_ = false;  // 0-RTT was rejected, so the next limits replace these
   StreamWriter writer_;
   StreamReader reader_;
   StreamMemory memory_;

@@ -9,8 +9,8 @@
 
 namespace sheaf::quic {
 
-// Receive windows grow from the initial value to the maximum while the application keeps up
-// (flow_control/receive_window.h).
+// Configures the streams of a connection. Receive windows grow from the initial value to the
+// maximum while the application keeps up (flow_control/receive_window.h).
 struct StreamSetConfig {
   std::uint64_t initial_connection_window = 1 << 20;
   std::uint64_t max_connection_window = 24 << 20;
@@ -18,17 +18,17 @@ struct StreamSetConfig {
   std::uint64_t max_stream_window = 8 << 20;
   std::uint64_t max_bidirectional_streams = 1000;  // streams of the peer open at the same time
   std::uint64_t max_unidirectional_streams = 1000;
-  std::uint64_t send_buffer = 1 << 20;  // accepted but not yet sent, per stream, in bytes
-  std::uint64_t memory = k_max_varint;  // bytes of all streams (stream/send_budget.h)
+  std::uint64_t send_buffer = 1 << 20;  // bytes of each stream that are accepted and not yet sent
+  std::uint64_t memory = k_max_varint;  // bytes that all streams may hold (stream/send_budget.h)
   StreamSchedulerKind scheduler = StreamSchedulerKind::kExtensible;
 };
 
 enum class StreamRefusal : std::uint8_t {
   kUnknownStream,
   kWrongDirection,
-  kStreamLimit,  // open: wait for kStreamsAvailable
-  kFinished,     // write after the end or after a reset
-  kElsewhere,    // pin: the stream is at another server than the path leads to
+  kStreamLimit,  // no stream may be opened until kStreamsAvailable
+  kFinished,     // the stream was ended or reset before
+  kElsewhere,    // the path to pin the stream to leads to a server that does not have it
 };
 
 struct ReadResult {

@@ -8,9 +8,9 @@
 
 namespace sheaf::quic {
 
-// The open streams by id. A closed stream leaves nothing behind: streams of a type open in order of
-// index, so an id below the number of opened streams that is missing here belongs to a closed
-// stream.
+// Maps ids to open streams. A closed stream leaves nothing behind. Streams of a type open in the
+// order of their indices, so an id that is missing here and below the number of opened streams
+// belongs to a closed stream.
 class StreamTable {
  public:
   StreamTable() = default;
@@ -26,7 +26,8 @@ class StreamTable {
     last_used_ = *stream;
     return *stream;
   }
-  // The id must be new. Its parts are as an earlier stream left them; the caller opens them.
+  // Inserts a stream; `id` must be new. The caller opens its parts, which are as an earlier stream
+  // left them.
   Stream& insert(StreamId id);
   void erase(Stream& stream);
 

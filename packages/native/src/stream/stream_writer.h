@@ -8,21 +8,22 @@ namespace sheaf::quic {
 
 struct StreamParts;
 
-// Sends for the application: opens streams, writes, resets, and sets their order.
+// Sends for the application: opens streams, writes to them, resets them and sets their order.
 class StreamWriter {
  public:
   explicit StreamWriter(StreamParts& parts) : parts_(parts) {}
 
   Result<StreamId, StreamRefusal> open(Directionality directionality);
   std::uint64_t streams_available(Directionality directionality) const;
-  // Takes the whole chunk. Returns false when the buffer is full afterwards: wait for kWritable.
+  // Accepts the whole chunk. A result of false says that the buffer is full now, and that the
+  // caller should wait for kWritable.
   Result<bool, StreamRefusal> write(StreamId stream, SendChunk chunk, bool fin);
   Status<StreamRefusal> reset(StreamId stream, std::uint64_t error);
-  // Makes the first `bytes` arrive even if the stream is reset, provided that the peer takes
-  // RESET_STREAM_AT and does not ask for an end itself.
+  // Makes the first `bytes` arrive even when the stream is reset, provided that the peer supports
+  // RESET_STREAM_AT and does not send STOP_SENDING.
   void keep_reliable(StreamId stream, std::uint64_t bytes);
-  // Returns the size of the chunk to write next, and keeps that room free for the stream until its
-  // next `write`. Returns 0 when there is none: wait for kWritable.
+  // Returns the size, in bytes, of the next chunk to write, and reserves this room until the next
+  // `write` of the stream. 0 asks the caller to wait for kWritable.
   std::uint64_t reserve(StreamId stream);
   // Returns the number of bytes written but not yet in a packet.
   std::uint64_t unsent_bytes(StreamId stream) const;
@@ -33,9 +34,8 @@ class StreamWriter {
   void set_dependency(StreamId stream, const Dependency& dependency);
   // Adds a node to the dependency tree that has no stream (RFC 7540 §5.3.4).
   void set_group(const Dependency& group);
-  // Sets the number of bytes that the stream will have at its end, if that is known early (a
-  // response's Content-Length). Schedulers look at the remaining bytes. A wrong number only harms
-  // the order.
+  // Sets the final length of the stream in bytes, when it is known early (a response's
+  // Content-Length). Schedulers look at the remaining bytes. A wrong number only harms the order.
   void set_expected_bytes(StreamId stream, std::uint64_t total);
 
  private:

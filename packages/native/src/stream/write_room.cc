@@ -14,8 +14,8 @@ void WriteRoom::release(std::uint64_t bytes) {
   changed_ = true;
 }
 
-// A stream that was refused waits until half of its buffer is empty: it comes back with more than a
-// packet's worth.
+// A stream that was refused waits until half of its buffer is empty, so that it has more than a
+// packet's worth to write.
 bool WriteRoom::has_room(const Stream& stream) const {
   const std::uint64_t bound = stream.write_refused ? send_buffer_ / 2 + 1 : send_buffer_;
   return stream.send.unsent_bytes() < bound && budget_.has_room(view(stream), for_receiving());

@@ -7,7 +7,8 @@
 
 namespace sheaf::quic {
 
-// An IP address and a port, without the socket headers. An IPv4 address uses the first four bytes.
+// Holds an IP address and a port without the socket headers. An IPv4 address uses the first four
+// bytes.
 struct Address {
   enum class Family : std::uint8_t { kNone, kIpv4, kIpv6 };
   std::array<std::uint8_t, 16> ip{};
@@ -19,7 +20,7 @@ struct Address {
   bool same_ip(const Address& other) const { return family == other.family && ip == other.ip; }
 };
 
-// The two ends of a path as this host sees them.
+// Holds the two addresses of a path as this host sees them.
 struct AddressPair {
   Address local;
   Address remote;

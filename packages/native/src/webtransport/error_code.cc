@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::uint64_t k_first = 0x52e4a40fa8db;
 constexpr std::uint64_t k_last = 0x52e5ac983162;
-// Every thirty codes one is skipped.
+// One code is skipped after every thirty.
 constexpr std::uint64_t k_run = 0x1e;
 
 }  // namespace

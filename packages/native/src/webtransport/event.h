@@ -12,8 +12,8 @@ namespace sheaf::webtransport {
 using quic::Bytes;
 using quic::StreamId;
 
-// A session is named by the stream of its CONNECT request.
-struct SessionRequested {  // server: answer with `accept` or `reject`
+// Events name a session by the stream of its CONNECT request.
+struct SessionRequested {  // server: respond with `accept` or `reject`
   StreamId session;
   http3::FieldSection fields;
 };
@@ -21,14 +21,15 @@ struct SessionEstablished {  // client
   StreamId session;
   http3::FieldSection fields;
 };
-struct SessionRefused {  // client; status 0: the stream was reset instead of answered
+struct SessionRefused {  // client; status 0 says that the stream was reset without a response
   StreamId session;
   unsigned status = 0;
 };
-struct SessionDraining {  // the peer asks to wind the session down
+struct SessionDraining {  // the peer asks to end the session soon
   StreamId session;
 };
-// The session and all its streams are over. `clean`: it was closed, not cut off.
+// Reports that the session and all its streams have ended. `clean` is true when it was closed, and
+// false when it was cut off.
 struct SessionClosed {
   StreamId session;
   std::uint32_t code = 0;
@@ -39,13 +40,13 @@ struct StreamOpened {  // by the peer
   StreamId session;
   StreamId stream;
 };
-struct StreamReadable {  // bytes or the end
+struct StreamReadable {  // bytes or the end can be read
   StreamId stream;
 };
 struct StreamWritable {  // after `write` said that the buffer is full
   StreamId stream;
 };
-// Error codes are the application's; nothing when the peer's code is not one of these.
+// Carries the application's error code, or nothing when the peer's code is outside of their range.
 struct StreamReset {
   StreamId stream;
   std::optional<std::uint32_t> error;
@@ -54,14 +55,16 @@ struct StreamStopped {  // the peer does not want more (STOP_SENDING)
   StreamId stream;
   std::optional<std::uint32_t> error;
 };
-struct StreamAcknowledged {  // the peer has everything up to this offset, our prefix not counted
+struct StreamAcknowledged {  // the peer has everything up to this offset, which does not count the
+                             // prefix
   StreamId stream;
   std::uint64_t offset = 0;
 };
 struct StreamClosed {
   StreamId stream;
 };
-struct DatagramsWritable {};  // `send_datagram` refused one for want of room, and has room again
+struct DatagramsWritable {};  // `send_datagram` refused a datagram for lack of room, and has room
+                              // again
 
 using Event = std::variant<SessionRequested, SessionEstablished, SessionRefused, SessionDraining,
                            SessionClosed, StreamOpened, StreamReadable, StreamWritable, StreamReset,

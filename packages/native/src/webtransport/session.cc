@@ -8,12 +8,12 @@ namespace {
 
 constexpr std::uint64_t k_capsule_close = 0x2843;
 constexpr std::uint64_t k_capsule_drain = 0x78ae;
-// draft-ietf-webtrans-http3-16 §5.6.
+// Capsules of flow control (draft-ietf-webtrans-http3-16 §5.6).
 constexpr std::uint64_t k_capsule_max_data = 0x190b4d3d;
 constexpr std::uint64_t k_capsule_max_streams_bidirectional = 0x190b4d3f;
 constexpr std::uint64_t k_capsule_max_streams_unidirectional = 0x190b4d40;
 constexpr std::uint64_t k_max_stream_count = std::uint64_t{1} << 60;
-// §5.4: of WebTransport over HTTP/2 only.
+// Capsules that only WebTransport over HTTP/2 uses (§5.4).
 constexpr std::uint64_t k_capsule_max_stream_data = 0x190b4d3e;
 constexpr std::uint64_t k_capsule_stream_data_blocked = 0x190b4d42;
 
@@ -26,10 +26,11 @@ quic::Result<CloseInfo, http3::ConnectionError> decode_close(Bytes value) {
   CloseInfo info;
   info.code = reader.read_u32();
   const Bytes reason = reader.read_rest();
-  // draft-ietf-webtrans-http3-02 has no rule for a short one; it is malformed (RFC 9297 §3.3).
+  // A close capsule that is too short is malformed (RFC 9297 §3.3), although
+  // draft-ietf-webtrans-http3-02 has no rule for it.
   if (!reader.ok()) return malformed("close capsule");
   info.reason.assign(reinterpret_cast<const char*>(reason.data()), reason.size());
-  // draft-ietf-webtrans-http3-16 §6.
+  // draft-ietf-webtrans-http3-16 §6: the reason must be UTF-8.
   if (!quic::is_utf8(info.reason)) return malformed("reason of the close is not UTF-8");
   return info;
 }
@@ -55,7 +56,7 @@ std::optional<http3::CapsuleRule> Session::rule_of(std::uint64_t type) {
     case http3::k_capsule_datagram:
       return http3::CapsuleRule{http3::k_max_capsule_datagram, true};
     default:
-      return std::nullopt;  // flow control, too: it is never agreed on (draft 16 §5.1)
+      return std::nullopt;  // also flow control, which is never negotiated (draft 16 §5.1)
   }
 }
 

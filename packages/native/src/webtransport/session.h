@@ -12,36 +12,37 @@ namespace sheaf::webtransport {
 using quic::Bytes;
 using quic::StreamId;
 
-// draft-ietf-webtrans-http3-02 §5: code and reason of CLOSE_WEBTRANSPORT_SESSION.
+// Code and reason of CLOSE_WEBTRANSPORT_SESSION (draft-ietf-webtrans-http3-02 §5).
 struct CloseInfo {
   std::uint32_t code = 0;
   std::string reason;  // at most k_max_close_reason bytes
 };
 inline constexpr std::size_t k_max_close_reason = 1024;
 
-// Counts the fates of a session's outgoing datagrams, as far as they are known. A datagram that was
-// thought lost may be acknowledged all the same, and counts as both.
+// Counts what became of a session's outgoing datagrams, as far as it is known. A datagram that was
+// declared lost may still be acknowledged, and counts as both.
 struct DatagramCounts {
-  std::uint64_t sent = 0;  // taken by the transport
+  std::uint64_t sent = 0;  // accepted by the transport
   std::uint64_t acknowledged = 0;
   std::uint64_t lost = 0;
-  std::uint64_t expired = 0;  // refused, for want of room
+  std::uint64_t expired = 0;  // refused for lack of room
 };
 
-// The protocol of a session, as the `:protocol` of its request tells it. Dialects differ in what
-// may go on beside the session, not in its streams and datagrams.
+// The protocol of a session, as the `:protocol` of its request names it. Dialects differ in what
+// the CONNECT stream may carry, but not in streams and datagrams.
 enum class Dialect : std::uint8_t {
   kWebTransport,    // "webtransport": drafts 02 to 14
   kWebTransportH3,  // "webtransport-h3": drafts 15 and 16
 };
 
-// One session's state and what its CONNECT stream says (draft-ietf-webtrans-http3-02 §3, §5).
+// Holds the state of one session and reads its CONNECT stream (draft-ietf-webtrans-http3-02 §3,
+// §5).
 class Session {
  public:
   enum class State : std::uint8_t {
-    kRequested,  // the CONNECT request is not answered
+    kRequested,  // the CONNECT request has no response yet
     kEstablished,
-    kClosed,  // by either side; only the CONNECT stream's end is missing
+    kClosed,  // by either side; the CONNECT stream has not ended yet
   };
 
   explicit Session(Dialect dialect) : dialect_(dialect) {}
@@ -51,7 +52,7 @@ class Session {
   void establish() { state_ = State::kEstablished; }
   void close() { state_ = State::kClosed; }
 
-  // Streams of this session that are open, opened by either side.
+  // Streams of this session that are open, whichever side opened them.
   std::unordered_set<StreamId>& streams() { return streams_; }
 
   DatagramCounts& datagrams() { return datagrams_; }
@@ -62,10 +63,10 @@ class Session {
     std::optional<CloseInfo> closed;
     std::optional<Bytes> datagram;  // valid until the next call
   };
-  // Next signal from bytes of the CONNECT stream's body; takes them from the front. Empty when they
-  // are used up.
+  // Takes bytes from the front of the CONNECT stream's body, and returns the next signal in them.
+  // The result is empty once all bytes are used.
   quic::Result<std::optional<Signal>, http3::ConnectionError> read(Bytes& bytes);
-  // The CONNECT stream may end here.
+  // Returns whether the CONNECT stream may end here.
   bool at_boundary() const { return capsules_.at_boundary(); }
 
   bool may_send_capsules = true;  // the CONNECT stream's buffer has room
@@ -83,8 +84,8 @@ class Session {
 
 std::vector<std::uint8_t> encode_close(const CloseInfo& info);
 std::vector<std::uint8_t> encode_drain();
-// WT_MAX_STREAMS for both directions and WT_MAX_DATA with the largest values there are: a session
-// has the limits of its connection and no others.
+// Returns WT_MAX_STREAMS for both directions and WT_MAX_DATA, each with its maximum value: a
+// session has no limits but those of its connection.
 std::vector<std::uint8_t> encode_no_limits();
 
 }  // namespace sheaf::webtransport
