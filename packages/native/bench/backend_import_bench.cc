@@ -1,7 +1,7 @@
-// `backend_import_bench [CONNECTIONS]`: what a connection costs at a backend
+// `backend_import_bench [CONNECTIONS]` measures the cost of a connection at a backend
 // (docs/results/multi-end.md): the time from the bytes of a snapshot to a connection that can
-// receive, key derivation included, and the heap that it holds idle, before its first packet and
-// after its first request. Prints one JSON line.
+// receive, including key derivation, and the heap that it holds while idle, before its first packet
+// and after its first request. Prints one JSON line.
 #include <malloc.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ ConnectionConfig make_config(std::uint64_t key_modes) {
   return config;
 }
 
-// A connection at a backend, as a backend's server holds it.
+// Holds a connection at a backend in the same way as a backend's server.
 struct Imported {
   Imported(Bytes snapshot, Random& random, Time now) {
     const auto seed = decode_snapshot(snapshot);
@@ -56,7 +56,7 @@ struct Imported {
   std::unique_ptr<LeaseHolder> leases;
 };
 
-// A client and the primary that it shook hands with, and one backend.
+// Holds a client, the primary that did its handshake, and one backend.
 class Trio {
  public:
   Trio(Random& random, std::uint64_t key_modes)
@@ -134,7 +134,7 @@ class Trio {
     }
     return batch.size > 0;
   }
-  // Until nobody has anything to say, and then what timers bring.
+  // Runs until nobody has anything to send, and then until the timers have nothing to do.
   void exchange(Connection* backend) {
     for (int pause = 0; pause < 4; ++pause) {
       bool quiet = false;
@@ -195,10 +195,10 @@ Figures measure(std::uint64_t key_modes, std::size_t count) {
   const std::size_t fresh = (heap() - before) / count;
   for (std::size_t i = 0; i < count; ++i) {
     trios[i]->use(*imported[i]->connection);
-    // As a server polls them; from then on the backend counts as idle.
+    // Polls the returns as a server does, after which the backend counts as idle.
     for (const Time now : {Time(60s), Time(61s)}) imported[i]->leases->poll_return(now);
   }
-  // What clients and primaries hold is not the backend's.
+  // Memory of clients and primaries does not count as the backend's.
   trios.clear();
   const std::size_t with = heap();
   imported.clear();

@@ -31,7 +31,7 @@ namespace {
 using namespace sheaf::quic;
 
 constexpr Duration k_limit = std::chrono::seconds(120);
-// Validated paths have been silent for so long when the requests leave.
+// Validated paths have been silent for this time when the requests are sent.
 constexpr Duration k_pause = std::chrono::milliseconds(200);
 
 struct Setting {
@@ -55,7 +55,7 @@ LinkConfig link_of(double mbps, double delay_ms, double jitter_ms) {
   config.rate = static_cast<std::uint64_t>(mbps * 125'000);
   config.delay = Duration(static_cast<std::int64_t>(delay_ms * 1e6));
   config.jitter = Duration(static_cast<std::int64_t>(jitter_ms * 1e6));
-  // Like that of a switch: no transfer here is limited by it.
+  // As large as that of a switch, so that it limits no transfer here.
   config.queue_bytes = 4096_kib;
   return config;
 }
@@ -116,12 +116,12 @@ class Run {
       : simulation_(seed), network_(simulation_, setting.network), client_(simulation_, delivery) {
     client_.use(network_);
     started_ = simulation_.now();
-    // Only requests to backends have to wait for the paths to them.
+    // Only requests to backends need their paths.
     if (!cold || delivery == MultiEndClient::Delivery::kDirect) {
       run_until([&] { return network_.open_paths() == network_.backends(); });
     }
     if (!cold) {
-      // Not always in the same phase of timers.
+      // The random time varies the phase of the timers.
       SeededRandom random(seed);
       simulation_.run_for(k_pause + Duration(random.below(1'000'000)));
       started_ = simulation_.now();
@@ -149,7 +149,7 @@ class Run {
     refuse(why.str());
   }
 
-  // All is there, and came the way that is measured.
+  // Checks that everything has arrived, and in the way that is measured.
   void check(MultiEndClient::Delivery delivery) {
     for (const Transfer& transfer : client_.transfers()) {
       if (transfer.failed || !transfer.intact || transfer.attempts != 1 ||
@@ -159,7 +159,7 @@ class Run {
     }
     std::uint64_t at_backends = 0;
     for (std::size_t i = 0; i < network_.backends(); ++i) {
-      // Nothing was handed over yet when a proxied response was quicker.
+      // A fast proxied response may precede the hand-over.
       const auto* connection = network_.backend(i).connection();
       if (connection) at_backends += connection->stats().streams_total;
     }

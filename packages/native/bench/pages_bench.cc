@@ -43,7 +43,8 @@ struct LinkSetting {
   bool netem = false;
 };
 
-// How one side sends; a client always like this, since it is the same browser for all servers.
+// How one side sends. All clients send in the same way, since it is the same browser for all
+// servers.
 struct Sender {
   StreamSchedulerKind streams = StreamSchedulerKind::kExtensible;
   PathSchedulerKind paths = PathSchedulerKind::kMinRtt;
@@ -145,7 +146,7 @@ LinkConfig config_of(const LinkSetting& link, double mbps) {
   config.rate = bytes_per_second(mbps);
   config.loss = link.loss;
   config.loss_correlation = link.loss_correlation;
-  // Around the delay, as netem's.
+  // Jitter is on both sides of the delay, as in netem.
   config.delay = from_ms(link.delay_ms - link.jitter_ms);
   config.jitter = from_ms(2 * link.jitter_ms);
   config.jitter_correlation = link.jitter_correlation;
@@ -269,7 +270,7 @@ class Run {
     }
   }
 
-  // All visitors got so far.
+  // Runs until all visitors have reached a state.
   void run_until(const std::function<bool(const Visitor&)>& reached) {
     const auto all = [&] {
       return std::ranges::all_of(visitors_, [&](const auto& one) { return reached(*one); });

@@ -70,7 +70,7 @@ LinkConfig link_of(const PathSpecification& path) {
   config.rate = static_cast<std::uint64_t>(path.megabits * 125'000);
   config.delay = Duration(static_cast<std::int64_t>(path.rtt_ms * 500'000));
   config.loss = path.loss_percent / 100;
-  // One bandwidth-delay product, as routers are set up, but never less than a burst.
+  // One bandwidth-delay product, as routers are configured, but at least a burst.
   const double product = static_cast<double>(config.rate) * path.rtt_ms / 1000;
   config.queue_bytes = std::max<std::size_t>(static_cast<std::size_t>(product), 32_kib);
   return config;
@@ -174,13 +174,13 @@ int goodput(const Setting& setting, std::uint64_t seed, int runs, int seconds,
   return 0;
 }
 
-// One of two paths goes dark in the middle of a transfer, and comes back.
+// One of two paths goes down in the middle of a transfer, and comes back.
 int failover(const Setting& setting, std::uint64_t seed, int runs) {
   const std::vector<PathSpecification> paths{{20, 40, 0}, {20, 40, 0}};
   std::vector<double> stalls, bounds, used_again;
   for (int run = 0; run < runs; ++run) {
     Download download(setting, paths, seed + static_cast<std::uint64_t>(run));
-    // Not always in the same phase of the controllers.
+    // The time varies the phase of the controllers.
     download.run_for(milliseconds(1500 + 37 * (run % 100)));
     const auto before = download.server_paths();
     const Duration bound = 2 * download.probe_timeout(before.at(1)) + before.at(0).smoothed_rtt;

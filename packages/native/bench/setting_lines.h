@@ -8,12 +8,12 @@
 
 namespace sheaf::quic {
 
-// By the first word of a line: takes the rest of it.
+// Maps the first word of a line to a function that reads the rest of it.
 template <typename Setting>
 using LineReaders = std::map<std::string, void (*)(std::istream&, Setting&)>;
 
-// The setting of an experiment, as the program is given it. A line that nobody understands comes
-// back.
+// Reads the setting of an experiment from the program's input. Returns a line that no reader
+// understands.
 template <typename Setting>
 std::optional<std::string> read_lines(std::istream& lines, const LineReaders<Setting>& readers,
                                       Setting& setting) {

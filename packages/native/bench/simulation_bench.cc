@@ -1,6 +1,7 @@
-// `simulation_bench [MINUTES]`: how fast the laboratory is. Two engines in virtual time, one sends
-// a stream over a link of 50 Mbit/s for 10 simulated minutes. Prints one JSON line with the real
-// and the processor time that it took; the digest of all datagrams is equal for equal runs.
+// `simulation_bench [MINUTES]` measures the speed of the simulator. Two engines run in virtual
+// time, and one sends a stream over a link of 50 Mbit/s for 10 simulated minutes. Prints one JSON
+// line with the real time and the processor time; the digest of all datagrams is equal for equal
+// runs.
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>

@@ -1,5 +1,6 @@
-// Cost of the streams alone, in nanoseconds per packet: building packets, handling their
-// acknowledgements, and receiving and reading them; beside a copy of the same bytes.
+// Measures the cost of the streams alone, in nanoseconds per packet: building packets, handling
+// their acknowledgements, and receiving and reading them. A copy of the same bytes is measured for
+// comparison.
 
 #include <algorithm>
 #include <chrono>
@@ -12,11 +13,11 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr std::size_t k_room = 1320;  // of a packet of 1350 bytes
+constexpr std::size_t k_room = 1320;  // in a packet of 1350 bytes
 constexpr std::size_t k_batch = 32;   // packets between two calls of the application
 constexpr std::size_t k_packets = 1'000'000;
 
-// Times one part of each batch. The median over the batches does not see other processes.
+// Times one part of each batch. The median over the batches is not affected by other processes.
 class Stopwatch {
  public:
   void start() { started_ = Ticks::now(); }
@@ -53,7 +54,7 @@ struct Ends {
       client.writer().set_priority(ids.back(), {.urgency = 3, .incremental = true});
     }
   }
-  // Keeps every stream in data.
+  // Keeps every stream supplied with data.
   void write() {
     for (StreamId id : ids) {
       while (client.writer().unsent_bytes(id) < lent.size()) {
@@ -61,7 +62,7 @@ struct Ends {
       }
     }
   }
-  // Reads all that waits, without a copy, as a file server or nghttp3 would.
+  // Reads everything that waits without a copy, as a file server or nghttp3 would.
   void read() {
     while (const auto event = server.poll_event()) {
       if (event->kind != StreamEvent::Kind::kReadable) continue;

@@ -12,7 +12,7 @@ namespace {
 class CubicTest : public ::testing::Test {
  protected:
   double packets() const { return static_cast<double>(cubic_.window()) / k_datagram; }
-  // To `target` in slow start, then one loss.
+  // Grows to `target` in slow start, followed by one loss.
   void grow_and_lose(double target) {
     while (packets() < target) driver_.round();
     driver_.lose();
@@ -28,7 +28,8 @@ TEST_F(CubicTest, ShrinksToSeventyPercent) {
   EXPECT_NEAR(packets(), 1280 * 0.7, 1);
 }
 
-// RFC 9438 §4.2: back at W_max after K = cbrt(W_max * (1 - beta) / C), flat there, then beyond.
+// RFC 9438 §4.2: the window is back at W_max after K = cbrt(W_max * (1 - beta) / C), flat there,
+// and then larger.
 TEST_F(CubicTest, FollowsTheCubicCurve) {
   driver_.rtt = 200ms;  // long enough that Reno is slower all the way
   grow_and_lose(1000);

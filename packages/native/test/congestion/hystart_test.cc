@@ -5,7 +5,7 @@
 namespace sheaf::quic {
 namespace {
 
-// One round of ten packets, each acknowledged alone. True when slow start ended in it.
+// Runs one round of ten packets, each acknowledged alone. Returns true when slow start ended in it.
 bool round(HyStart& hystart, PacketNumber& next, Duration rtt) {
   const PacketNumber first = next;
   for (int i = 0; i < 10; ++i) hystart.on_packet_sent(next++);
@@ -62,7 +62,7 @@ TEST(HyStart, NeedsEightSamples) {
   PacketNumber next = 0;
   for (int i = 0; i < 3; ++i) round(hystart, next, 100ms);
   for (int i = 0; i < 10; ++i) hystart.on_packet_sent(next++);
-  // The first of them ends the round before.
+  // The first of these packets ends the previous round.
   for (PacketNumber number = next - 10; number < next - 2; ++number) {
     hystart.on_acknowledgement(number, 200ms);
   }

@@ -5,7 +5,7 @@
 namespace sheaf::quic {
 namespace {
 
-// What holds for every controller that responds to loss.
+// Tests rules that hold for every controller that responds to loss.
 class LossBasedControllerTest : public ::testing::TestWithParam<CongestionAlgorithm> {
  protected:
   std::unique_ptr<CongestionController> controller_ =
@@ -65,7 +65,7 @@ TEST_P(LossBasedControllerTest, CongestionMarksCountLikeLoss) {
   driver_.mark(driver_.now);
   EXPECT_LT(controller_->window(), before);
   const std::uint64_t reduced = controller_->window();
-  // Marks are never spurious.
+  // A response to CE marks is never spurious.
   controller_->on_spurious_congestion(driver_.now);
   EXPECT_EQ(controller_->window(), reduced);
 }
@@ -95,7 +95,7 @@ TEST_P(LossBasedControllerTest, SpuriousLossGivesTheWindowBack) {
   controller_->on_spurious_congestion(driver_.now);
   EXPECT_EQ(controller_->window(), before);
   EXPECT_TRUE(controller_->in_slow_start());
-  // Only once.
+  // The window is restored only once.
   driver_.lose();
   driver_.lose(/*persistent=*/true);
   controller_->on_spurious_congestion(driver_.now);

@@ -17,7 +17,7 @@ Member member(double packets, double since_loss, double round_trip = 0.1) {
           .since_loss = since_loss};
 }
 
-// Datagrams per window that is acknowledged.
+// Returns the growth in datagrams when a window is acknowledged.
 double growth(const OliaCoupling& coupling, const Member& path) {
   return coupling.growth(path) * path.window;
 }
@@ -137,7 +137,7 @@ TEST_F(CoupledOliaTest, AnAbandonedPathNoLongerHoldsTheOthersBack) {
   EXPECT_EQ(coupling_->size(), 1u);
   const std::uint64_t before = kept->window();
   for (int i = 0; i < 20; ++i) kept_driver.round();
-  // A datagram in each round, as on a single path.
+  // The window grows by one datagram in each round, as on a single path.
   EXPECT_NEAR(static_cast<double>(kept->window() - before) / k_datagram, 20, 2);
   abandoned.reset();
   EXPECT_EQ(coupling_->size(), 1u);
@@ -153,7 +153,7 @@ TEST_F(CoupledOliaTest, TwoPathsOverOneBottleneckTakeWhatOneFlowTakes) {
     first_driver.round();
     second_driver.round();
   }
-  // Ten datagrams where two Renos would have grown by forty.
+  // Two Renos would have grown by forty datagrams; these paths grow by ten.
   EXPECT_NEAR(static_cast<double>(first->window() + second->window() - before) / k_datagram, 10, 2);
 }
 
@@ -178,7 +178,8 @@ TEST_F(CoupledOliaTest, TrafficMovesToThePathThatLosesLess) {
   EXPECT_GE(bad->window(), 2 * k_datagram);  // still there to be seen
 }
 
-// How long a path went without loss is still known after the loss: its smaller window grows faster.
+// The length of the time without loss is still known after the loss, so the smaller window of that
+// path grows faster.
 TEST_F(CoupledOliaTest, OneLossDoesNotMakeAGoodPathBad) {
   const auto good = make(), other = make();
   WindowDriver good_driver(*good), other_driver(*other);

@@ -7,7 +7,7 @@
 namespace sheaf::quic {
 namespace {
 
-// Whatever happens, plausible or not, every controller keeps a usable window and rate.
+// Checks that every controller keeps a usable window and rate whatever happens, plausible or not.
 class RandomEventsTest : public ::testing::TestWithParam<CongestionAlgorithm> {
  protected:
   void run(std::uint64_t seed, int events) {
@@ -16,7 +16,7 @@ class RandomEventsTest : public ::testing::TestWithParam<CongestionAlgorithm> {
     controller_ = make_congestion_controller(
         {.algorithm = GetParam(), .max_datagram_size = datagram_ = 1200, .seed = seed});
     for (int i = 0; i < events; ++i) {
-      // Mostly fractions of a round trip, now and then a day.
+      // Mostly fractions of a round trip, and sometimes a day.
       now_ += Duration(static_cast<std::int64_t>(magnitude(random, 47)));
       one_event(random);
       check();

@@ -10,8 +10,8 @@ inline Time at_ms(std::int64_t milliseconds) {
   return Time(std::chrono::milliseconds(milliseconds));
 }
 
-// Drives a controller by whole windows: sends one, acknowledges it a round trip later, every second
-// packet.
+// Drives a controller by whole windows: sends one, and acknowledges every second packet of it a
+// round trip later.
 class WindowDriver {
  public:
   explicit WindowDriver(CongestionController& controller) : controller_(controller) {}

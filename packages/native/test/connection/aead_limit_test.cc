@@ -26,7 +26,7 @@ class AeadLimitTest : public testing::Test {
     parts_.handshake.confirm();
   }
 
-  // Seals until `total` packets were, in all.
+  // Seals packets until their total number is `total`.
   void seal_up_to(std::uint64_t total) {
     std::vector<std::uint8_t> packet(64);
     std::vector<SealJob> jobs(256, SealJob{.packet = packet.data(),
@@ -52,7 +52,7 @@ class AeadLimitTest : public testing::Test {
     return batch.size;
   }
 
-  // Another path with the same keys: packet numbers of path 0 are the connection's.
+  // Another path uses the same keys, but the packet numbers of path 0 belong to the connection.
   static constexpr PathId k_other{1};
   static inline const std::uint64_t k_limit = confidentiality_limit(CipherSuite::kAes128GcmSha256);
   SeededRandom random_{1};

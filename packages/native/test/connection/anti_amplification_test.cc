@@ -1,10 +1,11 @@
-// RFC 9000 §8.1 for a whole connection: what an address gets before it is validated.
+// Tests RFC 9000 §8.1 for a whole connection: how much is sent to an address before it is
+// validated.
 #include "connection/raw_peer.h"
 
 namespace sheaf::quic {
 namespace {
 
-// With an address: of those that go there.
+// With an address, only bytes that go there count.
 std::size_t bytes_of(const std::vector<RawPeer::Packet>& packets,
                      std::optional<AddressPair> to = std::nullopt) {
   std::size_t sum = 0;
@@ -19,7 +20,7 @@ TEST(AntiAmplificationTest, HeldPacketsCountOnce) {
   peer.make_server_talk();
   std::size_t received = 0;
   for (int i = 0; i < 4; ++i) received += peer.send({PingFrame{}}, peer.path, 500);
-  // The client's Finished comes: what was held is read now.
+  // The client's Finished arrives, so the packets that were held are read.
   peer.server.establishment().install_receive_secret(known_secret(2), peer.now);
   const std::size_t sent = bytes_of(peer.collect());
   EXPECT_LE(sent, 3 * received);
@@ -42,7 +43,8 @@ TEST(AntiAmplificationTest, OtherAddressesGiveNothingToThePath) {
   EXPECT_EQ(bytes_of(peer.collect()), 0u);
 }
 
-// The server follows the client to an address that is not validated and may send no more there.
+// The server follows the client to an address that is not validated, and then may send nothing more
+// there.
 class BlockedPath : public testing::Test {
  protected:
   BlockedPath() {
@@ -52,7 +54,7 @@ class BlockedPath : public testing::Test {
     peer_.collect();
     peer_.make_server_talk();
     received_ = peer_.send({PingFrame{}}, RawPeer::address(2), 300);
-    // The former address is challenged, too, and is known to be the client's.
+    // The former address is challenged, too, and is known to belong to the client.
     EXPECT_LE(bytes_of(peer_.collect(), RawPeer::address(2)), 3 * received_);
   }
   RawPeer peer_;
@@ -60,7 +62,7 @@ class BlockedPath : public testing::Test {
 };
 
 TEST_F(BlockedPath, AnAcknowledgementThatMayNotLeaveWakesNobody) {
-  // It elicits an acknowledgement, which has to go to the path, and gives it no allowance.
+  // The packet elicits an acknowledgement, which must take this path, but gives no allowance there.
   peer_.send({PathChallengeFrame{}, PathResponseFrame{}}, RawPeer::address(3));
   peer_.send({PathChallengeFrame{}, PathResponseFrame{}}, RawPeer::address(3));
   peer_.collect();
@@ -70,7 +72,7 @@ TEST_F(BlockedPath, AnAcknowledgementThatMayNotLeaveWakesNobody) {
 
 TEST_F(BlockedPath, ProbesThatMayNotLeaveWakeNobody) {
   EXPECT_LT(peer_.sleep(1min), 50);
-  // It went back to the address that it knows.
+  // The server returned to the address that is validated.
   EXPECT_EQ(peer_.sent_while_asleep[RawPeer::address(2)], 0u);
   EXPECT_GT(peer_.sent_while_asleep[peer_.path], 0u);
 }

@@ -45,7 +45,7 @@ TEST_F(LocalIds, KeepsFewWhateverThePeerAllows) {
   EXPECT_EQ(announced, 7);
 }
 
-// Packets that were sent with it before may come later.
+// Packets that were sent with the id before may arrive later.
 TEST_F(LocalIds, ReplacesARetiredIdAtOnceAndForgetsItLater) {
   ASSERT_TRUE(ids_.on_retire({.sequence = 0}, k_until));
   ids_.issue(4, random_);
@@ -68,7 +68,7 @@ TEST_F(LocalIds, RetiringAgainChangesNothing) {
   EXPECT_EQ(ids_.next_forgetting_at(), k_until);
 }
 
-// A peer that retires as fast as it is given others.
+// The peer retires ids as fast as it receives others.
 TEST_F(LocalIds, KeepsFewThatWereRetired) {
   int routes = 0;
   for (std::uint64_t sequence = 0; sequence < 100; ++sequence) {
@@ -147,7 +147,7 @@ TEST_F(RemoteIds, ARepeatedFrameOfARetiredIdChangesNothing) {
   ASSERT_TRUE(ids_.on_new(given(2)));
   ASSERT_TRUE(ids_.rotate());
   ASSERT_TRUE(ids_.rotate());
-  // Late copies of what is retired, while 2 is in use.
+  // Late copies of retired ids arrive while 2 is in use.
   EXPECT_TRUE(ids_.on_new(given(1)));
   EXPECT_FALSE(ids_.rotate());
   EXPECT_EQ(ids_.current(), id_of(2));
@@ -182,7 +182,7 @@ TEST_F(RemoteIds, SequencesFullOfGapsEndTheConnection) {
     frame.id.bytes[1] = static_cast<std::uint8_t>(sequence >> 8);
     frame.id.bytes[2] = static_cast<std::uint8_t>(sequence);
     status = ids_.on_new(frame);
-    // The peer is told at once.
+    // The peer is informed at once.
     for (std::uint64_t retired = 0; retired < sequence; ++retired) {
       ids_.on_retirement_acknowledged(retired);
     }
@@ -257,7 +257,7 @@ TEST_F(RemoteIds, AReservedIdCountsAndIsRetiredLikeOthers) {
   ASSERT_TRUE(ids_.reserve());
   EXPECT_EQ(*ids_.reserved(), id_of(1));
   EXPECT_EQ(ids_.current(), id_of(0));
-  // Four are active already.
+  // Four ids are active already.
   RemoteConnectionIds copy = ids_;
   EXPECT_FALSE(copy.on_new(given(4)));
   ASSERT_TRUE(ids_.on_new(given(5, 3)));

@@ -1,4 +1,5 @@
-// RFC 9000 §7.5, RFC 9001 §6: what a client may not do with CRYPTO frames after the handshake.
+// Tests RFC 9000 §7.5 and RFC 9001 §6: what a client must not do with CRYPTO frames after the
+// handshake.
 #include "connection/raw_peer.h"
 
 namespace sheaf::quic {

@@ -7,7 +7,7 @@
 namespace sheaf::quic {
 namespace {
 
-// 0.5-RTT packets and those that wait for the client's Finished are of the mode, too.
+// 0.5-RTT packets, and packets that wait for the client's Finished, also use this mode.
 TEST(KeyMode, HoldsFromTheFirstPacketOn) {
   RawPeer::Options options;
   options.finished_came = false;

@@ -1,4 +1,4 @@
-// What an application wrote before it closes its connection.
+// Tests what happens to data that an application wrote before it closes its connection.
 #include <algorithm>
 
 #include "connection/raw_peer.h"
@@ -30,7 +30,7 @@ TEST(LastWords, GoBeforeTheClose) {
       std::ranges::count_if(
           packets, [](const auto& packet) { return packet.template has<ConnectionCloseFrame>(); }),
       1);
-  // Nothing more by itself, and to what comes the close is the only answer.
+  // The connection sends nothing more by itself, and responds to packets only with the close.
   EXPECT_TRUE(peer.collect().empty());
   peer.send({PingFrame{}}, peer.path);
   for (const auto& answer : peer.collect()) EXPECT_TRUE(answer.has<ConnectionCloseFrame>());
@@ -69,8 +69,8 @@ TEST(LastWords, AreNotForAPeerThatBrokeARule) {
   EXPECT_TRUE(packets[0].has<ConnectionCloseFrame>());
 }
 
-// RFC 9000 §10.2.2: one packet, with NO_ERROR. Some peers wait for it, and call it an error when
-// none comes.
+// RFC 9000 §10.2.2: one packet with NO_ERROR. Some peers wait for it, and report an error when none
+// comes.
 TEST(LastWords, AnswerThePeersCloseOnce) {
   RawPeer peer;
   peer.make_server_talk(100);

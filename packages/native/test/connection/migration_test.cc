@@ -1,4 +1,4 @@
-// RFC 9000 §9.3: a server follows its client to another address and validates it.
+// Tests RFC 9000 §9.3: a server follows its client to another address and validates it.
 #include <algorithm>
 
 #include "connection/raw_peer.h"
@@ -20,7 +20,7 @@ class MigrationTest : public testing::Test {
     PathChallengeFrame frame;
     std::size_t size = 0;
   };
-  // The challenge that leaves for the new addresses now, if there is one.
+  // Returns the challenge that is sent to the new addresses now, if there is one.
   std::optional<Challenge> challenge() {
     for (const RawPeer::Packet& packet : peer_.collect()) {
       const auto frame = packet.find<PathChallengeFrame>();
@@ -28,7 +28,7 @@ class MigrationTest : public testing::Test {
     }
     return std::nullopt;
   }
-  // The sequences that the server has retired in `limit`.
+  // Returns the sequence numbers that the server retired within `limit`.
   std::vector<std::uint64_t> retired_within(Duration limit) {
     std::vector<std::uint64_t> retired;
     peer_.on_packet = [&](const RawPeer::Packet& packet) {
@@ -47,7 +47,8 @@ class MigrationTest : public testing::Test {
   ConnectionId second_id_;  // of the server
 };
 
-// RFC 9000 §9.5: it may go on with the id, and some clients take a change for a fault.
+// RFC 9000 §9.5: the client may keep the id, and some clients take a change of the server's id for
+// an error.
 TEST_F(MigrationTest, AClientThatKeepsOurIdKeepsItsOwn) {
   peer_.send({PingFrame{}}, k_elsewhere, 1200);
   bool any = false;
@@ -73,8 +74,8 @@ TEST_F(MigrationTest, AClientThatTakesAnotherIdGetsAnotherOne) {
   EXPECT_TRUE(any);
 }
 
-// RFC 9000 §19.16 permits to refuse what retires the id of its own packet. Clients send it when
-// they change port and id at once, with packets of before still in flight.
+// RFC 9000 §19.16 permits to refuse a packet that retires its own id. Clients send such packets
+// when they change port and id at once, while earlier packets are in flight.
 TEST_F(MigrationTest, AClientMayRetireTheIdOfTheVeryPacket) {
   const ConnectionId first_id = peer_.to;
   peer_.make_server_talk();
@@ -97,7 +98,7 @@ TEST_F(MigrationTest, AClientMayRetireTheIdOfTheVeryPacket) {
   EXPECT_EQ(stats().packets_received, before) << "the id is forgotten";
 }
 
-// As a client does whose ports change faster than round trips end.
+// The ports of this client change faster than round trips end.
 TEST_F(MigrationTest, PortsAndIdsThatChangeAtOnceManyTimes) {
   peer_.make_server_talk();
   std::vector<ConnectionId> ids = {peer_.to, second_id_};
@@ -125,7 +126,7 @@ TEST_F(MigrationTest, PortsAndIdsThatChangeAtOnceManyTimes) {
   }
 }
 
-// Packets that carry the id are still on their way, and the former addresses are challenged.
+// Packets with this id are still in flight, and the former addresses are challenged.
 TEST_F(MigrationTest, TheIdThatWasLeftIsRetiredAfterThreeProbeTimeouts) {
   peer_.to = second_id_;
   peer_.send({PingFrame{}}, k_elsewhere, 1200);
@@ -161,7 +162,7 @@ TEST_F(MigrationTest, TheFormerAddressesAreChallengedToo) {
     EXPECT_FALSE(packet.has<StreamFrame>());
   }
   ASSERT_TRUE(former);
-  // The client is still there; somebody else sent its packet on.
+  // The client is still at its address; somebody else forwarded its packet.
   peer_.send({PathResponseFrame{former->data}, PingFrame{}}, peer_.path, 1200);
   EXPECT_EQ(stats().addresses, peer_.path);
   EXPECT_TRUE(stats().validated);
@@ -178,7 +179,7 @@ TEST_F(MigrationTest, FormerAddressesThatAreSilentCostThreeChallenges) {
   EXPECT_EQ(stats().addresses, k_elsewhere);
 }
 
-// A client whose packets leave on two interfaces in turn.
+// The packets of this client leave on two interfaces in turn.
 TEST_F(MigrationTest, AddressesThatAlternateAreBothValidated) {
   std::map<AddressPair, std::vector<Frame>> due;
   for (int i = 0; i < 20; ++i) {
@@ -261,7 +262,7 @@ TEST_F(MigrationTest, APathThatCarriesNoFullDatagramsIsLeft) {
   const auto small = challenge();
   ASSERT_TRUE(small);
   peer_.send({PathResponseFrame{small->frame.data}}, k_elsewhere);
-  // Packets of less come through, the challenges do not.
+  // Smaller packets arrive, but the challenges do not.
   for (int i = 0; i < 100; ++i) {
     peer_.send({PingFrame{}}, k_elsewhere);
     peer_.sleep(100ms);

@@ -1,4 +1,5 @@
-// What a peer may not do with the frames of RFC 10069, and what it cannot make us keep.
+// Tests what a peer must not do with the frames of RFC 10069, and that it cannot make this side
+// keep state.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -16,7 +17,7 @@ extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 namespace sheaf::quic {
 namespace {
 
-// Bytes of the heap in use.
+// Returns the bytes in use on the heap.
 std::size_t allocated_bytes() {
 #if defined(__SANITIZE_ADDRESS__)
   return __sanitizer_get_current_allocated_bytes();
@@ -179,7 +180,7 @@ TEST(MultipathViolations, NothingIsForgottenForAPeerThatAcknowledgesNothing) {
   EXPECT_LE(ids, 8u + 2 * k_maximum);
 }
 
-// A peer that opens paths, acknowledges, abandons them and begins again, as long as it likes.
+// This peer keeps opening paths, acknowledging on them, abandoning them and beginning again.
 class ChurningPeer {
  public:
   ChurningPeer() : peer_(multipath()) {
@@ -207,7 +208,7 @@ class ChurningPeer {
     }
     exchange();
   }
-  // Until the server knows the id no more, and both sides allow another one.
+  // Runs until the server has forgotten the id, and both sides allow another one.
   void abandon(PathId id) {
     abandoned_ = false;
     peer_.send({PathAbandonFrame{id, 0}}, peer_.path);
@@ -225,7 +226,7 @@ class ChurningPeer {
     while (peer_.server.poll_event()) ++taken;
     return taken;
   }
-  // Connection ids of the server that lead to the connection.
+  // Returns the server's connection ids that lead to the connection.
   std::ptrdiff_t live_ids() {
     while (const auto change = peer_.server.routing().poll_id_change())
       live_ids_ += change->added ? 1 : -1;
@@ -234,7 +235,7 @@ class ChurningPeer {
   Connection& server() { return peer_.server; }
 
  private:
-  // Acknowledges what came, up to a number that the server left out; it repeats what is before.
+  // Acknowledges packets up to a number that the server left out, and repeats the ranges below it.
   void exchange() {
     for (int round = 0; round < 3; ++round) {
       peer_.collect();
@@ -259,7 +260,7 @@ class ChurningPeer {
 TEST(MultipathViolations, PathChurnIsBounded) {
   constexpr std::uint32_t k_churned = 1000;
   constexpr std::uint32_t k_warm_up = 100;
-  // Never used: the set of ids that are gone has holes.
+  // These ids were never used, so the set of retired ids has holes.
   const std::set<std::uint32_t> left_out{2, 4, 6};
   ChurningPeer peer;
   const std::ptrdiff_t live_ids = peer.live_ids();
@@ -276,11 +277,11 @@ TEST(MultipathViolations, PathChurnIsBounded) {
     ASSERT_EQ(peer.server().closed(), nullptr);
     ASSERT_EQ(peer.server().paths().stats().size(), 1u);
     ASSERT_EQ(peer.live_ids(), live_ids);
-    // Opened, validated, abandoned.
+    // Opened, validated and abandoned.
     ASSERT_LE(peer.take_events(), id == 1 ? 8u : 3u);
     if (id == k_warm_up) live_bytes = allocated_bytes();
   }
-  // What is kept of a path for ever would be 16 bytes of an interval at least.
+  // If something of a path were kept forever, an interval would take at least 16 bytes.
   EXPECT_LE(allocated_bytes(), live_bytes + 4096);
 }
 

@@ -13,7 +13,7 @@ ConnectionConfig coupled() {
   return config;
 }
 
-// A client whose server allows the paths 0 to 3, and gave connection ids for path 0 only.
+// A client whose server permits the paths 0 to 3, and issued connection ids only for path 0.
 class PathManagementTest : public testing::Test {
  protected:
   PathManagementTest() {
@@ -37,7 +37,7 @@ class PathManagementTest : public testing::Test {
     EXPECT_TRUE(management_.on_frame(PathNewConnectionIdFrame{PathId{path}, issued}));
   }
   Result<PathId, PathRefusal> open() { return management_.open({}); }
-  // How often the application was told that it can open a path, since the last time.
+  // Returns how often the application was told that it can open a path, since the last call.
   int announcements() {
     int told = 0;
     for (; !parts_.events.empty(); parts_.events.pop_front()) {

@@ -1,4 +1,4 @@
-// Any extension can make paths different without a change in connection/
+// Tests that an extension can make paths different without a change in connection/
 // (connection/path_policy.h).
 #include "connection/path_policy.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr PathId k_channel{1};
 
-// What the policy under test was asked.
+// Records the calls of the policy under test.
 struct Record {
   std::vector<std::vector<std::uint8_t>> datagrams;
   std::vector<PathId> abandoned;
@@ -20,7 +20,8 @@ struct Record {
   int violations = 0;
 };
 
-// Takes datagrams itself, makes path 1 a channel for streams alone, and pays for violations.
+// Consumes datagrams itself, makes path 1 a channel for streams alone, and lets a violation cost
+// the channel.
 class TestPolicy final : public PathPolicy {
  public:
   TestPolicy(ConnectionExtension connection, Record& record) : record_(record) {
@@ -111,12 +112,12 @@ TEST_F(PathPolicies, APathApartPaysForItself) {
   peer.send_on(channel, {StreamFrame{.stream = stream, .offset = 0, .data = data}}, peer.path);
   EXPECT_TRUE(record_.abandoned.empty());
   EXPECT_EQ(peer.server.streams().reader().readable_bytes(stream), 2u);
-  // A frame that the channel does not admit costs the channel; nothing else.
+  // A frame that the channel does not admit costs only the channel.
   peer.send_on(channel, {PingFrame{}}, peer.path);
   EXPECT_EQ(record_.abandoned, std::vector{k_channel});
   EXPECT_EQ(record_.violations, 0);
   EXPECT_FALSE(peer.server.closed());
-  // Nothing that it says afterwards is heard.
+  // Later packets on the channel are ignored.
   peer.send_on(channel, {StreamFrame{.stream = stream, .offset = 2, .data = data}}, peer.path);
   EXPECT_EQ(peer.server.streams().reader().readable_bytes(stream), 2u);
 }

@@ -1,4 +1,4 @@
-// RFC 9000 §9.6: a client tries the address that the server prefers, and moves there.
+// Tests RFC 9000 §9.6: a client tries the address that the server prefers, and moves there.
 #include "connection/raw_server.h"
 
 namespace sheaf::quic {
@@ -17,7 +17,7 @@ TransportParameters with_preferred(std::array<std::uint8_t, 4> ip = {10, 1, 0, 9
   return parameters;
 }
 
-// The challenge for the preferred address, if it leaves now.
+// Returns the challenge for the preferred address, if it is sent now.
 std::optional<PathChallengeFrame> challenge(const std::vector<RawServer::Packet>& packets) {
   for (const RawServer::Packet& packet : packets) {
     if (packet.path != k_preferred) continue;
@@ -49,7 +49,7 @@ TEST(PreferredAddressTest, TheClientMovesWhenItIsAnsweredThere) {
     more_than_a_probe |= !packet.all<PingFrame>().empty() || !packet.all<AckFrame>().empty();
   }
   EXPECT_TRUE(more_than_a_probe);
-  // Packets from the address of before are still in flight.
+  // Packets from the previous address are still in flight.
   server.send({PingFrame{}}, server.path);
   EXPECT_EQ(server.client.paths().stats()[0].packets_received, 3u);
   std::vector<std::uint64_t> retired;

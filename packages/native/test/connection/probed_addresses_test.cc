@@ -1,4 +1,4 @@
-// RFC 9000 §9.1, §9.5: a peer probes addresses that the path does not use.
+// Tests RFC 9000 §9.1 and §9.5: a peer probes addresses that the path does not use.
 #include "connection/raw_peer.h"
 
 namespace sheaf::quic {
@@ -18,7 +18,7 @@ TEST(ProbedAddressesTest, TheAnswerUsesAnIdOfItsOwn) {
   EXPECT_EQ(answers[0].destination, RawPeer::id(1));
   EXPECT_TRUE(answers[0].has<PathResponseFrame>());
   EXPECT_EQ(answers[0].size, 1200u);
-  // Nothing of it is on the path's account.
+  // The counts of the path include none of this.
   EXPECT_EQ(peer.server.paths().stats()[0].bytes_in_flight, in_flight);
   EXPECT_EQ(peer.server.paths().stats()[0].addresses, peer.path);
   for (std::size_t i = 1; i < answers.size(); ++i) {
@@ -80,7 +80,7 @@ TEST(ProbedAddressesTest, APeerThatMovesThereWithTheIdItHadKeepsItsOwn) {
     answers += packet.path == k_elsewhere && packet.has<PathResponseFrame>();
   }
   EXPECT_EQ(answers, 1);
-  // The id that was set aside is for the next addresses.
+  // The id that was set aside serves the next addresses.
   peer.send({PathChallengeFrame{{4}}}, RawPeer::address(3), 1200);
   bool answered = false;
   for (const auto& packet : peer.collect()) {

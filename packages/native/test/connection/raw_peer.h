@@ -16,7 +16,7 @@
 
 namespace sheaf::quic {
 
-// A client that sends any frames to a server's Connection, from any address and with no rules. The
+// A client that sends any frames to a server's Connection, from any address and without rules. The
 // keys come from seeds, without a handshake.
 class RawPeer {
  public:
@@ -27,7 +27,7 @@ class RawPeer {
     bool multipath = false;      // offered by the client too
     bool per_path_keys = false;  // with `multipath`: both sides offer Multi-End with these alone
   };
-  // A packet of the server, opened.
+  // Holds a decrypted packet of the server.
   struct Packet {
     AddressPair path;  // as the server sees it
     ConnectionId destination;
@@ -35,7 +35,7 @@ class RawPeer {
     PacketNumber number = 0;
     std::size_t size = 0;
     std::vector<std::uint8_t> payload;
-    // Those of a kind. Byte spans in them point into the payload.
+    // Returns the frames of a type. Byte spans in them point into the payload.
     template <typename FrameStruct>
     std::vector<FrameStruct> all() const {
       std::vector<FrameStruct> out;
@@ -101,7 +101,7 @@ class RawPeer {
   static ConnectionId id(std::uint8_t sequence) {
     return ConnectionId(std::vector<std::uint8_t>(8, static_cast<std::uint8_t>(0xa0 + sequence)));
   }
-  // The one that the server is to use on a path other than the first.
+  // Returns the id that the server is to use on a path other than the first.
   static ConnectionId id_on(PathId path) {
     std::vector<std::uint8_t> bytes(8);
     Writer writer(bytes);
@@ -114,12 +114,12 @@ class RawPeer {
         .sequence = sequence, .retire_prior_to = 0, .id = id(sequence), .reset_token = {sequence}};
   }
 
-  // One packet to the server; padded to `size` where the frames are shorter. Returns its size.
+  // Sends one packet to the server, padded to `size` when the frames are shorter. Returns its size.
   std::size_t send(const std::vector<Frame>& frames, const AddressPair& from,
                    std::size_t size = 0) {
     return send_on({PathId{0}, to}, frames, from, size);
   }
-  // An id of a path and one of the server's connection ids for it.
+  // Holds a path id, and one of the server's connection ids for that path.
   struct Target {
     PathId path;
     ConnectionId destination;
@@ -147,7 +147,7 @@ class RawPeer {
     server.receive({packet, from}, now);
     return packet.size();
   }
-  // Everything that the server wants to send now.
+  // Receives all packets that the server wants to send now.
   std::vector<Packet> collect() {
     std::vector<Packet> out;
     std::vector<std::uint8_t> buffer(65536);
@@ -162,7 +162,8 @@ class RawPeer {
       }
     }
   }
-  // Lets `limit` of virtual time pass without a response to the server; returns how often it woke.
+  // Lets `limit` of virtual time pass without a response to the server. Returns how often the
+  // server woke.
   int sleep(Duration limit) {
     const Time end = now + limit;
     int wakes = 0;
@@ -175,13 +176,13 @@ class RawPeer {
     now = std::max(now, end);
     return wakes;
   }
-  // Drops what is kept of a path that is gone.
+  // Drops the state of a path that is gone.
   void forget(PathId gone) {
     keys_.forget(gone);
     next_numbers_.erase(gone);
     largest_.erase(gone);
   }
-  // The server has more to say than it may.
+  // The server wants to send more than it may.
   void make_server_talk(std::size_t bytes = 200'000) {
     const auto stream = server.streams().writer().open(Directionality::kUnidirectional);
     ASSERT_TRUE(stream);
@@ -218,8 +219,8 @@ class RawPeer {
     EXPECT_EQ(opened.outcome, OpenedPacket::Outcome::kOpened);
     largest_[packet.path_id] = packet.number = opened.number;
     packet.payload.assign(opened.payload.begin(), opened.payload.end());
-    // RFC 9000 §19.16: a client may close when a packet retires the id that it came to, as quiche
-    // does.
+    // RFC 9000 §19.16: a client may close when a packet retires the id that it was sent to, as
+    // quiche does.
     for (const auto& retired : packet.all<RetireConnectionIdFrame>())
       EXPECT_NE(packet.destination, id(static_cast<std::uint8_t>(retired.sequence)));
     if (on_packet) on_packet(packet);

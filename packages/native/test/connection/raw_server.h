@@ -13,7 +13,7 @@
 
 namespace sheaf::quic {
 
-// A server that sends any frames to a client's Connection, from any address and with no rules. The
+// A server that sends any frames to a client's Connection, from any address and without rules. The
 // keys come from seeds, without a handshake.
 class RawServer {
  public:
@@ -100,7 +100,7 @@ class RawServer {
     client.receive({packet, from}, now);
   }
 
-  // All 1-RTT packets that the client wants to send now; 0-RTT ones are counted.
+  // Receives all 1-RTT packets that the client wants to send now, and counts its 0-RTT packets.
   std::vector<Packet> collect() {
     std::vector<Packet> out;
     std::vector<std::uint8_t> buffer(65536);

@@ -1,4 +1,5 @@
-// RFC 9000 §21.4: a sender leaves packet numbers out, so that acknowledgements cannot be made up.
+// Tests RFC 9000 §21.4: a sender leaves packet numbers out, so that a peer cannot invent
+// acknowledgements.
 #include "connection/raw_server.h"
 
 namespace sheaf::quic {

@@ -7,7 +7,7 @@
 namespace sheaf::quic {
 namespace {
 
-// A long header packet of version 1 with an 8 byte destination and `length` bytes behind the
+// Makes a long header packet of version 1 with an 8-byte destination and `length` bytes after the
 // header.
 std::vector<std::uint8_t> long_packet(std::uint8_t type, std::uint8_t length) {
   std::vector<std::uint8_t> packet{static_cast<std::uint8_t>(0xc0 | type << 4), 0, 0, 0, 1, 8};
@@ -115,7 +115,7 @@ TEST(Datagram, FirstLookRoutes) {
 
   auto unknown = long_packet(0, 30);
   unknown[4] = 99;
-  // RFC 9000 §6: not answered unless it is large enough for an Initial.
+  // RFC 9000 §6: a datagram that is too small for an Initial gets no response.
   EXPECT_EQ(peek_datagram(unknown, 8).kind, DatagramHeader::Kind::kInvalid);
   unknown.resize(1200);
   EXPECT_EQ(peek_datagram(unknown, 8).kind, DatagramHeader::Kind::kUnsupportedVersion);

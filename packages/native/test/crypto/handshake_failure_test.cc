@@ -16,7 +16,7 @@ std::string reason_of(const Peer& peer) {
   return peer.handshake->failure()->reason;
 }
 
-// One side finds fault, the other learns it by CONNECTION_CLOSE.
+// One side finds an error, and the other learns of it by CONNECTION_CLOSE.
 void expect_refusal(HandshakeWorld& world, bool by_server, std::uint64_t code,
                     const std::string& reason) {
   EXPECT_FALSE(world.run());
@@ -27,7 +27,7 @@ void expect_refusal(HandshakeWorld& world, bool by_server, std::uint64_t code,
   EXPECT_EQ(code_of(other), code);
   ASSERT_TRUE(other.handshake && other.handshake->failure());
   EXPECT_TRUE(other.handshake->failure()->by_peer);
-  // Nothing more is said.
+  // Nothing more is sent.
   std::vector<std::uint8_t> out(1200);
   EXPECT_EQ(world.client.handshake->transmit(out, world.now), 0u);
   EXPECT_EQ(world.server.handshake->transmit(out, world.now), 0u);
@@ -158,7 +158,7 @@ TEST(HandshakeFailure, VerifyingClientNeedsAName) {
 }
 
 TEST(HandshakeFailure, BadTransportParameters) {
-  // ack_delay_exponent above 20 (RFC 9000 §18.2).
+  // RFC 9000 §18.2: ack_delay_exponent above 20.
   auto options = default_options();
   options.client_parameters.ack_delay_exponent = 21;
   HandshakeWorld from_client(options, 12);
@@ -185,7 +185,7 @@ TEST(HandshakeFailure, NobodyAnswers) {
 TEST(HandshakeFailure, ClosedFromOutside) {
   auto options = default_options();
   HandshakeWorld world(options, 15);
-  // The server refuses as soon as it has seen the ClientHello.
+  // The server refuses as soon as it has read the ClientHello.
   options.drop = [&world](bool to_server, int) {
     if (!to_server && world.server.handshake && !world.server.handshake->failure()) {
       world.server.handshake->close(TransportErrorCode::kConnectionRefused, "busy\x1b", world.now);
@@ -196,7 +196,7 @@ TEST(HandshakeFailure, ClosedFromOutside) {
   world = HandshakeWorld(options, 15);
   EXPECT_FALSE(world.run());
   EXPECT_EQ(code_of(world.client), 0x02u);
-  // What the peer says is shown, but cannot steer a terminal.
+  // The peer's text is shown, but cannot control a terminal.
   EXPECT_NE(reason_of(world.client).find("busy?"), std::string::npos) << reason_of(world.client);
 }
 

@@ -32,7 +32,7 @@ TEST(HandshakeGarbage, FlippedBitsNeverMakeAConnectionThatWasNotMeant) {
     copy[random.below(copy.size())] ^= static_cast<std::uint8_t>(1u << random.below(8));
     HandshakeWorld world(default_options(), 4);
     world.deliver(true, copy);
-    // Any change inside the packet breaks its tag.
+    // Any change inside the packet invalidates its tag.
     if (world.server.handshake && !world.server.handshake->failure()) ++accepted;
   }
   EXPECT_EQ(accepted, 0);
@@ -44,7 +44,7 @@ TEST(HandshakeGarbage, ForgedDatagramsDoNotDisturbAHandshake) {
     auto options = default_options();
     HandshakeWorld world(options, seed);
     options.drop = [&](bool to_server, int) {
-      // Behind each real datagram a damaged copy and noise, to both sides.
+      // Each real datagram is followed by a damaged copy and by noise, in both directions.
       std::vector<std::uint8_t> copy = world.client_datagrams.empty()
                                            ? std::vector<std::uint8_t>(1200, 0xff)
                                            : world.client_datagrams.back();

@@ -82,7 +82,8 @@ TEST(HandshakeLoss, ThirtyPercentAtRandom) {
   }
 }
 
-// RFC 9000 §8.1: before the address is validated, three times what came.
+// RFC 9000 §8.1: before the address is validated, the server sends at most three times what it
+// received.
 TEST(HandshakeLoss, ServerKeepsTheAmplificationLimit) {
   auto options = options_for(Variant::kLongCertificate);
   std::size_t received = 0;

@@ -10,14 +10,14 @@ namespace {
 
 using Kind = HandshakeEvent::Kind;
 
-// What a client keeps of a first connection with these options.
+// Returns what a client keeps of a first connection with these options.
 SessionState remember(const HandshakeWorld::Options& options, std::uint64_t seed) {
   HandshakeWorld world(options, seed);
   EXPECT_TRUE(world.run());
   return world.session_state();
 }
 
-// Contexts of their own, since each records the 0-RTT that it has seen.
+// Each test has its own contexts, since each context records the 0-RTT that it has seen.
 HandshakeWorld::Options fresh_options(bool early_data = true) {
   auto options = default_options();
   options.server_context = server_context({.early_data = early_data});
@@ -56,7 +56,7 @@ TEST(HandshakeResumption, ReplayedHelloGetsNoEarlyData) {
   ASSERT_TRUE(world.run());
   ASSERT_TRUE(world.client.handshake->early_data_accepted());
 
-  // The same datagram, byte for byte, to the same server, as from another attempt.
+  // Sends the same datagram to the same server, as if it came from another attempt.
   HandshakeWorld attacked(options, 5);
   attacked.deliver(true, world.client_datagrams.front());
   ASSERT_TRUE(attacked.server.handshake);
@@ -67,7 +67,7 @@ TEST(HandshakeResumption, ReplayedHelloGetsNoEarlyData) {
   EXPECT_EQ(attacked.server.handshake->alpn(), "h3");  // 0.5-RTT needs it
 }
 
-// RFC 8446 §8.3: clients that count whole seconds, or whose clock goes a little faster or slower.
+// RFC 8446 §8.3: some clients count whole seconds, or have a clock that is a little fast or slow.
 TEST(HandshakeResumption, TheClientsIdeaOfTheTicketsAgeMayBeOffBySeconds) {
   auto options = default_options();
   {
@@ -91,7 +91,7 @@ TEST(HandshakeResumption, TheClientsIdeaOfTheTicketsAgeMayBeOffBySeconds) {
     EXPECT_EQ(replayed.server.find(Kind::kEarlySecret), nullptr) << off.count();
     EXPECT_NE(replayed.server.find(Kind::kSendSecret), nullptr) << off.count();
   }
-  // Nothing is assumed of a ticket that seems to be older than it can be.
+  // A ticket that seems older than it can be is not accepted for 0-RTT.
   options.client_clock = 12s;
   HandshakeWorld world(options, seed);
   ASSERT_TRUE(world.run());
@@ -99,7 +99,7 @@ TEST(HandshakeResumption, TheClientsIdeaOfTheTicketsAgeMayBeOffBySeconds) {
   EXPECT_FALSE(world.client.handshake->early_data_accepted());
 }
 
-// GnuTLS begins to record anew every six hours, and refuses all tickets from before then.
+// GnuTLS starts a new record every six hours, and refuses all tickets from before then.
 TEST(HandshakeResumption, TicketsOutliveTheRecordThatTheyBeganWith) {
   const TlsClockShift a_day_ago(-24h);
   auto options = fresh_options();
@@ -151,14 +151,14 @@ TEST(HandshakeResumption, TicketsOutliveTheCertificate) {
   EXPECT_TRUE(after.client.handshake->resumed());
   EXPECT_TRUE(after.client.handshake->early_data_accepted());
 
-  // What was seen under the former certificate was seen.
+  // A ClientHello that was seen under the former certificate still counts as seen.
   HandshakeWorld replayed(options, 94);
   replayed.deliver(true, before.client_datagrams.front());
   replayed.server.poll();
   EXPECT_EQ(replayed.server.find(Kind::kEarlySecret), nullptr);
   EXPECT_NE(replayed.server.find(Kind::kSendSecret), nullptr);
 
-  // Whoever comes without a ticket gets the new one.
+  // A client without a ticket gets the new certificate.
   options.session.reset();
   options.client_context = client_context({.certificate_hashes = {renewed.leaf_hash}});
   HandshakeWorld fresh(options, 95);
@@ -176,7 +176,7 @@ TEST(HandshakeResumption, TicketMayBeUsedForTwoHellos) {
   }
 }
 
-// Each connection may have a ticket of its own (RFC 8446 §C.4), also where TLS has read one before.
+// Each connection may have its own ticket (RFC 8446 §C.4), even when TLS has read one before.
 TEST(HandshakeResumption, ResumedConnectionGetsAnotherTicket) {
   auto options = fresh_options();
   options.session = remember(options, 40);
@@ -224,8 +224,8 @@ TEST(HandshakeResumption, ResumesAfterAHelloRetryRequest) {
   EXPECT_TRUE(world.server.handshake->resumed());
 }
 
-// RFC 8446 §4.2.10, and §4.1.2: the second ClientHello must not offer it again. GnuTLS as a client
-// would, and has no key slot left then: the client begins again with another connection.
+// RFC 8446 §4.2.10 and §4.1.2: the second ClientHello must not offer 0-RTT again. GnuTLS would
+// offer it, and has no key slot left then, so the client begins again with another connection.
 TEST(HandshakeResumption, NoEarlyDataAroundAHelloRetryRequest) {
   auto options = fresh_options();
   options.session = remember(options, 48);
@@ -243,7 +243,7 @@ TEST(HandshakeResumption, NoEarlyDataAroundAHelloRetryRequest) {
   EXPECT_TRUE(world.client.handshake->resumed());
   EXPECT_FALSE(world.client.handshake->early_data_accepted());
 
-  // The ticket is as good as before.
+  // The ticket is as valid as before.
   options.client_context = client_context();
   HandshakeWorld next(options, 50);
   ASSERT_TRUE(next.run());
@@ -269,7 +269,7 @@ TEST(HandshakeResumption, TicketKeyOutlivesTheContext) {
   HandshakeWorld world(options, 12);
   ASSERT_TRUE(world.run());
   EXPECT_TRUE(world.client.handshake->resumed());
-  // The new context cannot know whether this was seen before.
+  // The new context cannot know whether this ClientHello was seen before.
   EXPECT_FALSE(world.client.handshake->early_data_accepted());
   EXPECT_NE(world.client.find(Kind::kEarlySecret), nullptr);
   EXPECT_EQ(world.server.find(Kind::kEarlySecret), nullptr);
@@ -285,7 +285,7 @@ TEST(HandshakeResumption, OtherTicketKeyMeansFullHandshake) {
   EXPECT_TRUE(secrets_match(world));
 }
 
-// RFC 9000 §7.4.1: 0-RTT under the old limits would break the new ones.
+// RFC 9000 §7.4.1: 0-RTT under the old limits would exceed the new ones.
 TEST(HandshakeResumption, ChangedLimitsMeanFullHandshake) {
   auto options = fresh_options();
   options.session = remember(options, 15);

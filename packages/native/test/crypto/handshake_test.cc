@@ -44,7 +44,7 @@ TEST(Handshake, OnlyAHandshakePacketValidatesTheClientsAddress) {
   HandshakeWorld whole(default_options(), 1);
   ASSERT_TRUE(whole.run());
   EXPECT_TRUE(whole.server.handshake->address_validated());
-  // A client that hears nothing repeats its Initial.
+  // A client that receives nothing repeats its Initial.
   auto options = default_options();
   options.timeout = 5s;
   options.drop = [](bool to_server, int) { return !to_server; };
@@ -94,7 +94,7 @@ TEST(Handshake, AddressTokenOfAnEarlierConnectionIsAccepted) {
   ASSERT_TRUE(second.run());
   EXPECT_TRUE(second.address_validated);
   EXPECT_TRUE(secrets_match(second));
-  // The same token from a server that does not know it is no obstacle.
+  // A token that the server does not know does no harm.
   options.accept_address_token = false;
   HandshakeWorld third(options, 6);
   ASSERT_TRUE(third.run());
@@ -133,7 +133,7 @@ TEST(Handshake, VersionNegotiationPacketNamesTheCommonVersion) {
   auto options = default_options();
   options.version = k_version_2;
   HandshakeWorld world(options, 8);
-  // As if a server spoke version 1 alone.
+  // Emulates a server that speaks only version 1.
   options.drop = [&world](bool to_server, int number) {
     if (!to_server || number > 0) return false;
     const auto header = peek_datagram(world.client_datagrams.back(), 8);
@@ -155,7 +155,7 @@ TEST(Handshake, VersionNegotiationPacketNamesTheCommonVersion) {
   EXPECT_TRUE(failure->version_mismatch);
   EXPECT_EQ(failure->common_version, k_version_1);
 
-  // The client begins again; the server shows that it speaks version 2 after all, so somebody
+  // The client begins again. The server then shows that it speaks version 2 after all, so somebody
   // forged the packet (RFC 9368 §4).
   auto again = default_options();
   again.version = failure->common_version;
@@ -182,7 +182,7 @@ TEST(Handshake, HelloRetryRequestCostsOneRoundTrip) {
   EXPECT_EQ(world.now - plain.now, 2 * HandshakeWorld::k_delay);
 }
 
-// A ClientHello of more than one datagram, as post-quantum key shares make it.
+// The ClientHello needs more than one datagram, as with post-quantum key shares.
 std::size_t g_filler = 0;
 int send_filler(gnutls_session_t, gnutls_buffer_t out) {
   if (g_filler == 0) return 0;
@@ -233,7 +233,7 @@ TEST_F(LargeClientHello, TailBeforeHeadNeedsNoRetry) {
   HandshakeWorld world(options, 13);
   ASSERT_TRUE(world.run());
   EXPECT_TRUE(secrets_match(world));
-  // Nothing had to be sent again: the client's hello and its Finished.
+  // Nothing had to be repeated: the client sent its ClientHello and its Finished once.
   EXPECT_LE(world.now.time_since_epoch(), std::chrono::milliseconds(1100));
 }
 

@@ -128,7 +128,7 @@ void HandshakeWorld::deliver(bool to_server, std::vector<std::uint8_t> datagram)
   Peer& peer = to_server ? server : client;
   if (!peer.handshake) return;
   receive(peer, std::move(datagram));
-  // A silent failure says that this was no attempt at all.
+  // A failure without a packet means that this was no attempt at all.
   if (to_server && peer.handshake->failure() && peer.handshake->failure()->silent) {
     gone_.clear();
     server = Peer{};
@@ -153,7 +153,7 @@ void HandshakeWorld::receive(Peer& peer, std::vector<std::uint8_t> datagram) {
 }
 
 void HandshakeWorld::on_done(Bytes packet) {
-  // Stands for the tag of a 1-RTT packet: nobody else can make one (RFC 9001 §5).
+  // Represents the tag of a 1-RTT packet, which nobody else can make (RFC 9001 §5).
   const bool authentic =
       std::find_if(done_packets_.begin(), done_packets_.end(), [packet](const auto& known) {
         return std::equal(known.begin(), known.end(), packet.begin(), packet.end());

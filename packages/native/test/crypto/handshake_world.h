@@ -11,7 +11,7 @@
 
 namespace sheaf::quic {
 
-// One side of a handshake and what it has reported.
+// Holds one side of a handshake and what it has reported.
 struct Peer {
   std::unique_ptr<Handshake> handshake;
   std::vector<HandshakeEvent> events;
@@ -22,9 +22,9 @@ struct Peer {
   void poll();
 };
 
-// A client and a server in virtual time, joined by a pipe that loses what it is told to. It does
-// what an endpoint does, with one plain packet in the place of a connection: the server repeats
-// "done" and the ticket until the client has it.
+// Joins a client and a server in virtual time by a pipe that loses chosen datagrams. It acts like
+// an endpoint, with one plain packet in place of a connection: the server repeats "done" and the
+// ticket until the client has them.
 class HandshakeWorld {
  public:
   static constexpr Duration k_delay = std::chrono::milliseconds(10);
@@ -45,7 +45,8 @@ class HandshakeWorld {
     bool hold_first_datagram = false;  // the client's first datagram comes after its second
     Duration timeout = std::chrono::seconds(60);
     Duration client_clock{};  // ahead of the server's when the client begins
-    // To the server or not, number of the datagram in that direction.
+    // The arguments are the direction (true: to the server) and the number of the datagram in that
+    // direction.
     std::function<bool(bool to_server, int number)> drop;
     std::function<void(std::string_view)> client_key_log;
     std::function<void(std::string_view)> server_key_log;
@@ -53,11 +54,11 @@ class HandshakeWorld {
 
   HandshakeWorld(Options options, std::uint64_t seed);
 
-  // Until both sides are done, one has failed, or the limit is reached. True when the client has
-  // the server's "done".
+  // Runs until both sides are done, one has failed, or the limit is reached. Returns true when the
+  // client has the server's "done".
   bool run();
   void deliver(bool to_server, std::vector<std::uint8_t> datagram);
-  // Arrives next, as if somebody on the path had sent it.
+  // Delivers this datagram next, as if somebody on the path had sent it.
   void inject(bool to_server, std::vector<std::uint8_t> datagram);
 
   Peer client;
@@ -70,7 +71,7 @@ class HandshakeWorld {
   int sent[2] = {0, 0};               // datagrams, by direction
   std::size_t largest_datagram = 0;
   std::vector<std::vector<std::uint8_t>> client_datagrams;
-  // What the client would store.
+  // Returns what the client would store.
   SessionState session_state() const;
 
  private:
@@ -106,12 +107,12 @@ class HandshakeWorld {
   std::vector<ConnectionId> gone_;  // first destinations of connections that exist or existed
 };
 
-// Contexts with a certificate that all tests share.
+// Contexts with a certificate, shared by all tests.
 const TestCertificate& shared_certificate();
 std::shared_ptr<TlsContext> server_context(TlsServerConfig config = {});
 std::shared_ptr<TlsContext> client_context(TlsClientConfig config = {});
 HandshakeWorld::Options default_options();
-// Both directions, both sides.
+// Counts both directions and both sides.
 bool secrets_match(const HandshakeWorld& world);
 
 }  // namespace sheaf::quic

@@ -14,13 +14,13 @@ inline constexpr Duration k_pto = std::chrono::milliseconds(100);
 inline constexpr std::size_t k_packet_number_offset = 9;
 inline const Time k_start{std::chrono::seconds(1000)};
 
-// One node's keys, with a packet number space per path.
+// Holds one node's keys, with a packet number space for each path.
 struct KeyPeer {
   OneRttKeys keys;
   std::map<std::uint32_t, PacketNumber> next_number = {};
   std::map<std::uint32_t, PacketNumber> largest_received = {};
 
-  // Empty when the keys refuse.
+  // Returns an empty packet when the keys refuse.
   std::vector<std::uint8_t> seal(PathId path = {}, std::size_t payload_length = 20) {
     const PacketNumber number = next_number[path.value];
     std::vector<std::uint8_t> packet(k_packet_number_offset + 4 + payload_length +
@@ -52,7 +52,7 @@ struct KeyPeer {
     return opened;
   }
 
-  // What another node handed over; false when it is refused.
+  // Accepts what another node handed over. Returns false when the keys refuse it.
   bool take_over(const std::optional<PathHandOver>& given) {
     if (!given || !keys.take_over(*given)) return false;
     next_number[given->path.value] = given->next_number;
@@ -60,7 +60,7 @@ struct KeyPeer {
   }
 };
 
-// A client and the server that shook hands with it.
+// A client, and the server that did the handshake with it.
 struct KeyPair {
   explicit KeyPair(KeyMode key_mode, CipherSuite suite = CipherSuite::kAes128GcmSha256)
       : mode(key_mode) {

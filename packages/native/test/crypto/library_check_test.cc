@@ -5,7 +5,7 @@
 namespace sheaf::quic {
 namespace {
 
-// A test program exports nothing of ngtcp2, so its calls go to the shared library.
+// A test program exports no symbols of ngtcp2, so its calls go to the shared library.
 TEST(LibraryCheck, AcceptsTheSystemsLibraries) {
   const auto problem = check_libraries();
   EXPECT_FALSE(problem) << *problem;

@@ -1,7 +1,6 @@
-// No pair of key and nonce is used twice, whatever several nodes do with the paths of a connection.
-//
-// What is recorded is not what the code believes it used: a pair gives a keystream, and the first
-// 16 bytes of a payload of zeroes, sealed, are that keystream.
+// Tests that no pair of key and nonce is used twice, whatever several nodes do with the paths of a
+// connection. The test does not rely on what the code believes it used: a pair determines a
+// keystream, and the first 16 bytes of a sealed payload of zeroes are that keystream.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -23,7 +22,8 @@ struct Packet {
   std::optional<PacketNumber> acknowledges = {};
 };
 
-// A client, the primary and backends to which paths go; everything is lost, late and out of order.
+// Runs a client, a primary, and backends that paths are handed to. Packets are lost, late and out
+// of order.
 class World {
  public:
   World(KeyMode mode, std::uint64_t seed) : pair_(mode), random_(seed), nodes_(k_nodes) {
@@ -79,7 +79,7 @@ class World {
     return nullptr;
   }
 
-  // One packet each way; one in four stays in flight.
+  // Sends one packet in each direction; one in four stays in flight.
   void converse(PathId path) {
     send(path, pair_.client, true);
     for (KeyPeer* node : nodes_) send(path, *node, false);  // all that can
@@ -115,7 +115,7 @@ class World {
     EXPECT_TRUE(keystreams_.emplace(begin, begin + 16).second) << "a keystream came again";
   }
 
-  // A number that was used or skipped is gone.
+  // A number that was used or skipped cannot be used again.
   void seal_again(KeyPeer& node, PathId path) {
     PacketNumber& next = node.next_number[path.value];
     if (next == 0) return;
@@ -138,7 +138,7 @@ class World {
     if (!to) return;
     const OpenedPacket opened = to->open(packet.bytes, now_, packet.path);
     EXPECT_NE(opened.outcome, Outcome::kError) << static_cast<std::uint64_t>(opened.error);
-    // With keys of the path's own, whoever has it understands what is sent now.
+    // With keys per path, anybody who has the keys of the path can read what is sent now.
     if (!late && pair_.mode == KeyMode::kPerPath) {
       EXPECT_EQ(opened.outcome, Outcome::kOpened);
     }
@@ -194,7 +194,7 @@ TEST_P(NonceReuseTest, NoNodeRepeatsAKeystream) {
   }
 }
 
-// The measure itself: two senders with one secret do repeat it.
+// Tests the measure itself: two senders with one secret do repeat a keystream.
 TEST(NonceReuse, WouldBeSeen) {
   KeyPair pair(KeyMode::kPerPath);
   KeyPeer twin;

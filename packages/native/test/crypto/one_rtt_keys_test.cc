@@ -13,7 +13,7 @@ class OneRttKeysTest : public testing::TestWithParam<KeyMode>, protected KeyPair
  protected:
   OneRttKeysTest() : KeyPair(GetParam()) {}
 
-  // Gives it the client's keys as they were after the handshake, and no more.
+  // Gives the peer only the client's keys as they were after the handshake.
   void make_sender_of_old(KeyPeer& old) const {
     old.keys.set_mode(mode);
     old.keys.install_send_secret(client_secret);
@@ -160,7 +160,7 @@ TEST(OneRttKeys, OldSharedKeysOnAnotherPathAreNoError) {
   EXPECT_EQ(pair.server.open(old.seal(PathId{1}), k_start, PathId{1}).outcome, Outcome::kOpened);
 }
 
-// RFC 9001 §6.2: an acknowledgement of new keys inside a packet of old ones.
+// RFC 9001 §6.2: a packet under old keys acknowledges one under new keys.
 TEST_P(OneRttKeysTest, AcknowledgingNewKeysWithOldOnesIsAnError) {
   exchange();
   ASSERT_TRUE(client.keys.initiate_update({}, k_start, k_pto));
@@ -195,12 +195,12 @@ TEST(OneRttKeys, AnyPathConfirmsTheUpdateOfSharedKeys) {
   EXPECT_TRUE(pair.client.keys.initiate_update({}, k_start + 3 * k_pto, k_pto));
 }
 
-// RFC 9001 §6.2: nothing that the server sent can have confirmed the first update.
+// RFC 9001 §6.2: the server has sent nothing that could confirm the first update.
 TEST_P(OneRttKeysTest, TwoUpdatesWithoutConfirmationAreAnError) {
   exchange();
   ASSERT_TRUE(client.keys.initiate_update({}, k_start, k_pto));
   ASSERT_TRUE(server.open(client.seal()).key_updated);
-  // Without receive keys it takes any acknowledgement for a confirmation.
+  // Without receive keys, any acknowledgement counts as a confirmation.
   KeyPeer hasty;
   make_sender_of_old(hasty);
   hasty.keys.confirm_handshake();

@@ -24,7 +24,7 @@ TrafficSecret chacha20_secret() {
                      from_hex("9ac312a7f877468ebe69422748ad00a15443f18203a07d6060f688f30f21632b"));
 }
 
-// A packet and how to seal it.
+// Holds a packet and how to seal it.
 struct Sealing {
   std::vector<std::uint8_t> packet;
   SealJob job;
@@ -184,7 +184,7 @@ TEST(PacketProtection, DetectsTampering) {
   }
 }
 
-// The reset token of a stateless reset sits there (RFC 9000 §10.3).
+// RFC 9000 §10.3: a stateless reset has its token there.
 TEST(PacketProtection, OpeningLeavesTheLastBytesAlone) {
   SeededRandom random{6};
   for (CryptoProvider provider : k_providers) {

@@ -1,4 +1,5 @@
-// Keys of single paths: who knows which, how they are updated, and how another node gets them.
+// Tests the keys of single paths: which node has them, how they are updated, and how another node
+// gets them.
 #include <gtest/gtest.h>
 
 #include "crypto/key_peer.h"
@@ -81,7 +82,7 @@ TEST_P(PathHandOverTest, TheNewHolderKnowsNoOtherPath) {
   EXPECT_TRUE(backend.seal(k_path).empty());
 }
 
-// What a backend could do that keeps to no rule: it has the bytes of the secrets.
+// Emulates a backend that obeys no rule: it has the bytes of the secrets.
 TEST_P(PathHandOverTest, SecretsOfOnePathOpenAnotherPathOnlyWhenShared) {
   const auto given = server.keys.hand_over(k_path);
   ASSERT_TRUE(given);
@@ -96,7 +97,7 @@ TEST_P(PathHandOverTest, SecretsOfOnePathOpenAnotherPathOnlyWhenShared) {
             shared ? Outcome::kOpened : Outcome::kDropped);
   EXPECT_EQ(client.open(backend.seal(k_other), k_start, k_other).outcome,
             shared ? Outcome::kOpened : Outcome::kDropped);
-  // Nor by taking the secret for the one that path secrets come from.
+  // Deriving path secrets from this secret does not work either.
   KeyPeer root;
   root.keys.set_mode(KeyMode::kPerPath);
   root.keys.install_receive_secret(given->receive->secret);
@@ -137,14 +138,14 @@ TEST_P(PathHandOverTest, KeysGoOnAfterUpdatesAndInTheMiddleOfOne) {
   exchange(k_start, k_path);
   Time now = k_start + 4 * k_pto;
   exchange(now, k_path);
-  // The client has updated again and nobody has seen it; the new holder follows.
+  // The client has updated again and nobody has seen it; the new holder of the path follows.
   ASSERT_TRUE(client.keys.initiate_update(k_path, now, k_pto));
   ASSERT_TRUE(backend.take_over(server.keys.hand_over(k_path)));
   const OpenedPacket opened = backend.open(client.seal(k_path), now, k_path);
   EXPECT_EQ(opened.outcome, Outcome::kOpened);
   EXPECT_TRUE(opened.key_updated);
   exchange(backend, now, k_path);
-  // The old holder has begun one and the client has not seen it.
+  // The old holder has begun an update that the client has not seen.
   now += 4 * k_pto;
   exchange(backend, now, k_path);
   ASSERT_TRUE(backend.keys.initiate_update(k_path, now, k_pto));
@@ -162,7 +163,7 @@ TEST(PathKeys, PathsUpdateOneByOne) {
   ASSERT_TRUE(pair.client.keys.initiate_update(k_path, k_start, k_pto));
   EXPECT_EQ(pair.client.keys.key_phase_bit(k_path), k_key_phase_bit);
   EXPECT_EQ(pair.client.keys.key_phase_bit(k_other), 0);
-  // One does not wait for the other.
+  // Updates of different paths do not wait for each other.
   ASSERT_TRUE(pair.client.keys.initiate_update(k_other, k_start, k_pto));
   pair.exchange(k_start, k_other);
   EXPECT_EQ(pair.server.keys.key_phase_bit(k_path), 0);
@@ -171,8 +172,8 @@ TEST(PathKeys, PathsUpdateOneByOne) {
   EXPECT_EQ(pair.client.keys.updates(), 2u);
 }
 
-// RFC 10069 §2.3 lets acknowledgements leave on any path, so one that comes elsewhere is no fault,
-// but another node may have written it.
+// RFC 10069 §2.3 lets acknowledgements travel on any path. One on another path is no error, but
+// another node may have written it.
 TEST(PathKeys, OnlyAnAcknowledgementOnThePathConfirmsItsUpdate) {
   KeyPair pair(KeyMode::kPerPath);
   pair.exchange(k_start, k_path);
@@ -188,7 +189,8 @@ TEST(PathKeys, OnlyAnAcknowledgementOnThePathConfirmsItsUpdate) {
   EXPECT_TRUE(pair.client.keys.initiate_update(k_path, k_start + 9 * k_pto, k_pto));
 }
 
-// Two backends and the primary with the same keys: who hears of an update follows it on its own.
+// Two backends and the primary have the same keys. A node that receives packets of a new phase
+// follows the update by itself.
 TEST(SharedKeys, AnUpdateByOneBackendReachesTheOthersThroughTheClient) {
   KeyPair pair(KeyMode::kShared);
   KeyPeer first, second;
@@ -255,7 +257,7 @@ TEST(SharedKeys, ANodeThatHasHeardNothingFindsALaterPhase) {
   }
 }
 
-// RFC 9001 §6.5: both wait for three of their own probe timeouts.
+// RFC 9001 §6.5: both nodes wait for three of their own probe timeouts.
 TEST(PathKeys, APeerWithAShorterProbeTimeoutUpdatesAgainBeforeOldKeysAreGone) {
   KeyPair pair(KeyMode::kPerPath);
   Time now = k_start;
@@ -339,7 +341,7 @@ TEST_P(PathHandOverTest, ReorderedPacketsOpenAroundAnUpdate) {
   for (int i = 0; i < 8; ++i) packets.push_back(client.seal(k_path));
   ASSERT_TRUE(client.keys.initiate_update(k_path, k_start, k_pto));
   for (int i = 0; i < 8; ++i) packets.push_back(client.seal(k_path));
-  // New and old in turn, from the last to the first of each.
+  // New and old packets in turn, from the last to the first of each.
   for (std::size_t i = 8; i-- > 0;) {
     EXPECT_EQ(backend.open(packets[8 + i], k_start, k_path).outcome, Outcome::kOpened) << i;
     EXPECT_EQ(backend.open(packets[i], k_start, k_path).outcome, Outcome::kOpened) << i;
@@ -359,7 +361,7 @@ TEST_P(PathHandOverTest, NumbersThatWereSealedAreNotSealedAgain) {
   backend.next_number[k_path.value] = 2;
   EXPECT_FALSE(backend.seal(k_path).empty());
 
-  // Nothing of a batch that is not in order, or of two paths, is touched.
+  // A batch that is out of order, or of two paths, is left untouched.
   std::vector<std::uint8_t> packets(200, 7);
   const std::vector<std::uint8_t> before = packets;
   SealJob jobs[2];

@@ -100,7 +100,7 @@ TestCertificate make_certificate(const CertificateRequest& request) {
   const std::time_t now = std::time(nullptr);
   const Key authority_key(false);
   Certificate authority;
-  // A name of its own, or verification would find another test's authority.
+  // Each authority has its own name; otherwise verification would find that of another test.
   static int authorities = 0;
   describe(authority, authority_key, "Test authority " + std::to_string(++authorities), now - 86400,
            now + 86400);

@@ -12,11 +12,12 @@ struct CertificateRequest {
   std::int64_t begins_in = -3600;  // seconds from now
   std::int64_t ends_in = 3600;
   bool rsa = false;
-  // Certificates of this many authorities above, each of some 800 bytes: makes the chain long.
+  // Number of authorities above the certificate, each with a certificate of about 800 bytes, which
+  // makes the chain long.
   int padding_certificates = 0;
 };
 
-// A fresh authority, key and certificate; nothing of it is stored.
+// Makes a new authority, key and certificate, and stores nothing.
 struct TestCertificate {
   std::string authority_pem;
   std::string certificate_pem;  // leaf first

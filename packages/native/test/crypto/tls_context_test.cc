@@ -66,8 +66,8 @@ TEST(TlsContext, TicketKeysDependOnTheirBinding) {
   EXPECT_NE((*made)->ticket_key_for(a), (*other)->ticket_key_for(a));
 }
 
-// GnuTLS refuses tickets from before its recording, and only with a clock that can be shifted does
-// a renewed one count as old.
+// GnuTLS refuses tickets from before the beginning of its record. A new record can only have an
+// earlier beginning when the clock can be shifted.
 TEST(EarlyDataGuard, RenewsItsRecordingOnlyWhereTheClockCanBeShifted) {
   for (const bool renews : {false, true}) {
     EarlyDataGuard guard(renews);
@@ -111,7 +111,7 @@ TEST(ReplayRecord, KnowsWhatItHasSeenAndIsBounded) {
 TEST(ReplayRecord, HoldsAThousandASecondForAsLongAsTicketsLive) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(ReplayRecord::k_period);
   EXPECT_GE(ReplayRecord().capacity(), 1000u * static_cast<std::uint64_t>(seconds.count()));
-  // It costs what it holds.
+  // The reported memory is the memory in use.
   ReplayRecord record;
   std::uint32_t refused = 0;
   constexpr std::uint32_t k_many = 100'000;

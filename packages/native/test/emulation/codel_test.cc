@@ -30,7 +30,7 @@ TEST(CoDel, ToleratesAnyQueueBelowTheTarget) {
 }
 
 // RFC 8289 §5.5 and §5.6: the first drop comes an interval after the wait rose above the target,
-// the next ones after interval / sqrt(n).
+// and later drops after interval / sqrt(n).
 TEST(CoDel, DropsEverMoreOftenUnderOverload) {
   Link link(codel_link(8_mbps), 1);
   std::vector<Arrived> arrived;

@@ -14,7 +14,7 @@ inline Time at_us(std::int64_t microseconds) {
 }
 inline Time at_ms(std::int64_t milliseconds) { return at_us(1000 * milliseconds); }
 
-// Its first four bytes are the number.
+// Makes a datagram whose first four bytes are the number.
 inline void send(Link& link, std::uint32_t number, Time now, std::size_t size = 1000,
                  Ecn ecn = Ecn::kNotEct) {
   std::vector<std::uint8_t> payload(size);
@@ -28,7 +28,7 @@ struct Arrived {
   Ecn ecn;
 };
 
-// What has arrived by `now`.
+// Returns the datagrams that have arrived by `now`.
 inline void receive(Link& link, Time now, std::vector<Arrived>& arrived) {
   while (const LinkDatagram* next = link.poll_arrival(now)) {
     std::uint32_t number;
@@ -37,7 +37,7 @@ inline void receive(Link& link, Time now, std::vector<Arrived>& arrived) {
   }
 }
 
-// Everything that still arrives.
+// Returns all datagrams that still arrive.
 inline std::vector<Arrived> drain(Link& link) {
   std::vector<Arrived> arrived;
   while (link.next_timeout() != k_never) receive(link, link.next_timeout(), arrived);

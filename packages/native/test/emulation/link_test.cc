@@ -142,7 +142,7 @@ TEST(Link, CorrelatedJitterComesInPlateaus) {
   SCOPED_TRACE("seed " + std::to_string(k_seed));
   constexpr std::uint32_t k_count = 20'000;
   const auto changes_and_mean = [](double correlation) {
-    // So far apart that the order does not matter.
+    // The datagrams are so far apart that their order cannot change.
     Link link({.delay = 10ms, .jitter = 20ms, .jitter_correlation = correlation}, k_seed);
     std::vector<Arrived> arrived;
     for (std::uint32_t i = 0; i < k_count; ++i) send(link, i, at_ms(50 * i), 4);
@@ -167,8 +167,9 @@ TEST(Link, CorrelatedJitterComesInPlateaus) {
   EXPECT_NEAR(correlated_mean, 10, 0.6);
 }
 
-// As netem's (get_crandom): with a correlation of one half a draw is the mean of a new number and
-// the one before, which is below 1.5 % when both are small. Only the first draws can be.
+// As in netem (get_crandom): with a correlation of one half, a draw is the mean of a new number and
+// the previous draw, which is below 1.5 % only when both are small. This is only possible for the
+// first draws.
 TEST(Link, AveragedDrawsHardlyEverLose) {
   const auto lost = [](CorrelationKind kind) {
     Link link({.loss = 0.015, .loss_correlation = 0.5, .correlation_kind = kind}, 7);
@@ -207,8 +208,8 @@ TEST(Link, DuplicatesAsOftenAsAsked) {
   EXPECT_EQ(link.stats().duplicated + 20'000, arrived.size());
 }
 
-// Whatever its parameters and however it is used: every datagram is delivered, dropped or still
-// in flight, what arrives was sent, and the rate is kept.
+// For any parameters and any use: every datagram is delivered, dropped or in flight, every
+// delivered datagram was sent, and the rate is kept.
 TEST(Link, ConservesDatagrams) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t k_seed = 7001;
 constexpr std::uint32_t k_count = 100'000;
 
-// How a link with this configuration loses.
+// Counts the losses of a link with this configuration.
 struct LossPattern {
   double share = 0;       // of all datagrams
   double mean_burst = 0;  // datagrams that are lost in a row
@@ -43,7 +43,7 @@ TEST_F(LossTest, AtRandomIsIndependent) {
 }
 
 TEST_F(LossTest, CorrelationKeepsTheShare) {
-  // A loss repeats with 0.6, and anew with 0.1 of the other 0.4.
+  // A loss repeats with a probability of 0.6, and otherwise a new draw loses with 0.1.
   const LossPattern pattern = measure({.loss = 0.1, .loss_correlation = 0.6});
   EXPECT_NEAR(pattern.share, 0.1, 0.01);
   EXPECT_NEAR(pattern.after_loss, 0.64, 0.02);
@@ -56,7 +56,7 @@ TEST_F(LossTest, BurstsHaveTheirShareAndLength) {
 }
 
 TEST_F(LossTest, BothStatesMayLoseSome) {
-  // A third of the time bad.
+  // The link is in the bad state for a third of the time.
   const GilbertElliott config{
       .enter_bad = 0.01, .leave_bad = 0.02, .loss_bad = 0.5, .loss_good = 0.02};
   EXPECT_NEAR(measure({.burst_loss = config}).share, 0.5 / 3 + 0.02 * 2 / 3, 0.02);

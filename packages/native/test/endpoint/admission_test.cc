@@ -36,7 +36,7 @@ TEST(AdmissionTest, InvalidRetryTokenIsRefusedAtOnce) {
   EndpointPair pair(options);
   ConnectionDriver& client = pair.connect();
   ASSERT_TRUE(pair.run_until([&] { return pair.server->stats().retries_sent == 1; }));
-  // Its keys are others: it cannot read the token.
+  // The keys of this server differ, so it cannot read the token.
   pair.restart_server();
   ASSERT_TRUE(pair.run_until([&] { return pair.closed(&client) != nullptr; }, 1s));
   EXPECT_EQ(pair.closed(&client)->error,
@@ -79,7 +79,7 @@ TEST(AdmissionTest, HandshakeAndEarlyAnswersTogetherKeepTheAmplificationLimit) {
   pair.filter = [&](bool to_server, std::vector<std::uint8_t>& bytes, AddressPair&) {
     if (to_server && received > 0) return false;
     (to_server ? received : sent) += bytes.size();
-    // The client behind the address never hears of it.
+    // The client behind the address never receives a response.
     return to_server;
   };
   pair.connect();
@@ -100,7 +100,7 @@ TEST(AdmissionTest, HalfOpenFloodIsMetWithRetries) {
   EndpointPair::Options options;
   options.admission.half_open_before_retry = 16;
   EndpointPair pair(options);
-  // Clients that never answer: only their first datagram arrives.
+  // These clients never respond: only their first datagram arrives.
   pair.filter = [](bool to_server, std::vector<std::uint8_t>&, AddressPair&) { return to_server; };
   for (int i = 0; i < 200; ++i) pair.connect();
   pair.run_for(50ms);
@@ -163,8 +163,8 @@ TEST(AdmissionTest, OneNetworkCannotTakeAllConnections) {
   EXPECT_EQ(refused, 4);
 }
 
-// A client that holds connections without asking for anything, with PINGs or without, gives way to
-// new clients.
+// A client that holds connections without requests, with or without PINGs, gives way to new
+// clients.
 TEST(AdmissionTest, IdleConnectionsMakeRoomForNewOnes) {
   EndpointPair::Options options;
   options.admission.max_connections = 4;
@@ -207,7 +207,7 @@ TEST(AdmissionTest, AnAddressTokenIsGoodForOneConnection) {
     ConnectionDriver& again = pair.connect(session);
     pair.run_for(1s);
     EXPECT_TRUE(again.handshake_completed());
-    // The first one, and each that brings the token again.
+    // The first connection got a Retry, and so did each one that used the token again.
     EXPECT_EQ(pair.server->stats().retries_sent, 1 + use);
   }
   EXPECT_EQ(pair.server->stats().limit_hits[static_cast<std::size_t>(LimitHit::kReusedTokens)], 2u);
@@ -252,14 +252,14 @@ TEST(EarlyDataTest, ResumedClientSendsRequestsInItsFirstFlight) {
     receiver.drain(*pair.accepted[1], pair.events(*pair.accepted[1]), pair.now);
     return receiver.finished[stream->value];
   }));
-  // One way: 10 ms.
+  // One-way delay: 10 ms.
   EXPECT_LE(pair.now - started, 11ms);
   EXPECT_TRUE(pair.accepted[1]->connection().streams().received_early(*stream));
   EXPECT_TRUE(pair.run_until([&] { return second.handshake_completed(); }));
   EXPECT_TRUE(second.early_data_accepted());
 }
 
-// A client resumes at a server that has changed meanwhile and takes no 0-RTT.
+// A client resumes at a server that has changed and does not accept 0-RTT.
 void lose_nothing(EndpointPair& pair, const std::function<void()>& change_server, bool resumes) {
   ConnectionDriver& first = pair.connect();
   ASSERT_TRUE(pair.run_until([&] { return pair.count<SessionTicketEvent>(first) > 0; }));
@@ -300,7 +300,7 @@ TEST(EarlyDataTest, ARequestForAnotherHelloLosesNothing) {
   EndpointPair pair;
   lose_nothing(
       pair, [&] { pair.change_groups(); }, true);
-  // The server gives the first attempt up by itself.
+  // The server abandons the first attempt by itself.
   pair.run_for(20s);
   EXPECT_EQ(pair.server->half_open_count(), 0u);
 }
@@ -318,7 +318,7 @@ TEST(EarlyDataTest, ARequestForAnotherHelloUnderLossAndWithRetry) {
   }
 }
 
-// What is pinned to the first path need not wait for the handshake.
+// Data that is pinned to the first path need not wait for the handshake.
 TEST(EarlyDataTest, WhatIsPinnedToTheFirstPathLeavesInTheFirstFlight) {
   EndpointPair pair;
   ConnectionDriver& first = pair.connect();
@@ -336,7 +336,7 @@ TEST(EarlyDataTest, WhatIsPinnedToTheFirstPathLeavesInTheFirstFlight) {
   }
   pair.wake(second);
   Receiver receiver;
-  // One way: 10 ms.
+  // One-way delay: 10 ms.
   EXPECT_TRUE(pair.run_until(
       [&] {
         if (pair.accepted.size() < 2) return false;

@@ -1,4 +1,4 @@
-// A peer that writes and closes at once: what arrived before its CONNECTION_CLOSE is read.
+// A peer writes and closes at once. The data that arrived before its CONNECTION_CLOSE is read.
 #include <gtest/gtest.h>
 
 #include "endpoint/transfer.h"
@@ -18,7 +18,7 @@ class CloseAfterData : public testing::Test {
     }));
     server_ = pair_.accepted[0];
   }
-  // The client writes a whole stream and closes behind it; until the server has both.
+  // The client writes a whole stream and closes; runs until the server has received both.
   void write_and_close() {
     const auto opened =
         client_.connection().streams().writer().open(Directionality::kUnidirectional);

@@ -1,4 +1,4 @@
-// RFC 9000 §5.1: who was given a connection id may use it at once, in packets of the handshake too.
+// Tests RFC 9000 §5.1: a peer may use a connection id at once, even in packets of the handshake.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -44,7 +44,7 @@ TEST(ConnectionIdChangeTest, AServerGivesNoIdsBeforeTheClientsFinished) {
   EXPECT_TRUE(client.connection().paths().rotate_connection_id());
 }
 
-// Under loss of 5 %, so that the server's first ids come in any order with its other packets.
+// A loss of 5 % makes the server's first ids arrive in any order with its other packets.
 TEST(ConnectionIdChangeTest, AClientThatChangesWheneverItCanIsServed) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -80,7 +80,7 @@ TEST(ConnectionIdChangeTest, AClientThatChangesWheneverItCanIsServed) {
   }
 }
 
-// The ids of all paths are worth something the moment they were given, in whatever order.
+// The ids of all paths are usable as soon as they were issued, in any order.
 TEST(ConnectionIdChangeTest, FirstPacketsOfSeveralPathsRightAfterConfirmation) {
   RawPeer::Options options;
   options.multipath = true;
@@ -100,7 +100,7 @@ TEST(ConnectionIdChangeTest, FirstPacketsOfSeveralPathsRightAfterConfirmation) {
   }
   for (const std::uint32_t path : {3u, 1u, 2u}) {
     ASSERT_EQ(given[PathId{path}].size(), 2u);
-    // The second one, without ever using the first.
+    // Uses the second id without ever using the first.
     const ConnectionId& destination = *given[PathId{path}].rbegin();
     const NewConnectionIdFrame reply{
         .sequence = 0, .retire_prior_to = 0, .id = RawPeer::id_on(PathId{path}), .reset_token = {}};

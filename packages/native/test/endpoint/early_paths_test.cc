@@ -1,5 +1,5 @@
-// 0-RTT, accepted or rejected, and then a second path (RFC 9001 §4.6, RFC 10069 §3.1): each
-// scenario on 20 seeds, under loss of 2 %.
+// Tests 0-RTT, accepted or rejected, followed by a second path (RFC 9001 §4.6, RFC 10069 §3.1).
+// Each scenario runs on 20 seeds with a loss of 2 %.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -37,14 +37,14 @@ class EarlyWorld {
   Connection& client() { return driver->connection(); }
   ConnectionDriver& server_driver() { return *pair.accepted[connections_before_]; }
 
-  // The client's side of the stream.
+  // Returns the client's side of the stream.
   void write(std::uint64_t bytes, bool fin) {
     EXPECT_TRUE(client().streams().writer().write(
         stream, SendChunk::copy_of(pattern(stream, written_, bytes)), fin));
     written_ += bytes;
     pair.wake(*driver);
   }
-  // All that was written is in packets before the handshake has brought 1-RTT keys.
+  // Everything written is in packets before the handshake has produced 1-RTT keys.
   void expect_sent_early() {
     pair.run_for(1ms);
     EXPECT_FALSE(driver->handshake_completed());
@@ -142,14 +142,14 @@ void expect_both_paths_carry_a_download(EarlyWorld& world) {
   world.expect_upload();
   const PathId second = world.open_second_path();
   world.expect_download();
-  // Losses right at the start of a path leave it with little: 8.5 % with one of 40 seeds, 20 to 80
-  // % with most.
+  // Losses at the start of a path leave it a small share: 8.5 % with one of 40 seeds, 20 to 80 %
+  // with most.
   for (const PathId id : {PathId{0}, second}) {
     EXPECT_GT(world.sent_by_server(id), k_download / 20) << "path " << id.value;
   }
 }
 
-// The rest of what began in 0-RTT goes over the second path.
+// The second path carries the rest of what began in 0-RTT.
 void expect_pinned_to_the_second_path_later(EarlyWorld& world) {
   world.write(k_request, false);
   world.expect_sent_early();
@@ -164,7 +164,7 @@ void expect_pinned_to_the_second_path_later(EarlyWorld& world) {
   world.expect_download();
 }
 
-// What is pinned to path 0 leaves in 0-RTT packets and stays there when they were in vain.
+// Data pinned to path 0 leaves in 0-RTT packets, and stays on this path when those were rejected.
 void expect_pinned_to_the_first_path_from_the_start(EarlyWorld& world) {
   EXPECT_TRUE(world.client().paths().pin(world.stream, PathId{0}));
   world.write(k_request, false);

@@ -1,4 +1,5 @@
-// Nothing is allocated per packet between two endpoints once the working set is there.
+// Tests that two endpoints allocate nothing per packet once their memory has reached its working
+// size.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Two endpoints whose datagrams arrive at once, without memory of the test's own.
+// Two endpoints whose datagrams arrive at once. The test itself uses no memory for them.
 class EndpointAllocation : public testing::Test {
  protected:
   static constexpr int k_warm_up = 1000;
@@ -57,7 +58,7 @@ class EndpointAllocation : public testing::Test {
     ASSERT_TRUE(result);
     bytes_ += result->bytes;
   }
-  // 100 µs in which everything that both have to say is said.
+  // Runs 100 µs, in which both sides send everything that they have.
   void turn() {
     now_ += 100us;
     for (Endpoint* endpoint : {pair_.client.get(), pair_.server.get()}) {
@@ -77,7 +78,7 @@ class EndpointAllocation : public testing::Test {
     pair_.wake(driver);
   }
 
-  // Both send for a while, and what is allocated is counted once the working set is there.
+  // Lets both sides send for a while, and counts allocations after the working size is reached.
   void exchange() {
     const StreamId stream =
         *caller_->connection().streams().writer().open(Directionality::kBidirectional);
@@ -112,7 +113,7 @@ class EndpointAllocation : public testing::Test {
   std::uint64_t datagrams_ = 0;
 };
 
-// Without jumbo frames, which such a short path carries.
+// Jumbo frames, which such a short path carries, are off.
 class OrdinaryEndpointAllocation : public EndpointAllocation {
  protected:
   static EndpointPair::Options options() {

@@ -32,7 +32,7 @@ EndpointPair::EndpointPair(const Options& options)
       client_address_(address(1, 50000)),
       server_address_(address(2, 443)),
       buffer_(65536) {
-  // Shown by GoogleTest next to every failure.
+  // GoogleTest shows this next to every failure.
   testing::Test::RecordProperty("seed", std::to_string(options.seed));
   client_seen_as = client_address_;
   auto client_tls =
@@ -118,7 +118,7 @@ void EndpointPair::send_all(Endpoint& endpoint, bool to_server) {
       ++datagrams_sent;
       std::vector<std::uint8_t> bytes(buffer_.begin() + static_cast<std::ptrdiff_t>(offset),
                                       buffer_.begin() + static_cast<std::ptrdiff_t>(offset + size));
-      // The receiver's view; the NAT sits before the client.
+      // The addresses are those that the receiver sees; the NAT is in front of the client.
       AddressPair path{batch.path.remote, batch.path.local};
       if (to_server && path.remote == client_address_) path.remote = client_seen_as;
       if (filter && !filter(to_server, bytes, path)) continue;
@@ -150,7 +150,8 @@ void EndpointPair::pump() {
 bool EndpointPair::run_until(const std::function<bool()>& done, Duration limit) {
   const Time end = now + limit;
   pump();
-  // A loop without progress in virtual time is a fault of the engine: bounded.
+  // A loop without progress in virtual time is a fault of the engine, so the number of turns is
+  // bounded.
   std::uint64_t steps = 0;
   while (!done()) {
     Time next = std::min(client->next_timeout(), server->next_timeout());

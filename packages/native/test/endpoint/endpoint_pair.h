@@ -13,7 +13,8 @@
 
 namespace sheaf::quic {
 
-// What the way between the two endpoints does to datagrams; chances in [0, 1).
+// Describes what the network between the two endpoints does to datagrams; probabilities are in [0,
+// 1).
 struct Weather {
   double loss = 0;
   double duplication = 0;
@@ -22,8 +23,8 @@ struct Weather {
   double ecn_marking = 0;
 };
 
-// A client and a server endpoint in virtual time. Prints its seed, which replays all but TLS's own
-// random numbers.
+// Runs a client and a server endpoint in virtual time. Prints its seed, which replays everything
+// except the random numbers of TLS.
 class EndpointPair {
  public:
   struct Options {
@@ -41,21 +42,21 @@ class EndpointPair {
   explicit EndpointPair(const Options& options);
   EndpointPair(std::uint64_t seed, const Weather& weather) : EndpointPair(with(seed, weather)) {}
 
-  // A server without memory of its connections takes the place of the old one.
+  // Replaces the server by one that does not know its connections.
   void restart_server();
-  // As above, and it has lost the keys of its tickets: it rejects 0-RTT.
+  // Does the same, and also replaces the keys of tickets, so that 0-RTT is rejected.
   void restart_server_without_ticket_keys();
-  // Clients get a HelloRetryRequest from now on: their key shares are of other groups.
+  // From now on clients get a HelloRetryRequest, because their key shares are of other groups.
   void change_groups();
   ConnectionDriver& connect(std::vector<std::uint8_t> session = {});
-  // Runs until `done` or for `limit` of virtual time; true when done.
+  // Runs until `done` or for `limit` of virtual time. Returns true when done.
   bool run_until(const std::function<bool()>& done, Duration limit = std::chrono::seconds(60));
   void run_for(Duration duration) {
     run_until([] { return false; }, duration);
   }
   bool run_until_confirmed();
 
-  // Everything that `driver` reported so far.
+  // Returns everything that `driver` has reported.
   std::vector<Event>& events(ConnectionDriver& driver) { return events_[&driver]; }
   template <typename Kind>
   int count(ConnectionDriver& driver) {
@@ -65,9 +66,9 @@ class EndpointPair {
   }
   const ConnectionClosed* closed(const ConnectionDriver* driver) const;
 
-  // Called for every datagram that is sent: may change or drop it (false).
+  // Called for every datagram that is sent. May change it, or return false to drop it.
   std::function<bool(bool to_server, std::vector<std::uint8_t>& bytes, AddressPair& path)> filter;
-  // The client's address as the server sees it: changing it is a NAT rebinding.
+  // The client's address as the server sees it. A change is a NAT rebinding.
   Address client_seen_as;
 
   Time now;
@@ -76,7 +77,7 @@ class EndpointPair {
   std::unique_ptr<Endpoint> client;
   std::vector<ConnectionDriver*> accepted;  // in order; pointers of gone ones are removed
   std::uint64_t datagrams_sent = 0;
-  // Wakes both sides after the test called something on a connection.
+  // Wakes both sides; needed after the test called a connection.
   void wake(ConnectionDriver& driver) {
     client->wake(driver, now);
     server->wake(driver, now);

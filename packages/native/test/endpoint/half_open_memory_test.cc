@@ -18,8 +18,8 @@ extern "C" std::size_t __sanitizer_get_allocated_size(const volatile void* point
 namespace sheaf::quic {
 namespace {
 
-// Bytes that live on the heap. AddressSanitizer's allocator keeps freed memory back and surrounds
-// every block, so there it is the sizes asked for that count.
+// Returns the bytes in use on the heap. AddressSanitizer's allocator delays freeing memory and
+// surrounds every block, so the sizes asked for are counted there.
 #if defined(__SANITIZE_ADDRESS__)
 std::atomic<std::int64_t> g_live_bytes = 0;
 
@@ -95,12 +95,12 @@ class HalfOpenMemory : public testing::Test {
     }
     return datagrams;
   }
-  // What a client sends first; the client itself is gone then.
+  // Returns the first packet of a client that is then gone.
   std::vector<std::vector<std::uint8_t>> first_flight(std::uint32_t client) {
     const auto handshake = make_client(client);
     return handshake ? flight_of(*handshake) : std::vector<std::vector<std::uint8_t>>();
   }
-  // What a client sends once a server has told it to prove its address.
+  // Returns the packet that a client sends after the server told it to prove its address.
   std::vector<std::vector<std::uint8_t>> flight_after_retry(Endpoint& server,
                                                             std::uint32_t client) {
     const auto handshake = make_client(client);
@@ -117,7 +117,7 @@ class HalfOpenMemory : public testing::Test {
     }
     return flight_of(*handshake);
   }
-  // The id that the server gave itself, of its response.
+  // Returns the id that the server chose in its response.
   std::vector<std::uint8_t> answer_id(Endpoint& server) {
     TransmitBatch batch;
     batch.buffer = buffer_;
@@ -166,17 +166,17 @@ TEST_F(HalfOpenMemory, TwoThousandHandshakesCostLessThan64Megabytes) {
     most = std::max(most, live_bytes() - before);
     now_ += std::chrono::milliseconds(2);
   }
-  // All were real: each was either taken in or asked to come again with a token.
+  // All packets were real: each client was either accepted or asked to come again with a token.
   EXPECT_EQ(server.half_open_count(), config.admission.half_open_before_retry);
   EXPECT_EQ(server.stats().retries_sent, k_clients - config.admission.half_open_before_retry);
   RecordProperty("bytes", std::to_string(most));
   EXPECT_LT(most, 64 << 20);
-  // It was measured: nobody shakes hands for less.
+  // The constant was measured: no handshake takes less.
   EXPECT_GT(most, static_cast<std::int64_t>(server.half_open_count()) * 10'000);
 }
 
-// As above, with clients that have proven their addresses: each gets its handshake, and each sends
-// as many 1-RTT packets ahead of its Finished as it likes.
+// Here the clients have proved their addresses, so each gets its handshake. Each sends any number
+// of 1-RTT packets ahead of its Finished.
 TEST_F(HalfOpenMemory, TwoThousandAfterARetryCostLessThan64Megabytes) {
   EndpointConfig config;
   config.server_tls = server_tls_;
@@ -210,7 +210,7 @@ TEST_F(HalfOpenMemory, TwoThousandAfterARetryCostLessThan64Megabytes) {
     most = std::max(most, live_bytes() - before);
     now_ += std::chrono::milliseconds(2);
   }
-  // The oldest made room.
+  // The oldest handshakes made room.
   EXPECT_GT(clients, 500);
   EXPECT_EQ(server.stats().limit_hits[static_cast<std::size_t>(LimitHit::kHalfOpen)],
             k_clients - static_cast<std::uint64_t>(clients));

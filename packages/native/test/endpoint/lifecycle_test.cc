@@ -7,7 +7,7 @@ namespace {
 
 class Lifecycle : public testing::Test {
  protected:
-  // Connects and confirms; the accepted connection in `server_side`.
+  // Connects and waits for the confirmation. `server_side` becomes the accepted connection.
   ConnectionDriver& connected(EndpointPair& pair) {
     ConnectionDriver& client = pair.connect();
     EXPECT_TRUE(pair.run_until_confirmed());
@@ -83,7 +83,7 @@ TEST_F(Lifecycle, CloseBeforeTheClientsFinishedReachesAClientWithout1RttKeys) {
   EndpointPair pair;
   bool first = true;
   pair.filter = [&first](bool to_server, std::vector<std::uint8_t>& bytes, AddressPair&) {
-    // The server never sees the Finished, the client no 1-RTT packet.
+    // The server never receives the Finished, and the client no 1-RTT packet.
     if (to_server) return std::exchange(first, false);
     return (bytes[0] & 0x80) != 0 && short_packet_offset(bytes) == bytes.size();
   };
@@ -98,7 +98,7 @@ TEST_F(Lifecycle, CloseBeforeTheClientsFinishedReachesAClientWithout1RttKeys) {
   EXPECT_EQ(pair.closed(&client)->error,
             static_cast<std::uint64_t>(TransportErrorCode::kApplicationError));
   EXPECT_EQ(pair.closed(&client)->reason.find("secret"), std::string::npos);
-  // The server lingers as after every close, then goes.
+  // The server stays for a while, as after every close, and then forgets the connection.
   EXPECT_EQ(pair.closed(&server)->cause, ConnectionClosed::Cause::kLocalApplication);
   EXPECT_TRUE(pair.run_until([&] { return pair.server->connection_count() == 0; }, 10s));
 }
@@ -179,7 +179,7 @@ TEST_F(Lifecycle, SpoofedAddressDoesNotKeepTheConnection) {
   EndpointPair pair;
   ConnectionDriver& client = connected(pair);
   ASSERT_TRUE(transfer(pair, client, 10000));
-  // One packet seems to come from elsewhere; answers to there are lost.
+  // One packet seems to come from another address; responses to that address are lost.
   const Address real = pair.client_seen_as;
   Address spoofed = real;
   spoofed.port = 52222;
@@ -210,7 +210,7 @@ TEST_F(Lifecycle, ClientMigratesToAnotherLocalAddress) {
   EXPECT_EQ(server_side->connection().paths().stats()[0].addresses.remote, moved);
 }
 
-// RFC 9000 §9.3.3: somebody on the way sends a packet of the client from its own address.
+// RFC 9000 §9.3.3: an attacker on the path forwards a packet of the client from its own address.
 TEST_F(Lifecycle, APathThatAStrangerTookComesBackAtOnce) {
   EndpointPair pair;
   ConnectionDriver& client = connected(pair);
@@ -248,7 +248,7 @@ TEST_F(Lifecycle, ConnectionIdRotationIsTransparent) {
   }
 }
 
-// Packets that were sent before, and come after the id was retired.
+// These packets were sent before the id was retired, and arrive after that.
 TEST_F(Lifecycle, WhatWasOvertakenByARetirementIsNoReasonForAReset) {
   EndpointPair pair(7, Weather{.reordering = 0.5});
   ConnectionDriver& client = connected(pair);
@@ -279,7 +279,7 @@ TEST_P(LostState, TheServerResetsTheClient) {
   EXPECT_EQ(pair.closed(&client)->cause, ConnectionClosed::Cause::kStatelessReset);
 }
 
-// The reset of a PING is shorter than any packet that can be opened.
+// The stateless reset for a PING is shorter than any packet that can be opened.
 TEST_P(LostState, TheServerResetsAClientThatOnlyPings) {
   EndpointPair::Options options;
   options.static_key = std::vector<std::uint8_t>(32, 7);

@@ -8,7 +8,7 @@ namespace {
 std::size_t g_times_returned = 0;
 }
 
-// In the place of glibc's: AddressSanitizer's allocator does not use it.
+// Replaces glibc's function, which AddressSanitizer's allocator does not use.
 extern "C" int malloc_trim(std::size_t) noexcept {
   ++g_times_returned;
   return 1;
@@ -39,7 +39,7 @@ TEST(MemoryGovernorTest, ANetworkHasAQuarterOfAll) {
   EXPECT_EQ(governor.share(32 * k_mib), 8 * k_mib);
   EXPECT_EQ(governor.share(48 * k_mib), 4 * k_mib);
   EXPECT_EQ(governor.share(64 * k_mib), MemoryGovernor::k_least);
-  // Other networks feel nothing of it.
+  // Other networks are not affected.
   EXPECT_EQ(governor.share(0), 8 * k_mib);
 }
 
@@ -62,8 +62,8 @@ TEST(MemoryGovernorTest, IsExhaustedBeyondSevenEighthsAndEvictsDownToThreeQuarte
 
 constexpr std::uint64_t k_total = 4 * k_mib;
 
-// A server whose memory is a few megabytes, and clients of one network that write to it what it
-// does not read.
+// A server has a few megabytes of memory, and clients of one network write to it what it does not
+// read.
 class Eviction : public testing::Test {
  protected:
   static EndpointPair::Options options() {
@@ -81,7 +81,7 @@ class Eviction : public testing::Test {
     pair_.run_for(1s);
     return driver;
   }
-  // Most of what its window allows. Until then, or until somebody was closed.
+  // Writes most of what its window allows, until that is sent or a connection was closed.
   void fill(ConnectionDriver& driver) {
     const auto stream = driver.connection().streams().writer().open(Directionality::kBidirectional);
     ASSERT_TRUE(stream);
@@ -105,7 +105,7 @@ class Eviction : public testing::Test {
 
 TEST_F(Eviction, ClosesAsManySlowReadersAsItTakesAndNobodyElse) {
   ConnectionDriver& polite = connect();
-  // Connected while there was room for all, so that each has its whole window.
+  // The connections were made while there was room for all, so each has its whole window.
   std::vector<ConnectionDriver*> greedy;
   for (int i = 0; i < 6; ++i) greedy.push_back(&connect());
   for (ConnectionDriver* driver : greedy) {
@@ -117,14 +117,14 @@ TEST_F(Eviction, ClosesAsManySlowReadersAsItTakesAndNobodyElse) {
       greedy, [&](const ConnectionDriver* driver) { return pair_.closed(driver) != nullptr; });
   EXPECT_EQ(closed, 3);
   EXPECT_EQ(evicted(), 3u);
-  // Those that took nothing for the longest time.
+  // Those that read nothing for the longest time were closed.
   EXPECT_NE(pair_.closed(greedy.front()), nullptr);
   EXPECT_EQ(pair_.closed(greedy.back()), nullptr);
   EXPECT_EQ(pair_.closed(&polite), nullptr);
   EXPECT_EQ(hits(LimitHit::kIdleEvicted), 0u);
 }
 
-// All that came in one turn is read before anything else happens.
+// Everything that arrived in one turn is read before anything else happens.
 TEST_F(Eviction, WhatOneConnectionHoldsIsNotThereForTheNextOne) {
   for (int i = 0; i < 3; ++i) connect();
   Endpoint& server = *pair_.server;
@@ -138,7 +138,7 @@ TEST_F(Eviction, WhatOneConnectionHoldsIsNotThereForTheNextOne) {
   EXPECT_EQ(had_room, (std::vector{true, false, false}));
 }
 
-// Its close is repeated for three probe timeouts (RFC 9000 §10.2), and nothing else is kept.
+// The close is repeated for three probe timeouts (RFC 9000 §10.2), and nothing else is kept.
 TEST_F(Eviction, WhatAConnectionHeldIsFreeWhileItLingers) {
   std::vector<ConnectionDriver*> greedy;
   for (int i = 0; i < 6; ++i) greedy.push_back(&connect());
@@ -157,7 +157,8 @@ TEST_F(Eviction, WhatAConnectionHeldIsFreeWhileItLingers) {
   EXPECT_EQ(lingering, 1u);
 }
 
-// glibc would keep it: what clients made the process hold once would stay with it.
+// Without the call, glibc would keep the memory, and the process would stay as large as clients
+// once made it.
 TEST_F(Eviction, GivesWhatItFreedBackToTheSystemOnce) {
   std::vector<ConnectionDriver*> greedy;
   for (int i = 0; i < 6; ++i) greedy.push_back(&connect());
@@ -173,7 +174,7 @@ TEST_F(Eviction, GivesWhatItFreedBackToTheSystemOnce) {
   EXPECT_EQ(g_times_returned, 1u);
 }
 
-// RFC 9114 §6.2.1: to a client a critical stream that ends is a fault of the server's.
+// RFC 9114 §6.2.1: for a client, a critical stream that ends is an error of the server.
 TEST_F(Eviction, TellsThatTheConnectionClosesAndNothingOfItsStreams) {
   std::vector<ConnectionDriver*> greedy;
   for (int i = 0; i < 6; ++i) greedy.push_back(&connect());

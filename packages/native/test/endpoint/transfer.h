@@ -8,7 +8,7 @@
 
 namespace sheaf::quic {
 
-// Bytes of a stream that tell where they belong: position and stream decide each one.
+// Returns bytes of a stream that reveal a misplacement: position and stream determine each byte.
 inline std::vector<std::uint8_t> pattern(StreamId stream, std::uint64_t offset, std::size_t size) {
   std::vector<std::uint8_t> out(size);
   for (std::size_t i = 0; i < size; ++i) {
@@ -18,13 +18,13 @@ inline std::vector<std::uint8_t> pattern(StreamId stream, std::uint64_t offset, 
   return out;
 }
 
-// Reads everything that streams of one connection offer and checks it against `pattern`.
+// Reads all streams of one connection and checks them against `pattern`.
 struct Receiver {
   std::map<std::uint64_t, std::uint64_t> received;  // bytes by stream
   std::map<std::uint64_t, bool> finished;
   bool intact = true;
 
-  // Call after each step with the events of the connection.
+  // Must be called after each step, with the events of the connection.
   void drain(ConnectionDriver& driver, std::vector<Event>& events, Time now) {
     for (const Event& event : events) {
       const auto* stream_event = std::get_if<StreamEvent>(&event);

@@ -12,7 +12,8 @@ struct Case {
 
 class TransferUnderWeather : public testing::TestWithParam<Case> {};
 
-// Both sides send on streams that they opened, through all kinds of weather, with several seeds.
+// Both sides send on streams that they opened, under many network conditions and with several
+// seeds.
 TEST_P(TransferUnderWeather, DeliversEveryByteBothWays) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

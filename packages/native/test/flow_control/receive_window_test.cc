@@ -57,7 +57,7 @@ TEST(ReceiveWindow, DoublesWhenTheReaderWaitsForCreditToComeBack) {
   window.receive(1000, at_ms(0));
   EXPECT_TRUE(window.consume(600, at_ms(500), 10ms));
   EXPECT_EQ(window.window(), 1000u);
-  // Nothing was announced yet: the peer has no credit left, and we have read all there is.
+  // Nothing was announced yet: the peer has no credit left, and all data has been read.
   EXPECT_TRUE(window.consume(400, at_ms(500), 10ms));
   EXPECT_EQ(window.window(), 2000u);
   EXPECT_EQ(window.announce(), 3000u);

@@ -18,8 +18,8 @@ namespace sheaf::http3 {
 
 using namespace std::chrono_literals;
 
-// An endpoint with HTTP/3 sessions as a host of a simulation. A server answers GET /N with N bytes,
-// and any other method with how many it got.
+// Runs an endpoint with HTTP/3 sessions as a host of a simulation. A server answers GET /N with N
+// bytes, and any other method with the number of bytes that it received.
 class BackendsNode final : public quic::Host {
  public:
   BackendsNode(const quic::EndpointConfig& config, quic::Random& random)
@@ -89,7 +89,7 @@ class BackendsNode final : public quic::Host {
 
   quic::Endpoint endpoint;
   std::map<quic::ConnectionDriver*, std::unique_ptr<Served>> connections;
-  // What the nodes around the engine carry.
+  // Holds messages that the nodes around the engine carry.
   std::function<void(quic::BackendId, std::vector<std::uint8_t>)> to_backend;
   std::function<void(std::vector<std::uint8_t>)> to_primary;
   int long_headers = 0;
@@ -144,7 +144,7 @@ class BackendsNode final : public quic::Host {
       of.session->consume_body(stream, size, now);
     }
   }
-  // As much of the body as there is room for.
+  // Sends as much of the body as there is room for.
   void write(Served& of, StreamId stream) {
     Message& message = of.messages[stream.value];
     bool room = true;
@@ -171,7 +171,7 @@ class BackendsNode final : public quic::Host {
   quic::Random& random_;
 };
 
-// A client, the primary that it shakes hands with, and one backend, each on a link of its own.
+// A client, the primary that does its handshake, and one backend, each on its own link.
 class BackendsSite {
  public:
   explicit BackendsSite(std::uint64_t seed, quic::KeyMode mode = quic::KeyMode::kPerPath)
@@ -212,12 +212,13 @@ class BackendsSite {
   bool run_until(const std::function<bool()>& reached, quic::Duration limit = 60s) {
     return simulation.run_until(reached, limit) == quic::Simulation::Outcome::kReached;
   }
-  // Done by an application, which wakes the endpoint afterwards.
+  // Runs the work of an application, and wakes the endpoint afterwards.
   void wake(BackendsNode& node, quic::ConnectionDriver& driver) {
     node.endpoint.wake(driver, now());
     node.settle(now());
   }
-  // The client knows the primary and could open paths, until all connection ids are there.
+  // Runs until all connection ids have arrived, so that the client knows the primary and can open
+  // paths.
   [[nodiscard]] bool connect() {
     auto tls =
         quic::make_tls_client_context({.alpn = {"h3"},
@@ -261,7 +262,8 @@ class BackendsSite {
     auto bytes = at_primary().driver.primary_exchange()->hand_over(k_backend, address(2));
     return bytes ? *bytes : std::vector<std::uint8_t>();
   }
-  // At the backend, unless `at_primary`. An upload is `GET`'s opposite: so many bytes.
+  // Requests `bytes` from the backend, or from the primary with `at_the_primary`. With `upload`,
+  // sends so many bytes in a POST.
   StreamId ask(std::uint64_t bytes, bool at_the_primary = false, std::uint64_t upload = 0) {
     BackendsNode::Served& of = at_client();
     const FieldSection fields{{":method", upload > 0 ? "POST" : "GET"},

@@ -1,4 +1,4 @@
-// Servers beside the primary, as HTTP/3 sees them (docs/internals/multi-end.md).
+// Tests servers beside the primary at the level of HTTP/3 (docs/internals/multi-end.md).
 #include <gtest/gtest.h>
 
 #include "http3/backends_node.h"
@@ -24,15 +24,15 @@ TEST_P(BackendsOfEachMode, AnswerRequestsThatThePrimaryNeverSees) {
   EXPECT_EQ(site.message(second).received, 10u);
   EXPECT_EQ(site.at_backend().messages.size(), 2u);
   EXPECT_EQ(site.at_primary().messages.size(), 1u);
-  // The connection began elsewhere: no handshake packet was sent to the backend.
+  // The connection began at another server, so no handshake packet was sent to the backend.
   EXPECT_EQ(site.backend.long_headers, 0);
 }
 
 TEST_P(BackendsOfEachMode, TakeUploadsAndTellThePrimaryWhatTheyRead) {
   BackendsSite site(2, GetParam());
   ASSERT_TRUE(site.connect() && site.join());
-  // More than the client may send without the primary's MAX_DATA, which counts what the backend
-  // read.
+  // This is more than the client may send without the primary's MAX_DATA, which includes what the
+  // backend read.
   const StreamId stream = site.ask(0, false, 4'000'000);
   ASSERT_TRUE(site.run_until([&] {
     site.client.write(site.at_client(), stream);
@@ -133,7 +133,7 @@ TEST(Backends, MayBeWithdrawnForGoodAfterTheyDrained) {
 TEST(Backends, KeepTheConnectionWhileOnlyTheyHearTheClient) {
   BackendsSite site(7);
   ASSERT_TRUE(site.connect() && site.join());
-  // Three idle timeouts with requests to the backend alone.
+  // Requests go to the backend alone for three idle timeouts.
   for (int i = 0; i < 18; ++i) {
     ASSERT_TRUE(site.run_until_finished(site.ask(1000)));
     site.simulation.run_for(5s);
@@ -166,7 +166,7 @@ TEST(Backends, RefuseHandOversThatTheyHaveOrCannotUse) {
 TEST(Backends, ThatNobodyOffersCanBeAbandoned) {
   BackendsSite site(9);
   ASSERT_TRUE(site.connect());
-  // More often than there are paths at one time.
+  // Repeats this more often than there are paths at one time.
   for (int i = 0; i < 30; ++i) {
     ASSERT_FALSE(site.hand_over().empty()) << i;
     ASSERT_TRUE(quic::withdraw_backend(site.at_primary().driver.connection(),

@@ -85,7 +85,7 @@ TEST(Capsule, LengthIsBoundedForKnownTypesOnly) {
   CapsuleReader refusing(known<10>);
   piece = long_known;
   const auto refused = refusing.next(piece);
-  // An empty rest of the bytes does not matter: the length alone is too much.
+  // The length alone is too large, although no bytes follow.
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kMessageError);
 }

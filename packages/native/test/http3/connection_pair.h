@@ -9,8 +9,8 @@
 
 namespace sheaf::http3 {
 
-// One end of a connection in a simulation: a Connection and what runs on it. `Application` is made
-// from a Transport and has `start(now)`, `on_event(event, now)` and `settle(now)`.
+// One side of a connection in a simulation: a Connection and the application on it. `Application`
+// is made from a Transport and has `start(now)`, `on_event(event, now)` and `settle(now)`.
 template <typename Application>
 class ConnectionHost final : public quic::Host {
  public:
@@ -49,7 +49,7 @@ class ConnectionHost final : public quic::Host {
   std::string close_reason;
 };
 
-// Two of them with their keys already, over one link.
+// Two such sides, which have their keys already, on one link.
 template <typename Application>
 class ConnectionPair {
  public:

@@ -1,4 +1,4 @@
-// HTTP/3 over the engine itself, through links that lose, reorder and duplicate.
+// Tests HTTP/3 over the engine itself, through links that lose, reorder and duplicate.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ std::string body_of(std::string_view path, std::size_t size) {
   return body;
 }
 
-// A server that answers each request with as many bytes as its path says, echoing uploads first.
+// A server that answers each request with as many bytes as its path says, after echoing an upload.
 class WebApplication : public Application {
  public:
   explicit WebApplication(Transport& transport) : Application(transport, {}, 7) {}
@@ -39,7 +39,7 @@ class WebApplication : public Application {
     ASSERT_TRUE(session.submit_response(stream, {{":status", "200"}}, true));
     unsent[stream] = body_of(path, std::stoul(path.substr(1)));
   }
-  // In pieces, only as far as the session wants them.
+  // Writes the body in pieces, only as far as the session accepts them.
   void send(StreamId stream, std::string& rest) {
     if (finished_sending.contains(stream)) return;
     if (waiting.contains(stream) && !std::exchange(messages[stream].writable, false)) return;
@@ -73,7 +73,7 @@ struct Weather {
   quic::LinkConfig link;
 };
 
-// For GoogleTest, in place of the bytes of the structure.
+// GoogleTest prints this instead of the bytes of the structure.
 void PrintTo(const Weather& weather, std::ostream* out) { *out << weather.name; }
 
 class HttpUnderWeather : public testing::TestWithParam<Weather> {};
@@ -81,7 +81,7 @@ class HttpUnderWeather : public testing::TestWithParam<Weather> {};
 TEST_P(HttpUnderWeather, ServesAPage) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    // Long enough for a run of bad luck with probe timeouts that double (RFC 9002 §6.2.1).
+    // Long enough for several lost probes in a row, whose timeouts double (RFC 9002 §6.2.1).
     quic::ConnectionConfig config;
     config.max_idle_timeout = std::chrono::minutes(10);
     WebPair pair(seed, GetParam().link, config);
@@ -129,8 +129,8 @@ INSTANTIATE_TEST_SUITE_P(
                              .reordering_delay = 10ms}}),
     [](const auto& parameter) { return parameter.param.name; });
 
-// RFC 9218 §10: what was asked for first comes first, though the other was requested earlier and
-// its body was handed over before.
+// RFC 9218 §10: the response with the higher urgency comes first, although the other was requested
+// earlier and its body was written before.
 TEST(HttpOverConnection, UrgentResponseOvertakes) {
   WebPair pair(1, {.rate = 5_mbps, .delay = 20ms});
   pair.server.application.answering = false;
@@ -169,7 +169,7 @@ TEST(HttpOverConnection, PriorityUpdateTurnsARunningResponse) {
   EXPECT_FALSE(messages[first].finished);
 }
 
-// A reader that stops costs the sender its window, not this side its memory.
+// A reader that stops fills the sender's window, not the memory of this side.
 TEST(HttpOverConnection, UnreadResponseStaysWithinTheWindow) {
   quic::ConnectionConfig config;
   config.streams.initial_stream_window = 32_kib;
@@ -193,7 +193,7 @@ TEST(HttpOverConnection, UnreadResponseStaysWithinTheWindow) {
 TEST(HttpOverConnection, ErrorReachesThePeerWithItsCode) {
   WebPair pair(1, {.delay = 10ms});
   pair.simulation.run_for(1s);
-  // DATA on a request stream before HEADERS.
+  // DATA precedes HEADERS on a request stream.
   const auto stream =
       pair.client.connection.streams().writer().open(Directionality::kBidirectional);
   ASSERT_TRUE(stream);

@@ -107,7 +107,8 @@ TEST(HqSession, ShutDownRefusesNewRequests) {
   EXPECT_EQ(pair.resets[stream], value_of(ErrorCode::kRequestRejected));
 }
 
-// A server that drains only announces it; no GOAWAY's acknowledgement leads to `shut_down` here.
+// A server that drains announces it first. Here no acknowledgement of a GOAWAY leads to
+// `shut_down`.
 TEST(HqSession, AnAnnouncedShutdownServesWhatHasComeAndRefusesTheRest) {
   HqPair pair;
   const StreamId before = *pair.client.submit_request(get("/before"), false);

@@ -2,7 +2,7 @@
 
 #include "http3/session_pair.h"
 
-// One end is a session, the other writes whatever bytes it likes.
+// One side is a session, and the other writes any bytes.
 
 namespace sheaf::http3 {
 namespace {
@@ -20,8 +20,8 @@ std::string from_hex(std::string_view hex) {
   return bytes;
 }
 
-// A field section for GET https://localhost/ without the dynamic table: RFC 9204 appendix A has
-// the static one.
+// A field section for GET https://localhost/ without the dynamic table; RFC 9204 appendix A has the
+// static table.
 constexpr std::string_view k_get_frame = "01 10 0000 d1 d7 c1 50 09 6c6f63616c686f7374";
 
 struct Attack {
@@ -144,7 +144,7 @@ TEST(MalformedInput, OnRequestStreams) {
     attack.bidirectional(test.bytes, true);
     const auto error = attack.error();
     if (std::string_view(test.name) == "QPACK reference to nothing") {
-      // Its table entry could still come: the stream waits.
+      // The table entry could still arrive, so the stream waits.
       EXPECT_FALSE(error);
       EXPECT_TRUE(attack.victim.messages.empty());
       continue;
@@ -167,14 +167,14 @@ TEST(MalformedInput, BodyAfterTrailers) {
 }
 
 TEST(MalformedInput, ContentLengthThatIsNotKept) {
-  // content-length: literal with static name reference 4.
+  // content-length: a literal with static name reference 4.
   const std::string post_frame = "01 14 0000 d4 d7 c1 50 09 6c6f63616c686f7374 54 02 3130";  // "10"
   const std::pair<const char*, bool> bodies[] = {
       {"", true}, {"00 03 616263", true}, {"00 0b 6162636465666768696a6b", false}};
   for (const auto& [body, fin] : bodies) {
     SCOPED_TRACE(body);
     Attack attack(Role::kServer);
-    // RFC 9114 §4.1.2: a malformed message costs its stream, and others nothing.
+    // RFC 9114 §4.1.2: a malformed message costs its stream, and no other.
     const StreamId other = attack.bidirectional(k_get_frame);
     const StreamId broken = attack.bidirectional(post_frame + body, fin);
     EXPECT_FALSE(attack.error());
@@ -222,7 +222,7 @@ TEST(MalformedInput, CostsTheStreamWhereTheMessageIsWrong) {
     EXPECT_EQ(attack.resets[broken], value_of(expected));
     EXPECT_TRUE(attack.victim.messages.empty());
     EXPECT_EQ(attack.victim.session.open_requests(), 0u);
-    // The connection goes on.
+    // The connection continues.
     const StreamId next = attack.bidirectional(k_get_frame, true);
     EXPECT_FALSE(attack.error());
     EXPECT_EQ(attack.victim.messages[next].fields.find(":path"), "/");
@@ -319,7 +319,7 @@ TEST(MalformedInput, WebTransportStreamsWithoutWebTransport) {
   EXPECT_EQ(attack.stops[stream], value_of(ErrorCode::kStreamCreationError));
 }
 
-// RFC 9204 §2.1.2: a request that needs table entries waits for them, its end included.
+// RFC 9204 §2.1.2: a request that needs table entries waits for them, and so does its end.
 TEST(Qpack, RequestWaitsForItsTableEntry) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
@@ -363,7 +363,7 @@ TEST(Qpack, TooManyBlockedRequestsAreAnError) {
   EXPECT_EQ(attack.error(), value_of(ErrorCode::kQpackDecompressionFailed));
 }
 
-// The same request cut at every length must not be taken for a whole one, nor fail otherwise.
+// The same request, cut at every length, must neither count as complete nor cause another error.
 TEST(Truncation, OfARequestAtEveryLength) {
   const std::string whole = from_hex(std::string(k_get_frame) + "00 05 68656c6c6f");
   for (std::size_t length = 0; length <= whole.size(); ++length) {

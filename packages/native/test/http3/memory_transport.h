@@ -23,8 +23,8 @@ struct MemoryOptions {
   std::size_t max_datagram = 1200;
 };
 
-// Both ends of a connection in memory, with the rules of stream/stream_set.h: bytes travel in
-// random small pieces from random streams, events are coalesced, windows are respected.
+// Implements both sides of a connection in memory, with the rules of stream/stream_set.h. Bytes
+// travel in small random pieces from random streams, events are coalesced, and windows are obeyed.
 class MemoryNetwork {
  public:
   explicit MemoryNetwork(std::uint64_t seed, const MemoryOptions& options = {})
@@ -210,7 +210,7 @@ class MemoryNetwork {
       }
       events_.push_back(quic::StreamEvent{kind, id, value});
     }
-    // Coalesced: the latest offset counts.
+    // Events are coalesced: the latest offset counts.
     void notify_acknowledged(StreamId id, std::uint64_t offset) {
       for (auto& queued : events_) {
         auto* event = std::get_if<quic::StreamEvent>(&queued);
@@ -241,7 +241,7 @@ class MemoryNetwork {
   End& end(Role role) { return ends_[static_cast<std::size_t>(role)]; }
   End& peer(Role role) { return end(quic::peer_of(role)); }
 
-  // Moves one piece of one random stream, or one signal. False when nothing can move.
+  // Moves one piece of one random stream, or one signal. Returns false when nothing can move.
   bool step() {
     std::vector<std::pair<Role, StreamId>> ready;
     for (const Role role : {Role::kClient, Role::kServer}) {
@@ -272,7 +272,7 @@ class MemoryNetwork {
     if (id.initiator() == role) open_up_to(to, id);
     End::Stream* target = to.find(id);
     if (source.stop_queued) {
-      // RFC 9000 §3.5: answered by a reset.
+      // RFC 9000 §3.5: the response to STOP_SENDING is a reset.
       if (target && !target->sending_done && !target->reset_queued) {
         to.notify(id, Kind::kStopSending, *source.stop_queued);
         to.reset_stream(id, *source.stop_queued);

@@ -17,7 +17,7 @@ inline std::string text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// What an application saw of one message.
+// Records what an application saw of one message.
 struct Message {
   FieldSection fields;
   std::vector<FieldSection> informational;
@@ -31,12 +31,12 @@ struct Message {
   std::optional<std::uint64_t> stopped;
 };
 
-// A session with an application that reads everything and keeps it.
+// Runs a session with an application that reads and keeps everything.
 struct Application : DatagramConsumer {
   Application(Transport& transport, const SessionConfig& config, std::uint64_t seed)
       : random(seed), session(transport, config, random) {}
 
-  // Takes the session's events. True when there were any.
+  // Processes the session's events. Returns true when there were any.
   bool take_events() {
     bool any = false;
     while (auto event = session.poll_event()) {
@@ -108,12 +108,13 @@ struct Application : DatagramConsumer {
   std::vector<std::uint64_t> go_aways;
 };
 
-// One end of a network in memory.
+// One side of a network in memory.
 struct Peer : Application {
   Peer(MemoryNetwork& network, Role role, const SessionConfig& config, std::uint64_t seed)
       : Application(network.end(role), config, seed), transport(network.end(role)) {}
 
-  // Hands the transport's events in and takes the session's out. True when there were any.
+  // Passes the transport's events to the session and processes the session's events. Returns true
+  // when there were any.
   bool drain() {
     bool any = false;
     while (const auto event = transport.poll_event()) {
@@ -136,7 +137,7 @@ struct SessionPair {
     client.session.start(Time{});
     server.session.start(Time{});
   }
-  // Until nothing moves any more.
+  // Runs until nothing moves any more.
   void run() {
     bool more = true;
     while (more) {

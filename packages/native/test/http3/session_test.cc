@@ -139,7 +139,7 @@ TEST(Session, OneReadTakesWhatCameInManyPiecesAndFrames) {
   EXPECT_EQ(text_of(Bytes(out).first(size)), upload);
   EXPECT_EQ(pair.server.session.readable_body(stream), 0u);
 
-  // The rest is announced, as everything before it was read.
+  // The rest is announced, since everything before it was read.
   pair.server.reading = pair.server.copying = true;
   EXPECT_TRUE(pair.client.session.write_body(stream, chunk_of("rest"), true));
   pair.run();
@@ -147,7 +147,7 @@ TEST(Session, OneReadTakesWhatCameInManyPiecesAndFrames) {
   EXPECT_TRUE(pair.server.messages[stream].finished);
 }
 
-// What is left after a read is not announced again: the reader knows, and comes back.
+// Bytes left after a read are not announced again, because the reader knows them and reads again.
 TEST(Session, APartialReadIsNotAnnouncedAgain) {
   SessionPair pair;
   pair.server.reading = false;
@@ -169,7 +169,7 @@ TEST(Session, UnreadBodyHoldsTheSenderBack) {
   const StreamId stream = request(pair.client, post("/"), true);
   const std::string body = pattern(200'000);
   std::size_t written = 0;
-  // Writes as long as the session takes it. False when it never said "go on".
+  // Writes as long as the session accepts. Returns false when the session never asked to continue.
   const auto write_while_wanted = [&] {
     bool any = false;
     while (std::exchange(pair.client.messages[stream].writable, false)) {
@@ -187,7 +187,7 @@ TEST(Session, UnreadBodyHoldsTheSenderBack) {
   write_while_wanted();
   EXPECT_LT(written, 20'000u);
   EXPECT_LE(pair.server.transport.unread(stream), 8192u + 64u);
-  // Reading starts: the writer is told to go on, and all arrives.
+  // When reading starts, the writer is told to continue, and all data arrives.
   pair.server.reading = true;
   pair.server.read_all(stream);
   pair.run();
@@ -256,7 +256,7 @@ TEST(Session, ServerNeedsNoRequestBodyToAnswer) {
   EXPECT_FALSE(*pair.client.session.write_body(stream, chunk_of(pattern(6000)), false));
   pair.server.reading = false;
   pair.run();
-  // RFC 9114 §4.1: H3_NO_ERROR asks to stop uploading, the response stands.
+  // RFC 9114 §4.1: H3_NO_ERROR asks the client to stop the upload; the response stays valid.
   pair.server.session.stop_reading(stream, value_of(ErrorCode::kNoError));
   EXPECT_TRUE(pair.server.session.submit_response(stream, {{":status", "413"}}, false));
   pair.run();
@@ -276,8 +276,8 @@ TEST(Session, PriorityFieldReachesTheTransport) {
   EXPECT_EQ(pair.client.transport.priorities[stream], (StreamPriority{5, true}));
 }
 
-// RFC 9204 §2.1.2: fields wait for the instructions that they refer to. A browser asks for a page
-// with the first urgency there is.
+// RFC 9204 §2.1.2: fields wait for the instructions that they refer to. A browser requests a page
+// with the highest urgency.
 TEST(Session, NoRequestComesBeforeTheControlAndQpackStreams) {
   SessionPair pair;
   FieldSection fields = get("/");
@@ -337,7 +337,7 @@ TEST(Session, FinalGoAwayFollowsTheAnnouncementAfterARoundTrip) {
   EXPECT_TRUE(pair.client.messages[served].finished);
   EXPECT_TRUE(pair.client.messages[crossing].finished);
   EXPECT_EQ(pair.server.session.open_requests(), 0u);
-  // A client that goes on all the same.
+  // This client continues all the same.
   const StreamId late = *pair.client.transport.open_stream(Directionality::kBidirectional);
   EXPECT_TRUE(pair.client.transport.write(late, chunk_of({"\x01\x00", 2}), false));
   pair.run();
@@ -400,7 +400,7 @@ TEST(Session, OversizedFieldSectionCostsTheRequestOnly) {
   SessionPair pair(1, config);
   FieldSection fields = get("/");
   fields.add({"x", std::string(5000, 'x')});
-  // Before SETTINGS the client does not know the limit.
+  // Before SETTINGS arrive, the client does not know the limit.
   const StreamId stream = request(pair.client, fields);
   pair.run();
   EXPECT_EQ(pair.client.messages[stream].reset, value_of(ErrorCode::kExcessiveLoad));
@@ -460,7 +460,7 @@ TEST(Session, HttpDatagramsFindTheirConsumer) {
   const StreamId stream = request(pair.client, extended_connect("x"), true);
   const StreamId other = request(pair.client, extended_connect("x"), true);
   EXPECT_EQ(pair.client.session.max_datagram_payload(stream), 1199u);
-  // The first overtake their requests: these are not written yet.
+  // The first ones overtake their requests, which are not written yet.
   EXPECT_TRUE(pair.client.session.send_datagram(stream, bytes_of("one"), 1));
   EXPECT_TRUE(pair.client.session.send_datagram(other, bytes_of("other"), 2));
   EXPECT_TRUE(pair.client.session.send_datagram({stream.value + 400}, bytes_of("none"), 3));
@@ -552,7 +552,7 @@ TEST(Session, GivesUpOnInterimResponsesWithoutEnd) {
   EXPECT_FALSE(pair.client.transport.close_error);
 }
 
-// The calls that end in a refusal used to end the process.
+// Calls that were refused once ended the process.
 TEST(MessageFraming, RefusesMessagesThatItCannotSend) {
   struct Silent final : MessageFraming::Listener {
     void on_field(StreamId, const Field&) override {}
@@ -585,7 +585,7 @@ TEST(Session, DatagramWithoutStreamIdIsAnError) {
   EXPECT_EQ(pair.server.transport.close_error, value_of(ErrorCode::kDatagramError));
 }
 
-// What is not read waits in the transport, where flow control bounds it.
+// Unread data waits in the transport, where flow control bounds it.
 TEST(Session, RequestsWaitUntilTheConnectionHasMemoryForThem) {
   SessionPair pair;
   pair.run();
@@ -596,7 +596,7 @@ TEST(Session, RequestsWaitUntilTheConnectionHasMemoryForThem) {
   pair.run();
   EXPECT_EQ(pair.server.order.size(), 20u);
   EXPECT_EQ(pair.network.end(Role::kServer).held, 20 * each);
-  // In the order in which they came, as others end.
+  // They are read in the order of their arrival, as others end.
   std::size_t answered = 0;
   while (answered < streams.size()) {
     ASSERT_GT(pair.server.order.size(), answered);
@@ -617,7 +617,7 @@ TEST(Session, AFewRequestsAreServedWhateverTheMemory) {
   EXPECT_EQ(pair.server.order.size(), RequestAdmission::k_least);
 }
 
-// RFC 9114 §4.1.1: whoever is rejected may ask again, since nothing was done.
+// RFC 9114 §4.1.1: a rejected client may send the request again, since nothing was done.
 TEST(Session, OfAConnectionWithoutMemoryOnlySoManyRequestsWait) {
   MemoryOptions options;
   options.max_bidirectional = 1000;
@@ -632,7 +632,7 @@ TEST(Session, OfAConnectionWithoutMemoryOnlySoManyRequestsWait) {
     rejected += message.reset == value_of(ErrorCode::kRequestRejected);
   }
   EXPECT_EQ(rejected, 50u);
-  // All others get their turn.
+  // All other clients get their turn.
   std::size_t answered = 0;
   while (answered < pair.server.order.size()) {
     const StreamId next = pair.server.order[answered++];
@@ -680,7 +680,7 @@ TEST(Session, AFloodOfCancelledRequestsEndsTheConnection) {
   EXPECT_GE(cancelled, 1000);
 }
 
-// The process goes on.
+// The process continues.
 TEST(Session, AResponseThatCannotBeSubmittedIsRefused) {
   SessionPair pair;
   const StreamId stream = request(pair.client, get("/a"));

@@ -9,8 +9,8 @@ namespace {
 
 using SendOutcome = UdpSocket::SendOutcome;
 
-// Sends numbered datagrams until the socket is full, opens the way, sends the blocked batch again:
-// every datagram must come out exactly once and in order.
+// Sends numbered datagrams until the socket is full, unblocks the network, and sends the blocked
+// batch again. Every datagram must arrive exactly once and in order.
 void resume_after_block(bool segmentation_offload, std::string& missing) {
   EthernetTap tap;
   missing = tap.set_up();
@@ -42,7 +42,8 @@ void resume_after_block(bool segmentation_offload, std::string& missing) {
   tap.tell_hardware_address();
   pollfd writable{socket.descriptor(), POLLOUT, 0};
   ASSERT_EQ(poll(&writable, 1, 10'000), 1);
-  // The buffer is smaller than some batches: blocked again is allowed, lost or doubled is not.
+  // The buffer is smaller than some batches, so the socket may block again, but nothing may be lost
+  // or doubled.
   while ((outcome = socket.send(batch)) == SendOutcome::kBlocked) poll(&writable, 1, 10'000);
   EXPECT_EQ(outcome, SendOutcome::kSent);
 
@@ -54,7 +55,7 @@ void resume_after_block(bool segmentation_offload, std::string& missing) {
   }
 }
 
-// While the socket's own address is away, batches are dropped; afterwards they leave again.
+// While the socket's own address is gone, batches are dropped. Afterwards they are sent again.
 void lose_the_address(bool segmentation_offload, std::string& missing) {
   EthernetTap tap;
   missing = tap.set_up();
@@ -88,7 +89,7 @@ class BlockedUdpSocketTest : public testing::TestWithParam<bool> {};
 
 TEST_P(BlockedUdpSocketTest, ContinuesWhereItWasBlocked) {
   std::string missing;
-  // The namespace belongs to this thread alone.
+  // Only this thread uses the namespace.
   std::thread(resume_after_block, GetParam(), std::ref(missing)).join();
   if (!missing.empty()) GTEST_SKIP() << missing;
 }

@@ -47,7 +47,7 @@ class EndpointLoopTest : public testing::Test {
     uv_loop_init(&uv_);
     endpoint_ = std::make_unique<quic::Endpoint>(quic::EndpointConfig{}, random_);
     loop_ = std::make_unique<EndpointLoop>(&uv_, *endpoint_, listener_);
-    // A port of its own choice would be given back by `disconnect`.
+    // The test chooses the port, because `disconnect` would release a port that the system chose.
     ASSERT_TRUE(loop_->bind(*parse_address("127.0.0.1", unused_port()), {}));
     socket_ = find_socket(loop_->local_address().port);
     ASSERT_GE(socket_, 0);
@@ -57,7 +57,7 @@ class EndpointLoopTest : public testing::Test {
     uv_run(&uv_, UV_RUN_DEFAULT);
     EXPECT_EQ(uv_loop_close(&uv_), 0);
   }
-  // An ICMP message about a port where nobody listens becomes the socket's error.
+  // An ICMP message about a port without a listener becomes the socket's error.
   void fail_socket() {
     const sockaddr_in address = loopback(unused_port());
     ASSERT_EQ(connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
@@ -89,7 +89,7 @@ TEST_F(EndpointLoopTest, ReceivesAgainAfterAnErrorOfTheSocket) {
         sendto(sender, "hello", 5, 0, reinterpret_cast<const sockaddr*>(&target), sizeof target),
         5);
     close(sender);
-    // Within the pause between two attempts, or at once.
+    // The socket recovers within the pause between two attempts, or at once.
     while (listener_.turns == before && uv_loop_alive(&uv_)) uv_run(&uv_, UV_RUN_ONCE);
     EXPECT_GT(listener_.turns, before);
   }
@@ -112,7 +112,7 @@ TEST_F(EndpointLoopTest, ReadsNoMoreInATurnThanTheCacheHolds) {
               static_cast<ssize_t>(datagram.size()));
   }
   close(sender);
-  // Bytes of the next datagram that waits.
+  // Returns the size of the next datagram that waits.
   const auto waiting = [&] {
     int bytes = 0;
     EXPECT_EQ(ioctl(socket_, FIONREAD, &bytes), 0);

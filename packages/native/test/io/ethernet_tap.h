@@ -24,16 +24,16 @@ inline constexpr const char* k_tap_interface = "sheaf0";
 inline constexpr const char* k_tap_local = "10.99.0.1";
 inline constexpr const char* k_tap_peer = "10.99.0.2";
 
-// An Ethernet interface in a network namespace of the calling thread, whose frames end up here. As
-// long as the peer's hardware address is unknown the kernel keeps what is sent to it, and a
-// socket's buffer fills up.
+// An Ethernet interface in a network namespace of the calling thread. The test receives its frames.
+// While the peer's hardware address is unknown, the kernel keeps what is sent to the peer, and the
+// buffer of a socket fills up.
 class EthernetTap {
  public:
   ~EthernetTap() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
-  // What is missing on this machine, or nothing.
+  // Returns what is missing on this machine, or nothing.
   std::string set_up() {
     if (unshare(CLONE_NEWNET) != 0) return "no right to make a network namespace";
     descriptor_ = ::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -54,7 +54,7 @@ class EthernetTap {
     return {};
   }
 
-  // Takes the address away and gives it back, as when a cable is pulled out and put in.
+  // Removes the address and adds it again, as when a cable is unplugged and plugged in.
   void set_address_present(bool present) {
     ifreq request = interface_request();
     set_address(request.ifr_addr, present ? k_tap_local : "0.0.0.0");
@@ -71,7 +71,7 @@ class EthernetTap {
     configure(SIOCSARP, &request);
   }
 
-  // UDP payloads to the peer, until none comes for a while.
+  // Returns UDP payloads to the peer, until none comes for a while.
   std::vector<std::vector<std::uint8_t>> read_payloads() {
     constexpr std::size_t k_headers = 14 + 20 + 8;  // Ethernet, IPv4, UDP
     std::vector<std::vector<std::uint8_t>> payloads;

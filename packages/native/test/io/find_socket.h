@@ -7,7 +7,7 @@
 
 namespace sheaf::io {
 
-// The descriptor of the UDP socket on this port.
+// Returns the descriptor of the UDP socket on this port.
 inline int find_socket(std::uint16_t port) {
   for (int descriptor = 0; descriptor < 1024; ++descriptor) {
     sockaddr_in address{};

@@ -16,7 +16,7 @@ namespace {
 using namespace quic;
 
 constexpr std::uint64_t k_seed = 31;
-// Only a relay that is stuck takes so long.
+// Only a relay that hangs takes so long.
 constexpr Duration k_patience = std::chrono::seconds(30);
 
 struct Received {
@@ -25,7 +25,7 @@ struct Received {
   Ecn ecn;
 };
 
-// One end: a socket whose datagrams carry numbers.
+// A socket whose datagrams carry numbers.
 class Peer {
  public:
   Peer() : socket(std::move(*UdpSocket::open(*parse_address("127.0.0.1", 0), {}))) {}
@@ -87,7 +87,7 @@ class LinkRelayTest : public ::testing::Test {
     }
     return true;
   }
-  // Sends and waits until the relay has taken it.
+  // Sends a datagram and waits until the relay has received it.
   void pass(std::uint32_t number, std::size_t size = 100) {
     const std::uint64_t before = relay_->stats().there.sent;
     client_.send(relay_->local_address(), number, size);
@@ -152,7 +152,7 @@ TEST_F(LinkRelayTest, OnlyTheTargetAnswers) {
   EXPECT_EQ(relay_->stats().back.sent, 1u);
 }
 
-// The same datagrams are lost as in virtual time with the same seed.
+// The relay loses the same datagrams as the simulation with the same seed.
 TEST_F(LinkRelayTest, LosesWhatTheLinkLoses) {
   constexpr std::uint32_t k_count = 2000;
   const LinkConfig config{.loss = 0.25, .burst_loss = GilbertElliott::bursts(0.1, 5)};

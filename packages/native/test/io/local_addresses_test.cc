@@ -21,7 +21,7 @@ using quic::PathId;
 constexpr std::uint64_t k_body_size = 4 << 20;
 constexpr quic::StreamId k_stream{0};
 
-// An endpoint with its sockets. The server answers each stream with `k_body_size` zeros.
+// An endpoint with its sockets. The server responds on each stream with `k_body_size` zeros.
 class Host final : public EndpointLoop::Listener {
  public:
   Host(uv_loop_t* uv, const quic::EndpointConfig& config, quic::Random& random)
@@ -129,7 +129,7 @@ class LocalAddressesTest : public testing::Test {
     return reached();
   }
 
-  // Its path has been validated by both sides.
+  // Both sides have validated this path.
   std::optional<PathId> open_path(const Address& local) {
     const auto id =
         client_->connection->connection().paths().open({local, remote_}, monotonic_now());
@@ -172,7 +172,8 @@ TEST_F(LocalAddressesTest, EachPathUsesTheSocketOfItsAddress) {
   const auto path_of_second = open_path(second);
   const auto path_of_third = open_path(third);
   ASSERT_TRUE(path_of_second && path_of_third);
-  // As the server sees it: where the datagrams came from, and which address they reached.
+  // Holds the addresses that the server sees: the source of the datagrams, and the address that
+  // they reached.
   EXPECT_EQ(server_->path(*path_of_second)->addresses, (quic::AddressPair{remote_, second}));
   EXPECT_EQ(server_->path(*path_of_third)->addresses, (quic::AddressPair{remote_, third}));
   request();
@@ -208,14 +209,14 @@ TEST_F(LocalAddressesTest, TheLastAddressStays) {
 }
 
 TEST_F(LocalAddressesTest, AnAddressOfNobodyIsRefused) {
-  // RFC 5737: for documentation only.
+  // RFC 5737: an address for documentation only.
   const auto bound = client_->loop.add_local_address(*parse_address("192.0.2.1", 0));
   ASSERT_FALSE(bound);
   EXPECT_EQ(bound.error().number, EADDRNOTAVAIL);
   EXPECT_NE(bound.error().message.find("192.0.2.1"), std::string::npos);
 }
 
-// In a network namespace of its own, whose second interface loses its address.
+// Runs in a separate network namespace, whose second interface loses its address.
 class VanishingAddressTest : public LocalAddressesTest {
  protected:
   void SetUp() override {}
@@ -232,7 +233,7 @@ class VanishingAddressTest : public LocalAddressesTest {
     ASSERT_TRUE(run_until([this] { return client_->received > k_body_size / 4; }));
     tap.set_address_present(false);
     EXPECT_TRUE(run_until([this] { return complete(); }));
-    // An address that is not there any more cannot be opened either.
+    // An address that is gone cannot be bound.
     EXPECT_FALSE(client_->loop.add_local_address(*parse_address(k_tap_local, 0)));
     EXPECT_NE(client_->connection, nullptr);
     stop();

@@ -15,7 +15,7 @@ TEST(SocketAddress, ParsesBothFamilies) {
   EXPECT_FALSE(parse_address("", 7));
 }
 
-// RFC 4007 §11: a zone by its name and by its index, told again by its name.
+// RFC 4007 §11: a zone is given by its name or its index, and returned by its name.
 TEST(SocketAddress, LinkLocalAddressesHaveAZone) {
   const unsigned loopback = if_nametoindex("lo");
   ASSERT_NE(loopback, 0u);

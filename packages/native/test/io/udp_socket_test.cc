@@ -27,7 +27,7 @@ std::unique_ptr<UdpSocket> open_socket(const char* ip, UdpSocketOptions options 
   return socket ? std::move(*socket) : nullptr;
 }
 
-// Waits for `count` datagrams; what did not come within the time is missing from the result.
+// Waits for `count` datagrams. Datagrams that do not arrive in time are missing from the result.
 std::vector<ReceivedDatagram> receive(UdpSocket& socket, std::size_t count) {
   std::vector<ReceivedDatagram> datagrams;
   pollfd readable{socket.descriptor(), POLLIN, 0};
@@ -40,7 +40,7 @@ std::vector<ReceivedDatagram> receive(UdpSocket& socket, std::size_t count) {
   return datagrams;
 }
 
-// Segments that differ from each other, the last one shorter.
+// Makes segments that differ from each other, of which the last is shorter.
 struct Batch {
   Batch(std::size_t segments, std::size_t segment_size, std::size_t last_size)
       : bytes((segments - 1) * segment_size + last_size) {
@@ -150,8 +150,8 @@ TEST_P(UdpSocketTest, KnowsBothAddressesAndAnswersFromTheSame) {
   EXPECT_EQ(answers[0].ecn, Ecn::kEct0);
 }
 
-// A socket that may not offload, as with some network devices: the kernel refuses, the batch still
-// arrives.
+// This socket must not offload, as with some network devices: the kernel refuses, and the batch
+// arrives all the same.
 TEST_P(UdpSocketTest, SendsOneByOneWhenOffloadIsRefused) {
   const int disabled = 1;
   ASSERT_EQ(setsockopt(client->descriptor(), SOL_SOCKET, SO_NO_CHECK, &disabled, sizeof disabled),
@@ -169,7 +169,7 @@ TEST_P(UdpSocketTest, DropsWhatIsTooLarge) {
   expect_segments(receive(*server, 1), next);
 }
 
-// One system call brings at most 16 messages; a coalesced one holds a whole batch.
+// One system call returns at most 16 messages, and a coalesced message holds a whole batch.
 TEST_P(UdpSocketTest, ReceivesCoalescedBatches) {
   Batch batch(32, 1350, 1350);
   ASSERT_EQ(send(batch), SendOutcome::kSent);

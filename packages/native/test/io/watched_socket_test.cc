@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t k_datagram_size = 1000;
 
-// Numbered datagrams from one socket.
+// Sends numbered datagrams from one socket.
 struct Sender {
   Sender(uv_loop_t* loop, const char* local, const quic::Address& to)
       : buffer(k_datagram_size), remote(to) {
@@ -37,7 +37,7 @@ struct Sender {
   std::uint16_t number = 0;
 };
 
-// One socket's way is blocked; another one's is not.
+// The route of one socket is blocked, and that of another is not.
 void keep_others_going(std::string& missing) {
   EthernetTap tap;
   missing = tap.set_up();
@@ -59,7 +59,7 @@ void keep_others_going(std::string& missing) {
     while (!blocked.socket->blocked() && blocked.number < 10'000) blocked.send();
     ASSERT_TRUE(blocked.socket->blocked()) << blocked.number;
     const std::uint16_t accepted = blocked.number;
-    // Not a second one in its place.
+    // The waiting batch is kept, and not replaced by a second one.
     blocked.send();
     for (int i = 0; i < 10; ++i) open.send();
     EXPECT_FALSE(open.socket->blocked());
@@ -77,7 +77,7 @@ void keep_others_going(std::string& missing) {
 
 TEST(WatchedSocketTest, ABlockedOneStopsNoOther) {
   std::string missing;
-  // The namespace belongs to this thread alone.
+  // Only this thread uses the namespace.
   std::thread(keep_others_going, std::ref(missing)).join();
   if (!missing.empty()) GTEST_SKIP() << missing;
 }

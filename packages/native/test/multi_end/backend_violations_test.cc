@@ -1,4 +1,5 @@
-// What a primary may not do with the frames of docs/reference/wire.md, and what is ignored.
+// Tests what a primary must not do with the frames of docs/reference/wire.md, and which frames are
+// ignored.
 #include <gtest/gtest.h>
 
 #include "crypto/one_rtt_keys.h"

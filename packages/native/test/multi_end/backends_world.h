@@ -42,8 +42,9 @@ struct BackendServer {
   bool mute = false;  // its messages to the primary are lost
 };
 
-// A client, the primary that it shook hands with, and backends on links of their own. Snapshots and
-// messages between the servers take `backbone` each way. Prints its seed, which replays it.
+// A client, the primary that did its handshake, and backends, each on its own link. Snapshots and
+// messages between the servers take `backbone` in each direction. Prints its seed, which replays
+// the run.
 class BackendsWorld {
  public:
   struct Options {
@@ -96,7 +97,7 @@ class BackendsWorld {
     };
   }
 
-  // The client as it sees the primary (0) and the backends (from 1).
+  // Returns the client's path to the primary (0) or to a backend (from 1).
   static AddressPair addresses(std::size_t server) {
     AddressPair pair;
     pair.local.family = pair.remote.family = Address::Family::kIpv4;
@@ -134,11 +135,12 @@ class BackendsWorld {
     if (!run_until([this] { return count<HandshakeConfirmedEvent>(Role::kClient) > 0; })) {
       return false;
     }
-    // The client's connection ids for the paths arrive.
+    // Runs until the client's connection ids for the paths have arrived.
     run_for(300ms);
     return true;
   }
-  // Hands over, and offers once the backend has it. False when the primary cannot.
+  // Hands a path over, and offers the backend once it has the snapshot. Returns false when the
+  // primary cannot hand over.
   bool offer(std::size_t backend) {
     const BackendId id{static_cast<std::uint32_t>(backend)};
     auto seed = hand_over(primary(), id, addresses(backend + 1).remote, options.lease);
@@ -152,7 +154,7 @@ class BackendsWorld {
     });
     return true;
   }
-  // Until the client has validated a path to it.
+  // Runs until the client has validated a path to the backend.
   std::optional<PathId> open(std::size_t backend) {
     const BackendId id{static_cast<std::uint32_t>(backend)};
     std::optional<PathId> path;
@@ -188,7 +190,7 @@ class BackendsWorld {
   }
 
  private:
-  // What the nodes around the engine do: carry messages when there are some.
+  // Does the work of the nodes around the engine: carries the messages that are due.
   void tell_primary(std::size_t index) {
     LeaseHolder& leases = *backends[index]->host.leases();
     const BackendId id{static_cast<std::uint32_t>(index)};

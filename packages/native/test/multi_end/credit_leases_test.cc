@@ -1,5 +1,5 @@
-// Credit and stream ids of one connection at a primary and several backends. The client is real: it
-// refuses whoever sends more than it granted.
+// Tests credit and stream ids of one connection at a primary and several backends. The client is
+// real: it refuses a server that sends more than it granted.
 #include "multi_end/credit_leases.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ struct Backend {
   bool drains = false;
 };
 
-// One connection with messages between the servers that are lost, repeated and out of order.
+// One connection whose messages between the servers are lost, repeated and out of order.
 class Leases {
  public:
   explicit Leases(std::uint64_t seed)
@@ -80,7 +80,7 @@ class Leases {
         return deliver();
     }
   }
-  // An application that writes as fast as it is let.
+  // Emulates an application that writes as fast as it may.
   void send(std::size_t server) {
     StreamEnd* from = &primary;
     if (server < k_backends) {
@@ -132,7 +132,8 @@ class Leases {
       client.acknowledge(pinned);
       if (!backends[i]->lives) continue;
       ASSERT_TRUE(backends[i]->stream_end.receive(pinned));
-      // What arrives at a backend is told to the primary, and raises nothing at the backend.
+      // A MAX_DATA that arrives at a backend is reported to the primary, and raises no limit at the
+      // backend.
       if (random.below(4) == 0) {
         ASSERT_TRUE(backends[i]->stream_end.streams.incoming().on_max_data({client_limit}));
       }
@@ -162,7 +163,7 @@ class Leases {
       if (const auto grant = grantor.on_request(id_of(index), *request)) post(index, *grant);
     } else if (const auto* grant = std::get_if<LeaseGrant>(&message)) {
       if (backend.lives) backend.holder.on_grant(*grant);
-      // After it drains, what came too late goes back, too.
+      // After the backend drains, credit that arrives late is returned, too.
       if (backend.lives && backend.drains) post(index, backend.holder.give_up());
     } else if (const auto* given_up = std::get_if<LeaseReturn>(&message)) {
       grantor.on_return(id_of(index), *given_up);
@@ -170,7 +171,7 @@ class Leases {
       grantor.on_report(id_of(index), std::get<ReceivedReport>(message), now);
     }
   }
-  // Nobody can ever send more than the client granted.
+  // No server can ever send more than the client granted.
   void check() {
     std::uint64_t sum = sent + primary.streams.outgoing().connection_credit();
     for (const auto& backend : backends) {
@@ -264,7 +265,7 @@ TEST(CreditLeases, BackendsThatWaitShareWhatThereIsWithThePrimary) {
     const auto held = leases.grantor.totals(id_of(i));
     const auto grant = leases.grantor.on_request(id_of(i), {.credit = UINT64_MAX, .id_leases = {}});
     ASSERT_TRUE(grant && held);
-    // The first waits on, and is counted beside the second.
+    // The first backend keeps waiting, and counts beside the second one.
     EXPECT_EQ(grant->credit - held->granted, before / (i + 2));
   }
   const std::uint64_t left = leases.primary.streams.outgoing().connection_credit();
@@ -272,7 +273,7 @@ TEST(CreditLeases, BackendsThatWaitShareWhatThereIsWithThePrimary) {
   EXPECT_EQ(leases.grantor.poll_grants().size(), 2u);
   EXPECT_EQ(leases.primary.streams.outgoing().connection_credit(),
             left - left / 3 - (left - left / 3) / 2);
-  // Without data of its own it keeps nothing back.
+  // A primary without data of its own keeps no credit back.
   EXPECT_TRUE(leases.primary.streams.writer().reset(*own, 0));
   EXPECT_EQ(leases.grantor.poll_grants().size(), 2u);
   EXPECT_EQ(leases.primary.streams.outgoing().connection_credit(), 0u);

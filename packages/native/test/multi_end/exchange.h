@@ -9,8 +9,8 @@
 
 namespace sheaf::quic {
 
-// A request of eight bytes, how much the client wants, and whatever it uploads; the response of so
-// many bytes follows its end.
+// A request consists of eight bytes with the size that the client wants, followed by any upload.
+// The response of that size follows the end of the request.
 inline std::uint8_t answer_byte(std::uint64_t offset) {
   return static_cast<std::uint8_t>(offset % 65521 ^ offset >> 9);
 }
@@ -99,7 +99,7 @@ class ClientExchange {
     std::optional<Time> first_byte;
   };
 
-  // From the backend at that path, or from the primary.
+  // Sends the request to the backend at that path, or to the primary.
   std::optional<StreamId> ask(std::optional<PathId> path, std::uint64_t bytes, Time now,
                               std::uint64_t upload = 0) {
     const auto stream = connection_.streams().writer().open(Directionality::kBidirectional);

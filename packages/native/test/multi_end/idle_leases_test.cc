@@ -1,4 +1,4 @@
-// Backends that have nothing to send do not hold what others wait for.
+// Tests that backends with nothing to send do not hold credit that others wait for.
 #include <gtest/gtest.h>
 
 #include "multi_end/credit_leases.h"

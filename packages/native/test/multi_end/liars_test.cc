@@ -1,4 +1,4 @@
-// Backends that use more of the connection than they were given.
+// Tests backends that use more of the connection than they were granted.
 #include <gtest/gtest.h>
 
 #include "multi_end/scenario.h"
@@ -22,7 +22,7 @@ bool open_liar_and_other(BackendsWorld& world, std::optional<PathId>& liar,
   liar = world.open(0);
   other = world.open(1);
   if (!liar || !other) return false;
-  // Backend 0 asks nobody from now on.
+  // Backend 0 makes no requests from now on.
   world.backends[0]->mute = true;
   leased_limits(world.backends[0]->connection()).extend_credit(1 << 30);
   return true;
@@ -62,7 +62,7 @@ TEST(Liars, ABackendThatUsesWhatOthersHaveCostsTheBackendsAndNotTheConnection) {
     ASSERT_TRUE(world.client_exchange->ask(*liar, k_window, world.now()));
     world.run_for(3s);
     EXPECT_FALSE(world.abandoned(*liar)) << "within what the client allows to all";
-    // The primary does not know.
+    // The primary does not know this.
     const auto honest = world.client_exchange->ask(std::nullopt, 100'000, world.now());
     ASSERT_TRUE(honest);
     ASSERT_TRUE(world.run_until([&] { return world.abandoned(*liar); }));

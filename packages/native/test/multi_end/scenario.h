@@ -22,7 +22,7 @@ inline LinkConfig link(SeededRandom& random) {
           .jitter = std::chrono::milliseconds(random.below(3))};
 }
 
-// Every second seed with keys of each path, the others with shared ones.
+// Every second seed uses keys per path, the others shared keys.
 inline BackendsWorld::Options three_backends(std::uint64_t seed) {
   SeededRandom random(seed);
   BackendsWorld::Options options{.seed = seed, .primary_link = link(random)};
@@ -35,14 +35,14 @@ inline BackendsWorld::Options three_backends(std::uint64_t seed) {
   return options;
 }
 
-// What nothing may change: the primary lives, no handshake packet went to a backend, and nothing
-// that concerns a backend reached another.
+// Checks what must hold in every scenario: the primary lives, no handshake packet went to a
+// backend, and nothing that concerns a backend reached another one.
 inline void check_the_rest(BackendsWorld& world) {
   for (const auto& backend : world.backends) EXPECT_EQ(backend->host.handshake_datagrams(), 0u);
   EXPECT_EQ(world.client().closed(), nullptr);
 }
 
-// Somebody begins a key update as soon as it is allowed, again and again.
+// One of the sides begins a key update as soon as it is permitted, repeatedly.
 class KeyUpdates {
  public:
   KeyUpdates(BackendsWorld& world, std::uint64_t seed) : world_(world), random_(seed) {

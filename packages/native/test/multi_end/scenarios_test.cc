@@ -1,4 +1,5 @@
-// One client, one primary and several backends, each case under 20 seeds: links differ by seed.
+// Tests one client, one primary and several backends. Each case runs under 20 seeds, which
+// determine the links.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -14,7 +15,7 @@ void offer_and_validate(BackendsWorld& world) {
   const auto path = world.open(0);
   ASSERT_TRUE(path);
   EXPECT_EQ(path->value % 2, 1u);
-  // The primary neither sees nor carries it.
+  // The primary neither sees nor carries this data.
   for (const PathStats& stats : world.primary().paths().stats()) EXPECT_NE(stats.id, *path);
   EXPECT_EQ(world.primary().stats().streams_open, 0u);
 }
@@ -43,7 +44,7 @@ void download_from_three_at_once(BackendsWorld& world) {
   }
   ASSERT_TRUE(world.client_exchange->ask(std::nullopt, 100'000, world.now()));
   ASSERT_TRUE(world.run_until([&] { return world.client_exchange->all_finished(); }));
-  // Each carried its own, and the primary none of theirs.
+  // Each backend carried its own data, and the primary none of it.
   EXPECT_EQ(world.primary().stats().streams_total, 1u);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(world.backends[i]->connection().stats().streams_total, 1u) << i;
@@ -52,7 +53,7 @@ void download_from_three_at_once(BackendsWorld& world) {
   }
 }
 
-// More than the lease, and more than the client's first window.
+// This is more than the lease, and more than the client's first window.
 void long_transfers(BackendsWorld& world) {
   const auto path = world.open(0);
   const auto other = world.open(1);
@@ -73,7 +74,7 @@ void first_byte_after_one_round_trip(BackendsWorld& world) {
   ASSERT_TRUE(world.run_until([&] { return world.client_exchange->all_finished(); }));
   const ClientExchange::Answer& answer = world.client_exchange->answer(*stream);
   const LinkConfig& way = world.options.backend_links[0];
-  // Twice the delay, jitter, and the time that so few bytes take to be put on the wire.
+  // The bound is twice the delay and the jitter, plus the time to transmit so few bytes.
   const Duration round_trip = 2 * (way.delay + way.jitter) + 4ms;
   EXPECT_LE(*answer.first_byte - answer.asked, round_trip);
 }
@@ -112,7 +113,7 @@ void a_backend_opens_streams(BackendsWorld& world) {
   ASSERT_TRUE(world.run_until([&] {
     return world.client_exchange->answers.size() == 5 && world.client_exchange->all_finished();
   }));
-  // What the client answers goes to the backend that opened the stream.
+  // The client's response goes to the backend that opened the stream.
   for (const std::uint64_t id : ids) {
     static_cast<void>(world.client().streams().writer().write(
         StreamId{id}, SendChunk::copy_of(answer_bytes(0, 8)), true));

@@ -64,7 +64,7 @@ TEST(Paths, AggregateTheirRatesWhereOneIsTenTimesSlower) {
   ASSERT_TRUE(world.open_path(1));
   world.start(Role::kServer, std::uint64_t{1} << 40);
   world.run_for(std::chrono::seconds(5));
-  // The slow start on the slow path is over.
+  // Slow start on the slow path has ended.
   const std::uint64_t before = world.transfer->received();
   world.run_for(std::chrono::seconds(10));
   EXPECT_GT(world.transfer->received() - before, 0.9 * 40_mbps * 10);
@@ -82,7 +82,7 @@ TEST(Paths, ADeadPathDoesNotStopATransfer) {
   EXPECT_LT(world.transfer->longest_stall(), 500ms);
   world.set_down(1, false);
   ASSERT_TRUE(world.run_until_transferred());
-  // It is used again.
+  // The path is used again.
   EXPECT_EQ(world.stats(Role::kServer, PathId{1})->state, PathState::kActive);
   EXPECT_GT(world.transfer->goodput(world.now()), 0.6 * 40_mbps);
 }
@@ -194,7 +194,7 @@ TEST(Paths, KeysAreUpdatedOnAllOfThem) {
     world.run_for(300ms);
     EXPECT_TRUE(world.client().initiate_key_update(world.now()));
     ASSERT_TRUE(world.run_until_transferred());
-    // With keys of their own each path's are updated.
+    // With keys per path, each path's keys are updated.
     const std::uint64_t expected = mode == KeyMode::kShared ? 1 : 2;
     EXPECT_EQ(world.client().stats().key_updates, expected);
     EXPECT_EQ(world.server().stats().key_updates, expected);
@@ -209,14 +209,14 @@ TEST(Paths, ARedundantSchedulerSendsEverythingTwice) {
   ASSERT_TRUE(world.open_path(1));
   world.start(Role::kServer, 3'000'000);
   world.run_for(500ms);
-  // A path that goes dark is not even noticed by the application.
+  // The application does not even notice a path that goes down.
   world.transfer->watch_stalls(world.now());
   world.set_down(0, true);
   ASSERT_TRUE(world.run_until_transferred());
   EXPECT_LT(world.transfer->longest_stall(), 100ms);
   const std::uint64_t on_second = world.stats(Role::kServer, PathId{1})->bytes_sent;
   EXPECT_GT(on_second, 2'900'000u);
-  // Copies of copies are not made.
+  // Copies are not copied again.
   EXPECT_LT(on_second, 4'500'000u);
 }
 
@@ -234,7 +234,7 @@ TEST(Paths, APinnedStreamStaysOnItsPath) {
   ASSERT_TRUE(world.server().streams().writer().write(
       *stream, SendChunk::copy_of(std::vector<std::uint8_t>(k_bytes, 7)), true));
   world.run_for(200ms);
-  // Dark for a while: it waits, although another path works.
+  // The path is down for a while; its data waits, although another path works.
   world.set_down(1, true);
   world.run_for(500ms);
   world.set_down(1, false);
@@ -245,7 +245,7 @@ TEST(Paths, APinnedStreamStaysOnItsPath) {
     if (part) received += part->bytes;
     return received == k_bytes;
   }));
-  // Acknowledgements, pings and challenges only.
+  // Only acknowledgements, pings and challenges.
   EXPECT_LT(sent(PathId{0}) - before, 20'000u);
   EXPECT_GT(sent(*id), k_bytes);
 }
@@ -292,7 +292,7 @@ TEST(Paths, TheEndOfAStreamDoesNotWaitForTheSlowPath) {
   LinkConfig slow = k_link;
   slow.delay = 300ms;
   World::Options options{.links = {k_link, slow}};
-  // It fills both paths up to the end.
+  // It fills both paths until the end.
   options.server.path_scheduler = PathSchedulerKind::kMinRtt;
   World world(options);
   ASSERT_TRUE(world.run_until_confirmed());
@@ -307,13 +307,14 @@ TEST(Paths, TheEndOfAStreamDoesNotWaitForTheSlowPath) {
   EXPECT_LT(both, alone.transfer->last_progress() - alone.transfer->started() + 60ms);
 }
 
-// Packets come for a path that is gone while the other may not send yet: nobody wakes up in vain.
+// Packets arrive for a path that is gone while the other path may not send yet: nobody wakes up in
+// vain.
 TEST(Paths, AnAcknowledgementThatCannotLeaveWakesNobody) {
   World world({.links = {k_link, k_link}});
   ASSERT_TRUE(world.run_until_confirmed());
   world.start(Role::kClient, 5'000'000);
   world.run_for(300ms);
-  // The server never hears the response to its challenge.
+  // The server never receives the response to its challenge.
   LinkConfig silent = k_link;
   silent.down = true;
   world.links[1]->back.change_at(world.now(), silent);

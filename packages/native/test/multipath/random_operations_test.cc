@@ -1,6 +1,7 @@
-// Random operations on connection, paths, streams and links. Whatever happens, streams deliver what
-// was written, in order, and the connection lives until somebody closes it. A few cases of each
-// run are new. A failure names its seed: SHEAF_RANDOM_OPERATIONS_SEED=N replays that case alone.
+// Performs random operations on connection, paths, streams and links. Whatever happens, streams
+// deliver what was written, in order, and the connection lives until somebody closes it. A few
+// cases of each run are new. A failure names its seed: SHEAF_RANDOM_OPERATIONS_SEED=N replays that
+// case alone.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -39,7 +40,7 @@ class Case {
     heal();
     const auto complete = [this] { return ended() || all_arrived(); };
     EXPECT_TRUE(world_.run_until(complete, 100s)) << "not everything arrived";
-    // Nobody closed it.
+    // No operation closed the connection.
     EXPECT_FALSE(ended()) << end_;
     EXPECT_TRUE(intact_) << "bytes arrived that were not written";
     return done;
@@ -86,7 +87,7 @@ class Case {
     for (ConnectionConfig* config : {&options.client, &options.server}) {
       config->path_scheduler = k_kinds[random.below(std::size(k_kinds))];
       config->congestion.algorithm = k_controllers[random.below(std::size(k_controllers))];
-      // The client is heard of again after a rebinding of every path.
+      // After a rebinding of every path, the server hears from the client again.
       config->keep_alive = 400ms;
       config->max_idle_timeout = 120s;
     }
@@ -142,7 +143,7 @@ class Case {
   }
 
   void abandon() {
-    // The client alone, and not the last that works: otherwise ending is what is asked for.
+    // Only the client abandons, and never the last path that works, which would end the connection.
     const PathId id = any_path();
     int others = 0;
     for (const PathStats& path : world_.client().paths().stats()) {

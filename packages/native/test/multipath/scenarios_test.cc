@@ -1,5 +1,5 @@
-// Handovers and other events in the life of paths, each under 20 seeds: links differ by seed, and
-// data must arrive complete whatever happens.
+// Tests hand-overs and other events in the life of paths. Each case runs under 20 seeds, which
+// determine the links. Data must arrive complete whatever happens.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -61,7 +61,7 @@ World::Options rough(SeededRandom& random) {
 
 // --- steps ---------------------------------------------------------------------------------------
 
-// Two paths that work, and a download in flight.
+// Two paths work, and a download is in flight.
 PathId begin(World& world, std::uint64_t bytes = k_bytes) {
   EXPECT_TRUE(world.run_until_confirmed());
   const auto id = world.open_path(1);
@@ -74,7 +74,7 @@ void finish(World& world) {
   EXPECT_TRUE(world.run_until_transferred()) << world.transfer->received() << " bytes arrived";
   for (const ConnectionClosed& end : world.ends) ADD_FAILURE() << "ended: " << end.reason;
 }
-// Both sides have come to send with these keys.
+// Both sides now send with these keys.
 void expect_key_updates(World& world, std::uint64_t updates) {
   EXPECT_TRUE(world.run_until([&] {
     return world.client().stats().key_updates >= updates &&
@@ -286,7 +286,7 @@ std::vector<Scenario> scenarios() {
        }},
       {"nat_rebinding_again_and_again",
        [](SeededRandom& random) {
-         // A client that only listens would not be heard of again once both paths moved.
+         // A client that only receives would be unreachable once both paths moved.
          World::Options options = two(random);
          options.client.keep_alive = 300ms;
          return options;
@@ -327,7 +327,7 @@ std::vector<Scenario> scenarios() {
        }},
       {"sides_abandon_different_paths", two,
        [abandon](World& world) {
-         // Nothing is left, so the connection ends; what it must not do is hang.
+         // No path is left, so the connection ends. It must not hang.
          const PathId id = begin(world, 20 * k_bytes);
          abandon(world, Role::kClient, id);
          abandon(world, Role::kServer, PathId{0});
@@ -363,7 +363,7 @@ std::vector<Scenario> scenarios() {
          PathId last = begin(world, 3 * k_bytes);
          abandon(world, Role::kClient, PathId{0});
          for (int i = 0; i < 8; ++i) {
-           // New ids come when old paths are forgotten.
+           // New ids arrive when old paths are forgotten.
            std::optional<PathId> next;
            for (int wait = 0; wait < 20 && !next; ++wait) {
              next = world.open_path(static_cast<std::size_t>(i % 2 ? 1 : 2));
@@ -396,10 +396,10 @@ std::vector<Scenario> scenarios() {
          EXPECT_TRUE(world.server().initiate_key_update(world.now()));
          world.set_down(1, true);
          world.run_for(1500ms);
-         // Both began the same one.
+         // Both sides began the same update.
          expect_key_updates(world, 1);
          world.set_down(1, false);
-         // RFC 10069 §5.6: once the keys of the phase before are gone.
+         // RFC 10069 §5.6: once the keys of the previous phase are gone.
          bool begun = false;
          for (int wait = 0; wait < 100 && !begun; ++wait) {
            begun = world.client().initiate_key_update(world.now());

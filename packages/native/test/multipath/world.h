@@ -11,8 +11,8 @@
 
 namespace sheaf::quic {
 
-// A client with several interfaces and a server with one address, or one for each of them. Prints
-// its seed, which replays it.
+// A client with several interfaces, and a server with one address or one for each of them. Prints
+// its seed, which replays the run.
 class World {
  public:
   struct Options {
@@ -57,7 +57,7 @@ class World {
   bool run_until_confirmed() {
     return run_until([this] { return count<HandshakeConfirmedEvent>(Role::kClient) > 0; });
   }
-  // Until the path carries data in both directions.
+  // Runs until the path carries data in both directions.
   std::optional<PathId> open_path(std::size_t interface) {
     const auto id = client().paths().open(addresses(interface), now());
     if (!id) return std::nullopt;

@@ -75,7 +75,7 @@ TEST_F(PathValidationTest, AnAddressThatGetsNoFullDatagramsFails) {
 }
 
 TEST_F(PathValidationTest, OtherPayloadsDoNotValidate) {
-  // Not even the zeros of challenges that were not sent yet.
+  // The zeros of challenges that were not sent yet must not match either.
   EXPECT_EQ(validation_.on_response({}, at_ms(0)), Shown::kNothing);
   PathChallengeFrame sent = challenge(at_ms(0));
   sent.data[7] ^= 1;
@@ -94,7 +94,7 @@ TEST_F(PathValidationTest, FailsAfterThreeProbeTimeouts) {
 }
 
 TEST_F(PathValidationTest, ABlockedChallengeDoesNotSpin) {
-  // Nothing could be sent at all: the only thing to wake up for is the failure.
+  // Nothing could be sent at all, so the failure is the only reason to wake up.
   EXPECT_EQ(validation_.next_timeout(), at_ms(300));
   challenge(at_ms(10));
   EXPECT_EQ(validation_.next_timeout(), at_ms(110));

@@ -51,7 +51,7 @@ TEST_F(LossDetectionTest, SkippedNumbersExposeOptimisticAcknowledgements) {
   const TransportStatus status = try_acknowledge({{.first = 0, .last = 4}}, at_ms(1));
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, TransportErrorCode::kProtocolViolation);
-  // Long after its neighbours were forgotten, too.
+  // This holds even long after its neighbours were forgotten.
   send_many(50, at_ms(2));
   EXPECT_TRUE(try_acknowledge({{.first = 5, .last = 54}}, at_ms(100)));
   EXPECT_FALSE(try_acknowledge({{.first = 1, .last = 54}}, at_ms(100)));
@@ -159,7 +159,7 @@ TEST_F(LossDetectionTest, LateAcknowledgementsOfAllLossesUndoTheResponse) {
   EXPECT_EQ(loss_.spurious_losses(), 2u);
   acknowledge({{.first = 0, .last = 5}}, at_ms(102));
   EXPECT_EQ(controller_.spurious, 1);
-  // The retransmission may still be stopped.
+  // The retransmission can still be stopped.
   EXPECT_EQ(listener_.acknowledged, (Numbers{4, 5, 0, 1, 3, 2}));
   EXPECT_EQ(loss_.bytes_in_flight(), 0u);
 }
@@ -281,7 +281,7 @@ TEST_F(LossDetectionTest, ProbesKeepComingWithinTheLongestWait) {
     EXPECT_EQ(on_timeout(now), Action::kProbe);
   }
   EXPECT_EQ(waits, (std::vector<Duration>{325ms, 650ms, 1s, 1s, 1s}));
-  // Less than one probe timeout is never waited.
+  // The wait is never shorter than one probe timeout.
   terms_.longest_probe_wait = 10ms;
   acknowledge({{.first = 1, .last = 1}}, at_ms(9000));
   send(at_ms(10'000));
@@ -443,7 +443,7 @@ TEST_F(LossDetectionTest, NewCongestionMarksReachTheController) {
 // --- delivery rate ------------------------------------------------------------------------------
 
 TEST_F(LossDetectionTest, MeasuresTheDeliveryRate) {
-  // 1 MB/s: a packet of 1,200 bytes every 1.2 ms, acknowledged 50 ms later.
+  // At 1 MB/s a packet of 1,200 bytes is sent every 1.2 ms, and acknowledged 50 ms later.
   PacketNumber acknowledged = 0;
   for (int tick = 0; tick < 1200; ++tick) {
     const Time now = Time(std::chrono::microseconds(100 * tick));
@@ -472,7 +472,7 @@ TEST_F(LossDetectionTest, RemembersWhatWasDeliveredLostAndInFlightAtSend) {
   acknowledge({{.first = 0, .last = 0}}, at_ms(50));
   send_many(4, at_ms(60));  // 2 to 5
   acknowledge({{.first = 5, .last = 5}}, at_ms(110));
-  // The acknowledgement of 5 made 1 and 2 lost by the packet threshold.
+  // The acknowledgement of 5 declared 1 and 2 lost by the packet threshold.
   ASSERT_EQ(controller_.lost_packets.size(), 2u);
   EXPECT_EQ(controller_.lost_packets[0].number, 1u);
   EXPECT_EQ(controller_.lost_packets[0].in_flight_at_send, 2u * k_datagram);
@@ -502,7 +502,7 @@ TEST_F(LossDetectionTest, LostMtuProbesAreNotReported) {
   EXPECT_EQ(controller_.acknowledgements.back().lost_since_send, 0u);
 }
 
-// Sums beyond 2^32 bytes: what a packet keeps of them is shorter.
+// Sums exceed 2^32 bytes, while a packet keeps shorter copies of them.
 TEST_F(LossDetectionTest, DeliveredBytesAreCountedBeyondFourGigabytes) {
   constexpr std::uint16_t k_large = 60'000;
   const SentPacket large{.bytes = k_large, .ack_eliciting = true, .in_flight = true};
@@ -533,8 +533,8 @@ TEST_F(LossDetectionTest, APeerThatNeverAcknowledgesCannotGrowTheLog) {
   EXPECT_EQ(loss_.bytes_in_flight(), 0u);
 }
 
-// Against a model, under random loss, reordering and repetition: nothing is settled twice, the sums
-// agree, and in the end everything is settled.
+// Compares with a model, under random loss, reordering and repetition: nothing is settled twice,
+// the sums agree, and in the end everything is settled.
 TEST_F(LossDetectionTest, RandomNetwork) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -573,7 +573,7 @@ TEST_F(LossDetectionTest, RandomNetwork) {
       now += std::chrono::microseconds(random.below(3000));
       const std::uint64_t choice = random.below(10);
       if (choice < 6) send_one(random.below(4) != 0);
-      // Some that seemed lost arrive late.
+      // Some packets that seemed lost arrive late.
       if (choice == 6 && !received.empty()) received[random.below(received.size())] = true;
       if (choice > 7) acknowledge_received();
       if (now >= loss.next_timeout(terms_)) loss.on_timeout(terms_, now, listener);

@@ -7,7 +7,7 @@ namespace {
 
 Time at_ms(std::int64_t milliseconds) { return Time(std::chrono::milliseconds(milliseconds)); }
 
-// Probes a path that carries `path_mtu` until the search rests; returns how many probes it took.
+// Probes a path that carries `path_mtu` until the search pauses. Returns the number of probes.
 int search(MtuDiscovery& mtu, std::uint16_t path_mtu, Time now) {
   int probes = 0;
   while (const auto size = mtu.probe_due(now)) {
@@ -74,7 +74,7 @@ TEST(MtuDiscovery, JumboFramesAreTriedOnceAndLeaveTheOrdinarySizeAsItIs) {
   off.try_jumbo();
   EXPECT_FALSE(off.probe_due(at_ms(0)));
 
-  // A peer that takes no jumbo frames, but a little more than the ordinary size.
+  // The peer accepts no jumbo frames, but a little more than the ordinary size.
   MtuDiscovery little(1200, 1452, 1472);
   search(little, 9000, at_ms(0));
   little.try_jumbo();
@@ -139,7 +139,7 @@ TEST(MtuDiscovery, ALostProbeAloneProvesNothing) {
   mtu.on_probe_sent(1452, at_ms(0));
   mtu.on_probe_lost(1452, at_ms(0));
   EXPECT_EQ(mtu.probe_due(at_ms(0)), 1326);
-  // It arrived after all.
+  // The packet arrived after all.
   mtu.on_probe_acknowledged(1452, at_ms(0));
   EXPECT_EQ(mtu.current(), 1452);
 }

@@ -11,7 +11,7 @@ constexpr std::uint64_t k_datagram = 1200;
 
 Time at_us(std::int64_t microseconds) { return Time(std::chrono::microseconds(microseconds)); }
 
-// Sends as fast as the pacer lets until `end`; returns the bytes.
+// Sends as fast as the pacer permits until `end`. Returns the number of bytes.
 std::uint64_t send_until(Pacer& pacer, Time& now, Time end) {
   std::uint64_t bytes = 0;
   while (now < end) {
@@ -89,7 +89,8 @@ TEST(Pacer, RateChangesKeepWhatWasSavedAndOwed) {
   EXPECT_EQ(pacer.budget(at_us(0)), 0u);
 }
 
-// The time that `next_send_time` names must be enough, or an event loop would spin.
+// At the time that `next_send_time` returns, sending must be permitted, or an event loop would
+// spin.
 TEST(Pacer, WaitingAsToldIsEnough) {
   constexpr std::uint64_t k_seed = 11;
   SCOPED_TRACE("seed " + std::to_string(k_seed));

@@ -127,7 +127,7 @@ TEST(ReceivedPackets, ForgetsTheOldestBeyondSixtyFourRanges) {
   ReceivedPackets received;
   for (PacketNumber number = 0; number < 1000; ++number) receive(received, 2 * number + 10);
   EXPECT_EQ(write_ack(received)->ranges.size(), ReceivedPackets::k_max_ranges);
-  // Below the kept ranges nothing can be told apart any more.
+  // Below the kept ranges, new and repeated packets can no longer be told apart.
   EXPECT_TRUE(received.is_duplicate(0));
   EXPECT_TRUE(received.is_duplicate(11));
   EXPECT_FALSE(received.is_duplicate(2007));
@@ -144,7 +144,7 @@ TEST(ReceivedPackets, AnOldPacketWhenFullIsNotAcceptedTwice) {
   EXPECT_TRUE(received.is_duplicate(151));
 }
 
-// Against a set of numbers, under loss, reordering and duplication.
+// Compares with a set of numbers, under loss, reordering and duplication.
 TEST(ReceivedPackets, BehavesLikeASetOfNumbers) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -156,7 +156,7 @@ TEST(ReceivedPackets, BehavesLikeASetOfNumbers) {
       next += random.below(10) == 0 ? 2 : 1;
       const PacketNumber number =
           random.below(4) == 0 ? next - random.below(std::min<std::uint64_t>(next, 40)) : next;
-      // What was accepted once is never accepted again.
+      // A number that was accepted once is never accepted again.
       if (model.contains(number)) {
         ASSERT_TRUE(received.is_duplicate(number)) << number;
       }

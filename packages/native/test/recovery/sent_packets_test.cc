@@ -101,7 +101,7 @@ TEST(SentPackets, MemoryStopsGrowingAtTheWorkingSet) {
   EXPECT_EQ(sent.memory_bytes(), after_first_round);
 }
 
-// Against a plain deque, with random operations.
+// Compares with a plain deque, with random operations.
 TEST(SentPackets, BehavesLikeADeque) {
   constexpr std::uint64_t k_seed = 0x5e17;
   SCOPED_TRACE("seed " + std::to_string(k_seed));

@@ -15,8 +15,7 @@
 namespace sheaf::quic {
 namespace {
 
-// What controllers make of a bottleneck of 20 Mbit/s, 40 ms and a buffer that holds as much as the
-// path does.
+// Tests controllers on a bottleneck of 20 Mbit/s and 40 ms, with a buffer as large as the path.
 constexpr std::uint64_t k_rate = 20_mbps;
 constexpr Duration k_delay = 20ms;
 constexpr std::uint64_t k_path_bytes = k_rate / 25;  // 40 ms of it
@@ -41,7 +40,7 @@ class Bottleneck {
                                  {.delay = k_delay});
   }
 
-  // Share of the rate that arrived in that time.
+  // Returns the share of the rate that arrived in that time.
   double run(Duration duration, std::uint64_t rate = k_rate) {
     const std::uint64_t before = path_->there.stats().bytes_delivered;
     queue_.clear();
@@ -112,7 +111,7 @@ TEST_P(BbrLossTest, FillsTheLinkAndLeavesTheQueueEmpty) {
     lossy.loss = GetParam().loss;
     Bottleneck bottleneck(seed, CongestionAlgorithm::kBbr, lossy);
     EXPECT_GT(bottleneck.run(15s), GetParam().goodput);
-    // Half of the time there is none; a probe fills the buffer for some round trips.
+    // Half of the time there is no queue; a probe fills the buffer for some round trips.
     EXPECT_LT(bottleneck.queue(0.5), 0.05);
     EXPECT_LT(bottleneck.queue(0.8), 0.35);
     EXPECT_NEAR(bottleneck.bbr().bandwidth(), k_rate, k_rate / 5.0);
@@ -196,7 +195,8 @@ struct Flow {
   bool shares = true;  // the bottleneck of the flow before it
 };
 
-// Each with its own addresses. Gives the share of a link that each has after 20 s, for 40 s.
+// Runs flows, each with its own addresses, for 40 s. Returns the share of a link that each has
+// after 20 s.
 std::vector<double> shares(std::uint64_t seed, const std::vector<Flow>& flows) {
   Simulation simulation(seed);
   std::deque<BulkSender> senders;
@@ -240,7 +240,7 @@ TEST_F(BottleneckTest, BbrAndCubicLeaveEachOtherRoom) {
   EXPECT_GT(std::min(share[0], share[1]), 0.25);
 }
 
-// What coupling is for: a connection gets no more because it has two paths over one bottleneck.
+// The purpose of coupling: a connection gets no more because it has two paths over one bottleneck.
 TEST_F(BottleneckTest, CoupledPathsTakeWhatOneFlowTakes) {
   const auto coupling = std::make_shared<OliaCoupling>();
   const CongestionConfig coupled{.algorithm = CongestionAlgorithm::kOlia, .coupling = coupling};
@@ -249,12 +249,13 @@ TEST_F(BottleneckTest, CoupledPathsTakeWhatOneFlowTakes) {
   EXPECT_GT(share[0] + share[1] + share[2], 0.9);
   EXPECT_GT(share[2], 0.4);
   EXPECT_GT(share[0] + share[1], 0.3);
-  // Without coupling two thirds would be theirs.
+  // Without coupling the connection would get two thirds.
   const auto uncoupled = shares(k_seed, {{alone}, {alone}, {alone}});
   EXPECT_LT(uncoupled[2], share[2]);
 }
 
-// A path of its own, and one that another flow needs: the latter is left to it, but for a little.
+// One path is used by nobody else, and another flow needs the other one. Nearly all of the latter
+// is left to that flow.
 TEST_F(BottleneckTest, CoupledPathsMoveToTheFreePath) {
   const auto coupling = std::make_shared<OliaCoupling>();
   const CongestionConfig coupled{.algorithm = CongestionAlgorithm::kOlia, .coupling = coupling};

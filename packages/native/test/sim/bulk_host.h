@@ -8,8 +8,8 @@
 
 namespace sheaf::quic {
 
-// The smallest transport around a Path: numbered packets one way, ACK frames back. It shows what
-// recovery and congestion control do without streams, keys or handshake.
+// The smallest transport around a Path: numbered packets in one direction, ACK frames in the other.
+// It shows recovery and congestion control without streams, keys or handshake.
 class BulkSender final : public Host, SentFrameListener {
  public:
   BulkSender(const AddressPair& addresses, CongestionConfig congestion, std::uint64_t chunks)
@@ -56,7 +56,7 @@ class BulkSender final : public Host, SentFrameListener {
     path_.update_pacing(now);
   }
 
-  // More to send; its arrival at the simulation is an event like others.
+  // More data to send, whose arrival is an event of the simulation like others.
   void offer(std::uint64_t chunks) { chunks_ += chunks; }
   bool finished() const { return arrived_.size() == chunks_; }
   std::uint64_t arrived() const { return arrived_.size(); }

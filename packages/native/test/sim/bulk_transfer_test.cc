@@ -15,7 +15,7 @@ Address address(std::uint8_t last) {
   return made;
 }
 
-// One sender, one receiver, one path.
+// One sender and one receiver on one path.
 struct Transfer {
   Transfer(std::uint64_t seed, CongestionAlgorithm algorithm, std::uint64_t bytes,
            const LinkConfig& there, const LinkConfig& back)
@@ -64,7 +64,7 @@ TEST_P(BulkTransferTest, FillsABottleneck) {
   Transfer transfer(k_seed, GetParam(), 25'000'000, link, link);
   ASSERT_EQ(transfer.run(60s), Outcome::kReached);
   EXPECT_GT(transfer.goodput(), 0.9 * 20_mbps);
-  // The window stays near what the path holds, so little is sent in vain.
+  // The window stays close to the capacity of the path, so little is sent in vain.
   EXPECT_LT(transfer.path->there.stats().queue_full, transfer.sender.packets_sent / 50);
   EXPECT_LT(transfer.sender.maximum_window, 3 * (20_mbps / 25 + 100_kib));
   EXPECT_EQ(transfer.sender.path().loss.bytes_in_flight(), 0u);
@@ -118,7 +118,7 @@ TEST_P(BulkTransferTest, RecoversAfterABlackout) {
   transfer.path->there.change_at(transfer.simulation.now() + 4s, link);
   ASSERT_EQ(transfer.run(60s), Outcome::kReached);
   EXPECT_GT(transfer.sender.probe_timeouts, 2u);
-  // 4 s for the bytes, 3 s of darkness, and at most as long again until a probe gets through.
+  // 4 s for the bytes, 3 s without the link, and at most as long again until a probe arrives.
   EXPECT_LT(transfer.elapsed, 12s);
 }
 

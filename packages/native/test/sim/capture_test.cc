@@ -29,7 +29,7 @@ std::string hex(std::string_view bytes) {
   return text;
 }
 
-// The ones' complement sum of a range with a correct checksum in it is 0xffff (RFC 1071).
+// RFC 1071: the ones' complement sum of a range with a correct checksum in it is 0xffff.
 std::uint32_t ones_complement_sum(const std::vector<std::uint8_t>& bytes) {
   std::uint32_t sum = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) sum += i % 2 == 0 ? bytes[i] << 8 : bytes[i];
@@ -37,7 +37,7 @@ std::uint32_t ones_complement_sum(const std::vector<std::uint8_t>& bytes) {
   return sum;
 }
 
-// The pseudo header and the UDP datagram of a packet.
+// Returns the pseudo header and the UDP datagram of a packet.
 std::vector<std::uint8_t> udp_checked_bytes(const std::vector<std::uint8_t>& packet) {
   const bool is_ipv6 = packet[0] >> 4 == 6;
   const std::size_t addresses = is_ipv6 ? 8 : 12, header = is_ipv6 ? 40 : 20;
@@ -127,8 +127,8 @@ TEST(Capture, IsByteExact) {
       "09000000"
       "00000000"
       "40000000"
-      // Packet: interface 0, 5,000,000,001 ns, 31 bytes twice; IPv4, UDP, three bytes, a byte to
-      // fill up; outbound.
+      // Packet: interface 0, 5,000,000,001 ns, 31 bytes twice; IPv4, UDP, three bytes, one byte of
+      // padding; outbound.
       "06000000"
       "4c000000"
       "00000000"
@@ -171,12 +171,12 @@ TEST(Capture, EveryPairOfAddressesIsAnInterface) {
   EXPECT_EQ(file.packets[0].flags, 2u);
   EXPECT_EQ(file.packets[2].flags, 1u);
   EXPECT_EQ(file.packets[2].nanoseconds, 3'000'000'000u);
-  // What comes in has the other side's address as its source.
+  // An incoming packet has the other side's address as its source.
   EXPECT_EQ(file.packets[2].bytes[15], 9);
   EXPECT_EQ(file.packets[2].bytes.size(), 20u + 8 + 1200);
 }
 
-// A handshake and a datagram, as the client sees them. SHEAF_CAPTURE names a file for Wireshark.
+// A handshake and a datagram as the client sees them. SHEAF_CAPTURE names a file for Wireshark.
 TEST(Capture, HoldsAConnectionWithItsSecrets) {
   constexpr std::uint64_t k_seed = 8;
   SCOPED_TRACE("seed " + std::to_string(k_seed));

@@ -199,13 +199,13 @@ TEST_F(ConnectionOverLinkTest, APathThatLosesItsJumboFramesGoesOnWithoutThem) {
   EXPECT_GT(goodput(), 0.7 * 100_mbps);
 }
 
-// What is small still arrives and is acknowledged, so that there is never a row of probe timeouts.
+// Small packets still arrive and are acknowledged, so there is never a row of probe timeouts.
 TEST_F(ConnectionOverLinkTest, SmallPacketsDoNotHideThatJumboFramesAreLost) {
   connect({.mtu = 8952, .rate = 100_mbps, .delay = 200us}, {.delay = 200us});
   start_upload(20'000'000);
   ASSERT_EQ(simulation_.run_until([&] { return received_ > 8'000'000; }, 30s), Outcome::kReached);
   path_->there.change_at(simulation_.now(), {.mtu = 1452, .rate = 100_mbps, .delay = 200us});
-  // The client pings for each, and hears of it.
+  // The client sends a PING for each, and receives the response.
   std::function<void()> talk = [&] {
     EXPECT_TRUE(server_driver_->connection().datagrams().send(std::array<std::uint8_t, 1>{7}, 0));
     server_->wake(*server_driver_, simulation_.now());
@@ -243,7 +243,7 @@ TEST_F(ConnectionOverLinkTest, MigratesToAnotherPath) {
   simulation_.connect({"client", second}, {"server", k_server}, {.rate = 10_mbps, .delay = 50ms});
   start_upload(5'000'000);
   simulation_.after(500ms, [&] {
-    // The old way is dead from now on.
+    // The former route is cut from now on.
     path_->there.change_at(simulation_.now(), {.loss = 1});
     path_->back.change_at(simulation_.now(), {.loss = 1});
     EXPECT_TRUE(client_driver_->connection().paths().migrate(second, simulation_.now()));

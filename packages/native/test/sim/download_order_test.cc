@@ -1,5 +1,5 @@
-// What the order of critical-first, the default of gateways, does to downloads that begin one after
-// another: small ones pass large ones, and large ones get what is left.
+// Tests how the order of critical-first, the default of gateways, affects downloads that begin one
+// after another: small ones overtake large ones, and large ones get the rest.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -22,7 +22,7 @@ class DownloadOrder : public ::testing::Test {
     const AddressPair path{ipv4({10, 0, 0, 1}, 50'000), ipv4({10, 0, 0, 2}, 443)};
     simulation_.connect({"client", path.local}, {"server", path.remote},
                         {.rate = 50_mbps, .delay = 10ms});
-    // Flow control decides nothing here.
+    // The windows are so large that flow control decides nothing here.
     ConnectionConfig client;
     client.streams.initial_connection_window = client.streams.max_connection_window = 16'000'000;
     client.streams.initial_stream_window = client.streams.max_stream_window = 8'000'000;
@@ -60,7 +60,7 @@ class DownloadOrder : public ::testing::Test {
     const Time end = simulation_.now() + duration;
     simulation_.run_until([&] { return simulation_.now() >= end; }, duration);
   }
-  // At the client; nothing before.
+  // Time of arrival at the client, or nothing before that.
   std::optional<Time> finished(StreamId stream) const {
     const auto found = finished_.find(stream);
     return found == finished_.end() ? std::nullopt : std::optional(found->second);
@@ -104,7 +104,7 @@ TEST_F(DownloadOrder, ALargeOneDoesNotHoldUpASmallOneOfEqualUrgency) {
   const StreamId small = begin(k_small, {});
   run_for(2s);
   ASSERT_TRUE(finished(small) && finished(large));
-  // What is in flight already, at most a full window, and the way there.
+  // The bound is the data in flight, at most a full window, plus the delay of the path.
   EXPECT_LT(*finished(small) - asked, 100ms);
   EXPECT_GT(*finished(large), *finished(small));
 }

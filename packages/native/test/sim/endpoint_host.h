@@ -7,7 +7,7 @@
 
 namespace sheaf::quic {
 
-// An endpoint as a host of a simulation. What an application does happens in `on_event`.
+// Runs an endpoint as a host of a simulation. `on_event` does the work of an application.
 class EndpointHost final : public Host {
  public:
   explicit EndpointHost(Endpoint& endpoint) : endpoint_(endpoint) {}

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t k_seed = 7;
 constexpr Duration k_delay = 10ms;
 
-// A client and a server on one link, ready.
+// A client and a server on one link, after their handshake.
 struct Site {
   explicit Site(const LinkConfig& link, std::uint64_t seed = k_seed) : simulation(seed) {
     const AddressPair path{ipv4({10, 0, 0, 1}, 50'000), ipv4({10, 0, 0, 2}, 443)};

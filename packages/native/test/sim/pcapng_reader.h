@@ -43,14 +43,14 @@ class PcapngReader {
     from.erase(0, sizeof value);
     return value;
   }
-  // With its padding.
+  // The length includes the padding.
   std::string take_bytes(std::string& from, std::size_t length) {
     std::string bytes = from.substr(0, length);
     EXPECT_EQ(bytes.size(), length);
     from.erase(0, (length + 3) / 4 * 4);
     return bytes;
   }
-  // The value of an option; empty when it is missing.
+  // Returns the value of an option, or an empty one when it is missing.
   std::string find_option(std::string options, std::uint16_t wanted) {
     std::string found;
     while (!options.empty()) {

@@ -8,7 +8,7 @@
 namespace sheaf::quic {
 namespace {
 
-// What a run leaves behind.
+// Records the results of a run.
 struct Record {
   std::uint64_t digest = 0;
   std::uint64_t events = 0;

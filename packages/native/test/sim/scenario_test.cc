@@ -33,7 +33,7 @@ Scenario two_paths(std::vector<ScenarioChange> changes = {}) {
           .changes = std::move(changes)};
 }
 
-// Sends one datagram each way over each link at 50 ms intervals.
+// Sends one datagram in each direction over each link at intervals of 50 ms.
 class ScenarioTest : public ::testing::Test {
  protected:
   static constexpr std::uint64_t k_seed = 17;
@@ -58,7 +58,7 @@ class ScenarioTest : public ::testing::Test {
   static std::vector<std::uint8_t> message(std::uint8_t round, std::size_t size) {
     return std::vector<std::uint8_t>(size, round);
   }
-  // The rounds whose datagram arrived at a local address, and its delay in milliseconds.
+  // Maps the rounds whose datagram arrived at a local address to their delays in milliseconds.
   std::map<int, std::int64_t> arrived(const ScriptedHost& host, const Address& local) const {
     std::map<int, std::int64_t> delays;
     for (const auto& one : host.received) {
@@ -120,7 +120,7 @@ TEST_F(ScenarioTest, RateDelayAndLossChange) {
 TEST_F(ScenarioTest, BurstsOfLossBegin) {
   run(two_paths(
       {{.at = 0ms, .link = "wifi", .what = BurstLossChange{{.enter_bad = 1, .leave_bad = 0}}}}));
-  // The first datagram finds the good state.
+  // The first datagram meets the good state.
   EXPECT_EQ(arrived(server_, k_server).size(), 1u);
 }
 
@@ -131,7 +131,7 @@ TEST_F(ScenarioTest, TheTranslatorRebinds) {
   for (const auto& one : server_.received) ++sources[one.path.remote];
   EXPECT_EQ(sources[k_wifi], 5);
   EXPECT_EQ(sources[translated], k_rounds - 5);
-  // One was in flight, and the server goes on with the old address.
+  // One datagram was in flight, and the server continues with the old address.
   EXPECT_EQ(arrived(client_, k_wifi).size(), 4u);
 }
 

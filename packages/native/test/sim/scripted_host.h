@@ -8,7 +8,7 @@
 
 namespace sheaf::quic {
 
-// Sends what it is told to, records what it gets, and may answer each datagram.
+// Sends what the test tells it, records what it receives, and may respond to each datagram.
 class ScriptedHost final : public Host {
  public:
   struct Message {

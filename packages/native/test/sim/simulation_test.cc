@@ -202,7 +202,7 @@ TEST_F(SimulationTest, PathsThatShareLinksShareTheTrunk) {
   simulation_.run_for(10ms);
   ASSERT_EQ(server_.received.size(), 2u);
   EXPECT_EQ(server_.received[1].when, start + 2ms);
-  // The translator stands at the near end: what is in the trunk still finds its mapping gone.
+  // The translator is at the near end, so datagrams on the shared link find their mapping gone.
   server_.send({k_server, second}, std::vector<std::uint8_t>(1000));
   simulation_.run_for(500us);
   simulation_.rebind(sharing, address(7, 7));

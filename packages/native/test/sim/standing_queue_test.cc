@@ -11,8 +11,8 @@
 namespace sheaf::quic {
 namespace {
 
-// A loss-based sender fills the link, and the standing queue stays near the target where drop-tail
-// lets it grow to the limit.
+// A loss-based sender fills the link. CoDel keeps the standing queue near the target, where
+// drop-tail lets it grow to the limit.
 TEST(CoDel, KeepsTheStandingQueueOfATransferNearTheTarget) {
   constexpr std::uint64_t k_seed = 5;
   SCOPED_TRACE("seed " + std::to_string(k_seed));
@@ -31,7 +31,7 @@ TEST(CoDel, KeepsTheStandingQueueOfATransferNearTheTarget) {
         simulation.connect({"sender", here}, {"receiver", there}, config, {.delay = 10ms});
     simulation.run_for(5s);
     const std::uint64_t before = path.there.stats().bytes_delivered;
-    // The least wait in each interval is what stands.
+    // The minimum wait in each interval is the standing queue.
     double standing = 0;
     constexpr int k_intervals = 100;
     for (int i = 0; i < k_intervals; ++i) {

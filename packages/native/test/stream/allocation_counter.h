@@ -4,7 +4,7 @@
 
 namespace sheaf::quic {
 
-// Calls of operator new in this test program.
+// Counts calls of operator new in this test program.
 std::size_t allocation_count();
 
 }  // namespace sheaf::quic

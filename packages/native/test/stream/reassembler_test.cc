@@ -17,7 +17,7 @@ class ReassemblerTest : public testing::Test {
   void write(std::uint64_t offset, std::size_t length) {
     reassembler_.write(offset, pattern(0, offset, length));
   }
-  // Reads all that is readable and checks it; returns how much that was.
+  // Reads and checks everything readable, and returns the number of bytes.
   std::uint64_t read_all() {
     const std::uint64_t before = reassembler_.read_offset();
     while (true) {

@@ -10,7 +10,7 @@
 namespace sheaf::quic {
 namespace {
 
-// Lends pieces of one stream's pattern and counts what came back.
+// Lends pieces of one stream's pattern, and counts those that came back.
 class Lender {
  public:
   SendChunk lend(std::size_t length) {

@@ -1,4 +1,4 @@
-// RESET_STREAM and STOP_SENDING (RFC 9000 §3.5, §4.5, §19.4, §19.5).
+// Tests RESET_STREAM and STOP_SENDING (RFC 9000 §3.5, §4.5, §19.4, §19.5).
 
 #include "stream/stream_end.h"
 
@@ -157,7 +157,7 @@ TEST_F(StreamAbort, StoppedStreamGivesNothingAfterClosed) {
   ASSERT_TRUE(server_.streams.reader().stop_sending(id_, 9));
   server_.acknowledge(server_.send());
   ASSERT_TRUE(server_.receive_stream(2, 10, 10, true));
-  // kClosed waits in the queue now; a reset comes behind the end.
+  // kClosed is now in the queue; a reset arrives after the end.
   ASSERT_TRUE(server_.streams.incoming().on_reset_stream({id_, 1, 20}));
   EXPECT_EQ(server_.event_text(), "opened 2, closed 2");
 }

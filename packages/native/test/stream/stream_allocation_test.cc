@@ -1,4 +1,5 @@
-// Nothing is allocated per packet or per stream once the working set is there.
+// Tests that nothing is allocated per packet or per stream once the memory has reached its working
+// size.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ class StreamAllocation : public testing::Test {
     EXPECT_TRUE(server_.set_peer_parameters(parameters));
   }
 
-  // Everything that one side has to say, acknowledged at once; the other side reads it.
+  // Sends everything that one side has, acknowledged at once; the other side reads it.
   void flush(StreamSet& from, StreamSet& to, SentPackets& sent) {
     while (from.outgoing().has_control_to_send() || from.outgoing().has_data_to_send()) {
       Writer writer(packet_);

@@ -1,4 +1,4 @@
-// Streams that start in 0-RTT packets (RFC 9000 §7.4.1, RFC 9001 §4.6).
+// Tests streams that start in 0-RTT packets (RFC 9000 §7.4.1, RFC 9001 §4.6).
 
 #include "stream/stream_end.h"
 
@@ -98,7 +98,7 @@ TEST_F(StreamEarlyData, RejectedMayLowerLimits) {
   StreamEnd server(Role::kServer, small);
   ASSERT_TRUE(server.streams.set_peer_parameters(client_.parameters()));
   ASSERT_TRUE(client_.streams.set_peer_parameters(server.parameters()));
-  // Streams beyond the limit wait, however much they have to say.
+  // Streams beyond the limit wait, however much data they have.
   for (int round = 0; round < 500 && client_.streams.open_streams() > 0; ++round) {
     client_.flush_to(server);
     server.flush_to(client_);

@@ -11,7 +11,7 @@
 
 namespace sheaf::quic {
 
-// The frames of one packet, as bytes for the peer and as the sender's record.
+// Holds the frames of one packet, as bytes for the peer and as the sender's record.
 struct StreamPacket {
   std::vector<std::uint8_t> bytes;
   std::vector<SentFrame> frames;
@@ -38,7 +38,7 @@ struct StreamPacket {
   }
 };
 
-// A StreamSet with just enough around it to send and receive packets.
+// Runs a StreamSet with just enough around it to send and receive packets.
 class StreamEnd {
  public:
   explicit StreamEnd(Role role, const StreamSetConfig& config = {}) : streams(role, config) {}
@@ -76,7 +76,7 @@ class StreamEnd {
   void lose(const StreamPacket& packet) {
     for (const SentFrame& frame : packet.frames) streams.outgoing().on_lost(frame);
   }
-  // Sends until there is nothing left, all of it received and acknowledged.
+  // Sends until nothing is left. All packets are received and acknowledged.
   void flush_to(StreamEnd& peer) {
     while (wants_to_send()) {
       const StreamPacket packet = send();
@@ -92,7 +92,7 @@ class StreamEnd {
     while (const auto event = streams.poll_event()) result.push_back(*event);
     return result;
   }
-  // Reads each stream as it becomes readable; returns the bytes.
+  // Reads each stream as it becomes readable, and returns the bytes.
   std::uint64_t read_all() {
     std::uint64_t bytes = 0;
     while (const auto event = streams.poll_event()) {
@@ -100,7 +100,7 @@ class StreamEnd {
     }
     return bytes;
   }
-  // "opened 0, readable 0, acknowledged 0 = 100": easy to compare.
+  // Lists events as text that is easy to compare: "opened 0, readable 0, acknowledged 0 = 100".
   std::string event_text() {
     static constexpr const char* k_names[] = {"opened",       "readable", "writable",
                                               "stop_sending", "reset",    "acknowledged",
@@ -198,7 +198,7 @@ struct StreamPair {
     EXPECT_TRUE(id);
     return *id;
   }
-  // Both ways until neither has anything to say.
+  // Sends in both directions until neither side has anything to send.
   void flush() {
     while (client.wants_to_send() || server.wants_to_send()) {
       client.flush_to(server);

@@ -1,4 +1,4 @@
-// Credit for data and for streams (RFC 9000 §4).
+// Tests credit for data and for streams (RFC 9000 §4).
 
 #include "stream/stream_end.h"
 
@@ -217,7 +217,7 @@ TEST(StreamFlowControl, WindowsGrowOverAGap) {
   StreamPacket packet = server.send();
   EXPECT_EQ(packet.all<MaxStreamDataFrame>().at(0).maximum, 20'000u);
   EXPECT_EQ(packet.all<MaxDataFrame>().at(0).maximum, 30'000u);
-  // To the maximum and not beyond it.
+  // The window grows to the maximum and not beyond it.
   for (std::uint64_t end = 6001; end < 60'000; end += 1000) {
     ASSERT_TRUE(server.receive_stream(0, end, std::min<std::uint64_t>(1000, 60'000 - end)));
     if (server.wants_to_send()) packet = server.send();

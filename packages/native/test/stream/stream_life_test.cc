@@ -1,4 +1,4 @@
-// Streams between two ends from opening to closing (RFC 9000 §2, §3).
+// Tests streams between two sides from opening to closing (RFC 9000 §2, §3).
 
 #include "stream/stream_end.h"
 

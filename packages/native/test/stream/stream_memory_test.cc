@@ -1,4 +1,4 @@
-// What a connection's streams hold at most, whatever the peer sends.
+// Tests how much memory a connection's streams hold at most, whatever the peer sends.
 
 #include "stream/block_pool.h"
 #include "stream/stream_end.h"
@@ -20,8 +20,8 @@ StreamSetConfig config() {
 
 std::uint64_t used(const StreamEnd& end) { return end.streams.memory().used(); }
 
-// Puts a byte into every small block of [0, stretch), each behind a gap, of one stream after the
-// other while there is credit, and a byte behind a gap into all others.
+// On one stream after the other, while there is credit, puts a byte into every small block of [0,
+// stretch), each behind a gap. Puts one byte behind a gap into all other streams.
 void receive_gaps(StreamEnd& server, std::uint64_t stretch) {
   std::uint64_t credit = server.parameters().initial_max_data;
   std::uint64_t left = 2 * k_streams;

@@ -1,4 +1,4 @@
-// RESET_STREAM_AT (draft-ietf-quic-reliable-stream-reset-09).
+// Tests RESET_STREAM_AT (draft-ietf-quic-reliable-stream-reset-09).
 
 #include "stream/stream_end.h"
 
@@ -19,7 +19,7 @@ class StreamResetAt : public testing::Test {
     server_.events();
     EXPECT_TRUE(client_.streams.writer().open(k_unidirectional));
   }
-  // The first three bytes are to arrive in any case.
+  // The first three bytes must arrive in any case.
   void write_with_prefix(std::size_t written) {
     client_.write(id_, 3);
     client_.streams.writer().keep_reliable(id_, 3);

@@ -1,4 +1,4 @@
-// What goes into packets, and what is sent again (RFC 9000 §2.2, §13.3, §19.8).
+// Tests what goes into packets, and what is sent again (RFC 9000 §2.2, §13.3, §19.8).
 
 #include "stream/stream_end.h"
 
@@ -37,7 +37,7 @@ TEST_F(StreamSending, LastFrameHasALengthWhenItDoesNotFillThePacket) {
 }
 
 TEST_F(StreamSending, AnySizeOfPacketCarriesAnySizeOfData) {
-  // Where the length field just fits and just does not.
+  // The room is such that the length field just fits, and just does not fit.
   for (std::size_t data = 0; data < 140; data += data == 8 ? 50 : 1) {
     for (std::size_t size = 1; size < 150; ++size) {
       StreamPair pair;
@@ -104,8 +104,8 @@ TEST_F(StreamSending, AStreamWithoutAnEndInSightComesAfterOneThatNamesIt) {
   EXPECT_EQ(order, (std::vector<StreamId>{complete, known, endless}));
 }
 
-// RFC 9204 §2.1.2: a message waits for the instructions that it refers to. They have no end in
-// sight, and nothing that a client asks for comes before them.
+// RFC 9204 §2.1.2: a message waits for the instructions that it refers to. Streams of instructions
+// have no known end, and nothing that a client requests precedes them.
 TEST_F(StreamSending, WhatOthersWaitForLeavesFirstWhateverTheScheduler) {
   for (const NamedStreamScheduler& scheduler : k_all_stream_schedulers) {
     SCOPED_TRACE(scheduler.name);

@@ -1,5 +1,5 @@
-// Random use of two ends over a channel that loses, delays, reorders and duplicates packets.
-// Whatever happens, every stream arrives whole or is reset, and nothing is left over.
+// Uses two sides randomly over a channel that loses, delays, reorders and duplicates packets.
+// Whatever happens, every stream arrives completely or is reset, and nothing is left over.
 
 #include <deque>
 #include <map>
@@ -10,7 +10,7 @@
 namespace sheaf::quic {
 namespace {
 
-// One direction, with the sender's knowledge of what became of its packets.
+// One direction, with what the sender knows about the fate of its packets.
 class Channel {
  public:
   Channel(StreamEnd& from, StreamEnd& to, Random& random, std::uint64_t loss_percent)
@@ -24,8 +24,8 @@ class Channel {
       flying_.push_back(std::move(packet));
     }
   }
-  // Delivers, loses or keeps packets. What is declared lost may arrive all the same, and what
-  // arrived may be declared lost.
+  // Delivers, loses or keeps packets. A packet that was declared lost may arrive all the same, and
+  // one that arrived may be declared lost.
   void step() {
     for (std::size_t i = 0; i < flying_.size(); ++i) std::swap(flying_[i], flying_[pick()]);
     for (std::size_t count = flying_.size(); count > 0; --count) {
@@ -63,7 +63,7 @@ class Channel {
   std::deque<StreamPacket> flying_;
 };
 
-// What an application knows about one of its streams.
+// Records what an application knows about one of its streams.
 struct Progress {
   std::uint64_t written = 0;
   std::uint64_t read = 0;

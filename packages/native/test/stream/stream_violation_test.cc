@@ -1,4 +1,4 @@
-// What a peer may not do with streams, and the error that it gets.
+// Tests what a peer must not do with streams, and the error that results.
 
 #include "stream/stream_end.h"
 
@@ -85,7 +85,8 @@ TEST_F(StreamViolation, StreamCountIsLimited) {
 }
 
 TEST_F(StreamViolation, DirectionHolds) {
-  // RFC 9000 §19.4, §19.5, §19.8, §19.10, §19.13. Stream 3 is ours to send, 2 the peer's.
+  // RFC 9000 §19.4, §19.5, §19.8, §19.10, §19.13. This side only sends on stream 3, and the peer
+  // only on stream 2.
   ASSERT_TRUE(server_.streams.set_peer_parameters(StreamEnd(Role::kClient).parameters()));
   ASSERT_TRUE(server_.streams.writer().open(Directionality::kUnidirectional));
   expect_error(server_.receive_stream(3, 0, 1), Code::kStreamStateError, FrameType::kStream);
@@ -114,7 +115,7 @@ TEST_F(StreamViolation, StreamsThatWeHaveYetToOpenMayNotBeNamed) {
 }
 
 TEST_F(StreamViolation, ManySmallFragmentsCostLittleMemory) {
-  // All streams that the limits allow, each with single bytes far apart.
+  // Opens all streams that the limits allow, each with single bytes far apart.
   StreamEnd server(Role::kServer);
   const StreamSetConfig config;
   std::uint64_t credit = config.initial_connection_window;

@@ -64,7 +64,7 @@ TEST(DatagramRing, GivesTheMemoryOfABurstBack) {
   EXPECT_TRUE(std::ranges::equal(ring.pop()->payload, filled(1000, 3)));
 }
 
-// Against a plain queue, with sizes that leave the array's end unused in every way.
+// Compares with a plain queue, with sizes that leave the array's end unused in every possible way.
 TEST(DatagramRing, IsAQueueWhateverTheSizes) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);

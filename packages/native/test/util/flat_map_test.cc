@@ -16,7 +16,7 @@ TEST(FlatMap, BehavesLikeAMap) {
   EXPECT_EQ(map.find(0), nullptr);
   EXPECT_FALSE(map.erase(0));
   for (int step = 0; step < 50'000; ++step) {
-    // Few enough keys that chains form, are broken and wrap around.
+    // The keys are so few that chains form, break and wrap around.
     const std::uint64_t key = random.below(200) * 4;
     const auto known = reference.find(key);
     const int* found = map.find(key);

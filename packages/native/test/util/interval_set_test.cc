@@ -85,7 +85,7 @@ TEST(IntervalSet, HoldsTheLargestValues) {
   EXPECT_FALSE(set.contains(UINT64_MAX));
 }
 
-// The same operations on a std::set, which is slow and obviously right.
+// Compares the same operations with a std::set, which is slow and obviously right.
 TEST(IntervalSet, AgreesWithASetOfValues) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

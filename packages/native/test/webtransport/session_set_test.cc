@@ -24,7 +24,7 @@ struct StreamLog {
   std::optional<StreamStopped> stopped;
 };
 
-// One end: HTTP/3, WebTransport, and an application that notes everything.
+// One side: HTTP/3, WebTransport, and an application that records everything.
 struct Side : http3::DatagramConsumer {
   Side(http3::MemoryNetwork& network, quic::Role role, std::uint64_t seed,
        const SessionSetConfig& config, std::size_t max_sessions = 256)
@@ -220,7 +220,7 @@ TEST(SessionSet, BothKindsOfStreamsBothWays) {
   }
 }
 
-// Prefix and end may come in one piece: nothing else tells that the stream is over.
+// Prefix and end may arrive together, and then nothing else tells that the stream has ended.
 TEST(SessionSet, EmptyStreamsAreSeenToEnd) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
@@ -243,7 +243,7 @@ TEST(SessionSet, StreamsAndDatagramsWaitForTheirSession) {
     Pair pair(seed);
     pair.server.answer = 0;
     const StreamId session = pair.connect();
-    // What a client with 0-RTT habits does: it does not wait for the response.
+    // As with 0-RTT, this client does not wait for the response.
     const StreamId early = *pair.client.transport.open_stream(Directionality::kUnidirectional);
     const std::string prefix = {0x40, 0x54, static_cast<char>(session.value)};
     EXPECT_TRUE(pair.client.transport.write(early, chunk_of(prefix + "early"), true));
@@ -294,7 +294,8 @@ TEST(SessionSet, StreamOfAClosedSessionIsRefusedWithSessionGone) {
   EXPECT_FALSE(pair.server.transport.close_error);
 }
 
-// As webtransport-go does: nothing that the gateway says matters any more, but why it ends does.
+// This client behaves like webtransport-go: it ignores everything that the gateway sends except for
+// the reason of the end.
 TEST(SessionSet, CloseIsToldBehindStopSendingOnItsStream) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
@@ -523,7 +524,7 @@ TEST(SessionSet, BackPressureOfAStream) {
   EXPECT_EQ(pair.server.streams[stream].data.size(), 5000u);
 }
 
-// A client that writes what it likes; its fields are not compressed (RFC 9204 §4.5.6).
+// A client that writes any bytes; its fields are not compressed (RFC 9204 §4.5.6).
 struct RawClient {
   explicit RawClient(std::size_t max_sessions = 256)
       : network(1),
@@ -558,7 +559,7 @@ struct RawClient {
     run();
     return stream;
   }
-  // A frame DATA.
+  // Makes a DATA frame.
   void write(StreamId stream, std::string_view data) {
     const std::string head = {0x00, 0x40, static_cast<char>(data.size())};
     EXPECT_TRUE(transport.write(stream, chunk_of(head + std::string(data)), false));
@@ -576,7 +577,7 @@ struct RawClient {
       }
     }
   }
-  // What came on a stream so far.
+  // Returns everything that has arrived on a stream.
   std::string read(StreamId stream) {
     std::string data;
     for (run();; run()) {
@@ -611,7 +612,7 @@ TEST(SessionSet, SessionsAboveTheLimitAreRejected) {
   EXPECT_FALSE(client.server.transport.close_error);
 }
 
-// draft-ietf-webtrans-http3-16 §5.1: there is no flow control among sessions.
+// draft-ietf-webtrans-http3-16 §5.1: sessions have no flow control.
 TEST(SessionSet, OneSessionOfTheNewDialectHasItsConnectionForItself) {
   RawClient client;
   client.settings(k_datagrams_setting);
@@ -620,7 +621,7 @@ TEST(SessionSet, OneSessionOfTheNewDialectHasItsConnectionForItself) {
   for (const char* protocol : {"webtransport-h3", "webtransport"}) {
     EXPECT_EQ(client.resets[client.connect(protocol)], k_rejected);
   }
-  // The draft is named to those who do not say it with their protocol.
+  // The response names the draft when the `:protocol` of the request does not.
   EXPECT_EQ(client.read(first).find("draft02"), std::string::npos);
   client.server.sessions.close(first, {});
   client.run();
@@ -700,7 +701,7 @@ TEST(SessionSet, CapsulesOfFlowControlMeanNothing) {
   EXPECT_EQ(client.server.datagrams.size(), 1u);
 }
 
-// Safari 26 counts, and waits for these.
+// Safari 26 counts streams and bytes, and waits for these limits.
 TEST(SessionSet, AClientThatCountsHearsThatThereIsNoLimit) {
   RawClient client;
   client.settings(k_datagrams_setting + std::string({0x6b, 0x61, 0x08}));

@@ -23,8 +23,9 @@ TransportErrorCode error_of(const char* hex, PacketType packet_type = PacketType
   return frame ? TransportErrorCode::kNoError : frame.error().code;
 }
 
-// A frame, its bytes as written down by hand from RFC 9000 §19 and RFC 10069 §4, and how much of it
-// survives a cut: all frames but those that reach to the packet's end fail at every shorter length.
+// Holds a frame, its bytes as written by hand from RFC 9000 §19 and RFC 10069 §4, and how much of
+// it survives truncation. All frames but those that extend to the packet's end fail at every
+// shorter length.
 struct Golden {
   const char* name;
   Frame frame;
@@ -217,7 +218,7 @@ TEST(FrameCodec, RefusesOffersOfBackendsThatCannotExist) {
   EXPECT_EQ(error_of("80005ea1 4040 00 00"), k_violation);
 }
 
-// RFC 10069 §3.1 and §4: above 2^32-1 is above every maximum that can be announced.
+// RFC 10069 §3.1 and §4: a value above 2^32-1 is above every maximum that can be announced.
 TEST(FrameCodec, RefusesPathIdsThatCannotExist) {
   for (const char* hex : {"3e c000000100000000 05 00 00 05", "7e75 c000000100000000 00",
                           "7e76 c000000100000000 00", "7e77 c000000100000000 00",
@@ -333,7 +334,7 @@ TEST(AckRanges, AreWalkedFromTheLargestDown) {
   EXPECT_EQ(ranges[2].last, 81u);
 }
 
-// What `decode_frame` reads alike, and nothing else.
+// Checks what `decode_frame` reads in the same way, and nothing else.
 TEST(AckRanges, OfEachFrameAreReadWithoutTheVariant) {
   for (const Golden& golden : goldens()) {
     const auto* plain = std::get_if<AckFrame>(&golden.frame);
@@ -366,7 +367,7 @@ TEST(AckRanges, OfAPathIdThatCannotBeAreLeftToTheDecoder) {
   EXPECT_EQ(reader.remaining(), bytes.size());
 }
 
-// Descending ranges that keep at least one number between them.
+// Returns descending ranges with at least one number between them.
 std::vector<AckRange> random_ranges(SeededRandom& random, std::size_t count) {
   std::vector<AckRange> ranges;
   PacketNumber next = (std::uint64_t{1} << 40) + random.below(1u << 20);
@@ -405,7 +406,7 @@ TEST(AckRanges, SurviveARoundTripAndFillWhatFits) {
       EXPECT_EQ(read[range].first, ranges[range].first);
       EXPECT_EQ(read[range].last, ranges[range].last);
     }
-    // One range more costs at most 16 bytes and one byte of the count.
+    // One more range costs at most 16 bytes, plus one byte of the count.
     if (written < ranges.size()) {
       EXPECT_LT(writer.remaining(), 17u);
     }

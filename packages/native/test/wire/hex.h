@@ -6,7 +6,7 @@
 
 namespace sheaf::quic {
 
-// "c3 ff00" as bytes; spaces are ignored.
+// Converts "c3 ff00" to bytes; spaces are ignored.
 inline std::vector<std::uint8_t> from_hex(std::string_view text) {
   std::vector<std::uint8_t> bytes;
   int high = -1;

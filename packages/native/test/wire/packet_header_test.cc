@@ -46,7 +46,8 @@ TEST(PacketNumber, SurvivesTruncation) {
   SeededRandom random{11};
   for (int i = 0; i < 100000; ++i) {
     const PacketNumber acknowledged = random.below(std::uint64_t{1} << 50);
-    // The sender is ahead of what it knows to be acknowledged, the receiver somewhere in between.
+    // The sender is ahead of the acknowledged numbers that it knows, and the receiver is between
+    // the two.
     const PacketNumber number = acknowledged + 1 + random.below(1u << random.below(28));
     const PacketNumber received = acknowledged + random.below(number - acknowledged);
     const std::size_t length = packet_number_length(number, acknowledged);
@@ -56,7 +57,7 @@ TEST(PacketNumber, SurvivesTruncation) {
   }
 }
 
-// RFC 9001 §A.2: the client's Initial header; the packet itself is filled up with zeros.
+// RFC 9001 §A.2: the client's Initial header. The rest of the packet is filled with zeros.
 std::vector<std::uint8_t> initial_packet() {
   std::vector<std::uint8_t> packet =
       from_hex("c3 00000001 08 8394c8f03e515708 00 00 449e 00000002");

@@ -11,13 +11,14 @@ namespace {
 
 using State = Bbr::State;
 
-// A path of 1 MB/s and 100 ms on which a window goes out and is acknowledged as a whole, so that
-// every call is one round trip. What is beyond the path waits: the round trip grows.
+// Emulates a path of 1 MB/s and 100 ms. A whole window is sent and acknowledged at once, so that
+// every call is one round trip. Data beyond the capacity of the path waits, and the round trip
+// grows.
 class BbrTest : public ::testing::Test {
  protected:
   static constexpr double k_path = 100'000;  // bytes
 
-  // One round with so many bytes in flight, of which that share is lost in as many places.
+  // Runs one round with `in_flight` bytes, of which a share is lost in several places.
   void round(double volume, double lost_share = 0) {
     const std::uint64_t packets =
         std::max<std::uint64_t>(static_cast<std::uint64_t>(volume) / k_datagram, 4);
@@ -64,7 +65,7 @@ class BbrTest : public ::testing::Test {
                              .lost_since_send = lost_packets * k_datagram,
                              .application_limited = application_limited_});
   }
-  // As much as window and pacing allow.
+  // Sends as much as window and pacing allow.
   void full_round(double lost_share = 0) {
     const double paced =
         static_cast<double>(bbr_.pacing_rate()) * std::chrono::duration<double>(base_rtt_).count();
@@ -93,11 +94,11 @@ TEST_F(BbrTest, StartsWithTheInitialWindowPacedByTheFirstRoundTrip) {
   EXPECT_EQ(bbr_.window(), 20 * k_datagram);
 }
 
-// The draft's appendix: "Exiting STARTUP on Bandwidth Plateau".
+// Appendix of the draft: "Exiting STARTUP on Bandwidth Plateau".
 TEST_F(BbrTest, LeavesStartupAfterThreeRoundsWithoutGrowth) {
   int rounds = 0;
   while (bbr_.state() == State::kStartup && ++rounds < 50) full_round();
-  // 12, 24, 48, 96 kB, and three at what the path brings.
+  // 12, 24, 48 and 96 kB, and then three rounds with what the path carries.
   EXPECT_LE(rounds, 9);
   EXPECT_NEAR(bbr_.bandwidth(), 1e6, 2e4);
   EXPECT_EQ(bbr_.bounds().long_term_volume, bbr::k_infinity);
@@ -175,7 +176,7 @@ TEST_F(BbrTest, AProbeThatLosesTooMuchSetsTheLongTermBound) {
   EXPECT_LE(static_cast<double>(bbr_.window()), 0.85 * bbr_.bounds().long_term_volume + 1);
 }
 
-// Four probes later, none of which lost anything, the bound is no limit any more.
+// After four probes without a loss, the bound no longer limits anything.
 TEST_F(BbrTest, TheLongTermBoundIsRaisedFasterAndFaster) {
   ASSERT_TRUE(reach(State::kProbeUp));
   round(70'000, 0.1);
@@ -187,12 +188,12 @@ TEST_F(BbrTest, TheLongTermBoundIsRaisedFasterAndFaster) {
 
 TEST_F(BbrTest, LossWhileCruisingBoundsTheShortTerm) {
   ASSERT_TRUE(reach(State::kProbeCruise));
-  // The first round tells how much; the second ends with the response.
+  // The first round shows how much is lost. The second ends with the response.
   for (int i = 0; i < 4; ++i) full_round(0.1);
   EXPECT_LT(bbr_.bounds().rate, 0.95e6);
   EXPECT_GT(bbr_.bounds().rate, 0.69e6);  // never by more than 30 % at once
   EXPECT_LT(bbr_.bounds().volume, bbr::k_infinity);
-  // Until the next probe.
+  // The response lasts until the next probe.
   ASSERT_TRUE(reach(State::kProbeRefill));
   EXPECT_EQ(bbr_.bounds().rate, bbr::k_infinity);
 }

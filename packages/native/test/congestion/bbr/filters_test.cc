@@ -92,16 +92,16 @@ TEST(AckAggregation, CountsWhatTheRateDoesNotExplain) {
   aggregation.on_acknowledgement(
       {.bytes = 1000, .rate = rate, .window = 1e6, .round = 1, .now = at_ms(1)});
   EXPECT_NEAR(aggregation.maximum(1), 1000, 1);
-  // Twenty milliseconds' worth at once.
+  // Twenty milliseconds' worth arrives at once.
   aggregation.on_acknowledgement(
       {.bytes = 20'000, .rate = rate, .window = 1e6, .round = 1, .now = at_ms(1)});
   EXPECT_NEAR(aggregation.maximum(1), 21'000, 1);
-  // As fast as the rate: no more.
+  // Acknowledgements at the rate add nothing.
   aggregation.on_acknowledgement(
       {.bytes = 19'000, .rate = rate, .window = 1e6, .round = 2, .now = at_ms(20)});
   EXPECT_NEAR(aggregation.maximum(10), 21'000, 1);
   EXPECT_NEAR(aggregation.maximum(1), 21'000, 1);
-  // Never more than a window.
+  // The estimate never exceeds a window.
   aggregation.on_acknowledgement(
       {.bytes = 900'000, .rate = rate, .window = 50'000, .round = 3, .now = at_ms(21)});
   EXPECT_EQ(aggregation.maximum(1), 50'000);
@@ -136,9 +136,9 @@ TEST(RandomLoss, LearnsTheShareThatIsLostWithoutAQueue) {
   RandomLoss loss;
   EXPECT_EQ(loss.largest(100'000, k_datagram), 0);
   for (int i = 0; i < 64; ++i) loss.on_quiet_round(round_of(i % 2 == 0 ? 2000 : 0));
-  // One percent and two standard deviations of a count of packets.
+  // One percent plus two standard deviations of a count of packets.
   EXPECT_NEAR(loss.largest(100'000, 1000), 1000 + 2 * 1000, 100);
-  // In a larger flight there is less chance.
+  // A larger flight varies less.
   EXPECT_NEAR(loss.largest(10'000'000, 1000), 100'000 + 20'000, 3000);
 }
 

@@ -124,7 +124,7 @@ TEST(EarliestCompletionFirst, WaitsForTheFastPathWithTheLastBytes) {
   const SendDemand rest{.unsent_bytes = 10000, .flow_credit = 1 << 20};
   EXPECT_EQ(select(PathSchedulerKind::kEcf, {path(0, 10, 20000, false), path(1, 100, 20000)}, rest),
             std::nullopt);
-  // A slow path that is hardly slower is worth it.
+  // A slow path that is hardly slower is worth using.
   EXPECT_EQ(select(PathSchedulerKind::kEcf, {path(0, 10, 20000, false), path(1, 14, 20000)}, rest),
             1u);
 }
@@ -139,7 +139,7 @@ TEST(EarliestCompletionFirst, WaitsForNoEndThatIsNotInSight) {
 }
 
 TEST(EarliestCompletionFirst, CountsWhatAPacedPathCarries) {
-  // A window of twice what the path carries, as BBR has it, does not make the path faster.
+  // A window of twice what the path carries, as with BBR, does not make the path faster.
   std::vector<PathSnapshot> paths{path(0, 40, 200'000, false), path(1, 120, 300'000)};
   const SendDemand rest{.unsent_bytes = 300'000, .flow_credit = 100 << 20};
   EXPECT_EQ(select(PathSchedulerKind::kEcf, paths, rest), std::nullopt);

@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 class CriticalFirst : public testing::Test {
  protected:
-  // To the end of all that is active, in packets of 1000 bytes.
+  // Serves all active streams to their ends, in packets of 1000 bytes.
   Ids drain(std::map<std::uint64_t, std::uint64_t> remaining, const SendOpportunity& opportunity) {
     Ids order;
     while (const auto next = scheduler_->next(opportunity)) {
@@ -58,7 +58,8 @@ TEST_F(CriticalFirst, WhoHasBegunAndHasLessLeftGoesOn) {
   EXPECT_EQ(scheduler_->next({})->value, 8u);
 }
 
-// Firefox: what group 5 holds before what group 7 holds, and the images below it last.
+// Firefox: the members of group 5 come before those of group 7, and the images below group 7 come
+// last.
 TEST_F(CriticalFirst, GoesDownTheTree) {
   scheduler_->set_group({.node = 5, .parent = 0, .weight = 241});
   scheduler_->set_group({.node = 7, .parent = 0, .weight = 201});
@@ -90,8 +91,8 @@ TEST_F(CriticalFirst, LongIncrementalStreamsTakeTurnsBehindTheOthersOfTheirUrgen
   EXPECT_EQ(serve(*scheduler_, 3), (Ids{4, 8, 4}));
 }
 
-// A document, which Chromium asks for incrementally, is not behind a style sheet of its urgency
-// that is longer than the rest of it.
+// Chromium requests a document incrementally. It must not come after a style sheet of the same
+// urgency that is longer than the rest of the document.
 TEST_F(CriticalFirst, WhatIsLeftOfAShortIncrementalStreamCompetesByItsBytes) {
   for (std::uint64_t stream : {4, 8}) scheduler_->set_priority({stream}, {.incremental = true});
   activate({{4, 600'000}, {8, 3000}, {12, 2000}, {16, 4000}});
@@ -111,8 +112,8 @@ TEST_F(CriticalFirst, APriorityMayChangeWhileItsStreamIsSent) {
   EXPECT_EQ(serve(*scheduler_, 1), Ids{4});
 }
 
-// 100 kB in a round trip of 20 ms, and 10 ms less than on the other path: the fastest path delivers
-// 25 kB before a packet on the other one arrives.
+// The fastest path carries 100 kB in a round trip of 20 ms, which is 10 ms shorter than on the
+// other path. It delivers 25 kB before a packet on the other one arrives.
 class CriticalFirstOnTwoPaths : public CriticalFirst {
  protected:
   CriticalFirstOnTwoPaths() {
@@ -133,7 +134,8 @@ TEST_F(CriticalFirstOnTwoPaths, LeavesToTheFastestWhatItCompletesEarlier) {
   EXPECT_EQ(scheduler_->next(slow_)->value, 12u);
 }
 
-// 5 ms from now it has room again: 25 kB until the other packet arrives; 10 ms from now: nothing.
+// When it has room again in 5 ms, it delivers 25 kB until the other packet arrives; in 10 ms,
+// nothing.
 TEST_F(CriticalFirstOnTwoPaths, KnowsThatTheFastestIsBusy) {
   paths_[1].smoothed_rtt = milliseconds(40);
   paths_[0].until_room = milliseconds(5);

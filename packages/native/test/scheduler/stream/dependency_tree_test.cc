@@ -15,7 +15,7 @@ namespace {
 using Index = DependencyTree::Index;
 constexpr Index k_none = DependencyTree::k_none;
 
-// Keeps who is ready, as a scheduler does.
+// Keeps the set of ready nodes, as a scheduler does.
 class Recorder final : public DependencyTree::Listener {
  public:
   void on_node(Index) override {}
@@ -136,7 +136,8 @@ TEST_F(DependencyTreeTest, ClampsWeights) {
   EXPECT_EQ(node(3).weight, 256);
 }
 
-// RFC 7540 §5.3.4: 60 among 10 and 20 is 20 and 40; 1 among three is at least 1 each.
+// RFC 7540 §5.3.4: a weight of 60 is divided between 10 and 20 as 20 and 40; a weight of 1 gives
+// each of three at least 1.
 TEST_F(DependencyTreeTest, ChildrenOfAStreamThatEndsShareItsWeight) {
   stream(1, 0, 60);
   stream(2, 1, 10);
@@ -227,7 +228,7 @@ TEST_F(DependencyTreeTest, KnowsWhatIsReadyAndHowMuch) {
 
 // --- against the reference -----------------------------------------------------------------------
 
-// Everything that the tree says of every node of the reference.
+// Compares everything that the tree says with the reference, for every node.
 void expect_equal(const DependencyTree& tree, const NaiveDependencyTree& naive,
                   const Recorder& recorder) {
   const auto index_of = [&](std::uint64_t name) {
@@ -278,7 +279,7 @@ TEST_P(RandomTrees, AreThoseOfTheReference) {
   Recorder recorder;
   DependencyTree tree(recorder);
   NaiveDependencyTree naive;
-  // Where chains are wanted, one begins that is deeper than a tree may be.
+  // When chains are wanted, begins one that is deeper than a tree may be.
   for (std::uint64_t id = 1; chain > 5 && id < ids; ++id) {
     tree.set_stream({id}, {.node = id, .parent = id - 1});
     naive.set_stream(id, {.node = id, .parent = id - 1});
@@ -292,7 +293,7 @@ TEST_P(RandomTrees, AreThoseOfTheReference) {
                     .weight = static_cast<std::uint16_t>(random.below(300)),
                     .exclusive = random.below(3) == 0};
     if (chain > 5 && random.below(5) == 0) {
-      // Pushes down all that is there.
+      // Pushes all nodes down.
       said = {.node = ids + random.below(60), .parent = random.below(4), .exclusive = true};
     }
     const std::uint64_t bytes = random.below(1'000'000);
@@ -325,7 +326,7 @@ TEST_P(RandomTrees, AreThoseOfTheReference) {
   expect_equal(tree, naive, recorder);
 }
 
-// Few nodes, which meet often; more groups than there may be; long chains.
+// The cases are: few nodes, which interact often; more groups than are kept; long chains.
 INSTANTIATE_TEST_SUITE_P(Mixes, RandomTrees,
                          testing::Values(Mix{1, 12, 8'000, 0, 1}, Mix{2, 40, 2'000, 3, 5},
                                          Mix{3, 600, 1'500, 0, 250}, Mix{4, 200, 800, 9, 40}),
@@ -349,7 +350,7 @@ class HostileTree : public DependencyTreeTest {
   }
   void expect_bounded(std::size_t streams) {
     EXPECT_LE(tree_.groups(), DependencyTree::k_max_groups);
-    // One more while a new group takes the place of the oldest, and the root.
+    // There is one more while a new group replaces the oldest, and one more for the root.
     EXPECT_LE(tree_.size(), streams + DependencyTree::k_max_groups + 2);
     for (Index index = 1; index < tree_.size(); ++index) {
       ASSERT_LE(tree_.node(index).depth, DependencyTree::k_max_depth);

@@ -14,7 +14,7 @@ namespace {
 constexpr StreamPriority k_default{};
 constexpr StreamPriority k_incremental{.urgency = 3, .incremental = true};
 
-// The order in which `packets` packets are given to streams.
+// Returns the order in which `packets` packets are given to streams.
 std::vector<std::uint64_t> order(StreamScheduler& scheduler, int packets) {
   std::vector<std::uint64_t> streams;
   for (int i = 0; i < packets; ++i) {
@@ -106,7 +106,7 @@ TEST_F(ExtensiblePriority, TakesAnUrgencyThatIsTooLargeAsTheLast) {
   EXPECT_EQ(order(*scheduler_, 1), (Ids{0}));
 }
 
-// What RFC 9218 §10 asks for, written down without regard to cost.
+// Implements what RFC 9218 §10 asks for, without regard to cost.
 class Reference {
  public:
   void activate(std::uint64_t id, const StreamPriority& priority) {

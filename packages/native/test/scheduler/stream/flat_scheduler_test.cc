@@ -9,7 +9,7 @@ TEST(FirstComeFirstServed, ServesTheEarliestToItsEnd) {
   const auto scheduler = make_stream_scheduler(StreamSchedulerKind::kFcfs);
   for (std::uint64_t id : {8, 0, 4}) scheduler->activate({id}, 10'000);
   EXPECT_EQ(serve(*scheduler, 3), (Ids{8, 8, 8}));
-  // While 8 has nothing, 0 is next; then 8, which came first, is first again.
+  // While 8 has nothing, 0 is next. Then 8, which came first, is first again.
   scheduler->deactivate({8});
   EXPECT_EQ(serve(*scheduler, 2), (Ids{0, 0}));
   scheduler->activate({8}, 10'000);

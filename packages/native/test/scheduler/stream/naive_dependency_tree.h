@@ -10,8 +10,8 @@
 
 namespace sheaf::quic {
 
-// What dependency_tree.h promises, written down without regard to cost. Nodes are named by their
-// id, streams without one by their own number above all ids.
+// Implements what dependency_tree.h promises, without regard to cost. A node is named by its id;
+// one without a stream has a number of its own above all ids.
 class NaiveDependencyTree {
  public:
   struct Node {
@@ -97,7 +97,7 @@ class NaiveDependencyTree {
     for (std::uint64_t child : children(name)) sum += bytes(child);
     return sum;
   }
-  // From the root, which is 0, to the node.
+  // Returns the nodes from the root, which is 0, to the node.
   std::vector<std::uint64_t> way_to(std::uint64_t name) const {
     std::vector<std::uint64_t> way{name};
     while (way.back() != 0) way.push_back(nodes.at(way.back()).parent);
@@ -149,7 +149,7 @@ class NaiveDependencyTree {
     nodes[said.node].weight = std::clamp<std::uint32_t>(said.weight, 1, 256);
     flatten();
   }
-  // What is too deep goes to its ancestor that is just not.
+  // A node that is too deep becomes a child of its ancestor at the maximum depth.
   void flatten() {
     std::map<std::uint64_t, std::uint64_t> moved;
     for (const auto& [name, node] : nodes) {

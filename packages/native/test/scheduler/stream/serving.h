@@ -11,7 +11,7 @@ namespace sheaf::quic {
 
 using Ids = std::vector<std::uint64_t>;
 
-// The order in which `packets` packets are given to streams that never run dry.
+// Returns the order in which `packets` packets are given to streams that always have data.
 inline Ids serve(StreamScheduler& scheduler, int packets, const SendOpportunity& opportunity = {}) {
   Ids streams;
   for (int i = 0; i < packets; ++i) {
@@ -31,7 +31,7 @@ inline std::string test_name(StreamSchedulerKind kind) {
   return name;
 }
 
-// A stream whose node in the tree has the stream's number.
+// Makes a stream whose node in the tree has the stream's number.
 inline void depend(StreamScheduler& scheduler, std::uint64_t stream, std::uint64_t parent,
                    std::uint16_t weight, bool exclusive = false) {
   scheduler.set_priority(

@@ -16,7 +16,7 @@ bool follows_tree(Kind kind) {
   return kind != Kind::kExtensible && kind != Kind::kFcfs && kind != Kind::kRoundRobin;
 }
 
-// A scheduler and the reference of its tree, under the same random operations.
+// Applies the same random operations to a scheduler and to the reference of its tree.
 class Pair {
  public:
   Pair(Kind kind, std::uint64_t seed) : scheduler(make_stream_scheduler(kind)), random_(seed) {}
@@ -63,7 +63,7 @@ class Pair {
     naive.activate(stream->value, remaining);
     return stream->value;
   }
-  // Active streams with no active stream above them.
+  // Returns the active streams that have no active stream above them.
   std::vector<std::uint64_t> eligible() const {
     std::vector<std::uint64_t> found;
     for (const auto& [name, node] : naive.nodes) {
@@ -86,7 +86,8 @@ class Pair {
 
 class Properties : public testing::TestWithParam<NamedStreamScheduler> {};
 
-// Always a stream where there is one, an active one, and none before what it depends on.
+// Checks that there is a next stream whenever one is active, that it is active, and that it does
+// not precede a stream that it depends on.
 TEST_P(Properties, NextIsEligible) {
   constexpr std::uint64_t k_seed = 31;
   Pair pair(GetParam().kind, k_seed);
@@ -126,7 +127,8 @@ std::uint64_t one(std::uint64_t, std::uint64_t) { return 1; }
 
 class Shares : public testing::TestWithParam<Sharing> {
  protected:
-  // For each child of a node on the way of a packet: whose subtree it came from, packet by packet.
+  // For each child of a node on the path of a packet: the subtree that each packet came from, in
+  // order.
   std::map<std::uint64_t, std::vector<std::uint64_t>> passed_;
 
   void expect_shares(const Pair& pair) {
@@ -142,7 +144,7 @@ class Shares : public testing::TestWithParam<Sharing> {
         packets = GetParam().packets(packets, max_weight);
         round += packets;
       }
-      // What went before may still count in the first round.
+      // Earlier packets may still count in the first round.
       for (std::size_t begin = round; begin + round <= children.size(); begin += round) {
         for (const auto& [child, packets] : quantum) {
           const auto got = static_cast<std::uint64_t>(
@@ -156,8 +158,8 @@ class Shares : public testing::TestWithParam<Sharing> {
   }
 };
 
-// After any history: in every round, every ready child of every node gets its packets, one more or
-// less. So nobody starves who depends on nothing that could be sent.
+// After any history, every ready child of every node gets its packets in every round, plus or minus
+// one. A stream that depends on no sendable stream therefore never starves.
 TEST_P(Shares, HoldWithinOnePacketOverARound) {
   int served_streams = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
@@ -192,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Shares,
                            return "Kind" + std::to_string(static_cast<int>(parameter.param.kind));
                          });
 
-// The same with many siblings and all weights there are.
+// Repeats this with many siblings and all weights.
 TEST(WeightedRoundRobinShares, HoldForAllWeights) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SeededRandom random(seed);

@@ -13,8 +13,8 @@ namespace {
 
 using Kind = StreamSchedulerKind;
 
-// Streams and what they have left; a packet carries 1,000 bytes. `sequence` is what is served, as
-// stream and number of packets, until nothing is left.
+// Serves streams with a given number of remaining bytes; a packet carries 1,000 of them. `sequence`
+// lists the streams and their numbers of packets in the order of service, until nothing remains.
 class Transfers {
  public:
   explicit Transfers(Kind kind) : scheduler(make_stream_scheduler(kind)) {}
@@ -54,7 +54,7 @@ constexpr Kind k_tree_kinds[] = {
 
 class AnyTreeScheduler : public testing::TestWithParam<Kind> {};
 
-// RFC 7540 §5.3.1: 1 above 2 above 3, whichever weights they have.
+// RFC 7540 §5.3.1: 1 above 2 above 3, whatever their weights.
 TEST_P(AnyTreeScheduler, ServesAStreamBeforeThoseThatDependOnIt) {
   const auto scheduler = make_stream_scheduler(GetParam());
   depend(*scheduler, 1, 0, 1);
@@ -62,7 +62,7 @@ TEST_P(AnyTreeScheduler, ServesAStreamBeforeThoseThatDependOnIt) {
   depend(*scheduler, 3, 2, 256);
   for (std::uint64_t id : {3, 2, 1}) scheduler->activate({id}, 10'000);
   EXPECT_EQ(serve(*scheduler, 2), (Ids{1, 1}));
-  // What has nothing to send does not hold up those below it.
+  // A node with nothing to send does not delay the nodes below it.
   scheduler->deactivate({1});
   EXPECT_EQ(serve(*scheduler, 2), (Ids{2, 2}));
   scheduler->activate({1}, 10'000);
@@ -74,7 +74,7 @@ TEST_P(AnyTreeScheduler, ServesAStreamBeforeThoseThatDependOnIt) {
   EXPECT_TRUE(serve(*scheduler, 1).empty());
 }
 
-// The others' priorities are those of the chain of batches: 5 is put above all that is there.
+// The priorities of the others form the chain of batches: 5 is put above all existing nodes.
 TEST_P(AnyTreeScheduler, FollowsAnExclusiveInsertAmongActiveStreams) {
   const auto scheduler = make_stream_scheduler(GetParam());
   for (std::uint64_t id : {1, 2, 3}) {
@@ -107,9 +107,8 @@ class WeightedRoundRobinTest : public testing::Test {
   std::unique_ptr<StreamScheduler> scheduler_ = make_stream_scheduler(Kind::kWeighted);
 };
 
-// In rounds of 1: packets of A (weight 3) end at 1/3, 2/3, 1, 4/3, ..., those of B (weight 1) at 1,
-// 2,
-// .... Equal ends: who has waited longer. So A A B A, and again.
+// In rounds of 1, packets of A (weight 3) end at 1/3, 2/3, 1, 4/3, ..., and those of B (weight 1)
+// at 1, 2, .... At equal ends, the stream that has waited longer is next. So A A B A, repeatedly.
 TEST_F(WeightedRoundRobinTest, SpreadsPacketsByWeight) {
   depend(*scheduler_, 1, 0, 3);
   depend(*scheduler_, 2, 0, 1);
@@ -141,7 +140,7 @@ TEST_F(WeightedRoundRobinTest, GivesNothingBackForTimeThatAStreamWasIdle) {
   EXPECT_EQ(serve(*scheduler_, 7), (Ids{3, 1, 2, 3, 1, 2, 3}));
 }
 
-// A stream that is blocked again and again must not get more than its share by coming back.
+// A stream that is blocked repeatedly must not get more than its share by coming back.
 TEST_F(WeightedRoundRobinTest, GivesNothingForComingBack) {
   for (std::uint64_t id : {1, 2}) {
     depend(*scheduler_, id, 0, 16);
@@ -168,8 +167,8 @@ TEST(BurstRoundRobin, SpendsTheQuantumInOneVisit) {
   EXPECT_EQ(serve(*scheduler, 10), (Ids{1, 1, 1, 2, 2, 1, 1, 1, 2, 2}));
 }
 
-// G (weight 2) has a (3) and b (1), beside c (1). Visits of G: a a, then what a has left and b: a
-// b.
+// G (weight 2) has a (3) and b (1), and is beside c (1). Visits of G serve a a, then the rest of a
+// and b: a b a b.
 TEST(BurstRoundRobin, CountsThePacketsOfASubtree) {
   const auto scheduler = make_stream_scheduler(Kind::kWeightedBurst);
   scheduler->set_group({.node = 100, .weight = 2});
@@ -193,8 +192,8 @@ TEST(BurstRoundRobin, GoesOnWhenTheVisitedStreamLeaves) {
 
 // --- sWRR ----------------------------------------------------------------------------------------
 
-// §2.4 with r = 10: weights 256, 128 and 20 have 10, 5 and 20 * 10 / 256 < 1, so 1 token. One
-// packet at a time: A B C, four times A B, five times A; then anew.
+// §2.4 with r = 10: weights 256, 128 and 20 have 10 tokens, 5 tokens, and, since 20 * 10 / 256 < 1,
+// 1 token. One packet at a time: A B C, four times A B, five times A; then again from the start.
 TEST(ScatteredRoundRobin, SpendsTokensOneAtATime) {
   const auto scheduler = make_stream_scheduler(Kind::kScattered);
   const std::uint16_t weights[] = {256, 128, 20};
@@ -205,7 +204,8 @@ TEST(ScatteredRoundRobin, SpendsTokensOneAtATime) {
   const Ids round{1, 2, 3, 1, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 1};
   EXPECT_EQ(serve(*scheduler, 16), round);
   EXPECT_EQ(serve(*scheduler, 16), round);
-  // Without A the greatest weight is 128: from the next round on B has 10, C 20 * 10 / 128 = 1.
+  // Without A the largest weight is 128. From the next round on, B has 10 tokens and C has 20 * 10
+  // / 128 = 1.
   scheduler->forget({1});
   EXPECT_EQ(serve(*scheduler, 11), (Ids{2, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2}));
 }
@@ -237,9 +237,9 @@ TEST(ScatteredRoundRobinReleased, IsPlainTurnsAmongSiblings) {
 
 // --- dWRR ----------------------------------------------------------------------------------------
 
-// §3.3: groups of priority 200 and 50 have p = 200 / 250 and 50 / 250, of 100 packets 80 and 20.
-// The first round: 80 of the higher group, smallest first: 40 of B, 40 of A; 20 of the lower: 10 of
-// D, 10 of C. The second: the last 10 of A; then C alone.
+// §3.3: groups of priority 200 and 50 have p = 200 / 250 and 50 / 250, which is 80 and 20 of 100
+// packets. In the first round the higher group sends 80 packets, smallest first: 40 of B, 40 of A;
+// the lower group sends 20: 10 of D, 10 of C. In the second round: the last 10 of A, then only C.
 TEST(DataSizeRoundRobin, SharesARoundAmongGroupsAndServesTheSmallestFirst) {
   Transfers transfers(Kind::kDataSize);
   constexpr std::uint64_t A = 1, B = 2, C = 3, D = 4;
@@ -254,7 +254,8 @@ TEST(DataSizeRoundRobin, SharesARoundAmongGroupsAndServesTheSmallestFirst) {
   EXPECT_EQ(transfers.sequence(), (Runs{{B, 40}, {A, 40}, {D, 10}, {C, 10}, {A, 10}, {C, 20}}));
 }
 
-// G with a (30) and b (5) has 35 packets to go, its sibling c has 10; in G b is the smaller one.
+// G with a (30) and b (5) has 35 packets left, and its sibling c has 10. In G, b is the smaller
+// one.
 TEST(DataSizeRoundRobin, CountsTheBytesOfASubtree) {
   Transfers transfers(Kind::kDataSize);
   transfers.scheduler->set_group({.node = 100});
@@ -267,7 +268,7 @@ TEST(DataSizeRoundRobin, CountsTheBytesOfASubtree) {
   EXPECT_EQ(transfers.sequence(), (Runs{{3, 10}, {2, 5}, {1, 30}}));
 }
 
-// Priorities 256 and 1: p = 1 / 257 is less than a packet of 100, and still is one.
+// Priorities 256 and 1: p = 1 / 257 is less than one packet of 100, and is rounded up to one.
 TEST(DataSizeRoundRobin, LeavesEveryGroupAPacketOfARound) {
   Transfers transfers(Kind::kDataSize);
   depend(*transfers.scheduler, 1, 0, 256);
@@ -277,8 +278,8 @@ TEST(DataSizeRoundRobin, LeavesEveryGroupAPacketOfARound) {
   EXPECT_EQ(transfers.sequence(), (Runs{{1, 100}, {2, 1}, {1, 100}, {2, 1}, {1, 50}, {2, 8}}));
 }
 
-// A (priority 200) is complete in its first turn. Then the sum is 80: B (50) has 62.5, rounded 63,
-// of 100 packets, C (30) 37.5, rounded 38. When B is complete as well, C is alone.
+// A (priority 200) is complete in its first turn. Then the sum is 80: of 100 packets, B (50) has
+// 62.5, rounded to 63, and C (30) has 37.5, rounded to 38. When B is complete as well, C is alone.
 TEST(DataSizeRoundRobin, CountsOnlyGroupsThatHaveSomethingToSend) {
   Transfers transfers(Kind::kDataSize);
   constexpr std::uint64_t A = 1, B = 2, C = 3;
@@ -293,8 +294,8 @@ TEST(DataSizeRoundRobin, CountsOnlyGroupsThatHaveSomethingToSend) {
 
 // --- dWRR as released ----------------------------------------------------------------------------
 
-// Children of the root: by weight, by size, and nodes with children last; below: in order of
-// arrival.
+// Children of the root: by weight, by size, and nodes with children last. Below them: in the order
+// of arrival.
 TEST(BurstRoundRobinBySize, SortsTheChildrenOfTheRoot) {
   const auto scheduler = make_stream_scheduler(Kind::kDataSizeRootOnly);
   scheduler->set_group({.node = 100, .weight = 3});
@@ -316,7 +317,7 @@ TEST(BurstRoundRobinBySize, SortsTheChildrenOfTheRoot) {
 
 constexpr PathId k_best{0}, k_other{1};
 
-// Windows of 10,000 bytes. The best path has 10 ms and is full; the other one `other_ms`.
+// Windows of 10,000 bytes. The best path has 10 ms and is full; the other one has `other_ms`.
 class Paths {
  public:
   explicit Paths(int other_ms)
@@ -344,8 +345,8 @@ class StreamAwareEcfTest : public testing::Test {
 };
 
 // It waits if 4 * 10 * (queue + 10,000) < 4 * 10,000 * 30 = 1,200,000, and 30 * max(queue, 10,000)
-// > 10,000 * 20 = 200,000, which 300,000 always is. 5,000: 600,000, waits. 30,000: 1,600,000,
-// sends.
+// > 10,000 * 20 = 200,000, where the left side is always at least 300,000. With 5,000: 600,000, so
+// it waits. With 30,000: 1,600,000, so it sends.
 TEST_F(StreamAwareEcfTest, WaitsForTheBestPathWhereThatIsEarlier) {
   const Paths paths(30);
   scheduler_->activate({4}, 5'000);
@@ -356,7 +357,8 @@ TEST_F(StreamAwareEcfTest, WaitsForTheBestPathWhereThatIsEarlier) {
   EXPECT_EQ(next(*scheduler_, paths.on(k_other)), 4);
 }
 
-// 25,000: 1,400,000 is not less than 1,200,000, but than 5 * 10,000 * 30 = 1,500,000 for who waits.
+// With 25,000: 1,400,000 is not less than 1,200,000, but less than 5 * 10,000 * 30 = 1,500,000,
+// which is the bound for a stream that waits.
 TEST_F(StreamAwareEcfTest, GoesOnWaitingForAWhile) {
   const Paths paths(30);
   scheduler_->activate({4}, 25'000);
@@ -371,16 +373,16 @@ TEST_F(StreamAwareEcfTest, GoesOnWaitingForAWhile) {
   EXPECT_EQ(next(*scheduler_, paths.on(k_other)), 4);
 }
 
-// 19 ms: 600,000 < 760,000, but 19 * 10,000 = 190,000 is not above 200,000: to wait would take
-// longer.
+// With 19 ms: 600,000 < 760,000, but 19 * 10,000 = 190,000 is not above 200,000, so waiting would
+// take longer.
 TEST_F(StreamAwareEcfTest, DoesNotWaitForLongerThanTheOtherPathTakes) {
   const Paths paths(19);
   scheduler_->activate({4}, 5'000);
   EXPECT_EQ(next(*scheduler_, paths.on(k_other)), 4);
 }
 
-// Equal weights, so a share of 1/2: A's 5,000 are complete after 10,000 (800,000: waits); B's
-// 30,000 after 60,000, of which 35,000 are queued (1,800,000: sends).
+// With equal weights each has a share of 1/2. A's 5,000 are complete after 10,000 (800,000: waits).
+// B's 30,000 are complete after 60,000, of which 35,000 are queued (1,800,000: sends).
 TEST_F(StreamAwareEcfTest, AsksTheNextStream) {
   const Paths paths(30);
   scheduler_->activate({4}, 5'000);
@@ -389,8 +391,8 @@ TEST_F(StreamAwareEcfTest, AsksTheNextStream) {
   EXPECT_EQ(next(*scheduler_, paths.on(k_best)), 4);
 }
 
-// Weight 16 of 16 + 240: 5,000 are complete after 80,000, of which 7,000 are queued; with a queue
-// of 40,000 the connection sends these first, and more: 2,000,000, sends.
+// With weight 16 of 16 + 240, 5,000 are complete after 80,000, of which 7,000 are queued. With a
+// queue of 40,000 the connection sends these first, and more: 2,000,000, so it sends.
 TEST_F(StreamAwareEcfTest, CountsTheShareInTheTree) {
   const Paths paths(30);
   depend(*scheduler_, 1, 0, 16);
@@ -400,14 +402,15 @@ TEST_F(StreamAwareEcfTest, CountsTheShareInTheTree) {
   EXPECT_EQ(next(*scheduler_, paths.on(k_other)), std::nullopt);
   scheduler_->activate({2}, 35'000);
   scheduler_->activate({3}, 1);
-  // First in the order is 2: its 35,000 are complete after 35,000 * 272 / 240 = 39,667: it sends.
+  // 2 is first in the order: its 35,000 are complete after 35,000 * 272 / 240 = 39,667, so it
+  // sends.
   EXPECT_EQ(next(*scheduler_, paths.on(k_other)), 2);
   scheduler_->deactivate({2});
   EXPECT_EQ(next(*scheduler_, paths.on(k_other)), std::nullopt);
 }
 
-// Streams of 10 bytes wait, whatever their share. The eighth in the order is asked, the ninth is
-// not.
+// Streams of 10 bytes wait, whatever their share. The eighth stream in the order is asked, the
+// ninth is not.
 TEST_F(StreamAwareEcfTest, AsksEightStreams) {
   for (const std::uint64_t small : {7, 8}) {
     const auto scheduler = make_stream_scheduler(Kind::kStreamAwareEcf);
@@ -419,7 +422,8 @@ TEST_F(StreamAwareEcfTest, AsksEightStreams) {
   }
 }
 
-// It counts 10,000 of any queue: 4 * 10 * 20,000 = 800,000 < 1,200,000, and so waits for ever.
+// It counts at most 10,000 of any queue: 4 * 10 * 20,000 = 800,000 < 1,200,000, so it waits
+// forever.
 TEST(StreamAwareEcfReleased, CountsNoMoreThanAWindow) {
   const auto scheduler = make_stream_scheduler(Kind::kStreamAwareEcfReleased);
   scheduler->activate({4}, 1'000'000);

@@ -10,7 +10,7 @@
 namespace sheaf::quic {
 namespace {
 
-// What two sets hold must be what two sorted lists do.
+// Compares two sets with two sorted lists.
 TEST(TurnOrder, AgreesWithSortedLists) {
   constexpr std::uint64_t k_seed = 7;
   constexpr TurnOrder::Index k_indices = 60;
@@ -31,7 +31,7 @@ TEST(TurnOrder, AgreesWithSortedLists) {
     const auto index = static_cast<TurnOrder::Index>(random.below(k_indices));
     const std::uint64_t key = random.below(20);
     const std::size_t set = index % 2;
-    // Any index may be a hint, of either set, in it or not.
+    // Any index may be a hint, of either set, whether or not it is in the set.
     const auto hint = random.below(3) == 0 ? TurnOrder::k_none
                                            : static_cast<TurnOrder::Index>(random.below(k_indices));
     const auto known = std::ranges::find(lists[set], index, &Item::index);

@@ -1,5 +1,5 @@
-// A real handshake with the primary, and what the client sends and receives as a capture shows it:
-// handshake packets go to the primary alone.
+// Makes a real handshake with the primary, and captures what the client sends and receives:
+// handshake packets go only to the primary.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -130,7 +130,7 @@ class BackendCapture : public ::testing::TestWithParam<KeyMode> {
   struct Count {
     std::size_t long_headers = 0, short_headers = 0;
   };
-  // By the server's address, in both directions.
+  // Counts packets by the server's address, in both directions.
   std::map<std::uint8_t, Count> count() const {
     constexpr std::size_t k_source = 12, k_destination = 16, k_payload = 28;  // IPv4 and UDP
     std::map<std::uint8_t, Count> counts;

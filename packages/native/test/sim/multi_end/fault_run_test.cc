@@ -1,5 +1,5 @@
-// What the table of faults in docs/results/multi-end.md says, on a few seeds; `sheaf bench
-// multi-end --sim` runs fifty of each.
+// Checks the table of faults in docs/results/multi-end.md on a few seeds; `sheaf bench multi-end
+// --sim` runs fifty of each.
 #include "sim/multi_end/fault_run.h"
 
 #include <gtest/gtest.h>

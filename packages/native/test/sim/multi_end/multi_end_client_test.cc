@@ -21,7 +21,7 @@ MultiEndNetwork::Options with_backends(std::size_t backends) {
   return options;
 }
 
-// Everything of one run: a network, and a client that asks when all paths are there.
+// Holds one run: a network, and a client that sends requests once all paths exist.
 struct World {
   explicit World(Delivery delivery, const MultiEndNetwork::Options& options = with_backends(2),
                  std::uint64_t seed = 5)
@@ -37,7 +37,7 @@ struct World {
   bool run_until_done() {
     return run_until([&] { return std::ranges::all_of(client.transfers(), &Transfer::done); });
   }
-  // All that was asked is there, as it was sent.
+  // Checks that everything requested has arrived as it was sent.
   void check() {
     for (const Transfer& transfer : client.transfers()) {
       EXPECT_FALSE(transfer.failed);
@@ -76,7 +76,7 @@ TEST(MultiEndClient, ItsPrimaryProxies) {
 }
 
 TEST(MultiEndClient, HasTheFirstByteAfterARoundTripToTheBackend) {
-  // Two milliseconds, and the time that packets take to be put on the wire.
+  // Two milliseconds, plus the time to transmit the packets.
   constexpr Duration k_allowed = 100us;
   World direct(Delivery::kDirect), proxied(Delivery::kProxied);
   for (World* world : {&direct, &proxied}) {
@@ -121,8 +121,8 @@ TEST(MultiEndClient, WithoutAnyBackendLeftThePrimaryAnswers) {
   EXPECT_EQ(world.network.primary().stats().streams_total, 1u);
 }
 
-// The response runs out of credit, and the client has nothing to say to the primary that could be
-// missed: it asks for a sign of life.
+// The response runs out of credit, and the client has nothing to send that the primary would have
+// to acknowledge, so it sends a PING.
 TEST(MultiEndClient, NoticesAPrimaryThatItHasNothingToTell) {
   MultiEndNetwork::Options options = with_backends(1);
   options.lease.credit = 20'000;
@@ -137,7 +137,7 @@ TEST(MultiEndClient, NoticesAPrimaryThatItHasNothingToTell) {
   EXPECT_FALSE(world.client.transfers()[0].done());
 }
 
-// Four backends hold all that the client granted, and one of them has something to send.
+// Four backends hold all the credit that the client granted, and one of them has something to send.
 TEST(MultiEndClient, IdleBackendsDoNotStarveABusyOne) {
   MultiEndNetwork::Options options = with_backends(4);
   options.client.streams.initial_connection_window = 256_kib;
