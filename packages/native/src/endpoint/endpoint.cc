@@ -9,23 +9,24 @@ namespace sheaf::quic {
 
 namespace {
 
-// Answers to datagrams that belong to no connection wait in a short queue: they are worth less than
-// the memory of a flood.
+// Maximum number of responses that wait for datagrams without a connection. In a flood they are not
+// worth more memory.
 constexpr std::size_t k_max_replies = 256;
 constexpr std::size_t k_reply_size = 1200;
 constexpr Duration k_retry_token_lifetime = std::chrono::seconds(10);
 constexpr Duration k_address_token_lifetime = std::chrono::hours(24);
-// RFC 9000 §10.3.3: a reset is shorter than what caused it, so that two endpoints cannot keep
-// resetting each other.
+// RFC 9000 §10.3.3: a reset is shorter than the packet that caused it, so that two endpoints cannot
+// keep resetting each other.
 constexpr std::size_t k_min_reset = 21;
 constexpr std::size_t k_max_reset = 43;
-// Bytes kept of a handshake's early packets where many handshakes are pending: one packet.
+// Bytes of early packets kept for a handshake while many are pending: one packet.
 constexpr std::size_t k_held_under_load = 2048;
-// Requests at one time of a connection that has less memory than usual: RFC 9114 §6.1 wants 100.
+// Requests at one time of a connection that has less memory than usual: RFC 9114 §6.1 asks for 100.
 constexpr std::uint64_t k_streams_under_load = 100;
-// In a second. Each costs an HKDF, and a client that is not told times out instead.
+// Stateless resets per second. Each costs an HKDF, and a client that gets none times out instead.
 constexpr double k_stateless_resets = 200;
-// Bytes that remember used address tokens for as long as they live; 4 MiB know some 3 million.
+// Bytes of the filter that remembers used address tokens while they are valid; 4 MiB hold about 3
+// million.
 constexpr std::size_t k_used_token_bytes = 4 << 20;
 
 }  // namespace
@@ -40,7 +41,7 @@ Endpoint::Endpoint(const EndpointConfig& config, Random& random)
     config_.static_key.resize(32);
     random_.fill(config_.static_key);
   }
-  // Two keys from one, by the HMAC that makes reset tokens.
+  // Derives two keys from one by the HMAC that makes reset tokens.
   const auto derive = [&](std::uint8_t label, std::array<std::uint8_t, 32>& out) {
     for (std::uint8_t half = 0; half < 2; ++half) {
       const std::uint8_t name[] = {label, half};
@@ -105,7 +106,7 @@ Result<ConnectionDriver*, ImportRefusal> Endpoint::import(Bytes snapshot, Time n
   if (!seed) return refusal_of(seed.error());
   for (const LocalConnectionIds::Issued& issued : seed->local_ids) {
     if (issued.id.length != k_local_id_length) return ImportRefusal::kUnusable;
-    // With the keys in use at two places, packet numbers would be used twice.
+    // If the keys were in use at two places, packet numbers would be used twice.
     if (routes_.contains(issued.id)) return ImportRefusal::kKnown;
   }
   if (!accepting_ || limits_.full()) return ImportRefusal::kFull;
@@ -163,7 +164,7 @@ void Endpoint::wake(ConnectionDriver& driver, Time now) {
 }
 
 ConnectionDriver* Endpoint::next_active(Time now) {
-  // Memory that the requests of one connection hold now is not there for the next one.
+  // Memory that the requests of one connection have just taken is not available to the next one.
   if (Slot* last = std::exchange(draining_, nullptr)) limits_.account(*last, now);
   if (active_.empty()) return nullptr;
   Slot* slot = active_.front();
@@ -189,7 +190,8 @@ void Endpoint::reap(const std::function<void(ConnectionDriver&)>& removed) {
   finished_.clear();
 }
 
-// Few are in a queue when they go, so that the queues are walked seldom, and once for all of them.
+// Few of the finished connections are in a queue. The queues are therefore searched rarely, and
+// once for all connections.
 void Endpoint::forget_queued() {
   const auto is_finished = [](const Slot* slot) { return slot->finished; };
   if (std::ranges::any_of(finished_, &Slot::sending)) senders_.erase_if(is_finished);
@@ -244,7 +246,7 @@ void Endpoint::receive_first(const Datagram& datagram, Time now) {
       return send_stateless_reset(datagram, now);
     case DatagramHeader::Kind::kUnsupportedVersion: {
       drop(DropReason::kUnsupportedVersion);
-      // RFC 9000 §6.1: only to a datagram that could have opened a connection.
+      // RFC 9000 §6.1: only a datagram that could have opened a connection gets a response.
       if (!config_.server_tls || datagram.payload.size() < k_reply_size) return;
       std::array<std::uint8_t, k_reply_size> out;
       const std::size_t size = write_version_negotiation(
@@ -271,7 +273,8 @@ std::optional<ConnectionId> Endpoint::validated_destination(const InitialHeader&
                             initial.version)) {
     return std::nullopt;
   }
-  // RFC 9000 §8.1.4: who sees one on the wire could have others amplify to its owner's address.
+  // RFC 9000 §8.1.4: an observer of a used token could make servers amplify traffic to its owner's
+  // address.
   if (!used_tokens_.add(initial.token, now)) {
     limits_.count(LimitHit::kReusedTokens);
     return std::nullopt;
@@ -282,7 +285,8 @@ std::optional<ConnectionId> Endpoint::validated_destination(const InitialHeader&
 void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Time now) {
   const auto original = validated_destination(initial, datagram.path.remote, now);
   if (!original && is_retry_token(initial.token)) {
-    // RFC 9000 §8.1.3: the client takes no second Retry; it need not wait for its timeout to learn.
+    // RFC 9000 §8.1.3: the client does not accept a second Retry, and should not have to wait for a
+    // timeout.
     return refuse(initial, datagram.path, TransportErrorCode::kInvalidToken);
   }
   const Address& remote = datagram.path.remote;
@@ -321,7 +325,8 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
       make_address_token(token_key_, datagram.path.remote, now, initial.version));
   Slot& slot = add(std::move(*driver));
   limits_.join(slot, remote, now);
-  // The client uses its own choice of id until it hears from us, and repeats may come late.
+  // The client uses the id that it chose until it hears from this server, and repeated packets may
+  // come late.
   slot.ids.push_back(initial.destination);
   routes_[initial.destination] = &slot;
   ++stats_.connections_accepted;
@@ -349,8 +354,9 @@ void Endpoint::send_retry(const InitialHeader& initial, const AddressPair& path,
 }
 
 Endpoint::Slot* Endpoint::find_reset(Bytes datagram) const {
-  // RFC 9000 §10.3.1: it carries no id of ours. Clients of this endpoint are too many to try each
-  // one on every stray datagram; their resets are rare, and the idle timeout covers them.
+  // RFC 9000 §10.3.1: a stateless reset has no id of this endpoint. Clients of this endpoint are
+  // too many to check each of them for every stray datagram. Resets from clients are rare, and the
+  // idle timeout covers them.
   const auto found = std::ranges::find_if(called_, [&](const Slot* slot) {
     return slot->driver->connection().routing().is_stateless_reset(datagram);
   });
@@ -395,7 +401,7 @@ void Endpoint::poll_transmit(TransmitBatch& batch, Time now) {
     slot->driver->poll_transmit(batch, now);
     update_ids(*slot);
     if (batch.size > 0) {
-      // One batch each, in turn.
+      // Connections take turns, with one batch each.
       senders_.push_back(slot);
       break;
     }

@@ -18,14 +18,14 @@
 
 namespace sheaf::quic {
 
-// Why another server's connection is not taken over.
+// Reasons to refuse another server's connection.
 enum class ImportRefusal : std::uint8_t {
   kUnknownVersion,
   kMalformed,
   kOutOfRange,
   kKnown,     // its connection ids are in use here
-  kUnusable,  // the keys, or connection ids that this endpoint does not route
-  kFull,      // as many connections as there may be, or none are accepted any more
+  kUnusable,  // invalid keys, or connection ids that this endpoint does not route
+  kFull,      // the maximum number of connections was reached, or none are accepted any more
 };
 
 struct EndpointStats {
@@ -45,8 +45,8 @@ struct EndpointStats {
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::kCount)> dropped{};
 };
 
-// All connections behind one socket: routes datagrams by connection id, admits new clients, answers
-// what belongs to no connection, and runs the timers. Sans-IO.
+// Holds all connections of one set of sockets. Routes datagrams by connection id, admits new
+// clients, responds to datagrams without a connection, and runs the timers. It does no I/O.
 class Endpoint final : private EndpointLimits::Listener {
  public:
   Endpoint(const EndpointConfig& config, Random& random);
@@ -54,33 +54,33 @@ class Endpoint final : private EndpointLimits::Listener {
 
   Result<ConnectionDriver*, HandshakeFailure> connect(ClientHandshakeConfig handshake,
                                                       const ConnectionConfig& config, Time now);
-  // Takes a path of another server's connection over (multi_end/connection_snapshot.h).
+  // Takes over a path of another server's connection (multi_end/connection_snapshot.h).
   Result<ConnectionDriver*, ImportRefusal> import(Bytes snapshot, Time now);
-  // For handshakes that start from now on.
+  // Sets the TLS context of handshakes that begin from now on.
   void set_server_tls(std::shared_ptr<TlsContext> tls);
   // Refuses new connections from now on.
   void stop_accepting() { accepting_ = false; }
 
   void receive(const Datagram& datagram, Time now);
-  // One batch to one destination; `batch.size` = 0 when nobody wants to send.
+  // Returns one batch to one destination; `batch.size` is 0 when there is nothing to send.
   void poll_transmit(TransmitBatch& batch, Time now);
   Time next_timeout() const { return timers_.next(); }
   void on_timeout(Time now);
 
-  // A connection that may have events; each call gives another one. Its owner drains
-  // `ConnectionDriver::poll_event`. A driver that is `finished` goes away at the next `reap`.
+  // Returns a connection that may have events; each call returns another one. Its owner drains
+  // `ConnectionDriver::poll_event`. A driver that is `finished` is freed by the next `reap`.
   ConnectionDriver* next_active(Time now);
-  // The application called something on the connection: it may have something to send.
+  // Must be called after the application called the connection, which may have something to send.
   void wake(ConnectionDriver& driver, Time now);
-  // Frees finished connections whose events were drained; `removed` is told before each one goes.
+  // Frees finished connections whose events were drained. `removed` is called before each is freed.
   void reap(const std::function<void(ConnectionDriver&)>& removed);
 
   std::size_t connection_count() const { return slots_.size(); }
   std::size_t half_open_count() const { return limits_.half_open_count(); }
   std::uint64_t memory_bytes() const { return limits_.memory_bytes(); }
-  // Counts the endpoint and all its connections, those that ended included.
+  // Returns the counts of the endpoint and of all its connections, including those that have ended.
   EndpointStats stats() const;
-  // Every connection, in no particular order.
+  // Visits every connection, in no particular order.
   void for_each(const std::function<void(ConnectionDriver&)>& visit) const;
 
  private:
@@ -118,16 +118,16 @@ class Endpoint final : private EndpointLimits::Listener {
   EndpointSlots slots_;
   EndpointLimits limits_;
   std::unordered_map<ConnectionId, Slot*> routes_;
-  std::unordered_set<Slot*> called_;  // where this side is the client
+  std::unordered_set<Slot*> called_;  // connections on which this side is the client
   TimerQueue<Slot> timers_;
   Ring<Slot*> senders_;
   Ring<Slot*> active_;
-  Slot* draining_ = nullptr;  // the latest of `next_active`
+  Slot* draining_ = nullptr;  // the latest result of `next_active`
   Ring<StatelessReply> replies_;
   std::vector<Slot*> finished_;
   TokenBucket stateless_resets_;
   SeenFilter used_tokens_;
-  EndpointStats stats_;  // without the connections that live
+  EndpointStats stats_;  // without the connections that exist
 };
 
 }  // namespace sheaf::quic

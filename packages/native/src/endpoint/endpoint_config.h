@@ -16,12 +16,12 @@ struct EndpointConfig {
   ConnectionConfig connection;
   AdmissionConfig admission;
   MemoryConfig memory;
-  // With which a connection is closed that makes room for others.
+  // Error code that closes an idle connection to make room for others.
   std::uint64_t idle_close_error = 0;
   std::uint64_t overload_error = 0;
-  // Null: a client only.
+  // Null for a client.
   std::shared_ptr<TlsContext> server_tls;
-  // Makes tokens and stateless resets; random when empty. 32 bytes.
+  // Key of 32 bytes for tokens and stateless resets; random when empty.
   std::vector<std::uint8_t> static_key;
   std::function<void(std::string_view line)> key_log;
 };

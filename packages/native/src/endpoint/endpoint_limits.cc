@@ -8,11 +8,11 @@ namespace sheaf::quic {
 
 namespace {
 
-// A connection that asked for something just now is likely to ask again.
+// A connection that made a request just now is likely to make another.
 constexpr Duration k_idle_before_eviction = std::chrono::seconds(1);
-// Freed memory goes back to the system from this part of the target on.
+// Freed memory is returned to the system when it is at least this fraction (1/12) of the target.
 constexpr std::uint64_t k_worth_returning = 12;
-// In a second. Each looks at all connections.
+// Eviction rounds per second. Each examines all connections.
 constexpr double k_eviction_rounds = 10;
 
 }  // namespace
@@ -52,7 +52,8 @@ Admission::Decision EndpointLimits::admit(const Address& remote, bool validated,
   return decision;
 }
 
-// A client that is there is done within a few round trips: what takes long is not, or not soon.
+// A client that exists completes its handshake within a few round trips. A handshake that takes
+// longer probably belongs to none.
 void EndpointLimits::join(EndpointSlot& slot, const Address& remote, Time now) {
   slot.network = &networks_.join(remote);
   while ((half_open_.size() + 1) * ConnectionDriver::k_half_open_memory >
@@ -118,7 +119,8 @@ void EndpointLimits::evict(EndpointSlot& slot, LimitHit hit, Time now) {
   slot.driver->close(idle ? config_.idle_close_error : config_.overload_error,
                      idle ? "makes room for others" : "holds too much and reads too little", now);
   slot.driver->connection().streams().drop();
-  // While the connection lingers it has nothing to give: others would be closed in its stead.
+  // A connection that is closing has no memory to free; if it counted, others would be closed
+  // instead.
   forget_memory(slot);
   listener_.on_made_room(slot);
 }
@@ -133,7 +135,8 @@ void EndpointLimits::evict_idle(const Networks::Key* network, std::size_t count,
       idle.push_back(slot.get());
     }
   }
-  // The network with the most gives first: its connection that was idle for the longest time.
+  // The network with the most connections gives first: its connection that was idle for the longest
+  // time.
   const std::size_t taken = std::min(count, idle.size());
   std::partial_sort(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(taken), idle.end(),
                     [](const EndpointSlot* one, const EndpointSlot* other) {
@@ -146,15 +149,15 @@ void EndpointLimits::evict_idle(const Networks::Key* network, std::size_t count,
 
 void EndpointLimits::evict_slow(Time now) {
   if (!eviction_rounds_.take(now)) return;
-  // One round looks at all, so it frees more than is missing now.
+  // A round examines all connections, so it frees more than is missing now.
   std::vector<EndpointSlot*> candidates;
   for (const auto& [driver, slot] : slots_) {
     if (slot->network && !slot->evicted && driver->handshake_completed()) {
       candidates.push_back(slot.get());
     }
   }
-  // First the connections of networks that have more than their share, then idle ones, then all
-  // that hold more than the least. Among each of these, the one that has given nothing back for the
+  // Connections of networks that have more than their share come first, then idle ones, then all
+  // that hold more than the minimum. Within each group, the one that has returned nothing for the
   // longest time comes first.
   const auto rank = [&](const EndpointSlot* slot) {
     const bool holds = slot->memory > MemoryGovernor::k_least;
@@ -171,8 +174,8 @@ void EndpointLimits::evict_slow(Time now) {
     if (governor_.used() <= governor_.target() || rank(slot) == 3) break;
     evict(*slot, slot->driver->idle() ? LimitHit::kIdleEvicted : LimitHit::kMemoryEvicted, now);
   }
-  // Returning memory walks the whole heap, so a round that closed a few idle connections is not
-  // worth it.
+  // Returning memory walks the whole heap, which is not worth it after closing a few idle
+  // connections.
   const std::size_t freed = held - governor_.used();
   if (freed >= governor_.target() / k_worth_returning) return_freed_memory();
 }

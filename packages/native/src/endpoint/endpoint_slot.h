@@ -11,7 +11,7 @@
 
 namespace sheaf::quic {
 
-// One connection of an endpoint, with its places in the endpoint's queues and counts.
+// Holds one connection of an endpoint, with its places in the endpoint's queues and counts.
 struct EndpointSlot {
   std::unique_ptr<ConnectionDriver> driver;
   TimerQueue<EndpointSlot>::Entry timer;
@@ -20,12 +20,12 @@ struct EndpointSlot {
   bool active = false;                                 // queued for its owner to drain
   bool finished = false;                               // queued to be freed
   bool half_open = false;                              // its handshake is pending
-  std::list<EndpointSlot*>::iterator half_open_place;  // while it is
+  std::list<EndpointSlot*>::iterator half_open_place;  // valid while `half_open`
   bool evicted = false;                                // closed to make room
-  Networks::Use* network = nullptr;                    // of a client that shook hands here
-  std::uint64_t memory = 0;                            // as counted last
-  Time last_busy{};                                    // when it last was not idle
-  Time last_relief{};  // when it last held less than before, or nothing
+  Networks::Use* network = nullptr;  // network of a client whose handshake was made here
+  std::uint64_t memory = 0;          // as last counted, in bytes
+  Time last_busy{};                  // when it was last not idle
+  Time last_relief{};                // when it last held less than before, or nothing
 };
 
 using EndpointSlots = std::unordered_map<const ConnectionDriver*, std::unique_ptr<EndpointSlot>>;

@@ -17,7 +17,8 @@ void OwnStreams::open() {
     const auto stream = transport.open_stream(Directionality::kUnidirectional);
     if (!stream) return;
     ids_.push_back(*stream);
-    // A page can be asked for with the first urgency, and its fields wait for QPACK's instructions.
+    // These streams precede all responses. A page may have the first urgency, while its fields wait
+    // for instructions of QPACK.
     transport.set_priority(*stream, {.ahead = true});
     if (ids_.size() == 1) {
       constexpr std::uint8_t type[] = {k_stream_control};
@@ -42,7 +43,7 @@ void OwnStreams::write_control_frame(std::uint64_t type, Bytes payload) {
 
 void OwnStreams::announce_shutdown() {
   if (!has_control() || announcement_end_ != 0) return;
-  write_go_away(quic::k_max_varint - 3);  // RFC 9114 §5.2: the largest request id
+  write_go_away(quic::k_max_varint - 3);  // RFC 9114 §5.2: the largest possible request id
   announcement_end_ = control_written_;
 }
 

@@ -51,13 +51,13 @@ void PeerStreams::identify(StreamId id, Stream& stream) {
       const bool control = type == k_stream_control;
       stream.kind = control ? Stream::Kind::kControl : Stream::Kind::kQpack;
       if (control) return;
-      // nghttp3 wants to see the stream's type itself.
+      // nghttp3 must also see the stream's type.
       if (auto used = parts_.framing.read(id, stream.type.raw(), false); !used)
         parts_.fail(used.error());
       return;
     }
     case k_stream_push:
-      // RFC 9114 §6.2.2, §4.6: a client never pushes, and we never allow a server to.
+      // RFC 9114 §6.2.2, §4.6: a client never pushes, and Sheaf's client never permits a push.
       return parts_.fail(
           parts_.transport.role() == Role::kServer
               ? ConnectionError{ErrorCode::kStreamCreationError, "push from a client"}
@@ -77,7 +77,8 @@ void PeerStreams::identify(StreamId id, Stream& stream) {
 
 void PeerStreams::read_control(StreamId id) {
   while (!parts_.closed) {
-    // A copy, as what a frame says may call the transport while its bytes are being read.
+    // Copies the bytes, because a frame may cause a call to the transport while its bytes are being
+    // read.
     std::array<std::uint8_t, 512> copy;
     const Bytes bytes = parts_.transport.peek(id);
     const std::size_t size = std::min(bytes.size(), copy.size());

@@ -10,20 +10,20 @@
 
 namespace sheaf::http3 {
 
-// The peer's unidirectional streams (RFC 9114 §6.2): control, QPACK, WebTransport, and what we do
-// not know. Everything that it is given outlives this object.
+// Reads the peer's unidirectional streams (RFC 9114 §6.2): control, QPACK, WebTransport and unknown
+// ones. All arguments of the constructor must outlive this object.
 class PeerStreams {
  public:
   PeerStreams(SessionParts& parts, RequestReader& requests, ControlStreamReader::Listener& listener)
       : parts_(parts), requests_(requests), control_reader_(parts.transport.role(), listener) {}
 
   void on_opened(StreamId id) { streams_.try_emplace(id); }
-  // Does nothing if the stream is none of these.
+  // Does nothing when the stream is not one of these.
   void read(StreamId id);
-  // These two return false if the stream is none of these.
+  // Both return false when the stream is not one of these.
   bool on_reset(StreamId id);
   bool on_closed(StreamId id);
-  // The control stream, as soon as it is known.
+  // Returns the control stream once it is known.
   std::optional<StreamId> control() const;
 
  private:

@@ -31,10 +31,13 @@ void RequestDatagrams::read() {
   while (!parts_.closed) {
     const auto bytes = parts_.transport.receive_datagram();
     if (!bytes) return;
-    if (!parts_.config.takes_datagrams()) continue;  // never asked for: it means nothing here
+    if (!parts_.config.takes_datagrams())
+      continue;  // datagrams were not announced, so these have
+                 // no meaning
     quic::Reader reader(*bytes);
     const std::uint64_t quarter = reader.read_varint();
-    // RFC 9297 §2.1: the id of a client-initiated bidirectional stream, divided by four.
+    // RFC 9297 §2.1: a datagram begins with the id of a client-initiated bidirectional stream,
+    // divided by four.
     if (!reader.ok() || quarter > quic::k_max_varint / 4) {
       return parts_.fail({ErrorCode::kDatagramError, "quarter stream id"});
     }
@@ -48,15 +51,15 @@ void RequestDatagrams::route(HttpDatagram datagram) {
   RequestStream* stream = parts_.find(id);
   if (!stream) {
     if (parts_.request_open_or_to_come(id)) router_.hold(datagram);
-    return;  // of a request that is over (RFC 9297 §2.1)
+    return;  // the request has ended (RFC 9297 §2.1)
   }
   const bool answer_complete =
       !stream->own_request && stream->writing == RequestStream::Writing::kEnded;
-  if (stream->reading_done || answer_complete) return;  // it is as good as over
+  if (stream->reading_done || answer_complete) return;  // the request is about to end
   if (!stream->head_known() || (stream->extended_connect && !stream->answered)) {
     return router_.hold(datagram);
   }
-  // RFC 9297 §2: nobody knows what datagrams of this request mean.
+  // RFC 9297 §2: the protocol of this request gives datagrams no meaning.
   parts_.abandon(id, *stream, value_of(ErrorCode::kDatagramError));
   writer_.write_pending();
   parts_.events.push_back(StreamReset{id, value_of(ErrorCode::kDatagramError)});

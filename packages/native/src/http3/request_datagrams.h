@@ -8,21 +8,21 @@
 
 namespace sheaf::http3 {
 
-// The HTTP datagrams of a connection's requests (RFC 9297). Everything that it is given outlives
-// this object.
+// Handles the HTTP datagrams of a connection's requests (RFC 9297). All arguments of the
+// constructor must outlive this object.
 class RequestDatagrams {
  public:
   RequestDatagrams(SessionParts& parts, RequestWriter& writer) : parts_(parts), writer_(writer) {}
 
-  // --- as Session's -----------------------------------------------------------------------------
+  // --- as in Session ----------------------------------------------------------------------------
   std::size_t max_payload(StreamId request) const;
   bool send(StreamId request, Bytes payload, std::uint64_t identifier);
   bool peer_lacks_datagrams() const;
   void claim(StreamId request, DatagramConsumer& consumer);
 
-  // Reads what the transport has.
+  // Reads all datagrams that the transport has.
   void read();
-  // The request is over.
+  // Must be called when the request has ended.
   void release(StreamId request) { router_.release(request); }
 
  private:

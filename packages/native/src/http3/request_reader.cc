@@ -8,13 +8,14 @@
 namespace sheaf::http3 {
 namespace {
 
-// QPACK may keep what it is given while it waits for its table, so it is given little at a time.
+// Maximum bytes given to QPACK at once, which may keep them while it waits for its table.
 constexpr std::size_t k_max_slice = 4096;
 
-// RFC 9110 §15.2 sets no limit; nobody needs more than a few.
+// Maximum number of interim responses. RFC 9110 §15.2 sets no limit, but nobody needs more than a
+// few.
 constexpr unsigned k_max_interim_responses = 64;
 
-// Priorities kept for requests that have not come yet: enough for a page's worth.
+// Maximum number of priorities kept for requests that have not arrived: enough for a page.
 constexpr std::size_t k_max_early_priorities = 256;
 
 }  // namespace
@@ -44,7 +45,7 @@ void RequestReader::read(StreamId id, RequestStream& stream) {
       }
     }
     const auto result = parts_.transport.consume(id, used, parts_.now);
-    if (!result || result->reset) return;  // an event of its own tells of the reset
+    if (!result || result->reset) return;  // a separate event reports the reset
     if (stream.position == RequestStream::Position::kHandedOver) {
       const StreamId session{stream.frame_header.length()};
       parts_.requests.erase(id);
@@ -60,7 +61,8 @@ void RequestReader::on_reset(StreamId id, std::uint64_t error) {
   RequestStream* stream = parts_.find(id);
   if (!stream || !parts_.count_cancellation(*stream) || stream->reading_done) return;
   if (parts_.transport.role() == Role::kServer && !stream->message_begun) {
-    // The application has not heard of it, so the answering side is ours to end.
+    // The application does not know this request, so this side must end the direction of the
+    // response.
     return parts_.abandon(id, *stream, value_of(ErrorCode::kRequestCancelled));
   }
   stream->reading_done = true;
@@ -95,14 +97,15 @@ void RequestReader::begin_frame(StreamId id, RequestStream& stream) {
           {ErrorCode::kStreamCreationError, "bidirectional stream opened by the server"});
     }
     if (parts_.transport.role() == Role::kServer) {
-      // RFC 9114 §5.2. The id alone does not tell, as streams of WebTransport sessions go on.
+      // RFC 9114 §5.2. The id is checked only here, because streams of WebTransport sessions
+      // continue.
       if (id.value >= refused_from_) {
         return parts_.abandon(id, stream, value_of(ErrorCode::kRequestRejected));
       }
       next_request_ = std::max(next_request_, id.value + 4);
     }
   } else if (parts_.config.webtransport && type == k_frame_webtransport_stream) {
-    // draft-ietf-webtrans-http3-02 §4.2: only at the start of a stream.
+    // draft-ietf-webtrans-http3-02 §4.2: this frame must be at the start of a stream.
     return parts_.fail({ErrorCode::kFrameError, "WEBTRANSPORT_STREAM inside a message"});
   }
   if (!feed(id, stream, stream.frame_header.raw_type(), false) ||
@@ -257,7 +260,7 @@ void RequestReader::consume_body(StreamId id, std::size_t count) {
 }
 
 std::size_t RequestReader::readable_body(StreamId id) const {
-  // Headers of further frames may be among these.
+  // These bytes may include headers of further frames.
   return peek_body(id).empty() ? 0 : static_cast<std::size_t>(parts_.transport.readable_bytes(id));
 }
 
@@ -273,8 +276,8 @@ std::size_t RequestReader::read_body(StreamId id, quic::MutableBytes out) {
   return size;
 }
 
-// Reads from the DATA frame that the stream is in. The bytes after it have been looked at already
-// when this returns.
+// Reads from the present DATA frame of the stream. When this returns, the bytes after it have been
+// processed.
 std::size_t RequestReader::read_data_frame(StreamId id, quic::MutableBytes out) {
   if (peek_body(id).empty()) return 0;
   RequestStream* stream = parts_.find(id);

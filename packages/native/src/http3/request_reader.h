@@ -7,7 +7,7 @@
 
 namespace sheaf::http3 {
 
-// The peer's messages: request streams from bytes to events. `parts` outlives this object.
+// Turns the bytes of request streams into events. `parts` must outlive this object.
 class RequestReader {
  public:
   explicit RequestReader(SessionParts& parts) : parts_(parts) {}
@@ -15,24 +15,23 @@ class RequestReader {
   void read(StreamId id, RequestStream& stream);
   void on_reset(StreamId id, std::uint64_t error);
 
-  // --- bodies: as RequestSession's --------------------------------------------------------------
+  // --- bodies, as in RequestSession -------------------------------------------------------------
   Bytes peek_body(StreamId id) const;
   void consume_body(StreamId id, std::size_t count);
   std::size_t readable_body(StreamId id) const;
   std::size_t read_body(StreamId id, quic::MutableBytes out);
 
-  // --- what nghttp3 finds, as MessageFraming::Listener's ----------------------------------------
+  // --- findings of nghttp3, as in MessageFraming::Listener --------------------------------------
   void on_field(StreamId id, const Field& field);
   void on_fields_end(StreamId id, bool trailers);
   void on_unblocked(StreamId id, std::size_t bytes);
   void on_message_error(StreamId id, std::uint64_t error);
-  // Acts on these findings, once the transport's bytes are no longer being read.
+  // Acts on these findings once the transport's bytes are no longer being read.
   void after_framing_read();
 
-  // --- requests to come -------------------------------------------------------------------------
-  // Prefers a request as the peer asks, also one that has not come yet.
+  // --- requests that have not arrived -----------------------------------------------------------
   void prioritize(StreamId id, const StreamPriority& priority);
-  // Refuses what has not come so far. Returns the first id that is refused.
+  // Refuses all requests that have not arrived, and returns the first id that is refused.
   std::uint64_t refuse_rest();
   void refuse_all() { refused_from_ = 0; }
   bool refusing() const { return refused_from_ != quic::k_max_varint; }
@@ -48,11 +47,11 @@ class RequestReader {
   bool feed(StreamId id, RequestStream& stream, Bytes bytes, bool fin);
 
   SessionParts& parts_;
-  std::uint64_t next_request_ = 0;                   // server: lowest id not yet begun
+  std::uint64_t next_request_ = 0;                   // server: the lowest id that has not begun
   std::uint64_t refused_from_ = quic::k_max_varint;  // server, after `refuse_rest`
-  // PRIORITY_UPDATE may overtake its request (RFC 9218 §7).
+  // A PRIORITY_UPDATE may overtake its request (RFC 9218 §7).
   std::unordered_map<StreamId, StreamPriority> early_priorities_;
-  // What nghttp3 found, for `after_framing_read`.
+  // Findings of nghttp3 for `after_framing_read`.
   std::vector<StreamId> begun_requests_;
   std::vector<StreamId> broken_messages_;
   std::vector<StreamId> unblocked_;

@@ -21,7 +21,7 @@ quic::Result<StreamId, Refusal> RequestWriter::submit_request(const FieldSection
   if (requests_stopped_) return Refusal::kGoingAway;
   if (auto status = check(fields); !status) return status.error();
   if (!fields.find(":protocol").empty()) {
-    // RFC 9220 §3. Servers of older drafts take WebTransport without saying that they take this.
+    // RFC 9220 §3. Servers of older drafts support WebTransport without announcing this setting.
     if (!parts_.peer_settings) return Refusal::kNotReady;
     if (!parts_.peer_settings->enable_connect_protocol &&
         !parts_.peer_settings->webtransport.any()) {
@@ -54,7 +54,7 @@ quic::Status<Refusal> RequestWriter::submit_informational(StreamId id, const Fie
   RequestStream* stream = parts_.find(id);
   if (!stream || !stream->message_begun) return Refusal::kUnknownStream;
   if (stream->writing != RequestStream::Writing::kNotBegun) return Refusal::kWrongState;
-  // RFC 9114 §4.5: there is no 101.
+  // RFC 9114 §4.5: status 101 does not exist.
   if (!is_interim(fields) || fields.find(":status") == "101") return Refusal::kInvalidField;
   if (auto status = parts_.framing.submit_informational(id, fields); !status) return status;
   write_pending();
@@ -72,7 +72,7 @@ quic::Status<Refusal> RequestWriter::submit_response(StreamId id, const FieldSec
   if (auto status = parts_.framing.submit_response(id, fields, has_body); !status) return status;
   stream->answered = true;
   stream->writing = has_body ? RequestStream::Writing::kBody : RequestStream::Writing::kEnded;
-  // Frame headers come on top: schedulers do not mind.
+  // Frame headers are not counted; schedulers do not need that precision.
   if (const auto length = content_length(fields)) parts_.transport.set_expected_bytes(id, *length);
   write_pending();
   return {};
@@ -103,7 +103,7 @@ quic::Status<Refusal> RequestWriter::submit_trailers(StreamId id, const FieldSec
   RequestStream* stream = parts_.find(id);
   if (!stream) return Refusal::kUnknownStream;
   if (stream->writing != RequestStream::Writing::kBody) return Refusal::kWrongState;
-  // RFC 9114 §4.3.
+  // RFC 9114 §4.3: trailers have no pseudo-header fields.
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].name.starts_with(':')) return Refusal::kInvalidField;
   }
@@ -126,7 +126,7 @@ std::size_t RequestWriter::next_body(StreamId id, std::span<Bytes> chunks, bool&
   return count;
 }
 
-// The order among streams is the transport's business: it decides packet by packet.
+// The transport decides about the order of streams, packet by packet.
 void RequestWriter::write_pending() {
   MessageFraming::Output output;
   while (!parts_.closed) {
@@ -138,10 +138,13 @@ void RequestWriter::write_pending() {
   }
 }
 
-// Body chunks go on as they are; frame headers and field sections are nghttp3's and are copied.
+// Body chunks are passed on without copying. Frame headers and field sections belong to nghttp3 and
+// are copied.
 void RequestWriter::write_output(const MessageFraming::Output& output) {
   RequestStream* stream = parts_.find(output.stream);
-  if (!stream && parts_.config.requests_only) return;  // QPACK's streams, which a backend has not
+  if (!stream && parts_.config.requests_only)
+    return;  // a stream of QPACK, which a backend does
+             // not have
   scratch_.clear();
   for (std::size_t i = 0; i < output.part_count; ++i) {
     const Bytes part = output.parts[i];
@@ -166,7 +169,8 @@ void RequestWriter::write_output(const MessageFraming::Output& output) {
 void RequestWriter::write_part(StreamId id, SendChunk chunk, bool fin) {
   const auto accepted = parts_.transport.write(id, std::move(chunk), fin);
   if (!accepted) {
-    parts_.framing.shut_writing(id);  // reset or refused meanwhile; its event follows
+    parts_.framing.shut_writing(id);  // the stream was reset or refused in the meantime; its event
+                                      // follows
   } else if (!*accepted) {
     parts_.framing.block(id);
     if (RequestStream* stream = parts_.find(id)) stream->transport_full = true;

@@ -6,12 +6,13 @@
 
 namespace sheaf::http3 {
 
-// Our messages: from fields and chunks to the transport. `parts` outlives this object.
+// Passes the messages of this side, from fields and chunks, to the transport. `parts` must outlive
+// this object.
 class RequestWriter {
  public:
   explicit RequestWriter(SessionParts& parts) : parts_(parts) {}
 
-  // --- as RequestSession's ----------------------------------------------------------------------
+  // --- as in RequestSession ---------------------------------------------------------------------
   quic::Result<StreamId, Refusal> submit_request(const FieldSection& fields, bool has_body);
   quic::Status<Refusal> submit_informational(StreamId id, const FieldSection& fields);
   quic::Status<Refusal> submit_response(StreamId id, const FieldSection& fields, bool has_body);
@@ -19,12 +20,12 @@ class RequestWriter {
   std::size_t reserve_body(StreamId id);
   quic::Status<Refusal> submit_trailers(StreamId id, const FieldSection& fields);
 
-  // Client: the peer takes no further requests.
+  // Client: the peer accepts no further requests.
   void stop_requests() { requests_stopped_ = true; }
-  // As MessageFraming::Listener's.
+  // Implements MessageFraming::Listener::next_body.
   std::size_t next_body(StreamId id, std::span<Bytes> chunks, bool& end);
   void on_writable(StreamId id);
-  // Hands everything on that the transport has room for.
+  // Passes on everything that the transport has room for.
   void write_pending();
 
  private:

@@ -8,8 +8,8 @@
 namespace sheaf::http3 {
 namespace {
 
-// Bytes that nghttp3 writes for these go nowhere: they are server-initiated unidirectional streams
-// that no connection ever has.
+// No connection ever has these server-initiated unidirectional streams, so the bytes that nghttp3
+// writes for them are dropped.
 constexpr StreamId k_no_encoder_stream{quic::k_max_varint};
 constexpr StreamId k_no_decoder_stream{quic::k_max_varint - 4};
 
@@ -86,8 +86,8 @@ void Session::on_stream_event(const quic::StreamEvent& event) {
     case Kind::kClosed:
       return on_stream_closed(event.stream);
     case Kind::kAcknowledged:
-      // RFC 9114 §5.2: the final GOAWAY follows once requests that were on their way have had time
-      // to come. The peer has seen the first one, so a round trip is over.
+      // RFC 9114 §5.2: the final GOAWAY follows after requests in flight have had time to arrive.
+      // The peer has received the first GOAWAY, so a round trip has passed.
       if (own_streams_.has_announced(event.stream, event.value)) shut_down();
       return;
     case Kind::kStreamsAvailable:
@@ -114,7 +114,7 @@ void Session::on_opened(StreamId id) {
     parts_.requests.try_emplace(id);
     parts_.next_unopened = std::max(parts_.next_unopened, id.value + 4);
   } else {
-    // RFC 9114 §6.1.
+    // RFC 9114 §6.1: only clients open bidirectional streams.
     parts_.fail({ErrorCode::kStreamCreationError, "bidirectional stream opened by the server"});
   }
 }
@@ -124,7 +124,7 @@ void Session::on_reset(StreamId id, std::uint64_t error) {
   if (!peer_streams_.on_reset(id)) reader_.on_reset(id, error);
 }
 
-// Data that arrived from a backend before it was lost is good, and is read first.
+// Data that arrived from a backend before it was lost is valid, and is read first.
 void Session::on_lost(StreamId id) {
   RequestStream* stream = parts_.find(id);
   if (!stream || stream->reading_done) {
@@ -261,29 +261,29 @@ quic::Status<Refusal> Session::request_priority(StreamId id, const StreamPriorit
 // --- what the peer's control stream says -------------------------------------------------------
 
 ConnectionStatus Session::on_settings(const Settings& settings) {
-  // RFC 9297 §2.1.1: HTTP datagrams need those of QUIC.
+  // RFC 9297 §2.1.1: HTTP datagrams require QUIC datagrams.
   if (settings.datagrams && !parts_.transport.peer_takes_datagrams()) {
     return ConnectionError{ErrorCode::kSettingsError, "H3_DATAGRAM without QUIC datagrams"};
   }
-  // Draft-ietf-webtrans-http3-16 §3.1.
+  // draft-ietf-webtrans-http3-16 §3.1: the value is 0 or 1.
   if (parts_.transport.role() == Role::kClient && settings.webtransport.enabled_draft15 > 1) {
     return ConnectionError{ErrorCode::kSettingsError, "WT_ENABLED above 1"};
   }
   parts_.peer_settings = settings;
   parts_.events.push_back(SettingsReceived{});
-  // docs/internals/multi-end.md: backends know nothing of a dynamic table.
+  // docs/internals/multi-end.md: backends have no dynamic table.
   Settings usable = settings;
   if (parts_.transport.multi_end() && parts_.transport.role() == Role::kClient) {
     usable.qpack_max_table_capacity = usable.qpack_blocked_streams = 0;
   }
-  // The stream that says so is the only control stream so far.
+  // The stream that these SETTINGS came on is the only control stream so far.
   const auto control = peer_streams_.control();
   return control ? parts_.framing.apply_peer_settings(*control, usable) : ConnectionStatus{};
 }
 
 void Session::on_go_away(std::uint64_t id) {
   parts_.events.push_back(GoAwayReceived{id});
-  if (parts_.transport.role() == Role::kServer) return;  // it names a push
+  if (parts_.transport.role() == Role::kServer) return;  // the id names a push
   writer_.stop_requests();
   for (auto& [stream_id, stream] : parts_.requests) {
     if (stream_id.value < id || stream_id.initiator() == Role::kServer || stream.reading_done ||
@@ -308,7 +308,7 @@ ConnectionStatus Session::on_priority_update(StreamId id, Bytes value) {
 
 void Session::announce_shutdown() {
   if (parts_.config.requests_only) return shut_down();
-  // A client refuses pushes only, of which there are none.
+  // A client could only refuse pushes, and there are none.
   if (parts_.closed || parts_.transport.role() == Role::kClient || reader_.refusing()) return;
   own_streams_.announce_shutdown();
 }

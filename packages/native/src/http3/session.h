@@ -14,10 +14,11 @@
 
 namespace sheaf::http3 {
 
-// One HTTP/3 connection (RFC 9114), either role. The transport and the random source outlive it.
+// Implements one HTTP/3 connection (RFC 9114) in either role. The transport and the random source
+// must outlive it.
 //
-// Bodies are pulled: bytes of DATA frames stay in the transport until the application consumes
-// them. Streams of WebTransport sessions are recognised and handed over to the layer above.
+// The application pulls bodies: bytes of DATA frames stay in the transport until they are consumed.
+// Streams of WebTransport sessions are recognised and handed over to the layer above.
 class Session final : public RequestSession,
                       private MessageFraming::Listener,
                       private ControlStreamReader::Listener {
@@ -49,23 +50,24 @@ class Session final : public RequestSession,
   std::size_t open_requests() const override { return parts_.requests.size(); }
   void close(ErrorCode code, std::string_view reason, Time now) override;
 
-  // Nothing before SettingsReceived.
+  // Returns nothing before SettingsReceived.
   const std::optional<Settings>& peer_settings() const { return parts_.peer_settings; }
   // Client: asks for another priority of a request (PRIORITY_UPDATE, RFC 9218 §7.1).
   quic::Status<Refusal> request_priority(StreamId stream, const StreamPriority& priority);
 
   // --- HTTP datagrams (RFC 9297) ------------------------------------------------------------
-  // Largest payload that fits now; 0 while the peer takes none.
+  // Returns the maximum payload that fits now, in bytes; 0 while the peer accepts none.
   std::size_t max_datagram_payload(StreamId stream) const { return datagrams_.max_payload(stream); }
-  // False when it is too large or the transport's queue is full. `identifier` comes back in
-  // DatagramOutcome.
+  // Returns false when the datagram is too large or the transport's queue is full. DatagramOutcome
+  // returns `identifier`.
   bool send_datagram(StreamId stream, Bytes payload, std::uint64_t identifier) {
     return datagrams_.send(stream, payload, identifier);
   }
-  // The peer has said that it takes none: what is to reach it goes as DATAGRAM capsules (§3.5).
+  // Returns whether the peer has announced that it accepts none. DATAGRAM capsules are sent to it
+  // instead (§3.5).
   bool peer_lacks_datagrams() const { return datagrams_.peer_lacks_datagrams(); }
-  // Says who takes the datagrams of a request that is open. Once a request has its response, those
-  // that nobody has claimed cost it: H3_DATAGRAM_ERROR (§2).
+  // Makes `consumer` receive the datagrams of an open request. When a request without a consumer
+  // has its response, a datagram costs it H3_DATAGRAM_ERROR (§2).
   void claim_datagrams(StreamId request, DatagramConsumer& consumer) {
     datagrams_.claim(request, consumer);
   }
@@ -74,9 +76,9 @@ class Session final : public RequestSession,
 
   // --- for the layer that owns handed-over streams ------------------------------------------
   Transport& transport() { return parts_.transport; }
-  // Events of a stream that this side opened go to HandedOverStreamEvent from now on.
+  // From now on, events of a stream that this side opened become HandedOverStreamEvents.
   void hand_over(StreamId stream) { parts_.handed_over.insert(stream); }
-  // Server: a request on this stream is being served or may still arrive.
+  // Server: returns whether a request on this stream is being served or may still arrive.
   bool request_open_or_to_come(StreamId stream) const {
     return parts_.request_open_or_to_come(stream);
   }

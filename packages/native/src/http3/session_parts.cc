@@ -6,8 +6,8 @@ namespace sheaf::http3 {
 
 namespace {
 
-// Requests that a peer may cancel: as many at one time as there are streams, for pages that are
-// left; and a second.
+// Requests that a peer may cancel: at one time as many as there are streams, since users leave
+// pages, and per second.
 constexpr double k_cancellations = 1000;
 constexpr double k_cancellations_per_second = 100;
 
@@ -60,8 +60,8 @@ void SessionParts::discard(StreamId id) {
   }
 }
 
-// RFC 9114 §10.5: a cancelled request gives its stream's credit back at once, and its work has been
-// begun all the same.
+// RFC 9114 §10.5: a cancelled request returns its stream credit at once, although work on it has
+// begun.
 bool SessionParts::count_cancellation(RequestStream& stream) {
   if (transport.role() == Role::kClient || std::exchange(stream.cancelled, true)) return true;
   if (cancellations_.take(now)) return true;
@@ -70,7 +70,7 @@ bool SessionParts::count_cancellation(RequestStream& stream) {
 }
 
 void SessionParts::hand_over(StreamId id, StreamId session, bool finished) {
-  // draft-ietf-webtrans-http3-02 §4: a session is named by its CONNECT stream.
+  // draft-ietf-webtrans-http3-02 §4: the id of a session is that of its CONNECT stream.
   if (session.value % 4 != 0) {
     return fail({ErrorCode::kIdError, "WebTransport session id is not a request"});
   }

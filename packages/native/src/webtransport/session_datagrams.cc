@@ -9,7 +9,7 @@ std::size_t SessionDatagrams::max_payload(StreamId session) const {
                                       : http_.max_datagram_payload(session);
 }
 
-// The session's id serves as the datagram's identifier: counting needs no more.
+// The session's id also identifies the datagram, which is enough for counting.
 bool SessionDatagrams::send(StreamId id, Bytes payload, bool waits) {
   Session* session = sessions_.find_established(id);
   if (!session) return false;

@@ -9,8 +9,8 @@
 
 namespace sheaf::webtransport {
 
-// The datagrams of a connection's WebTransport sessions. Everything that it is given outlives this
-// object.
+// Handles the datagrams of a connection's WebTransport sessions. All arguments of the constructor
+// must outlive this object.
 class SessionDatagrams final : public http3::DatagramConsumer {
  public:
   SessionDatagrams(http3::Session& http, SessionTable& sessions, quic::Ring<Event>& events,
@@ -19,20 +19,20 @@ class SessionDatagrams final : public http3::DatagramConsumer {
 
   // --- for the application ----------------------------------------------------------------------
   std::size_t max_payload(StreamId session) const;
-  // As a capsule where the peer takes no datagrams (RFC 9297 §3.5). False when it is too large or
-  // the queue is full: it has expired before it was sent. DatagramsWritable tells when there is
-  // room again. `waits`: the caller keeps one that finds no room, and it has not expired.
+  // Sends a datagram, as a capsule when the peer does not accept datagrams (RFC 9297 §3.5). Returns
+  // false when it is too large or the queue is full. A refused datagram counts as expired, unless
+  // `waits` says that the caller keeps it. DatagramsWritable tells when there is room again.
   bool send(StreamId session, Bytes payload, bool waits = false);
-  // Nothing for a session that is gone.
+  // Returns nothing for a session that is gone.
   std::optional<DatagramCounts> counts(StreamId session) const;
 
   // --- for the set of sessions ------------------------------------------------------------------
-  // Hands the datagram on if its session is established.
+  // Passes a datagram on when its session is established.
   void on_datagram(http3::HttpDatagram datagram) override;
-  // Returns false if the outcome is not of a session's datagram.
+  // Returns false when the datagram did not belong to a session.
   bool on_outcome(const http3::DatagramOutcome& outcome);
   void on_writable() { events_.push_back(DatagramsWritable{}); }
-  // The session's CONNECT stream has room again for datagrams as capsules.
+  // Reports that the session's CONNECT stream has room for datagrams in capsules again.
   void on_capsules_writable(Session& session);
 
  private:

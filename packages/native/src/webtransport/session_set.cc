@@ -14,7 +14,7 @@ using http3::value_of;
 constexpr std::string_view k_protocol = "webtransport";
 constexpr std::string_view k_protocol_h3 = "webtransport-h3";  // draft-ietf-webtrans-http3-16 §9.1
 
-// Nothing for another request.
+// Returns nothing for any other request.
 std::optional<Dialect> dialect_of(const http3::FieldSection& fields) {
   if (fields.find(":method") != "CONNECT") return std::nullopt;
   const std::string_view protocol = fields.find(":protocol");
@@ -30,7 +30,7 @@ unsigned status_of(const http3::FieldSection& fields) {
   return status;
 }
 
-// Sessions that a server takes at a time, as far as it says so.
+// Returns the number of sessions that a server accepts at one time, if it announces one.
 std::size_t session_limit(const http3::WebTransportSettings& settings) {
   const std::uint64_t limit =
       std::max(settings.max_sessions_draft07, settings.max_sessions_draft13);
@@ -61,7 +61,7 @@ quic::Result<StreamId, http3::Refusal> SessionSet::connect(const http3::FieldSec
   if (!settings) return http3::Refusal::kNotReady;
   const http3::WebTransportSettings& spoken = settings->webtransport;
   if (!spoken.any()) return http3::Refusal::kNotSupported;
-  // With the older ones several sessions share a connection.
+  // Older drafts let several sessions share a connection.
   const bool older = spoken.older_draft();
   const Dialect dialect = older ? Dialect::kWebTransport : Dialect::kWebTransportH3;
   if (!room_for(dialect, session_limit(spoken))) return http3::Refusal::kStreamLimit;
@@ -75,8 +75,8 @@ quic::Result<StreamId, http3::Refusal> SessionSet::connect(const http3::FieldSec
   return stream;
 }
 
-// Draft 16 §5.1: without flow control, which is never announced here, a session of the new dialect
-// shares its connection with no other.
+// Draft 16 §5.1: a session of the new dialect does not share its connection with others, because
+// flow control is never announced here.
 bool SessionSet::room_for(Dialect dialect, std::size_t limit) const {
   std::size_t open = 0;
   for (const auto& [id, session] : sessions_) {
@@ -100,7 +100,7 @@ quic::Status<http3::Refusal> SessionSet::accept(StreamId id, const http3::FieldS
   append(response, fields);
   if (auto status = http_.submit_response(id, response, true); !status) return status;
   establish(id, *session);
-  // Safari counts streams and bytes of a session, and takes its limits from these.
+  // Safari counts streams and bytes of a session, and expects these limits.
   if (http_.peer_settings() && http_.peer_settings()->webtransport.flow_control) {
     static_cast<void>(http_.write_body(id, quic::SendChunk::copy_of(encode_no_limits()), false));
   }
@@ -143,12 +143,12 @@ void SessionSet::close(StreamId id, const CloseInfo& info) {
   }
   const CloseInfo cut{info.code, std::string(quic::utf8_prefix(info.reason, k_max_close_reason))};
   if (!http_.write_body(id, quic::SendChunk::copy_of(encode_close(cut)), true)) {
-    // The peer does not read it.
+    // The peer does not read the stream.
     http_.reset(id, value_of(http3::ErrorCode::kNoError));
     return end(id, *session, event);
   }
-  // The peer should learn the code before it sees its streams cut off: they are reset once it has
-  // answered (`end`). Chromium may tell the page "Connection lost" when both come together.
+  // The peer should learn the code before its streams are reset, so they are reset once it has
+  // responded (`end`). Chromium may tell the page "Connection lost" when both arrive together.
   finish(id, *session, event);
 }
 
@@ -185,7 +185,7 @@ bool SessionSet::handle(http3::RequestReceived& event, quic::Time) {
   return true;
 }
 
-// Draft 16 §3.1: before, it is not known what the client speaks.
+// Draft 16 §3.1: before SETTINGS, it is unknown which draft the client speaks.
 bool SessionSet::handle(http3::SettingsReceived&, quic::Time) {
   for (SessionRequested& requested : std::exchange(unannounced_, {})) {
     const Session* session = sessions_.find(requested.session);
@@ -220,7 +220,7 @@ bool SessionSet::handle(http3::BodyReadable& event, quic::Time now) {
 }
 
 void SessionSet::read_capsules(StreamId id, Session& session, quic::Time now) {
-  // Before it is accepted a session has nothing to say; its bytes wait in the transport.
+  // Bytes of a session that is not accepted yet wait in the transport.
   if (session.state() == Session::State::kRequested) return;
   while (true) {
     const Bytes body = http_.peek_body(id);
@@ -281,10 +281,10 @@ bool SessionSet::handle(http3::StreamReset& event, quic::Time) {
 }
 
 bool SessionSet::handle(http3::WritingStopped& event, quic::Time) {
-  // Nothing can be said any more on a CONNECT stream that the peer does not read. Before the
-  // response it announces a refusal, after a close it only means that the peer was quicker.
-  // Otherwise the peer's own end of the stream is on its way with the reason: webtransport-go stops
-  // reading before it sends its close capsule.
+  // Nothing can be sent on a CONNECT stream that the peer does not read. Before the response,
+  // STOP_SENDING precedes a refusal. After a close, it only means that the peer was faster. In all
+  // other cases the peer's own end of the stream is in flight with the reason: webtransport-go
+  // stops reading before it sends its close capsule.
   Session* session = sessions_.find(event.stream);
   if (session && session->state() == Session::State::kClosed) streams_.reset_all(*session);
   return session != nullptr;

@@ -9,8 +9,8 @@ namespace sheaf::webtransport {
 
 namespace {
 
-// Nobody says which stream of a session matters more, until the application does: none waits for
-// the end of another.
+// Streams of a session take turns until the application sets priorities, so that none waits for the
+// end of another.
 constexpr quic::StreamPriority k_in_turn{.incremental = true};
 
 }  // namespace
@@ -33,7 +33,8 @@ quic::Result<StreamId, quic::StreamRefusal> SessionStreams::open(StreamId id,
   http_.transport().set_priority(*stream, k_in_turn);
   static_cast<void>(
       http_.transport().write(*stream, quic::SendChunk::copy_of(writer.written()), false));
-  // Draft-ietf-webtrans-http3-15 §4.4: the peer learns whose stream it was.
+  // draft-ietf-webtrans-http3-15 §4.4: the prefix tells the peer which session the stream belonged
+  // to.
   http_.transport().keep_reliable(*stream, writer.size());
   return stream;
 }
@@ -93,7 +94,7 @@ void SessionStreams::add(Session& session, const http3::WebTransportStreamOpened
   streams_[opened.stream] = {opened.session, 0, opened.finished};
   http_.transport().set_priority(opened.stream, k_in_turn);
   events_.push_back(StreamOpened{opened.session, opened.stream});
-  // Bytes that came together with the prefix give no event of their own.
+  // Bytes that came together with the prefix cause no event of the transport.
   events_.push_back(StreamReadable{opened.stream});
 }
 
@@ -110,7 +111,7 @@ void SessionStreams::release_waiting(StreamId id) {
   }
 }
 
-// draft-ietf-webtrans-http3-02 §5: all its streams end with it.
+// draft-ietf-webtrans-http3-02 §5: all streams of a session end with it.
 void SessionStreams::reset_all(Session& session) {
   const std::vector<StreamId> streams(session.streams().begin(), session.streams().end());
   for (const StreamId id : streams) {
@@ -150,7 +151,7 @@ void SessionStreams::on_event(const quic::StreamEvent& event, quic::Time now) {
   using Kind = quic::StreamEvent::Kind;
   const auto found = streams_.find(event.stream);
   if (found == streams_.end()) return on_unused(event, now);
-  // Nobody asks any more what happens on the streams of a closed session, only when they go.
+  // On the streams of a closed session, only the end still matters.
   if (!usable(event.stream) && event.kind != Kind::kClosed) return on_unused(event, now);
   switch (event.kind) {
     case Kind::kReadable:
@@ -177,7 +178,7 @@ void SessionStreams::on_event(const quic::StreamEvent& event, quic::Time now) {
       break;
     case Kind::kClosed:
       found->second.closed = true;
-      // An end that came with the prefix is still to be shown, as long as somebody looks.
+      // An end that came with the prefix has yet to be shown while the session exists.
       if (!found->second.finished || !sessions_.find(found->second.session)) forget(event.stream);
       break;
     case Kind::kOpened:

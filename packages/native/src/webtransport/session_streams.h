@@ -10,15 +10,15 @@
 
 namespace sheaf::webtransport {
 
-// The streams of a connection's WebTransport sessions, with those that wait for their session to be
-// accepted. Everything that it is given outlives this object.
+// Handles the streams of a connection's WebTransport sessions, including those that wait for their
+// session to be accepted. All arguments of the constructor must outlive this object.
 class SessionStreams {
  public:
   SessionStreams(http3::Session& http, SessionTable& sessions, quic::Ring<Event>& events,
                  std::size_t max_waiting)
       : http_(http), sessions_(sessions), events_(events), max_waiting_(max_waiting) {}
 
-  // --- for the application: as Connection's, with the application's error codes ---------------
+  // --- for the application: as in Connection, with the application's error codes ---------------
   quic::Result<StreamId, quic::StreamRefusal> open(StreamId session,
                                                    quic::Directionality direction);
   quic::Result<bool, quic::StreamRefusal> write(StreamId stream, quic::SendChunk chunk, bool fin);
@@ -38,7 +38,7 @@ class SessionStreams {
   // --- for the set of sessions ------------------------------------------------------------------
   void on_opened(const http3::WebTransportStreamOpened& opened);
   void on_event(const quic::StreamEvent& event, quic::Time now);
-  // The session's fate is known: what waited for it goes on, or is refused.
+  // Accepts or refuses the streams that waited for the session, whose fate is known now.
   void release_waiting(StreamId session);
   // Resets all streams of a session that is closed.
   void reset_all(Session& session);
@@ -46,17 +46,17 @@ class SessionStreams {
  private:
   struct Stream {
     StreamId session;
-    std::uint64_t prefix = 0;  // bytes that we wrote before the application's
-    bool finished = false;     // the end came with the prefix; the application has yet to see it
-    bool closed = false;       // the transport forgot it meanwhile
+    std::uint64_t prefix = 0;  // bytes that this side wrote before the application's
+    bool finished = false;     // the end came with the prefix, and the application has not seen it
+    bool closed = false;       // the transport has forgotten the stream in the meantime
   };
 
-  // Returns whether the session's CONNECT request may still be on its way: streams overtake it.
+  // Returns whether the session's CONNECT request may still arrive, since streams can overtake it.
   bool may_come(StreamId session) const;
   void add(Session& session, const http3::WebTransportStreamOpened& opened);
   void refuse(StreamId stream, std::uint64_t error);
   void forget(StreamId stream);
-  // An event of a stream that still waits for its session, or was refused.
+  // Handles an event of a stream that still waits for its session, or was refused.
   void on_unused(const quic::StreamEvent& event, quic::Time now);
   // Returns whether the stream belongs to a session that is open.
   bool usable(StreamId stream);

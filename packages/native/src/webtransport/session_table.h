@@ -6,13 +6,12 @@
 
 namespace sheaf::webtransport {
 
-// The WebTransport sessions of one HTTP/3 connection. The stream of its CONNECT request names a
-// session.
+// Holds the WebTransport sessions of one HTTP/3 connection by the stream of their CONNECT requests.
 class SessionTable {
  public:
   void add(StreamId id, Dialect dialect) { sessions_.try_emplace(id, dialect); }
   void remove(StreamId id) { sessions_.erase(id); }
-  // Returns null if there is none.
+  // Returns null when there is no such session.
   Session* find(StreamId id) {
     const auto found = sessions_.find(id);
     return found == sessions_.end() ? nullptr : &found->second;
