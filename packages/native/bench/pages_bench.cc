@@ -184,6 +184,7 @@ class Visitor {
     pair_.client.on_event = [this](const Event& event, Time) {
       confirmed_ |= std::holds_alternative<HandshakeConfirmedEvent>(event);
       validated_ += std::holds_alternative<PathValidatedEvent>(event);
+      abandoned_ += std::holds_alternative<PathAbandonedEvent>(event);
     };
   }
 
@@ -201,6 +202,8 @@ class Visitor {
     }
   }
   std::size_t validated() const { return validated_; }
+  // Attempts to open a path whose probes were all lost.
+  std::size_t abandoned() const { return abandoned_; }
   void load(const Page& page) { load_ = std::make_unique<PageLoad>(pair_, page); }
   const PageLoad& page_load() const { return *load_; }
   std::vector<PathStats> server_paths() const { return pair_.server.connection.paths().stats(); }
@@ -211,6 +214,7 @@ class Visitor {
   std::size_t number_;
   bool confirmed_ = false;
   std::size_t validated_ = 0;
+  std::size_t abandoned_ = 0;
   std::unique_ptr<PageLoad> load_;
 };
 
@@ -229,8 +233,7 @@ class Run {
     }
     run_until([](const Visitor& visitor) { return visitor.confirmed(); });
     for (std::size_t interface = 1; interface < setting.links.size(); ++interface) {
-      for (const auto& visitor : visitors_) visitor->open_path(interface);
-      run_until([&](const Visitor& visitor) { return visitor.validated() >= interface; });
+      for (const auto& visitor : visitors_) open_path(*visitor, interface);
     }
     if (!setting.warm.resources.empty()) load(setting.warm);
     load(setting.page);
@@ -259,6 +262,17 @@ class Run {
       const LinkConfig config = config_of(setting.links[interface], rates_[interface]);
       paths_.push_back(&simulation_.connect(client, server, config));
       simulation_.lead_through(*paths_.back(), trunk);
+    }
+  }
+
+  // Bursts of loss can swallow every probe of a path. A client opens it again, as an edge does.
+  void open_path(Visitor& visitor, std::size_t interface) {
+    while (visitor.validated() < interface) {
+      const std::size_t abandoned = visitor.abandoned();
+      visitor.open_path(interface);
+      run_until([&](const Visitor& one) {
+        return &one != &visitor || one.validated() >= interface || one.abandoned() > abandoned;
+      });
     }
   }
 

@@ -75,6 +75,7 @@ const options = {
     requiresArg: true,
     describe: 'pages: use only these; variants of ours without one of its parts have to be named',
   },
+  protocol: { type: 'string', requiresArg: true, describe: 'http (h3): h3, or h2 for HTTP/2 over TLS' },
   protocols: { type: 'string', requiresArg: true, describe: 'greedy (h3,h2,h1): protocols of the greedy clients' },
   cases: {
     type: 'string',

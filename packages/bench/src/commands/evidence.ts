@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { experimentCommands, type Command } from '@sheaf/cli';
 import { exitCodes, UserError } from '@sheaf/gateway';
 
-const actions = ['list', 'run', 'report'] as const;
+const actions = ['list', 'run', 'report', 'documents'] as const;
 
 interface EvidenceOptions {
   action: (typeof actions)[number];
@@ -14,8 +14,14 @@ interface EvidenceOptions {
   open: boolean;
 }
 
-/** Options that only one action accepts */
-const takenBy = { json: 'list', quick: 'run', again: 'run', check: 'run', open: 'report' } as const;
+/** The actions that accept an option */
+const takenBy: Readonly<Record<string, readonly (typeof actions)[number][]>> = {
+  json: ['list'],
+  quick: ['run'],
+  again: ['run'],
+  check: ['run', 'documents'],
+  open: ['report'],
+};
 
 export const evidence: Command<EvidenceOptions> = {
   ...experimentCommands.evidence,
@@ -24,7 +30,7 @@ export const evidence: Command<EvidenceOptions> = {
       .positional('action', {
         choices: actions,
         demandOption: true,
-        describe: 'list the artefacts, run them, or write the report',
+        describe: 'list the artefacts, run them, write the report, or write the tables of documents',
       })
       .positional('ids', {
         type: 'string',
@@ -42,24 +48,25 @@ export const evidence: Command<EvidenceOptions> = {
       .option('check', {
         type: 'boolean',
         default: false,
-        describe: 'run: end with code 5 when a claim is contradicted',
+        describe: 'run: end with code 5 when a claim is contradicted; documents: when a table differs from the results',
       })
       .option('open', { type: 'boolean', default: false, describe: 'report: show it in the default browser' })
       .example('$0 evidence list', 'Every figure and table of the five papers, with state and verdict')
       .example('$0 evidence run page-loads --quick', 'A few runs of each artefact of a paper')
       .example('$0 evidence report --open', 'Published figures beside ours, on one page'),
   async run({ action, ids, open, ...options }, world) {
-    for (const [option, owner] of Object.entries(takenBy)) {
-      if (({ open, ...options } as Record<string, unknown>)[option] === true && owner !== action)
+    for (const [option, owners] of Object.entries(takenBy)) {
+      if (({ open, ...options } as Record<string, unknown>)[option] === true && !owners.includes(action))
         throw new UserError('USAGE', `\`evidence ${action}\` does not take --${option}`, {
-          hint: `\`evidence ${owner}\` does`,
+          hint: `use it with ${owners.map((owner) => `\`evidence ${owner}\``).join(' or ')}`,
         });
     }
     if (ids.length > 0 && action !== 'run')
       throw new UserError('USAGE', `\`evidence ${action}\` is about all artefacts`, {
         hint: `leave out ${ids.join(' ')}`,
       });
-    const { listEvidence, reportEvidence, runEvidence } = await import('../evidence/evidence.js');
+    const { listEvidence, reportEvidence, runEvidence, writeEvidenceDocuments } =
+      await import('../evidence/evidence.js');
     const { openLaboratory } = await import('../evidence/laboratory.js');
     const laboratory = await openLaboratory();
     const output = {
@@ -68,6 +75,7 @@ export const evidence: Command<EvidenceOptions> = {
     };
     if (action === 'list') return listEvidence(laboratory, options, output);
     if (action === 'run') return runEvidence(laboratory, { ids, ...options }, output);
+    if (action === 'documents') return writeEvidenceDocuments(laboratory, options, output);
     const page = await reportEvidence(laboratory, output);
     if (open)
       spawn('xdg-open', [page], { detached: true, stdio: 'ignore' })

@@ -3,6 +3,8 @@ import { exitCodes, UserError } from '@sheaf/gateway';
 import { untilInterrupted } from '../process/until_interrupted.js';
 import { isRerunnable, type Artefact } from './artefact/artefact.js';
 import { chooseArtefacts } from './artefact/catalogue.js';
+import type { Measurement } from './documents/blocks.js';
+import { fillDocuments, writeDocuments } from './documents/documents.js';
 import type { Laboratory } from './laboratory.js';
 import { viewOf, type ArtefactView } from './report/view.js';
 import { writeReport } from './report/write_report.js';
@@ -94,6 +96,39 @@ export async function reportEvidence(laboratory: Laboratory, { print }: Evidence
   print(page);
   return page;
 }
+
+/**
+ * Runs `sheaf evidence documents`: writes the tables of documents from full results. With `check`, only compares them.
+ * @throws UserError when the tables differ and `check` is set, or when a document names an unknown one
+ */
+export async function writeEvidenceDocuments(
+  laboratory: Laboratory,
+  { check }: { check: boolean },
+  { print }: EvidenceOutput,
+): Promise<number> {
+  const measurements = await measurementsOf(laboratory);
+  if (!check) {
+    for (const path of await writeDocuments(laboratory.root, measurements)) print(path);
+    return exitCodes.success;
+  }
+  const differing = (await fillDocuments(laboratory.root, measurements)).filter(
+    ({ before, after }) => before !== after,
+  );
+  if (differing.length === 0) return exitCodes.success;
+  throw new UserError(
+    'BENCH_FAILED',
+    `tables differ from the results: ${differing.map(({ path }) => path).join(', ')}`,
+    {
+      hint: 'run `sheaf evidence documents`',
+    },
+  );
+}
+
+/** Reads all artefacts with their full results. @throws UserError when the file of a result is invalid */
+export const measurementsOf = ({ catalogue, store }: Laboratory): Promise<Measurement[]> =>
+  Promise.all(
+    catalogue.map(async (artefact) => ({ artefact, result: await store.read(artefact.id, { quick: false }) })),
+  );
 
 async function viewsOf(laboratory: Laboratory): Promise<ArtefactView[]> {
   return Promise.all(

@@ -1,20 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { UserError } from '@sheaf/gateway';
+import { nativeSources } from '../process/workspace.js';
 import { z } from 'zod';
-import { buildWithCargo, type Skipped } from '../engine/subjects.js';
+import type { Skipped } from '../engine/subjects.js';
 import type { Experiment, ExperimentContext, ResultTable } from '../experiment.js';
 import { describeMachine, type Machine } from '../measure/machine.js';
-import { distribution, round } from '../measure/statistics.js';
-import { processorSeconds } from '../process/processor_time.js';
-import { runProgram } from '../process/run_program.js';
-import { cargo, cmake, requireTools } from '../process/toolchain.js';
-import { nativeSources } from '../process/workspace.js';
-import { findCaddy, type FoundCaddy } from './caddy.js';
-import { makeSite, startCaddy, startSheaf, type GatewayUnderTest, type Site } from './gateways.js';
+import { distribution, round, type Distribution } from '../measure/statistics.js';
+import type { GatewayUnderTest } from './gateways.js';
+import { loadClient, PROTOCOLS } from './load_clients.js';
+import { GATEWAYS, measureGateway, openGateways, type GatewaySample } from './measured_gateways.js';
 
 const optionsSchema = z.strictObject({
+  protocol: z.enum(PROTOCOLS).default('h3'),
   runs: z.coerce.number().int().min(1).default(5),
   bytes: z.coerce.number().int().min(1_000_000).default(1_000_000_000),
   connections: z.coerce.number().int().min(1).default(100),
@@ -25,9 +20,6 @@ type Options = Omit<z.output<typeof optionsSchema>, 'check'>;
 
 /** Required ratio of Sheaf's requests per second to Caddy's */
 const requiredRatio = 1.5;
-
-const downloadSchema = z.object({ bytes: z.number(), seconds: z.number().positive() });
-const requestsSchema = z.object({ requests: z.number(), failed: z.number(), seconds: z.number().positive() });
 
 interface HttpResult {
   gateway: string;
@@ -52,14 +44,6 @@ export interface HttpReport {
   skipped: Skipped[];
 }
 
-interface Measured {
-  downloads: number[];
-  rates: number[];
-  /** Processor time of each run's requests, per 100,000 of them */
-  costs: number[];
-  failed: number;
-}
-
 export const httpBench: Experiment = {
   name: 'http',
   options: Object.keys(optionsSchema.shape),
@@ -71,103 +55,48 @@ export const httpBench: Experiment = {
   },
 };
 
-async function measure(options: Options, { progress }: ExperimentContext): Promise<HttpReport> {
+async function measure({ protocol, ...options }: Options, { progress }: ExperimentContext): Promise<HttpReport> {
   nativeSources();
-  await requireTools('the client of this experiment', [cargo, cmake]);
+  const client = await loadClient(protocol, progress);
   const machine = describeMachine();
-  progress('building the client (quinn and h3)');
-  const client = await buildWithCargo('http-client');
-  const caddy = await findCaddy(progress);
-  const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-http-'));
+  const opened = await openGateways({ names: GATEWAYS, protocol, bytes: options.bytes }, progress);
   try {
-    progress(`writing ${options.bytes / 1e6} MB`);
-    const { results, skipped } = await compare(
-      await makeSite(directory, options.bytes),
-      { client, caddy },
-      options,
-      progress,
-    );
-    return {
-      experiment: 'http',
-      machine,
-      parameters: { ...options, client: 'quinn + h3, one thread' },
-      results,
-      skipped,
-    };
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
-}
-
-interface Programs {
-  client: string;
-  caddy: FoundCaddy;
-}
-
-async function compare(
-  site: Site,
-  programs: Programs,
-  options: Options,
-  progress: (line: string) => void,
-): Promise<Pick<HttpReport, 'results' | 'skipped'>> {
-  const gateways: GatewayUnderTest[] = [];
-  try {
-    gateways.push(await startSheaf(site));
-    const { command, reason } = programs.caddy;
-    const caddy = command === undefined ? undefined : await startCaddy(site, command);
-    if (caddy) gateways.push(caddy);
-    const measured = new Map<GatewayUnderTest, Measured>(
-      gateways.map((gateway) => [gateway, { downloads: [], rates: [], costs: [], failed: 0 }]),
-    );
+    const samples = new Map(opened.gateways.map((gateway) => [gateway, [] as GatewaySample[]]));
     for (let run = 1; run <= options.runs; run += 1) {
-      for (const [gateway, into] of measured) {
-        await measureOnce(programs.client, gateway, options, into);
+      for (const [gateway, into] of samples) {
+        const sample = await measureGateway(client, gateway, options);
+        into.push(sample);
         progress(
-          `run ${run} of ${options.runs}, ${gateway.name}: ${round(into.downloads.at(-1) ?? 0, 3)} Gbit/s, ${Math.round(into.rates.at(-1) ?? 0)} requests/s`,
+          `run ${run} of ${options.runs}, ${gateway.name}: ${round(sample.download_gbps, 3)} Gbit/s, ${Math.round(sample.requests_per_second)} requests/s`,
         );
       }
     }
     return {
-      results: [...measured].map(([gateway, values]) => summarize(gateway, values)),
-      skipped: reason === undefined ? [] : [{ library: 'caddy', reason }],
+      experiment: 'http',
+      machine,
+      parameters: { ...options, protocol, client: client.name },
+      results: [...samples].map(([gateway, values]) => summarize(gateway, values)),
+      skipped: opened.skipped,
     };
   } finally {
-    await Promise.all(gateways.map((gateway) => gateway.stop()));
+    await opened.close();
   }
 }
 
-async function measureOnce(client: string, gateway: GatewayUnderTest, options: Options, into: Measured): Promise<void> {
-  const target = [`127.0.0.1:${gateway.port}`, 'localhost'];
-  const download = downloadSchema.parse(JSON.parse(await runProgram(client, [...target, 'download', '/large'])));
-  if (download.bytes !== options.bytes)
-    throw new UserError('BENCH_FAILED', `${gateway.name} sent ${download.bytes} of ${options.bytes} bytes`);
-  into.downloads.push((download.bytes * 8) / download.seconds / 1e9);
-  const before = processorSeconds([gateway.pid]);
-  const load = requestsSchema.parse(
-    JSON.parse(
-      await runProgram(client, [...target, 'requests', '/small', String(options.connections), String(options.seconds)]),
-    ),
-  );
-  into.rates.push(load.requests / load.seconds);
-  into.costs.push(((processorSeconds([gateway.pid]) - before) / load.requests) * 100_000);
-  into.failed += load.failed;
-}
-
-function summarize(gateway: GatewayUnderTest, { downloads, rates, costs, failed }: Measured): HttpResult {
-  const download = distribution(downloads);
-  const rate = distribution(rates);
+function summarize({ name, version }: GatewayUnderTest, samples: readonly GatewaySample[]): HttpResult {
+  const of = (quantity: keyof GatewaySample): Distribution => distribution(samples.map((sample) => sample[quantity]));
+  const quartiles = ({ quartiles: [low, high] }: Distribution): [number, number] => [round(low), round(high)];
+  const download = of('download_gbps');
+  const rate = of('requests_per_second');
   return {
-    gateway: gateway.name,
-    version: gateway.version,
+    gateway: name,
+    version,
     download_gbps: round(download.median),
     requests_per_second: round(rate.median),
-    failed_requests: failed,
-    cpu_seconds_per_100000_requests: round(distribution(costs).median, 3),
-    runs: downloads.length,
-    spread: {
-      download_gbps: [round(download.quartiles[0]), round(download.quartiles[1])],
-      requests_per_second: [round(rate.quartiles[0]), round(rate.quartiles[1])],
-    },
+    failed_requests: samples.reduce((sum, { failed_requests }) => sum + failed_requests, 0),
+    cpu_seconds_per_100000_requests: round(of('cpu_seconds_per_100000_requests').median, 3),
+    runs: samples.length,
+    spread: { download_gbps: quartiles(download), requests_per_second: quartiles(rate) },
   };
 }
 

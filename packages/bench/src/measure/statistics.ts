@@ -12,7 +12,7 @@ export function distribution(values: readonly number[]): Distribution {
 }
 
 /** Returns a quantile of at least one value in ascending order, with linear interpolation between neighbors. */
-export function quantile(sorted: readonly number[], fraction: number): number {
+export function quantile(sorted: ArrayLike<number>, fraction: number): number {
   const position = (sorted.length - 1) * fraction;
   const below = sorted[Math.floor(position)] ?? 0;
   const above = sorted[Math.ceil(position)] ?? below;
@@ -85,7 +85,8 @@ export function median(values: readonly number[]): number {
   );
 }
 
-const RESAMPLES = 2000;
+/** Number of resamples of a bootstrap */
+export const RESAMPLES = 2000;
 
 /**
  * Returns the 95 % interval of `estimate` over this many observations, by the bootstrap (percentiles of resamples).

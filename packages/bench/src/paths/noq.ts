@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { UserError } from '@sheaf/gateway';
@@ -15,6 +16,12 @@ export async function buildNoq(): Promise<string> {
     env: { ...process.env, CARGO_TARGET_DIR: target },
   });
   return join(target, 'release', 'noq-interop');
+}
+
+/** Returns the version of noq, which its lock file has. */
+export async function noqVersion(): Promise<string> {
+  const lock = await readFile(join(interopDirectory, 'Cargo.lock'), 'utf8');
+  return /name = "noq"\nversion = "([^"]+)"/.exec(lock)?.[1] ?? 'unknown';
 }
 
 /** A running noq-interop server */

@@ -26,7 +26,7 @@ export const pathsBench: Experiment = {
     const { sim, runs, seconds, seed, bytes } = optionsSchema.parse(rawOptions);
     const machine = describeMachine();
     if (sim) {
-      const parameters = { runs: runs ?? 30, seconds, seed };
+      const parameters = { runs: runs ?? 20, seconds, seed };
       const measured = await measureSimulatedPaths(parameters, progress);
       const { missed } = measured;
       return {

@@ -6,7 +6,7 @@ import type { ResultTable } from '../experiment.js';
 import { makeSite, startSheaf } from '../http/gateways.js';
 import { distribution, round } from '../measure/statistics.js';
 import { cargoForNoq, requireTools } from '../process/toolchain.js';
-import { buildNoq, downloadWithNoq, runDownload, startNoq, type Download } from './noq.js';
+import { buildNoq, downloadWithNoq, noqVersion, runDownload, startNoq, type Download } from './noq.js';
 
 const ALPN = 'hq-interop';
 const PATH_COUNTS = [1, 2, 4] as const;
@@ -17,7 +17,8 @@ export interface RealPathsOptions {
   bytes: number;
 }
 
-type Library = 'sheaf' | 'noq';
+export const LIBRARIES = ['sheaf', 'noq'] as const;
+type Library = (typeof LIBRARIES)[number];
 
 /** Goodput of a download over loopback, from one library's server to one library's client */
 export interface RealCell {
@@ -33,84 +34,93 @@ export interface RealCell {
 }
 
 interface Server {
-  library: Library;
   port: number;
   target: string;
 }
 
 type Client = (server: Server, locals: readonly string[]) => Promise<Download>;
 
+/** Running servers and clients of both libraries */
+export interface Downloads {
+  servers: Readonly<Record<Library, Server>>;
+  clients: Readonly<Record<Library, Client>>;
+  bytes: number;
+  noqVersion: string;
+  close(): Promise<void>;
+}
+
+/** Starts the servers of both libraries, in a process each. @throws UserError */
+export async function openDownloads(bytes: number, progress: (line: string) => void): Promise<Downloads> {
+  await requireTools('the comparison with noq', [cargoForNoq]);
+  progress('building noq (minutes the first time)');
+  const program = await buildNoq();
+  const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-paths-'));
+  const stops: (() => Promise<void>)[] = [() => rm(directory, { recursive: true, force: true })];
+  const close = async (): Promise<void> => {
+    for (const stop of stops.reverse()) await stop();
+  };
+  try {
+    const gateway = await startSheaf(await makeSite(directory, bytes), ALPN);
+    stops.push(() => gateway.stop());
+    const noq = await startNoq(program);
+    stops.push(() => noq.stop());
+    return {
+      servers: { sheaf: { port: gateway.port, target: '/large' }, noq: { port: noq.port, target: `/${bytes}` } },
+      clients: {
+        sheaf: downloadWithSheaf,
+        noq: ({ port, target }, locals) => downloadWithNoq(program, port, target, locals),
+      },
+      bytes,
+      noqVersion: await noqVersion(),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Downloads once. Returns the goodput in Mbit/s. @throws UserError */
+export async function downloadOnce(
+  { servers, clients, bytes }: Downloads,
+  { server, client, paths }: Pick<RealCell, 'server' | 'client' | 'paths'>,
+): Promise<number> {
+  const locals = Array.from({ length: paths - 1 }, (_, index) => `127.0.0.${index + 2}`);
+  const download = await clients[client](servers[server], locals);
+  if (download.bytes !== bytes)
+    throw new UserError('BENCH_FAILED', `${server} sent ${download.bytes} of ${bytes} bytes to ${client}`);
+  return (bytes * 8) / download.seconds / 1e6;
+}
+
 /**
  * Measures goodput with 1, 2 and 4 paths of Sheaf and noq, as server and client, in turns. Server and client have a
  * process each. @throws UserError
  */
 export async function measureRealPaths(
-  options: RealPathsOptions,
-  progress: (line: string) => void,
-): Promise<RealCell[]> {
-  await requireTools('the comparison with noq', [cargoForNoq]);
-  progress('building noq (minutes the first time)');
-  const program = await buildNoq();
-  const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-paths-'));
-  try {
-    const gateway = await startSheaf(await makeSite(directory, options.bytes), ALPN);
-    try {
-      const noq = await startNoq(program);
-      try {
-        const servers: Server[] = [
-          { library: 'sheaf', port: gateway.port, target: '/large' },
-          { library: 'noq', port: noq.port, target: `/${options.bytes}` },
-        ];
-        const clients: Record<Library, Client> = {
-          sheaf: downloadWithSheaf,
-          noq: ({ port, target }, locals) => downloadWithNoq(program, port, target, locals),
-        };
-        return await measureInTurns(servers, clients, options, progress);
-      } finally {
-        await noq.stop();
-      }
-    } finally {
-      await gateway.stop();
-    }
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
-}
-
-async function measureInTurns(
-  servers: readonly Server[],
-  clients: Record<Library, Client>,
   { runs, bytes }: RealPathsOptions,
   progress: (line: string) => void,
 ): Promise<RealCell[]> {
-  const cells = PATH_COUNTS.flatMap((paths) =>
-    servers.flatMap((server) =>
-      (['sheaf', 'noq'] as const).map((client) => ({ server, client, paths, values: [] as number[] })),
-    ),
-  );
-  for (let run = 1; run <= runs; run += 1) {
-    for (const { server, client, paths, values } of cells) {
-      const locals = Array.from({ length: paths - 1 }, (_, index) => `127.0.0.${index + 2}`);
-      const download = await clients[client](server, locals);
-      if (download.bytes !== bytes)
-        throw new UserError('BENCH_FAILED', `${server.library} sent ${download.bytes} of ${bytes} bytes to ${client}`);
-      values.push((bytes * 8) / download.seconds / 1e6);
-      progress(
-        `run ${run} of ${runs}, ${server.library} to ${client}, ${paths} paths: ${Math.round(values.at(-1) ?? 0)} Mbit/s`,
-      );
+  const downloads = await openDownloads(bytes, progress);
+  try {
+    const cells = PATH_COUNTS.flatMap((paths) =>
+      LIBRARIES.flatMap((server) => LIBRARIES.map((client) => ({ server, client, paths, values: [] as number[] }))),
+    );
+    for (let run = 1; run <= runs; run += 1) {
+      for (const { values, ...cell } of cells) {
+        const mbps = await downloadOnce(downloads, cell);
+        values.push(mbps);
+        progress(
+          `run ${run} of ${runs}, ${cell.server} to ${cell.client}, ${cell.paths} paths: ${Math.round(mbps)} Mbit/s`,
+        );
+      }
     }
+    return cells.map(({ values, ...cell }) => {
+      const { median, quartiles } = distribution(values);
+      return { ...cell, goodput_mbps: round(median), spread_mbps: [round(quartiles[0]), round(quartiles[1])], runs };
+    });
+  } finally {
+    await downloads.close();
   }
-  return cells.map(({ server, client, paths, values }) => {
-    const { median, quartiles } = distribution(values);
-    return {
-      server: server.library,
-      client,
-      paths,
-      goodput_mbps: round(median),
-      spread_mbps: [round(quartiles[0]), round(quartiles[1])],
-      runs,
-    };
-  });
 }
 
 function downloadWithSheaf({ port, target }: Server, locals: readonly string[]): Promise<Download> {

@@ -7,17 +7,17 @@ import { buildNativeBench } from '../process/cmake.js';
 import { limiter } from '../process/limiter.js';
 import { runProgram } from '../process/run_program.js';
 
-const SCHEDULERS = ['ecf', 'min-rtt', 'round-robin', 'weighted', 'blest', 'redundant', 'backup-only'] as const;
-const CONTROLLERS = ['cubic', 'newreno', 'bbr', 'olia'] as const;
-type Scheduler = (typeof SCHEDULERS)[number];
-type Controller = (typeof CONTROLLERS)[number];
+export const SCHEDULERS = ['ecf', 'min-rtt', 'round-robin', 'weighted', 'blest', 'redundant', 'backup-only'] as const;
+export const CONTROLLERS = ['cubic', 'newreno', 'bbr', 'olia'] as const;
+export type Scheduler = (typeof SCHEDULERS)[number];
+export type Controller = (typeof CONTROLLERS)[number];
 
 const FAILOVER_RUNS = 100;
 /** Required ratios to the sum of the single paths, and to the best of them */
 const REQUIRED = { sum: 0.95, sumUnderLoss: 0.85, best: 0.97 };
 
 /** One path, whose buffer holds one bandwidth-delay product */
-interface LinkSpecification {
+export interface LinkSpecification {
   mbps: number;
   /** Round-trip time */
   rtt_ms: number;
@@ -70,7 +70,8 @@ export interface SimulatedReport {
 
 const link = (mbps: number, rtt_ms: number, loss_percent = 0): LinkSpecification => ({ mbps, rtt_ms, loss_percent });
 
-function linkSets(): LinkSpecification[][] {
+/** Returns the links of all cells: equal and unequal, with and without loss. */
+export function linkSets(): LinkSpecification[][] {
   const ratios = [2, 4, 10];
   return [
     ...[1, 2, 3, 4].map((count) => Array.from({ length: count }, () => link(20, 40))),
@@ -99,22 +100,8 @@ export async function measureSimulatedPaths(
   const program = await buildNativeBench('paths_bench', progress);
   const singles = new Map<string, Promise<number[]>>();
   const inTurn = limiter(cpus().length);
-  const goodputs = (
-    scheduler: Scheduler,
-    controller: Controller,
-    links: readonly LinkSpecification[],
-  ): Promise<number[]> =>
-    inTurn(async () => {
-      const specifications = links.map(({ mbps, rtt_ms, loss_percent }) => `${mbps}:${rtt_ms}:${loss_percent}`);
-      const output = await runProgram(program, [
-        'goodput',
-        scheduler,
-        controller,
-        ...[options.seed, options.runs, options.seconds].map(String),
-        ...specifications,
-      ]);
-      return z.object({ goodput_mbps: z.array(z.number()) }).parse(JSON.parse(output)).goodput_mbps;
-    });
+  const goodputs = (scheduler: Scheduler, controller: Controller, links: readonly LinkSpecification[]) =>
+    inTurn(() => simulateGoodput(program, { scheduler, controller, links }, options));
   const single = async (controller: Controller, one: LinkSpecification): Promise<number> => {
     const key = JSON.stringify([controller, one]);
     const known = singles.get(key) ?? goodputs('ecf', controller, [one]);
@@ -153,12 +140,41 @@ export async function measureSimulatedPaths(
   return { cells, failover, missed: [...cells.flatMap(faults), ...failoverFaults(failover)] };
 }
 
-async function measureFailover(program: string, seed: number): Promise<Failover> {
+/** Simulates downloads over these links. Returns the goodput of each run in Mbit/s. @throws UserError */
+export async function simulateGoodput(
+  program: string,
+  {
+    scheduler,
+    controller,
+    links,
+  }: { scheduler: Scheduler; controller: Controller; links: readonly LinkSpecification[] },
+  { seed, runs, seconds }: SimulatedOptions,
+): Promise<number[]> {
+  const specifications = links.map(({ mbps, rtt_ms, loss_percent }) => `${mbps}:${rtt_ms}:${loss_percent}`);
+  const numbers = [seed, runs, seconds].map(String);
+  const output = await runProgram(program, ['goodput', scheduler, controller, ...numbers, ...specifications]);
+  return z.object({ goodput_mbps: z.array(z.number()) }).parse(JSON.parse(output)).goodput_mbps;
+}
+
+/** What happened in runs in which one of two paths goes dark and comes back; each list has a value for each run */
+export interface FailoverRuns {
+  stall_ms: number[];
+  bound_ms: number[];
+  bytes_after_return: number[];
+}
+
+/** Simulates fail-over with ECF and CUBIC. @throws UserError */
+export async function simulateFailover(
+  program: string,
+  { seed, runs }: { seed: number; runs: number },
+): Promise<FailoverRuns> {
   const values = z.array(z.number());
-  const output = await runProgram(program, ['failover', 'ecf', 'cubic', String(seed), String(FAILOVER_RUNS)]);
-  const { stall_ms, bound_ms, bytes_after_return } = z
-    .object({ stall_ms: values, bound_ms: values, bytes_after_return: values })
-    .parse(JSON.parse(output));
+  const output = await runProgram(program, ['failover', 'ecf', 'cubic', String(seed), String(runs)]);
+  return z.object({ stall_ms: values, bound_ms: values, bytes_after_return: values }).parse(JSON.parse(output));
+}
+
+async function measureFailover(program: string, seed: number): Promise<Failover> {
+  const { stall_ms, bound_ms, bytes_after_return } = await simulateFailover(program, { seed, runs: FAILOVER_RUNS });
   return {
     scheduler: 'ecf',
     controller: 'cubic',
@@ -196,7 +212,8 @@ function failoverFaults({ runs, within_bound, used_again }: Failover): string[] 
   ];
 }
 
-const linkText = ({ mbps, rtt_ms, loss_percent }: LinkSpecification): string =>
+/** Describes a link, for example `20 Mbit/s 40 ms 1 %`. */
+export const linkText = ({ mbps, rtt_ms, loss_percent }: LinkSpecification): string =>
   `${round(mbps)} Mbit/s ${rtt_ms} ms${loss_percent > 0 ? ` ${loss_percent} %` : ''}`;
 
 export function simulatedPathsTables({ cells, failover, missed }: SimulatedReport): ResultTable[] {

@@ -15,7 +15,7 @@ test('list --json has all 37 artefacts, each with state and verdict', async () =
   const { code, out } = await evidence('list', '--json');
   expect(code).toBe(0);
   const entries = JSON.parse(out) as { id: string; state: string; verdict: string }[];
-  expect(entries).toHaveLength(37);
+  expect(entries.filter(({ id }) => !id.startsWith('own/'))).toHaveLength(37);
   expect(entries.find(({ id }) => id === 'tunnels/table-3')).toMatchObject({ verdict: 'cannot be rerun' });
   expect(entries.filter(({ state }) => state === 'not built').every(({ verdict }) => verdict === 'not built')).toBe(
     true,

@@ -10,7 +10,7 @@ const quantitySchema = z.strictObject({
   unit: text,
   better: z.enum(['lower', 'higher']),
   /** Statistic that makes one figure of the runs of a cell */
-  statistic: z.enum(['mean', 'median', 'p95']),
+  statistic: z.enum(['mean', 'median', 'p95', 'maximum', 'minimum']),
   /** Divisor of the values before they were stored; `none` for plain values */
   normalisation: text.default('none'),
 });
@@ -32,6 +32,12 @@ const publishedSchema = z.discriminatedUnion('source', [
   }),
 ]);
 
+/** Values of axes that select cells; an axis that is not named has any value */
+const whereSchema = z
+  .record(z.string(), z.union([z.string(), z.number(), z.array(z.union([z.string(), z.number()]))]))
+  .default({});
+export type Where = z.output<typeof whereSchema>;
+
 const boundSchema = z.strictObject({ at_most: z.number().optional(), at_least: z.number().optional() });
 
 /**
@@ -41,11 +47,12 @@ const boundSchema = z.strictObject({ at_most: z.number().optional(), at_least: z
 const predicateSchema = z
   .strictObject({
     quantity: text,
-    of: text,
+    /** An arm, or several of which each has to hold */
+    of: z.union([text, z.array(text).min(1)]),
     to: text.optional(),
-    where: z
-      .record(z.string(), z.union([z.string(), z.number(), z.array(z.union([z.string(), z.number()]))]))
-      .default({}),
+    /** Axes in which the other place of a ratio differs, for a ratio between places, for example `{ level: low }` */
+    against: axesSchema.optional(),
+    where: whereSchema,
     over: z.enum(['every', 'mean']).default('every'),
     ...boundSchema.shape,
     /** Distance beyond a bound that still counts as a tie, in the unit of the figure or of the ratio */
@@ -102,6 +109,22 @@ const plotSchema = z.strictObject({
 });
 export type Plot = z.output<typeof plotSchema>;
 
+/** A table that documents take from the results, by name */
+const documentTableSchema = z.strictObject({
+  name: text,
+  quantities: z.array(text).min(1),
+  /** What each column is for: `arm`, `quantity`, or an axis. The rest makes the rows. */
+  columns: text,
+  /** Arms in the table; default: all */
+  arms: z.array(text).min(1).optional(),
+  where: whereSchema,
+  /** Whether figures show their intervals, their ratio to the baseline, and the published values */
+  interval: z.boolean().default(true),
+  ratio: z.boolean().default(false),
+  published: z.boolean().default(false),
+});
+export type DocumentTable = z.output<typeof documentTableSchema>;
+
 const common = {
   title: text,
   paper: text,
@@ -124,6 +147,7 @@ export const artefactSchema = z.discriminatedUnion('state', [
     deviations: z.array(z.strictObject({ what: text, why: text, effect: text })).default([]),
     claims: z.array(claimSchema).min(1),
     plots: z.array(plotSchema).default([]),
+    tables: z.array(documentTableSchema).default([]),
   }),
 ]);
 export type ArtefactFile = z.output<typeof artefactSchema>;

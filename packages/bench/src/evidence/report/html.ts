@@ -3,11 +3,14 @@ import { isRerunnable } from '../artefact/artefact.js';
 import { isFailure, verdicts } from '../verdict/verdict.js';
 import { drawPlot } from './plot.js';
 import { pageStyle } from './style.js';
-import type { ArtefactView, QuantityTable } from './view.js';
+import type { ArtefactView, QuantityTable, ReportedView } from './view.js';
 import { figureText, measuredText } from './words.js';
 
+/** Number of figures that a claim shows without being asked */
+const shownFigures = 6;
+
 /** Renders one page that loads nothing else. */
-export async function htmlReport(views: readonly ArtefactView[]): Promise<string> {
+export async function htmlReport(views: readonly ReportedView[]): Promise<string> {
   const rerunnable = views.filter(({ artefact }) => isRerunnable(artefact));
   const papers = [...new Set(rerunnable.map(({ artefact }) => artefact.paper))];
   const sections = await Promise.all(
@@ -49,7 +52,7 @@ function countsOf(views: readonly ArtefactView[]): string {
 
 const chip = (name: string): string => element('span', { class: `chip ${name.replaceAll(' ', '-')}` }, name);
 
-async function articleOf(view: ArtefactView): Promise<string> {
+async function articleOf(view: ReportedView): Promise<string> {
   const { artefact, result, stale, verdict, claims, tables, sources } = view;
   const header = element(
     'header',
@@ -111,15 +114,27 @@ function restOf(views: readonly ArtefactView[]): string {
 }
 
 function claimsOf(claims: ArtefactView['claims']): string {
-  const items = claims.map(({ text, verdict, measured }) =>
-    element(
+  const items = claims.map(({ text, verdict, measured, why }) => {
+    const doubtful = measured.filter(({ truth }) => truth !== 'holds');
+    const holding = measured.filter(({ truth }) => truth === 'holds');
+    return element(
       'li',
       {},
       `${chip(verdict)} ${escapeText(text)}`,
-      element('ul', {}, ...measured.map((line) => element('li', {}, escapeText(line)))),
-    ),
-  );
+      ...(why === undefined ? [] : [element('p', { class: 'note' }, escapeText(why))]),
+      figuresOf(doubtful),
+      holding.length <= shownFigures
+        ? figuresOf(holding)
+        : element('details', {}, element('summary', {}, `${holding.length} figures hold`), figuresOf(holding)),
+    );
+  });
   return element('ul', { class: 'claims' }, ...items);
+}
+
+function figuresOf(figures: ArtefactView['claims'][number]['measured']): string {
+  if (figures.length === 0) return '';
+  const lines = figures.map(({ text, truth }) => (truth === 'holds' ? text : `${text} (${truth})`));
+  return element('ul', {}, ...lines.map((line) => element('li', {}, escapeText(line))));
 }
 
 function tableOf({ name, unit, statistic, normalisation, rows }: QuantityTable): string {

@@ -1,7 +1,7 @@
 import { round } from '../../measure/statistics.js';
-import { isRerunnable, type Artefact, type Axes, type Rerunnable } from '../artefact/artefact.js';
+import { isRerunnable, type Artefact, type Axes, type Rerunnable, type Where } from '../artefact/artefact.js';
 import type { Result } from '../results/result.js';
-import { axesName, figureOf, ratioOf, sameAxes, type Figure } from '../verdict/figure.js';
+import { axesName, figureOf, matchesAxes, ratioOf, sameAxes, type Figure } from '../verdict/figure.js';
 import { artefactVerdict, claimVerdicts, type ClaimVerdict, type Verdict } from '../verdict/verdict.js';
 
 /** One of our figures beside the published one, each also relative to the baseline of its own set-up */
@@ -33,14 +33,16 @@ export interface ArtefactView {
   stale: boolean;
   verdict: Verdict;
   claims: ClaimVerdict[];
-  tables: QuantityTable[];
   /** Sources of the published values; "not published" when there are none */
   sources: string[];
 }
 
+/** A view with the tables of its quantities */
+export type ReportedView = ArtefactView & { tables: QuantityTable[] };
+
 export function viewOf(artefact: Artefact, result: Result | undefined, stale: boolean): ArtefactView {
   if (!isRerunnable(artefact))
-    return { artefact, stale: false, verdict: artefactVerdict(artefact, []), claims: [], tables: [], sources: [] };
+    return { artefact, stale: false, verdict: artefactVerdict(artefact, []), claims: [], sources: [] };
   const claims = claimVerdicts(artefact, result);
   return {
     artefact,
@@ -48,16 +50,32 @@ export function viewOf(artefact: Artefact, result: Result | undefined, stale: bo
     stale,
     verdict: artefactVerdict(artefact, claims),
     claims,
-    tables: result ? tablesOf(artefact, result) : [],
     sources: sourcesOf(artefact),
   };
 }
 
-function tablesOf(artefact: Rerunnable, { cells }: Result): QuantityTable[] {
-  return Object.entries(artefact.quantities).flatMap(([quantity, { name, unit, statistic, normalisation }]) => {
-    const rows = cells.filter((cell) => cell.quantity === quantity).map((cell) => rowOf(artefact, cells, cell));
-    return rows.length === 0 ? [] : [{ quantity, name, unit, statistic, normalisation, rows }];
+/** Computes the table of each quantity, which takes seconds for thousands of cells. */
+export function tablesOf({ artefact, result }: ArtefactView): QuantityTable[] {
+  if (!isRerunnable(artefact) || !result) return [];
+  return Object.keys(artefact.quantities).flatMap((quantity) => {
+    const table = tableOf(artefact, result, { quantity });
+    return table.rows.length === 0 ? [] : [table];
   });
+}
+
+/** Computes the rows of a quantity, of some arms and at some places. @throws RangeError for an unknown quantity */
+export function tableOf(
+  artefact: Rerunnable,
+  { cells }: Result,
+  { quantity, arms, where = {} }: { quantity: string; arms?: readonly string[] | undefined; where?: Where },
+): QuantityTable {
+  const described = artefact.quantities[quantity];
+  if (!described) throw new RangeError(`no quantity ${quantity}`);
+  const { name, unit, statistic, normalisation } = described;
+  const wanted = cells.filter(
+    (cell) => cell.quantity === quantity && (arms?.includes(cell.arm) ?? true) && matchesAxes(cell.at, where),
+  );
+  return { quantity, name, unit, statistic, normalisation, rows: wanted.map((cell) => rowOf(artefact, cells, cell)) };
 }
 
 function rowOf(

@@ -5,13 +5,14 @@ import { isRerunnable } from '../artefact/artefact.js';
 import { htmlReport } from './html.js';
 import { drawPlot } from './plot.js';
 import { colourStyle } from './style.js';
-import type { ArtefactView, QuantityTable } from './view.js';
+import { tablesOf, type ArtefactView, type QuantityTable } from './view.js';
 
 /** Writes the page, and a picture and a table of values for each artefact. Returns the page's file. */
 export async function writeReport(directory: string, views: readonly ArtefactView[]): Promise<string> {
   const page = join(directory, 'report.html');
-  await writeBelow(page, await htmlReport(views));
-  for (const { artefact, tables } of views) {
+  const reported = views.map((view) => ({ ...view, tables: tablesOf(view) }));
+  await writeBelow(page, await htmlReport(reported));
+  for (const { artefact, tables } of reported) {
     if (!isRerunnable(artefact)) continue;
     for (const table of tables) await writeBelow(join(directory, `${artefact.id}-${table.quantity}.csv`), csvOf(table));
     for (const [index, plot] of artefact.plots.entries()) {

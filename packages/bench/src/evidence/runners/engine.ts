@@ -27,7 +27,7 @@ export const engine: Runner = {
   name: 'engine',
   realTime: true,
   sources: [
-    runnerSources,
+    ...runnerSources('engine.ts'),
     'packages/native/src',
     'packages/native/bench/engine_bench.cc',
     'packages/bench/peers',

@@ -3,9 +3,22 @@ import { pagesSimulation } from './pages_simulation.js';
 import { multiEndProcesses } from './multi_end_processes.js';
 import { multiEndSimulation } from './multi_end_simulation.js';
 import { engine } from './engine.js';
+import { http } from './http.js';
+import { pathsFailover } from './paths_failover.js';
+import { pathsLoopback } from './paths_loopback.js';
+import { pathsSimulation } from './paths_simulation.js';
 import type { Runner } from './runner.js';
 
-const runners: readonly Runner[] = [engine, multiEndProcesses, multiEndSimulation, pagesSimulation];
+const runners: readonly Runner[] = [
+  engine,
+  http,
+  multiEndProcesses,
+  multiEndSimulation,
+  pagesSimulation,
+  pathsFailover,
+  pathsLoopback,
+  pathsSimulation,
+];
 
 /** Returns a runner. @throws UserError when none has the name */
 export function runnerNamed(name: string): Runner {

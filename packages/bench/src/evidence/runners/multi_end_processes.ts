@@ -30,7 +30,7 @@ export const multiEndProcesses: Runner = {
   name: 'multi-end-processes',
   realTime: true,
   sources: [
-    runnerSources,
+    ...runnerSources('multi_end_processes.ts'),
     'packages/native/src',
     'packages/native/lib',
     'packages/gateway/src',

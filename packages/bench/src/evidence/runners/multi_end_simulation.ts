@@ -44,7 +44,7 @@ export const multiEndSimulation: Runner = {
   name: 'multi-end-simulation',
   realTime: false,
   sources: [
-    runnerSources,
+    ...runnerSources('multi_end_simulation.ts'),
     'packages/native/src',
     'packages/native/bench/multi_end_bench.cc',
     'packages/bench/src/multi_end/simulation',

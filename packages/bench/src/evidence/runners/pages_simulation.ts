@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { mean } from '../../measure/statistics.js';
+import { fairnessIndex, mean, summary } from '../../measure/statistics.js';
 import { ALL_LEVELS, networkAt } from '../../pages/simulation/network.js';
 import { ALL_PAGES, criticalTime, readPage, type Page } from '../../pages/simulation/page.js';
 import { ALL_TREES } from '../../pages/simulation/priority_trees.js';
@@ -34,7 +34,7 @@ export const pagesSimulation: Runner = {
   name: 'pages-simulation',
   realTime: false,
   sources: [
-    runnerSources,
+    ...runnerSources('pages_simulation.ts'),
     'packages/native/src',
     'packages/native/bench/pages_bench.cc',
     'packages/bench/src/pages/simulation',
@@ -98,6 +98,8 @@ function quantitiesOf(page: Page): Readonly<Record<string, (run: Run) => number>
     plt_ms: perClient(({ plt_ms }) => plt_ms),
     critical_ms: perClient(({ done_ms }) => critical(done_ms)),
     object_ms: perClient(({ done_ms }) => mean(done_ms)),
+    p95_object_ms: perClient(({ done_ms }) => summary(done_ms).p95),
+    fairness: ({ clients }) => fairnessIndex(clients.map(({ plt_ms }) => plt_ms)),
     sent_bytes: perClient(({ paths }) => paths.reduce((sum, { bytes }) => sum + bytes, 0)),
   };
 }

@@ -3,8 +3,11 @@ import type { Setup } from '../artefact/artefact.js';
 import type { CompleteSettings } from '../artefact/declared_differences.js';
 import type { ResultCell } from '../results/result.js';
 
-/** Sources of the runners, which convert the output of programs, so they belong to the sources of every result */
-export const runnerSources = 'packages/bench/src/evidence/runners';
+const folder = 'packages/bench/src/evidence/runners';
+
+/** Returns the sources of a runner, which converts the output of programs, so they belong to the sources of results. */
+export const runnerSources = (file: string): string[] =>
+  [file, 'cells.ts', 'parts.ts', 'rounds.ts', 'runner.ts'].map((name) => `${folder}/${name}`);
 
 export interface RunContext {
   /** Number of runs of each cell, and the seed of the first one */

@@ -1,15 +1,20 @@
 import { round } from '../../measure/statistics.js';
 import type { Predicate, Rerunnable } from '../artefact/artefact.js';
 import type { ResultCell } from '../results/result.js';
-import { axesName, figureOf, ratioOf, sameAxes, type Figure } from './figure.js';
+import { axesName, figureOf, matchesAxes, ratioOf, sameAxes, type Figure } from './figure.js';
 
 /** `unknown`: not measured, or undecided because of chance. */
 export type Truth = 'holds' | 'fails' | 'tie' | 'unknown';
 
+/** One figure of a finding: its arms, its place, its value with interval */
+export interface MeasuredFigure {
+  text: string;
+  truth: Truth;
+}
+
 export interface Finding {
   truth: Truth;
-  /** Each cell with its place, its figure with interval, and its bound */
-  measured: string[];
+  measured: MeasuredFigure[];
 }
 
 /** Evaluates a predicate. Nothing but the predicate and the results decides. */
@@ -18,20 +23,39 @@ export function evaluate(
   quantities: Rerunnable['quantities'],
   cells: readonly ResultCell[],
 ): Finding {
+  const findings = [predicate.of].flat().map((of) => evaluateArm({ ...predicate, of }, quantities, cells));
+  return {
+    truth: all(findings.map(({ truth }) => truth)),
+    measured: findings.flatMap(({ measured }) => measured),
+  };
+}
+
+/** A predicate about one arm */
+type ArmPredicate = Predicate & { of: string };
+
+function evaluateArm(
+  predicate: ArmPredicate,
+  quantities: Rerunnable['quantities'],
+  cells: readonly ResultCell[],
+): Finding {
   const quantity = quantities[predicate.quantity];
   if (!quantity) throw new RangeError(`no quantity ${predicate.quantity}`);
   const of = cells.filter(
-    (cell) => cell.arm === predicate.of && cell.quantity === predicate.quantity && matches(cell, predicate),
+    (cell) =>
+      cell.arm === predicate.of && cell.quantity === predicate.quantity && matchesAxes(cell.at, predicate.where),
   );
-  const { to } = predicate;
-  if (to === undefined)
+  const { to, against } = predicate;
+  if (to === undefined && against === undefined)
     return judge(
       of.map((cell) => ({ at: axesName(cell.at), figure: figureOf(cell, quantity) })),
       predicate,
     );
   const pairs = of.flatMap((cell): [ResultCell, ResultCell][] => {
     const other = cells.find(
-      (candidate) => candidate.arm === to && candidate.quantity === cell.quantity && sameAxes(candidate.at, cell.at),
+      (candidate) =>
+        candidate.arm === (to ?? cell.arm) &&
+        candidate.quantity === cell.quantity &&
+        sameAxes(candidate.at, { ...cell.at, ...against }),
     );
     return other ? [[cell, other]] : [];
   });
@@ -47,21 +71,17 @@ export function evaluate(
   );
 }
 
-function matches({ at }: ResultCell, { where }: Predicate): boolean {
-  return Object.entries(where).every(([axis, wanted]) => [wanted].flat().includes(at[axis] ?? ''));
-}
-
-function judge(figures: readonly { at: string; figure: Figure }[], predicate: Predicate): Finding {
+function judge(figures: readonly { at: string; figure: Figure }[], predicate: ArmPredicate): Finding {
   const truths = figures.map(({ figure }) => truthOf(figure, predicate));
-  const { of, to } = predicate;
-  const what = to === undefined ? of : `${of} to ${to}`;
+  const { of, to, against } = predicate;
+  const other = [...(to === undefined ? [] : [to]), ...(against ? [axesName(against)] : [])].join(', ');
+  const what = other === '' ? of : `${of} to ${other}`;
   return {
     truth: all(truths),
-    measured: figures.map(({ at, figure }, index) => {
-      const place = at === '' ? '' : `, ${at}`;
-      const doubt = truths[index] === 'holds' ? '' : ` (${truths[index]})`;
-      return `${what}${place}: ${describe(figure)}${doubt}`;
-    }),
+    measured: figures.map(({ at, figure }, index) => ({
+      text: `${what}${at === '' ? '' : `, ${at}`}: ${describe(figure)}`,
+      truth: truths[index] ?? 'unknown',
+    })),
   };
 }
 

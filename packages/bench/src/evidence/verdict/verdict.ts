@@ -1,6 +1,6 @@
 import type { Artefact, Claim, Rerunnable } from '../artefact/artefact.js';
 import type { Result } from '../results/result.js';
-import { all, evaluate, type Truth } from './predicate.js';
+import { all, evaluate, type MeasuredFigure, type Truth } from './predicate.js';
 
 export const verdicts = [
   'reproduced',
@@ -22,16 +22,18 @@ export interface ClaimVerdict {
   text: string;
   published: Claim['published'];
   verdict: Verdict;
-  /** The figures that decided, or the reason why there are none */
-  measured: string[];
+  /** Figures that decided */
+  measured: MeasuredFigure[];
+  /** Why there are none */
+  why?: string;
 }
 
 /** Returns the verdict of the results on each claim of an artefact. */
 export function claimVerdicts(artefact: Rerunnable, result: Result | undefined): ClaimVerdict[] {
   return artefact.claims.map((claim): ClaimVerdict => {
     const { text, published, not_comparable: why } = claim;
-    if (why !== undefined) return { text, published, verdict: 'not comparable', measured: [why] };
-    if (!result) return { text, published, verdict: 'cannot be told', measured: ['not measured yet'] };
+    if (why !== undefined) return { text, published, verdict: 'not comparable', measured: [], why };
+    if (!result) return { text, published, verdict: 'cannot be told', measured: [], why: 'not measured yet' };
     const findings = claim.predicates.map((predicate) => evaluate(predicate, artefact.quantities, result.cells));
     const truth = all(findings.map(({ truth: each }) => each));
     return {

@@ -48,3 +48,17 @@ test('every cell has to hold, or the geometric mean of all', () => {
 test('a figure of one arm is compared with bounds of its own', () => {
   expect(truthOf(times(slow, slow), { of: 'slow', to: undefined, at_least: 90, at_most: 110 })).toBe('holds');
 });
+
+test('an arm is compared with itself at another place', () => {
+  const cells = [...times(slow, slow, 'news'), ...times(scaled(2), slow, 'shop')];
+  const between = { of: 'slow', to: undefined, against: { page: 'news' }, where: { page: 'shop' }, at_most: undefined };
+  expect(truthOf(cells, { ...between, at_least: 1.9 })).toBe('holds');
+  expect(truthOf(cells, { ...between, at_least: 2.1 })).toBe('fails');
+  expect(truthOf(cells, { ...between, against: { page: 'games' }, at_least: 1.9 })).toBe('unknown');
+});
+
+test('each of several arms has to hold', () => {
+  const cells = times(slow, scaled(0.4));
+  expect(truthOf(cells, { of: ['fast'], to: undefined, at_most: 45 })).toBe('holds');
+  expect(truthOf(cells, { of: ['fast', 'slow'], to: undefined, at_most: 45 })).toBe('fails');
+});

@@ -1,0 +1,73 @@
+import { UserError } from '@sheaf/gateway';
+import { isRerunnable, type Artefact, type DocumentTable, type Rerunnable } from '../artefact/artefact.js';
+import { measuredText } from '../report/words.js';
+import type { Result } from '../results/result.js';
+import { claimVerdicts, type ClaimVerdict } from '../verdict/verdict.js';
+import { markdownTable } from './markdown_table.js';
+
+/** An artefact with its committed result */
+export interface Measurement {
+  artefact: Artefact;
+  /** Undefined when there is none */
+  result: Result | undefined;
+}
+
+/** A part of a document that names an artefact, and one of its tables or `claims` */
+const block = /^<!-- evidence: (\S+) (\S+) -->\n[\s\S]*?^<!-- end of evidence -->$/gm;
+
+/** Number of figures that a document shows for a claim */
+const shownFigures = 6;
+
+/** Returns whether a document takes anything from results. */
+export const hasBlocks = (text: string): boolean => text.search(block) >= 0;
+
+/** Fills the blocks of a document. @throws UserError when one names an artefact or a table that does not exist */
+export const fillBlocks = (text: string, measurements: readonly Measurement[]): string =>
+  text.replace(
+    block,
+    (_, id: string, name: string) =>
+      `<!-- evidence: ${id} ${name} -->\n\n${contentOf(id, name, measurements)}\n\n<!-- end of evidence -->`,
+  );
+
+function contentOf(id: string, name: string, measurements: readonly Measurement[]): string {
+  const { artefact, result } = measurements.find((candidate) => candidate.artefact.id === id) ?? {};
+  if (!artefact || !isRerunnable(artefact)) throw unknown(`there is no artefact '${id}' that can be run`);
+  const table = artefact.tables.find((candidate) => candidate.name === name);
+  if (!table && name !== 'claims') throw unknown(`${id} has no table '${name}'`);
+  if (!result) return `Not measured yet: \`npx sheaf evidence run ${id}\`.`;
+  if (!table) return claimVerdicts(artefact, result).map(claimLine).join('\n');
+  return `${markdownTable(artefact, result, table)}\n\n${captionOf(artefact, result, table)}`;
+}
+
+const unknown = (message: string): UserError =>
+  new UserError('BENCH_FAILED', message, { hint: 'correct the comment in the document that names it' });
+
+/** Says what the figures are, how they were measured, and how to measure them again. */
+function captionOf(
+  { quantities, setup, id }: Rerunnable & { id: string },
+  result: Result,
+  { quantities: shown, interval, ratio, published }: DocumentTable,
+): string {
+  const statistics = [...new Set(shown.map((quantity) => quantities[quantity]?.statistic ?? ''))].join(' or ');
+  return [
+    `${statistics.charAt(0).toUpperCase()}${statistics.slice(1)} of the runs`,
+    ...(interval ? [` with ${result.runs >= 5 ? '95 % interval' : 'range'}`] : []),
+    ...(ratio ? [`; × is the ratio to *${setup.arms[setup.baseline]?.label ?? setup.baseline}*`] : []),
+    ...(published ? ['; published values in square brackets'] : []),
+    `. ${measuredText(result)}. \`npx sheaf evidence run ${id}\``,
+    ...result.skipped.map((text) => `. Not measured: ${text}`),
+    '.',
+  ].join('');
+}
+
+function claimLine({ text, verdict, measured, why }: ClaimVerdict): string {
+  const doubtful = measured.filter(({ truth }) => truth !== 'holds');
+  const shown = (measured.length <= shownFigures ? measured : doubtful).slice(0, shownFigures);
+  const rest = measured.length - shown.length;
+  const details = [
+    ...(why === undefined ? [] : [why]),
+    ...shown.map((figure) => (figure.truth === 'holds' ? figure.text : `${figure.text} (${figure.truth})`)),
+    ...(rest > 0 ? [`${shown.length > 0 ? 'and ' : ''}${rest} ${shown.length > 0 ? 'more' : 'figures'}`] : []),
+  ];
+  return `- **${verdict}**: ${text}${details.length > 0 ? ` – ${details.join('; ')}` : ''}`;
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { loadClient, PROTOCOLS } from '../../http/load_clients.js';
+import { GATEWAYS, measureGateway, openGateways, type GatewayName } from '../../http/measured_gateways.js';
+import { finishRounds, type RoundSample } from './rounds.js';
+import { parseSettings, runnerSources, type Runner } from './runner.js';
+
+const optionsSchema = z.strictObject({
+  protocol: z.enum(PROTOCOLS),
+  /** Bytes of the large file, which is downloaded once in a round */
+  bytes: z.number().int().min(1_000_000),
+  /** Connections, each with one request for 1 KB in flight at a time */
+  connections: z.number().int().min(1),
+  /** Duration of these requests */
+  seconds: z.number().min(0.5),
+});
+
+const settingsSchema = z.strictObject({ gateway: z.enum(GATEWAYS) });
+
+/** Measures gateways that serve files on loopback, in turns. */
+export const http: Runner = {
+  name: 'http',
+  realTime: true,
+  sources: [
+    ...runnerSources('http.ts'),
+    'packages/native/src',
+    'packages/native/lib',
+    'packages/gateway/src',
+    'packages/bench/peers/http-client',
+    'packages/bench/src/http',
+  ],
+  settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
+  async run(setup, context) {
+    const options = optionsSchema.parse(setup.options);
+    const arms = new Map<GatewayName, string>(
+      Object.entries(setup.arms).map(([arm, { settings }]) => [settingsSchema.parse(settings).gateway, arm]),
+    );
+    const client = await loadClient(options.protocol, context.progress);
+    const opened = await openGateways({ ...options, names: [...arms.keys()] }, context.progress);
+    try {
+      const cells = await finishRounds(context, async () => {
+        const samples: RoundSample[] = [];
+        for (const gateway of opened.gateways) {
+          const values = await measureGateway(client, gateway, options);
+          samples.push({ arm: arms.get(gateway.name) ?? gateway.name, at: {}, values: { ...values } });
+        }
+        return samples;
+      });
+      return {
+        cells,
+        versions: Object.fromEntries(opened.gateways.map(({ name, version }) => [name, version])),
+        skipped: opened.skipped.map(({ library, reason }) => `${library}: ${reason}`),
+      };
+    } finally {
+      await opened.close();
+    }
+  },
+};

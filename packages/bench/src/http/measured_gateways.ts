@@ -1,0 +1,96 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Skipped } from '../engine/subjects.js';
+import { processorSeconds } from '../process/processor_time.js';
+import { findCaddy } from './caddy.js';
+import { makeSite, startCaddy, startSheaf, type GatewayUnderTest, type Site } from './gateways.js';
+import type { LoadClient, Protocol } from './load_clients.js';
+import { findNginx, startNginx } from './nginx.js';
+
+export const GATEWAYS = ['sheaf', 'caddy', 'nginx'] as const;
+export type GatewayName = (typeof GATEWAYS)[number];
+
+type NamedGateway = GatewayUnderTest & { name: GatewayName };
+
+export interface OpenedGateways {
+  gateways: NamedGateway[];
+  /** Gateways that are not measured, or in another version than intended, with the reasons */
+  skipped: Skipped[];
+  close(): Promise<void>;
+}
+
+type Start = (site: Site, protocol: Protocol, progress: (line: string) => void) => Promise<Started>;
+interface Started {
+  gateway?: GatewayUnderTest | undefined;
+  reason?: string | undefined;
+}
+
+const starts: Readonly<Record<GatewayName, Start>> = {
+  sheaf: async (site) => ({ gateway: await startSheaf(site) }),
+  async caddy(site, _protocol, progress) {
+    const { command, reason } = await findCaddy(progress);
+    return { gateway: command === undefined ? undefined : await startCaddy(site, command), reason };
+  },
+  async nginx(site, protocol) {
+    const found = await findNginx();
+    const reason = found.reasons[protocol];
+    return reason === undefined ? { gateway: await startNginx(site, found) } : { reason };
+  },
+};
+
+/** Starts gateways that serve a large file of `bytes` and a small one of 1 KB. @throws UserError */
+export async function openGateways(
+  { names, protocol, bytes }: { names: readonly GatewayName[]; protocol: Protocol; bytes: number },
+  progress: (line: string) => void,
+): Promise<OpenedGateways> {
+  const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-http-'));
+  const opened: OpenedGateways = {
+    gateways: [],
+    skipped: [],
+    async close() {
+      await Promise.all(opened.gateways.map((gateway) => gateway.stop()));
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+  try {
+    progress(`writing ${bytes / 1e6} MB`);
+    const site = await makeSite(directory, bytes);
+    for (const name of names) {
+      const { gateway, reason } = await starts[name](site, protocol, progress);
+      if (gateway) opened.gateways.push({ ...gateway, name });
+      if (reason !== undefined) opened.skipped.push({ library: name, reason });
+    }
+    return opened;
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+export interface GatewaySample {
+  /** Rate of one download of the large file */
+  download_gbps: number;
+  /** Requests for the small file, one at a time on each connection */
+  requests_per_second: number;
+  /** Processor time of the gateway for 100,000 of the small files, user and system */
+  cpu_seconds_per_100000_requests: number;
+  failed_requests: number;
+}
+
+/** Measures a download, then requests. @throws UserError */
+export async function measureGateway(
+  client: LoadClient,
+  { port, pid }: GatewayUnderTest,
+  { bytes, connections, seconds }: { bytes: number; connections: number; seconds: number },
+): Promise<GatewaySample> {
+  const downloaded = await client.download(port, '/large', bytes);
+  const before = processorSeconds([pid]);
+  const load = await client.requests(port, '/small', { connections, seconds });
+  return {
+    download_gbps: (bytes * 8) / downloaded / 1e9,
+    requests_per_second: load.requests / load.seconds,
+    cpu_seconds_per_100000_requests: ((processorSeconds([pid]) - before) / load.requests) * 100_000,
+    failed_requests: load.failed,
+  };
+}

@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { fillBlocks, hasBlocks, type Measurement } from '../../../src/evidence/documents/blocks.js';
+import type { Result } from '../../../src/evidence/results/result.js';
+import { someArtefact, times } from '../some_artefact.js';
+
+const slow = [100, 102, 98, 101, 99, 100];
+const half = [40, 41, 39, 40.5, 39.5, 40];
+
+const artefact = someArtefact((file) => {
+  file['published'] = [
+    {
+      source: 'text',
+      statistic: 'median',
+      n: 100,
+      values: [{ arm: 'fast', quantity: 'time_ms', at: { page: 'news' }, value: 33 }],
+    },
+  ];
+  file['setup'].arms.fast.label = 'the fast one';
+  file['tables'] = [
+    { name: 'by-arm', quantities: ['time_ms'], columns: 'arm', ratio: true, published: true },
+    {
+      name: 'shops',
+      quantities: ['time_ms'],
+      columns: 'quantity',
+      where: { page: 'shop' },
+      arms: ['slow'],
+      interval: false,
+    },
+  ];
+});
+
+const result: Result = {
+  artefact: artefact.id,
+  program: 'p',
+  settings: 's',
+  quick: false,
+  runs: 6,
+  seed: 100,
+  commit: '0123456789ab',
+  machine: { processor: 'A processor', cores: 2, memory_gib: 24, kernel: '6', node: 'v20', load: 0.1 },
+  finished: '2026-11-23T03:00:00.000Z',
+  seconds: 60,
+  versions: {},
+  skipped: ['a third arm: not installed'],
+  cells: [...times(slow, half), ...times(half, slow, 'shop')],
+};
+
+const document = (table: string, content = 'anything'): string =>
+  `Before.\n\n<!-- evidence: paper/figure-1 ${table} -->\n${content}\n<!-- end of evidence -->\n\nAfter.\n`;
+const fill = (table: string, measurement: Partial<Measurement> = {}): string =>
+  fillBlocks(document(table), [{ artefact, result, ...measurement }]);
+
+test('a block takes its table from the result, with interval, ratio to the baseline and published value', () => {
+  const filled = fill('by-arm');
+  expect(filled).toContain('| page | slow | the fast one |\n| --- | --- | --- |\n');
+  expect(filled).toContain('| news | 100 (98.5 to 102) | 40 (39.3 to 40.8) × 0.4 [33] |');
+  expect(filled).toContain(
+    'Median of the runs with 95 % interval; × is the ratio to *slow*; published values in square brackets.',
+  );
+  expect(filled).toContain('commit 0123456789ab · 2026-11-23 · A processor, 2 cores');
+  expect(filled).toContain('load 0.1 before the run');
+  expect(filled).toContain('Not measured: a third arm: not installed.');
+  expect(filled).toMatch(/^Before\.\n\n<!-- evidence: [^]*<!-- end of evidence -->\n\nAfter\.\n$/);
+});
+
+test('a table may have some arms and places alone, and a column for each quantity', () => {
+  expect(fill('shops')).toContain('| Time, ms |\n| --- |\n| 40 |\n');
+});
+
+test('filling a document again changes nothing, and another result changes it', () => {
+  const filled = fill('by-arm');
+  expect(fillBlocks(filled, [{ artefact, result }])).toBe(filled);
+  const other = { ...result, cells: times(half, half) };
+  expect(fillBlocks(filled, [{ artefact, result: other }])).not.toBe(filled);
+});
+
+test('claims are listed with their verdicts and the figures that decided', () => {
+  expect(fill('claims')).toMatch(
+    /- \*\*contradicted\*\*: fast takes at most half of the time – fast to slow, news: 0\.4 \([^)]*\); fast to slow, shop: 2\.5 \([^)]*\) \(fails\)/,
+  );
+});
+
+test('without a result, a block says how to measure', () => {
+  expect(fill('by-arm', { result: undefined })).toContain('Not measured yet: `npx sheaf evidence run paper/figure-1`.');
+});
+
+test('an unknown artefact or table is refused', () => {
+  expect(() => fill('by-page')).toThrow("paper/figure-1 has no table 'by-page'");
+  expect(() => fillBlocks(document('by-arm'), [])).toThrow("there is no artefact 'paper/figure-1'");
+});
+
+test('a document without blocks is left alone', () => {
+  expect(hasBlocks('Some text.\n')).toBe(false);
+  expect(hasBlocks(document('by-arm'))).toBe(true);
+});
