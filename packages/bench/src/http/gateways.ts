@@ -54,6 +54,12 @@ export async function startCaddy({ directory, files }: Site, command: string): P
   return startCaddyWith(directory, [`root * ${files}`, 'file_server'], command);
 }
 
+/** Returns Caddy's version. One that `go install` built does not know it, but its directory has it in its name. */
+function versionOf(output: string, command: string): string {
+  const [printed = 'unknown'] = output.trim().split(' ');
+  return printed === 'unknown' ? (/caddy-(v[\d.]+)/.exec(command)?.[1] ?? printed) : printed;
+}
+
 /** Starts Caddy with these directives for its one site; undefined when it is not installed. */
 export async function startCaddyWith(
   directory: string,
@@ -77,7 +83,7 @@ export async function startCaddyWith(
   await untilListening(child, 'caddy', port);
   return {
     name: 'caddy',
-    version: caddyVersion.trim().split(' ')[0] ?? 'unknown',
+    version: versionOf(caddyVersion, command),
     port,
     pid: child.pid ?? 0,
     stop: () => stop(child),
