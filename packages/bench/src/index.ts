@@ -7,3 +7,4 @@ export { ensurePages, pageNames, pageResources } from './pages/build/fixtures.js
 export { formatPageTable, parsePageTable, type PageResource } from './pages/table/page_table.js';
 export { recordHar, type Recording } from './pages/record/record.js';
 export { benchNames, benchOptions, runBench } from './run_bench.js';
+export { runnerNamed } from './evidence/runners/index.js';

@@ -1,6 +1,8 @@
-// `engine_bench RUNS BYTES`: two connections in memory, as packages/bench/README.md describes. The
-// server sends a stream in packets of 1350 bytes, batches of 32; the client acknowledges every
-// second packet. Prints one JSON line with a sample per run, in the form of the peers in
+// `engine_bench RUNS BYTES [RECEIVERS [PROVIDER]]`: connections in memory, as
+// packages/bench/README.md describes. The server sends a stream in packets of 1350 bytes, batches
+// of 32; the client acknowledges every second packet. With several receivers the server sends the
+// same BYTES to each, on a connection of its own, in turns. Encrypts with `ipsec-mb` (the default)
+// or `gnutls`. Prints one JSON line with a sample per run, in the form of the peers in
 // packages/bench/peers.
 #include <algorithm>
 #include <array>
@@ -8,6 +10,8 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
+#include <string_view>
 #include <vector>
 
 #include "connection/connection.h"
@@ -21,6 +25,8 @@ constexpr std::size_t k_batch_packets = 32;
 constexpr std::size_t k_packets_per_ack = 2;
 constexpr std::size_t k_write_ahead = 64 * 1024;
 constexpr std::uint64_t k_warm_up_bytes = 2'000'000;
+// What one of several receivers gets in its turn
+constexpr std::uint64_t k_turn_bytes = 10 * k_write_ahead;
 constexpr std::uint64_t k_window = std::uint64_t{1} << 40;
 
 using Stopwatch = std::chrono::steady_clock;
@@ -28,6 +34,16 @@ using Stopwatch = std::chrono::steady_clock;
 struct Sample {
   Stopwatch::duration generation{}, processing{}, server_ack{}, client_ack{}, stream_write{};
   std::uint64_t bytes = 0, packets = 0, acks = 0;
+
+  void add(const Sample& other) {
+    generation += other.generation;
+    processing += other.processing;
+    server_ack += other.server_ack;
+    client_ack += other.client_ack;
+    stream_write += other.stream_write;
+    packets += other.packets;
+    acks += other.acks;
+  }
 };
 
 // Adds the time that `work` takes to `total`.
@@ -47,8 +63,9 @@ Time now() {
   std::exit(1);
 }
 
-ConnectionConfig make_config() {
+ConnectionConfig make_config(CryptoProvider provider) {
   ConnectionConfig config;
+  config.crypto = provider;
   config.streams.initial_connection_window = k_window;
   config.streams.max_connection_window = k_window;
   config.streams.initial_stream_window = k_window;
@@ -75,9 +92,9 @@ ConnectionId connection_id(std::uint8_t value) {
 // A client and a server that have their keys already.
 class Pair {
  public:
-  explicit Pair(Random& random)
-      : client_(Role::kClient, make_config(), random, now()),
-        server_(Role::kServer, make_config(), random, now()) {
+  Pair(Random& random, CryptoProvider provider)
+      : client_(Role::kClient, make_config(provider), random, now()),
+        server_(Role::kServer, make_config(provider), random, now()) {
     const TrafficSecret client_secret = random_secret(random);
     const TrafficSecret server_secret = random_secret(random);
     ConnectionSeed seed;
@@ -221,6 +238,24 @@ std::int64_t nanoseconds(Stopwatch::duration duration) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
 }
 
+// Sends `bytes` to each of the receivers, in turns. The sample counts the bytes of one of them.
+Sample transfer_to_all(std::deque<Pair>& receivers, std::uint64_t bytes) {
+  if (receivers.size() == 1) return receivers.front().transfer(bytes, true);
+  Sample total;
+  while (total.bytes < bytes) {
+    const std::uint64_t turn = std::min(k_turn_bytes, bytes - total.bytes);
+    for (Pair& receiver : receivers) total.add(receiver.transfer(turn, false));
+    total.bytes += turn;
+  }
+  return total;
+}
+
+CryptoProvider provider_named(std::string_view name) {
+  if (name == "ipsec-mb") return CryptoProvider::kIpsecMb;
+  if (name == "gnutls") return CryptoProvider::kGnuTls;
+  fail("there is no such provider");
+}
+
 void print(const Sample& sample) {
   std::printf("{\"generation_ns\":%" PRId64 ",\"processing_ns\":%" PRId64
               ",\"server_ack_ns\":%" PRId64 ",\"client_ack_ns\":%" PRId64
@@ -234,19 +269,25 @@ void print(const Sample& sample) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: engine_bench RUNS BYTES\n");
+  if (argc < 3 || argc > 5) {
+    std::fprintf(stderr, "usage: engine_bench RUNS BYTES [RECEIVERS [ipsec-mb|gnutls]]\n");
     return 2;
   }
   const auto runs = std::strtoul(argv[1], nullptr, 10);
   const auto bytes = std::strtoull(argv[2], nullptr, 10);
+  const auto receivers = argc > 3 ? std::strtoul(argv[3], nullptr, 10) : 1;
+  const CryptoProvider provider = provider_named(argc > 4 ? argv[4] : "ipsec-mb");
+  if (receivers == 0) fail("there has to be a receiver");
   SeededRandom random{1};
   std::printf("{\"library\":\"sheaf\",\"samples\":[");
   for (unsigned long run = 0; run < runs; ++run) {
-    Pair pair(random);
-    pair.transfer(k_warm_up_bytes, false);
+    std::deque<Pair> pairs;
+    for (unsigned long receiver = 0; receiver < receivers; ++receiver) {
+      pairs.emplace_back(random, provider);
+      pairs.back().transfer(k_warm_up_bytes, false);
+    }
     if (run > 0) std::printf(",");
-    print(pair.transfer(bytes, true));
+    print(transfer_to_all(pairs, bytes));
   }
   std::printf("]}\n");
   return 0;

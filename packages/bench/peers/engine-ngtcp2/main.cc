@@ -1,5 +1,5 @@
-// `engine-ngtcp2 RUNS BYTES`: libngtcp2 with GnuTLS in the in-memory engine benchmark; one JSON line
-// with a sample per run. Stream data is handed to ngtcp2 without a copy, as its interface has it.
+// `engine-ngtcp2 RUNS BYTES [RECEIVERS]`: libngtcp2 with GnuTLS in the in-memory engine benchmark; one
+// JSON line with a sample per run. Stream data is handed to ngtcp2 without a copy, as its interface has it.
 #include <ngtcp2/version.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -20,12 +21,23 @@ constexpr std::size_t k_batch_packets = 32;
 constexpr std::size_t k_packets_per_ack = 2;
 constexpr std::size_t k_write_ahead = 64 * 1024;
 constexpr std::size_t k_warm_up_bytes = 2'000'000;
+// What one of several receivers gets in its turn
+constexpr std::size_t k_turn_bytes = 10 * k_write_ahead;
 
 using Clock = std::chrono::steady_clock;
 
 struct Sample {
   Clock::duration generation{}, processing{}, server_ack{}, client_ack{};
   std::uint64_t bytes = 0, packets = 0, acks = 0;
+
+  void add(const Sample& other) {
+    generation += other.generation;
+    processing += other.processing;
+    server_ack += other.server_ack;
+    client_ack += other.client_ack;
+    packets += other.packets;
+    acks += other.acks;
+  }
 };
 
 // Adds the time that `work` takes to `total`.
@@ -151,6 +163,18 @@ std::int64_t nanoseconds(Clock::duration duration) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
 }
 
+// Sends `bytes` to each of the receivers, in turns. The sample counts the bytes of one of them.
+Sample transfer_to_all(std::deque<Pair>& receivers, std::size_t bytes) {
+  if (receivers.size() == 1) return receivers.front().transfer(bytes, true);
+  Sample total;
+  while (total.bytes < bytes) {
+    const std::size_t turn = std::min<std::size_t>(k_turn_bytes, bytes - total.bytes);
+    for (Pair& receiver : receivers) total.add(receiver.transfer(turn, false));
+    total.bytes += turn;
+  }
+  return total;
+}
+
 void print(const Sample& sample) {
   std::printf("{\"generation_ns\":%" PRId64 ",\"processing_ns\":%" PRId64
               ",\"server_ack_ns\":%" PRId64 ",\"client_ack_ns\":%" PRId64
@@ -164,20 +188,24 @@ void print(const Sample& sample) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: engine-ngtcp2 RUNS BYTES\n");
+  if (argc < 3 || argc > 4) {
+    std::fprintf(stderr, "usage: engine-ngtcp2 RUNS BYTES [RECEIVERS]\n");
     return 2;
   }
   const auto runs = std::strtoul(argv[1], nullptr, 10);
   const auto bytes = std::strtoul(argv[2], nullptr, 10);
+  const auto receivers = argc > 3 ? std::strtoul(argv[3], nullptr, 10) : 1;
   gnutls_certificate_credentials_t credentials = make_server_credentials();
   std::printf("{\"library\":\"ngtcp2\",\"version\":\"%s\",\"samples\":[",
               ngtcp2_version(0)->version_str);
   for (unsigned long run = 0; run < runs; ++run) {
-    Pair pair(credentials);
-    pair.transfer(k_warm_up_bytes, false);
+    std::deque<Pair> pairs;
+    for (unsigned long receiver = 0; receiver < receivers; ++receiver) {
+      pairs.emplace_back(credentials);
+      pairs.back().transfer(k_warm_up_bytes, false);
+    }
     if (run > 0) std::printf(",");
-    print(pair.transfer(bytes, true));
+    print(transfer_to_all(pairs, bytes));
   }
   std::printf("]}\n");
   gnutls_certificate_free_credentials(credentials);

@@ -116,7 +116,7 @@ async function measureInTurns(
     const share = Math.floor(runs / turns) + (turn < runs % turns ? 1 : 0);
     progress(`turn ${turn + 1} of ${turns}: ${subjects.map((subject) => subject.library).join(', ')}`);
     for (const subject of subjects) {
-      const output = await runSubject(subject, share, bytes);
+      const output = await runSubject(subject, { runs: share, bytes });
       samples.get(subject)?.push(...output.samples);
       versions.set(subject, output.version);
     }

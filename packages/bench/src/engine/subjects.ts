@@ -11,7 +11,7 @@ export interface Subject {
   library: string;
   /** Version; undefined when the program prints it */
   version: string | undefined;
-  /** Program and leading arguments; RUNS and BYTES follow */
+  /** Program and leading arguments; RUNS, BYTES and what a run is measured with follow */
   command: [string, ...string[]];
 }
 
@@ -81,15 +81,22 @@ export async function buildPeers(
   return { subjects, skipped };
 }
 
+/** What a transfer is measured with, beside its size */
+export interface TransferOptions {
+  /** Number of receivers, which all get the same bytes on a connection of their own; default 1 */
+  receivers?: number;
+  /** What Sheaf encrypts with; default IPsec-MB */
+  provider?: 'ipsec-mb' | 'gnutls';
+}
+
 /** Runs `runs` transfers of `bytes` each. @throws UserError */
 export async function runSubject(
   { command: [program, ...leading], version: known }: Subject,
-  runs: number,
-  bytes: number,
+  { runs, bytes }: { runs: number; bytes: number },
+  { receivers = 1, provider }: TransferOptions = {},
 ): Promise<{ samples: Sample[]; version: string }> {
-  const output = engineOutputSchema.parse(
-    JSON.parse(await runProgram(program, [...leading, String(runs), String(bytes)])),
-  );
+  const words = [...leading, ...[runs, bytes, receivers].map(String), ...(provider === undefined ? [] : [provider])];
+  const output = engineOutputSchema.parse(JSON.parse(await runProgram(program, words)));
   return { samples: output.samples, version: known ?? output.version ?? 'unknown' };
 }
 

@@ -17,13 +17,20 @@ export interface FoundCaddy {
   reason?: string;
 }
 
+const directory = (): string => join(repositoryCache(), `caddy-${caddyVersion}`);
+
 /** Builds Caddy, which takes minutes the first time. Without a suitable Go, returns the installed one. */
 export async function findCaddy(progress: (line: string) => void): Promise<FoundCaddy> {
-  const directory = join(repositoryCache(), `caddy-${caddyVersion}`);
-  const built = join(directory, 'caddy');
+  const built = join(directory(), 'caddy');
   if ((await capture(built, ['version'])) !== undefined) return { command: built };
-  const reason = await build(directory, progress);
-  if (reason === undefined) return { command: built };
+  const reason = await build(directory(), progress);
+  return reason === undefined ? { command: built } : findPresentCaddy(reason);
+}
+
+/** Finds a Caddy that was built before, or the installed one. `reason` says why no newer one is built. */
+export async function findPresentCaddy(reason = 'this experiment builds none'): Promise<FoundCaddy> {
+  const built = join(directory(), 'caddy');
+  if ((await capture(built, ['version'])) !== undefined) return { command: built };
   const installed = (await capture('caddy', ['version'])) !== undefined;
   return installed
     ? { command: 'caddy', reason: `${caddyVersion} was not built: ${reason}; measured is the one that is installed` }
@@ -31,11 +38,11 @@ export async function findCaddy(progress: (line: string) => void): Promise<Found
 }
 
 /** Builds Caddy. Returns the reason of a failure; undefined after a success. */
-async function build(directory: string, progress: (line: string) => void): Promise<string | undefined> {
+async function build(target: string, progress: (line: string) => void): Promise<string | undefined> {
   const go = await findGo();
   if (go === undefined) return `Go ${oldestGo.join('.')} or newer is not installed`;
   progress(`building Caddy ${caddyVersion} (minutes the first time)`);
-  const env = { ...process.env, GOBIN: directory, GOTOOLCHAIN: 'auto', GOFLAGS: '' };
+  const env = { ...process.env, GOBIN: target, GOTOOLCHAIN: 'auto', GOFLAGS: '' };
   return runProgram(go, ['install', `${caddyPackage}@${caddyVersion}`], { env }).then(
     () => undefined,
     (error: unknown) => errorMessage(error),

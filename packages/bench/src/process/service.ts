@@ -18,7 +18,7 @@ export async function firstOutput(child: ChildProcess, name: string): Promise<st
 /** Waits until a port is taken, for programs without output. @throws UserError */
 export async function untilListening(child: ChildProcess, name: string, port: number): Promise<void> {
   for (let attempt = 0; attempt < 150; attempt += 1) {
-    if (child.exitCode !== null)
+    if (child.exitCode !== null || child.signalCode !== null)
       throw new UserError('BENCH_FAILED', `${name} ended before it served`, { hint: 'its message is above' });
     if (await isTaken(port)) return;
     await sleep(100);

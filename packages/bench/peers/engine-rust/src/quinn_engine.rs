@@ -257,8 +257,10 @@ impl Pair {
     }
 }
 
-pub fn run(certificate: &Certificate, bytes: usize) -> Sample {
-    let mut pair = Pair::connect(certificate);
-    pair.transfer(WARM_UP_BYTES, false);
-    pair.transfer(bytes, true)
+pub fn run(certificate: &Certificate, bytes: usize, receivers: usize) -> Sample {
+    let mut pairs: Vec<Pair> = (0..receivers).map(|_| Pair::connect(certificate)).collect();
+    for pair in &mut pairs {
+        pair.transfer(WARM_UP_BYTES, false);
+    }
+    in_turns(receivers, bytes, |receiver, turn, fin| pairs[receiver].transfer(turn, fin))
 }

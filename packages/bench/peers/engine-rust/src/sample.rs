@@ -10,6 +10,9 @@ pub const WRITE_AHEAD: usize = 64 * 1024;
 /// Sent before the measurement on the same connection, so that allocations and windows have settled.
 pub const WARM_UP_BYTES: usize = 2_000_000;
 
+/// What one of several receivers gets in its turn.
+const TURN_BYTES: usize = 10 * WRITE_AHEAD;
+
 #[derive(Default)]
 pub struct Sample {
     pub generation: Duration,
@@ -23,6 +26,16 @@ pub struct Sample {
 }
 
 impl Sample {
+    fn add(&mut self, other: &Sample) {
+        self.generation += other.generation;
+        self.processing += other.processing;
+        self.server_ack += other.server_ack;
+        self.client_ack += other.client_ack;
+        self.stream_write += other.stream_write;
+        self.packets += other.packets;
+        self.acks += other.acks;
+    }
+
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::json!({
             "generation_ns": self.generation.as_nanos() as u64,
@@ -43,4 +56,22 @@ pub fn timed<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
     let result = work();
     *total += start.elapsed();
     result
+}
+
+/// Sends `bytes` to each of the receivers, in turns. The sample counts the bytes of one of them.
+pub fn in_turns(receivers: usize, bytes: usize, mut transfer: impl FnMut(usize, usize, bool) -> Sample) -> Sample {
+    if receivers == 1 {
+        return transfer(0, bytes, true);
+    }
+    let mut total = Sample::default();
+    let mut sent = 0;
+    while sent < bytes {
+        let turn = TURN_BYTES.min(bytes - sent);
+        for receiver in 0..receivers {
+            total.add(&transfer(receiver, turn, false));
+        }
+        sent += turn;
+    }
+    total.bytes = sent as u64;
+    total
 }

@@ -16,7 +16,7 @@ export interface Measurement {
 const block = /^<!-- evidence: (\S+) (\S+) -->\n[\s\S]*?^<!-- end of evidence -->$/gm;
 
 /** Number of figures that a document shows for a claim */
-const shownFigures = 6;
+const shownFigures = 4;
 
 /** Returns whether a document takes anything from results. */
 export const hasBlocks = (text: string): boolean => text.search(block) >= 0;

@@ -1,25 +1,35 @@
 import { z } from 'zod';
 import type { Sample } from '../../engine/sample.js';
 import { buildPeers, buildSheaf, runSubject } from '../../engine/subjects.js';
-import { cellsAt } from './cells.js';
+import { finishRounds, type RoundSample } from './rounds.js';
 import { parseSettings, runnerSources, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
-  /** Bytes of one transfer */
+  /** Bytes that each receiver gets */
   bytes: z.number().int().min(1_000_000),
+  /** Numbers of receivers */
+  receivers: z.array(z.number().int().min(1).max(100)).min(1),
   packet_bytes: z.literal(1350),
   batch_packets: z.literal(32),
   packets_per_ack: z.literal(2),
   cipher: z.literal('AES-128-GCM'),
 });
 
-const settingsSchema = z.strictObject({ library: z.enum(['sheaf', 'ngtcp2', 'quiche', 'quinn-proto']) });
+const settingsSchema = z.strictObject({
+  library: z.enum(['sheaf', 'ngtcp2', 'quiche', 'quinn-proto']),
+  /** What encrypts; the libraries of others have one each */
+  cryptography: z.enum(['ipsec-mb', 'gnutls', 'boringssl', 'aws-lc-rs']),
+});
 
-const quantities: Readonly<Record<string, (sample: Sample) => number>> = {
-  generation_gbps: ({ bytes, generation_ns }) => (bytes * 8) / generation_ns,
-  processing_gbps: ({ bytes, processing_ns }) => (bytes * 8) / processing_ns,
-  server_packet_ns: ({ packets, generation_ns, server_ack_ns }) => (generation_ns + server_ack_ns) / packets,
-  client_packet_ns: ({ packets, processing_ns, client_ack_ns }) => (processing_ns + client_ack_ns) / packets,
+const valuesOf = (sample: Sample, receivers: number): RoundSample['values'] => {
+  const { bytes, packets, generation_ns, processing_ns, server_ack_ns, client_ack_ns } = sample;
+  return {
+    generation_gbps: (bytes * 8) / generation_ns,
+    // The time of all receivers was counted, and each has a machine of its own.
+    processing_gbps: (bytes * 8 * receivers) / processing_ns,
+    server_packet_ns: (generation_ns + server_ack_ns) / packets,
+    client_packet_ns: (processing_ns + client_ack_ns) / packets,
+  };
 };
 
 /** Measures the transport alone, in memory, beside other libraries. They take turns, one transfer each. */
@@ -34,30 +44,28 @@ export const engine: Runner = {
     'packages/bench/src/engine',
   ],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
-  async run(setup, { runs, progress, stop }) {
-    const { bytes } = optionsSchema.parse(setup.options);
-    const libraries = Object.entries(setup.arms).map(([arm, { settings }]) => ({
-      arm,
-      library: settingsSchema.parse(settings).library,
-    }));
-    const { subjects: peers, skipped } = await buildPeers(progress);
-    const subjects = [await buildSheaf(progress), ...peers];
+  async run(setup, context) {
+    const { bytes, receivers } = optionsSchema.parse(setup.options);
+    const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({ arm, ...settingsSchema.parse(settings) }));
+    const { subjects: peers, skipped } = await buildPeers(context.progress);
+    const subjects = [await buildSheaf(context.progress), ...peers];
     const versions: Record<string, string> = {};
-    const samples = new Map<string, Sample[]>();
-    for (let run = 0; run < runs && !stop.aborted; run += 1) {
-      progress(`run ${run + 1} of ${runs}`);
-      for (const { arm, library } of libraries) {
-        const subject = subjects.find((candidate) => candidate.library === library);
-        if (!subject) continue;
-        const output = await runSubject(subject, 1, bytes);
-        versions[library] = output.version;
-        samples.set(arm, [...(samples.get(arm) ?? []), ...output.samples]);
+    const cells = await finishRounds(context, async () => {
+      const samples: RoundSample[] = [];
+      for (const count of receivers) {
+        for (const { arm, library, cryptography } of arms) {
+          const subject = subjects.find((candidate) => candidate.library === library);
+          if (!subject) continue;
+          const provider = cryptography === 'gnutls' && library === 'sheaf' ? cryptography : undefined;
+          const options = { receivers: count, ...(provider !== undefined && { provider }) } as const;
+          const output = await runSubject(subject, { runs: 1, bytes }, options);
+          versions[library] = output.version;
+          for (const sample of output.samples)
+            samples.push({ arm, at: { receivers: count }, values: valuesOf(sample, count) });
+        }
       }
-    }
-    return {
-      cells: [...samples].flatMap(([arm, values]) => cellsAt({ arm, at: {} }, values, quantities)),
-      versions,
-      skipped: skipped.map(({ library, reason }) => `${library}: ${reason}`),
-    };
+      return samples;
+    });
+    return { cells, versions, skipped: skipped.map(({ library, reason }) => `${library}: ${reason}`) };
   },
 };

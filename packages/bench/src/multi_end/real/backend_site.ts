@@ -34,9 +34,13 @@ export const paths = {
 
 /**
  * Starts a site. Its backends have a file of `bytes` for both deliveries, and pass uploads to a server that counts
- * them. @throws UserError
+ * them. Without the command of Caddy it has none. @throws UserError
  */
-export async function startBackendSite(directory: string, count: number, bytes: number): Promise<BackendSite> {
+export async function startBackendSite(
+  directory: string,
+  count: number,
+  { bytes, caddyCommand }: { bytes: number; caddyCommand: string | undefined },
+): Promise<BackendSite> {
   const children: ChildProcess[] = [];
   const start = async (script: string, name: string, ...args: string[]): Promise<{ pid: number; said: string }> => {
     const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -59,9 +63,11 @@ export async function startBackendSite(directory: string, count: number, bytes: 
     const backendPids: number[] = [];
     for (const { name } of backends) backendPids.push(await node(name));
     const primary = await node('site');
-    const caddy = await startCaddyWith(directory, [
-      `reverse_proxy ${backends.map(({ http }) => `127.0.0.1:${http}`).join(' ')}`,
-    ]);
+    const upstreams = backends.map(({ http }) => `127.0.0.1:${http}`).join(' ');
+    const caddy =
+      caddyCommand === undefined
+        ? undefined
+        : await startCaddyWith(directory, [`reverse_proxy ${upstreams}`], caddyCommand);
     return { port, primary, backends: backendPids, caddy, stop: () => Promise.all([stopAll(), caddy?.stop()]) };
   } catch (error) {
     await stopAll();

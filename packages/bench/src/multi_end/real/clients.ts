@@ -11,9 +11,19 @@ export interface Stages {
   done(): void;
 }
 
-/** Runs `count` client processes that do the same at the same time. @throws UserError when one of them fails */
-export async function runClients(count: number, task: ClientTask, stages: Stages): Promise<ClientResult[]> {
+/**
+ * Runs `count` client processes that do the same at the same time. `cancel` ends them early. @throws UserError when one
+ * of them fails or ends early
+ */
+export async function runClients(
+  count: number,
+  task: ClientTask,
+  stages: Stages,
+  cancel?: AbortSignal,
+): Promise<ClientResult[]> {
   const clients = Array.from({ length: count }, () => new ClientProcess(task));
+  const onCancel = (): void => void Promise.all(clients.map((client) => client.stop()));
+  cancel?.addEventListener('abort', onCancel, { once: true });
   try {
     await Promise.all(clients.map((client) => client.reaches('loaded')));
     stages.starting();
@@ -23,6 +33,7 @@ export async function runClients(count: number, task: ClientTask, stages: Stages
     stages.done();
     return done.flatMap((news) => (news.state === 'done' ? [news.result] : []));
   } finally {
+    cancel?.removeEventListener('abort', onCancel);
     await Promise.all(clients.map((client) => client.stop()));
   }
 }

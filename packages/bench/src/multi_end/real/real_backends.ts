@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findPresentCaddy } from '../../http/caddy.js';
 import { progressBar } from '../../measure/progress_bar.js';
 import { distribution, mean, round, type Distribution } from '../../measure/statistics.js';
 import type { ClientTask } from './client_messages.js';
@@ -70,63 +71,70 @@ export async function measureRealBackends(
   options: RealBackendsOptions,
   progress: (line: string) => void,
 ): Promise<RealBackends> {
-  const { plans, skipped } = await samplePlans(options, progress);
-  const cells = (direction: Direction): CpuCell[] =>
-    plans.filter((plan) => plan.direction === direction).map(summarize);
-  return { cpu: cells('download'), uploads: cells('upload'), skipped };
-}
-
-/** Measures the same, and returns the single runs. @throws UserError */
-export async function samplePlans(
-  options: RealBackendsOptions,
-  progress: (line: string) => void,
-): Promise<{ plans: Plan[]; skipped: RealBackends['skipped'] }> {
   const plans: Plan[] = [];
-  let caddyMissing = false;
+  const { command, reason } = await findPresentCaddy();
   const started = performance.now();
   for (const [index, backends] of options.backends.entries()) {
-    const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-backends-'));
-    try {
-      const site = await startBackendSite(directory, backends, options.bytes);
-      try {
-        const { caddy } = site;
-        caddyMissing = caddy === undefined;
-        const deliveries: Delivery[] = ['direct', 'proxy', ...(caddy ? (['caddy'] as const) : [])];
-        const own = (['download', 'upload'] as const).flatMap((direction) =>
-          deliveries.map((delivery): Plan => ({ direction, delivery, backends, samples: [] })),
-        );
-        plans.push(...own);
-        const total = own.length * (options.runs + 1) * options.backends.length;
-        let done = own.length * (options.runs + 1) * index;
-        for (let run = 0; run <= options.runs; run += 1) {
-          for (const plan of own) {
-            // The first round is short, since programs that have not run yet are slower.
-            const sample = await measureOnce(
-              site,
-              plan,
-              run === 0 ? { ...options, requests: Math.ceil(options.requests / 10) } : options,
-            );
-            if (run > 0) plan.samples.push(sample);
-            done += 1;
-            progress(
-              `${progressBar(done, total, (performance.now() - started) / 1000)}: ${backends} ${backends === 1 ? 'backend' : 'backends'}, ${plan.direction} ${plan.delivery}: primary ${round(sample.primary_cpu_s, 3)} s, backends ${round(sample.backends_cpu_s, 3)} s`,
-            );
-          }
+    await withBackendSite({ backends, bytes: options.bytes, caddyCommand: command }, async (site) => {
+      const deliveries: Delivery[] = ['direct', 'proxy', ...(site.caddy ? (['caddy'] as const) : [])];
+      const own = (['download', 'upload'] as const).flatMap((direction) =>
+        deliveries.map((delivery): Plan => ({ direction, delivery, backends, samples: [] })),
+      );
+      plans.push(...own);
+      const total = own.length * (options.runs + 1) * options.backends.length;
+      let done = own.length * (options.runs + 1) * index;
+      for (let run = 0; run <= options.runs; run += 1) {
+        for (const plan of own) {
+          const sample = await measureDelivery(site, plan, run === 0 ? shortened(options) : options);
+          if (run > 0) plan.samples.push(sample);
+          done += 1;
+          progress(
+            `${progressBar(done, total, (performance.now() - started) / 1000)}: ${backends} ${backends === 1 ? 'backend' : 'backends'}, ${plan.direction} ${plan.delivery}: primary ${round(sample.primary_cpu_s, 3)} s, backends ${round(sample.backends_cpu_s, 3)} s`,
+          );
         }
-      } finally {
-        await site.stop();
       }
-    } finally {
-      await rm(directory, { recursive: true, force: true });
-    }
+    });
   }
+  const cells = (direction: Direction): CpuCell[] =>
+    plans.filter((plan) => plan.direction === direction).map(summarize);
   return {
-    plans,
-    skipped: caddyMissing ? [{ delivery: 'caddy', reason: 'not installed (apt-get install caddy)' }] : [],
+    cpu: cells('download'),
+    uploads: cells('upload'),
+    skipped: reason === undefined ? [] : [{ delivery: 'caddy', reason }],
   };
 }
 
-async function measureOnce(site: BackendSite, plan: Plan, options: RealBackendsOptions): Promise<Sample> {
+/** Returns the options of a first round, which does not count, since programs that have not run yet are slower. */
+export const shortened = <Options extends { requests: number }>(options: Options): Options => ({
+  ...options,
+  requests: Math.ceil(options.requests / 10),
+});
+
+/** Starts a site in a directory of its own, and stops it when the work is done or has failed. @throws UserError */
+export async function withBackendSite(
+  { backends, ...options }: { backends: number; bytes: number; caddyCommand: string | undefined },
+  work: (site: BackendSite) => Promise<void>,
+): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-backends-'));
+  try {
+    const site = await startBackendSite(directory, backends, options);
+    try {
+      await work(site);
+    } finally {
+      await site.stop();
+    }
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Measures one run. `cancel` ends it early. @throws UserError when a client fails or ends early */
+export async function measureDelivery(
+  site: BackendSite,
+  plan: Omit<Plan, 'samples'>,
+  options: Pick<RealBackendsOptions, 'clients' | 'requests' | 'bytes'>,
+  cancel?: AbortSignal,
+): Promise<Sample> {
   const primary = plan.delivery === 'caddy' ? (site.caddy?.pid ?? 0) : site.primary;
   const readings: { primary: number; backends: number; at: number }[] = [];
   const read = (): void =>
@@ -135,11 +143,8 @@ async function measureOnce(site: BackendSite, plan: Plan, options: RealBackendsO
       backends: processorSeconds(site.backends),
       at: performance.now(),
     });
-  const results = await runClients(options.clients, taskFor(site, plan, options), {
-    starting: read,
-    connected: read,
-    done: read,
-  });
+  const stages = { starting: read, connected: read, done: read };
+  const results = await runClients(options.clients, taskFor(site, plan, options), stages, cancel);
   const [start, connected, end] = readings as [(typeof readings)[0], (typeof readings)[0], (typeof readings)[0]];
   return {
     primary_cpu_s: end.primary - start.primary,
@@ -155,8 +160,8 @@ async function measureOnce(site: BackendSite, plan: Plan, options: RealBackendsO
  */
 function taskFor(
   site: BackendSite,
-  { direction, delivery, backends }: Plan,
-  { requests, bytes }: RealBackendsOptions,
+  { direction, delivery, backends }: Omit<Plan, 'samples'>,
+  { requests, bytes }: Pick<RealBackendsOptions, 'requests' | 'bytes'>,
 ): ClientTask {
   const route = delivery === 'direct' ? 'direct' : 'proxy';
   const whole =
