@@ -1,5 +1,6 @@
 import { element, escapeText } from '../../pages/report/markup.js';
 import { isRerunnable } from '../artefact/artefact.js';
+import type { Truth } from '../verdict/predicate.js';
 import { isFailure, verdicts } from '../verdict/verdict.js';
 import { drawPlot } from './plot.js';
 import { pageStyle } from './style.js';
@@ -23,23 +24,61 @@ export async function htmlReport(views: readonly ReportedView[]): Promise<string
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">',
     `<title>Published figures beside ours</title><style>${pageStyle}</style></head><body><main>`,
     element('h1', {}, 'Published figures beside ours'),
-    element('p', { class: 'lead' }, escapeText(leadOf(views))),
+    leadOf(views),
     countsOf(views),
+    contentsOf(rerunnable),
     ...sections,
     restOf(views),
     '</main></body></html>\n',
   ].join('\n');
 }
 
-/** Writes what a reader should know first: claims that do not hold, and results older than the code. */
+/**
+ * Writes what a reader should know first: claims that do not hold, with the places, and results older than the code.
+ */
 function leadOf(views: readonly ArtefactView[]): string {
-  const failed = views.flatMap(({ claims }) => claims.filter(({ verdict }) => isFailure(verdict)));
+  const failed = views.flatMap(({ artefact: { id }, claims }) =>
+    claims.filter(({ verdict }) => isFailure(verdict)).map((claim) => ({ id, ...claim })),
+  );
   const stale = views.filter((view) => view.stale).length;
-  const first =
-    failed.length === 0
-      ? 'Every measured claim holds.'
-      : `These do not hold: ${failed.map(({ text }) => text).join('; ')}.`;
-  return stale === 0 ? first : `${first} ${stale} results are older than the code that they measured.`;
+  const age = stale === 0 ? [] : [`${stale} of the results are older than the code that they measured.`];
+  const ties = views.flatMap(({ claims }) => claims.filter(({ verdict }) => verdict === 'tie')).length;
+  const first = failed.length === 0 ? 'Every measured claim holds.' : 'These claims do not hold:';
+  return [
+    element(
+      'p',
+      { class: 'lead' },
+      escapeText([...age, ...(ties > 0 ? [`${ties} claims end in a tie.`] : []), first].join(' ')),
+    ),
+    element(
+      'ul',
+      { class: 'failed' },
+      ...failed.map(({ id, text, verdict, measured }) => {
+        const places = measured.filter(({ truth }) => truth === 'fails');
+        const more = places.length > leadPlaces ? `; and ${places.length - leadPlaces} more` : '';
+        const shown = places.slice(0, leadPlaces).map((place) => place.text);
+        return element(
+          'li',
+          {},
+          chip(verdict),
+          ' ',
+          element('a', { href: `#${id}` }, escapeText(text)),
+          element('span', { class: 'note' }, escapeText(` ${shown.join('; ')}${more}`)),
+        );
+      }),
+    ),
+  ].join('');
+}
+
+/** Number of places that the first lines name for a claim that does not hold */
+const leadPlaces = 3;
+
+/** Links to every artefact that was measured, with its verdict. */
+function contentsOf(views: readonly ArtefactView[]): string {
+  const items = views.map(({ artefact, verdict }) =>
+    element('li', {}, element('a', { href: `#${artefact.id}` }, escapeText(artefact.id)), ' ', chip(verdict)),
+  );
+  return element('ul', { class: 'contents' }, ...items);
 }
 
 function countsOf(views: readonly ArtefactView[]): string {
@@ -114,22 +153,29 @@ function restOf(views: readonly ArtefactView[]): string {
 }
 
 function claimsOf(claims: ArtefactView['claims']): string {
-  const items = claims.map(({ text, verdict, measured, why }) => {
-    const doubtful = measured.filter(({ truth }) => truth !== 'holds');
-    const holding = measured.filter(({ truth }) => truth === 'holds');
-    return element(
+  const items = claims.map(({ text, verdict, measured, why }) =>
+    element(
       'li',
       {},
       `${chip(verdict)} ${escapeText(text)}`,
       ...(why === undefined ? [] : [element('p', { class: 'note' }, escapeText(why))]),
-      figuresOf(doubtful),
-      holding.length <= shownFigures
-        ? figuresOf(holding)
-        : element('details', {}, element('summary', {}, `${holding.length} figures hold`), figuresOf(holding)),
-    );
-  });
+      ...truths.map((truth) => {
+        const figures = measured.filter((figure) => figure.truth === truth);
+        if (figures.length <= shownFigures) return figuresOf(figures);
+        return element(
+          'details',
+          {},
+          element('summary', {}, `${figures.length} figures: ${truth}`),
+          figuresOf(figures),
+        );
+      }),
+    ),
+  );
   return element('ul', { class: 'claims' }, ...items);
 }
+
+/** Truths of figures, those first that a reader should see first */
+const truths: readonly Truth[] = ['fails', 'unknown', 'tie', 'holds'];
 
 function figuresOf(figures: ArtefactView['claims'][number]['measured']): string {
   if (figures.length === 0) return '';

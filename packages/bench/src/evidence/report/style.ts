@@ -38,6 +38,9 @@ h2{font-size:23px;letter-spacing:-.01em;margin:56px 0 12px}
 h3{font-size:18px;margin:0}
 .lead{font-size:18px;margin:0 0 20px;max-width:70ch}
 .note{color:var(--soft);font-size:13px;margin:6px 0}
+.failed{margin:0 0 20px;padding:0;list-style:none;max-width:95ch}.failed li{padding:7px 0;border-top:1px solid var(--line)}
+a{color:inherit;text-decoration-color:var(--soft);text-underline-offset:3px}
+.contents{display:flex;flex-wrap:wrap;gap:8px 22px;margin:0;padding:0;list-style:none;font-size:13px}.contents .chip{font-size:11px;padding:1px 8px}
 .counts{display:flex;flex-wrap:wrap;gap:10px;margin:20px 0;padding:0;list-style:none}
 .counts li{background:var(--panel);border:1px solid var(--line);border-radius:12px;padding:10px 18px;color:var(--soft);font-size:13px}
 .counts b{display:block;font-size:26px;line-height:1.2;color:var(--ink)}
@@ -47,7 +50,8 @@ article header{display:flex;flex-wrap:wrap;align-items:baseline;gap:6px 12px}
 .reproduced,.met{color:var(--good)}.contradicted,.missed{color:var(--bad)}.tie,.cannot-be-told,.stale{color:var(--open)}
 .claims{margin:14px 0;padding:0;list-style:none}
 .claims>li{padding:10px 0;border-top:1px solid var(--line)}
-.claims ul{margin:6px 0 0;padding-left:18px;color:var(--soft);font-size:13px;columns:2 300px}
+.claims ul{margin:6px 0 0;padding-left:18px;color:var(--soft);font-size:13px;columns:2 300px}.claims details summary{font-size:13px;margin:6px 0 0}
+article{scroll-margin-top:16px}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:13px}
 th,td{padding:5px 10px;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}

@@ -101,6 +101,6 @@ function truthOf({ interval }: Figure, { at_least = -Infinity, at_most = Infinit
 }
 
 function describe({ value, interval, n }: Figure): string {
-  const spread = interval ? `${round(interval[0], 3)} to ${round(interval[1], 3)}` : `${n} run`;
-  return `${round(value, 3)} (${spread})`;
+  const spread = interval ? `${round(interval[0], 4)} to ${round(interval[1], 4)}` : `${n} run`;
+  return `${round(value, 4)} (${spread})`;
 }
