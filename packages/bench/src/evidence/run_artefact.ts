@@ -13,6 +13,7 @@ import type { Runner } from './runners/runner.js';
 
 /** Load average of the last minute above which a machine is not quiet */
 const quietLoad = 0.5;
+/** Longest wait for a quiet machine in milliseconds. Quick runs do not wait. */
 const quietPatienceMs = 180_000;
 
 export interface RunOptions {
@@ -41,7 +42,7 @@ export async function runArtefact(
   const digests = digestsOf(artefact, runner, { quick, root });
   const last = await store.read(artefact.id, { quick });
   if (!again && last && isCurrent(last, digests)) return 'up to date';
-  const load = runner.realTime ? await becomeQuiet(progress, stop) : undefined;
+  const load = runner.realTime ? await becomeQuiet(quick ? 0 : quietPatienceMs, progress, stop) : undefined;
   if (stop.aborted) return 'stopped';
   const machine = { ...describeMachine(), ...(load !== undefined && { load }) };
   const started = performance.now();
@@ -106,9 +107,10 @@ export const digestsOf = (
 export const isCurrent = (result: Result, { program, settings }: Digests): boolean =>
   result.program === program && result.settings === settings;
 
-async function becomeQuiet(progress: (line: string) => void, stop: AbortSignal): Promise<number> {
+/** Waits for a quiet machine, and returns its load. */
+async function becomeQuiet(patienceMs: number, progress: (line: string) => void, stop: AbortSignal): Promise<number> {
   const load = (): number => loadavg()[0] ?? 0;
-  const until = performance.now() + quietPatienceMs;
+  const until = performance.now() + patienceMs;
   while (load() >= quietLoad && performance.now() < until && !stop.aborted) {
     progress(`waiting for a quiet machine: load ${load().toFixed(2)}, at most ${quietLoad} wanted`);
     await sleep(10_000, undefined, { signal: stop }).catch(() => undefined);

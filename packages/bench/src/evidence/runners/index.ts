@@ -1,6 +1,8 @@
 import { UserError } from '@sheaf/gateway';
+import { pagesBrowser } from './pages_browser.js';
 import { pagesSimulation } from './pages_simulation.js';
 import { multiEndProcesses } from './multi_end_processes.js';
+import { multiEndFaults } from './multi_end_faults.js';
 import { multiEndSimulation } from './multi_end_simulation.js';
 import { engine } from './engine.js';
 import { http } from './http.js';
@@ -12,8 +14,10 @@ import type { Runner } from './runner.js';
 const runners: readonly Runner[] = [
   engine,
   http,
+  multiEndFaults,
   multiEndProcesses,
   multiEndSimulation,
+  pagesBrowser,
   pagesSimulation,
   pathsFailover,
   pathsLoopback,
