@@ -74,3 +74,15 @@ test('the report loads nothing, and shows verdict, figures, intervals and "not p
   expect(page).toContain('6 runs, seeds 100 to 105');
   expect(page).toContain('<svg');
 });
+
+test('the first lines of the report name the claims that do not hold, with the places', async () => {
+  const cells = [...times(slow, half), ...times(slow, slow, 'shop')];
+  const laboratory = await someLaboratory(someArtefact(), () => ({ cells }));
+  await runEvidence(laboratory, { ...quick, check: false, quick: false }, output());
+  const page = await readFile(await reportEvidence(laboratory, output()), 'utf8');
+  const first = page.slice(0, page.indexOf('<section>'));
+  expect(first).toContain('These claims do not hold:');
+  expect(first).toContain('<a href="#paper/figure-1">fast takes at most half of the time</a>');
+  expect(first).toContain('fast to slow, shop: 1 (1 to 1)');
+  expect(first).not.toContain('fast to slow, news');
+});
