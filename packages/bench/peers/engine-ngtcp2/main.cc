@@ -1,5 +1,6 @@
-// `engine-ngtcp2 RUNS BYTES [RECEIVERS]`: libngtcp2 with GnuTLS in the in-memory engine benchmark; one
-// JSON line with a sample per run. Stream data is handed to ngtcp2 without a copy, as its interface has it.
+// `engine-ngtcp2 RUNS BYTES [RECEIVERS]`: libngtcp2 with GnuTLS in the in-memory engine benchmark;
+// one JSON line with a sample per run. Stream data is handed to ngtcp2 without a copy, as its
+// interface has it.
 #include <ngtcp2/version.h>
 
 #include <algorithm>
