@@ -77,6 +77,8 @@ export class Pipelines {
   hits = 0;
   /** Pipelines of connections with a request in flight */
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
+  /** Requests whose clients wait for 100 before they send the body */
+  readonly #unconfirmed = new WeakSet<IncomingMessage>();
 
   isBusy(socket: Socket): boolean {
     return this.#pipelines.has(socket);
@@ -87,8 +89,17 @@ export class Pipelines {
     const inFlight = this.#pipelines.get(socket)?.inFlight;
     if (!inFlight) return 'request';
     const { request, response } = inFlight;
-    const owesBody = !request.complete && request.readableLength === 0;
+    const owesBody = !request.complete && request.readableLength === 0 && !this.#unconfirmed.has(request);
     return response.writableLength > 0 || owesBody ? 'exchange' : undefined;
+  }
+
+  /** Returns a `confirm` that tells the client to send the body. Until then the gateway has the turn. */
+  holdBody(request: IncomingMessage, confirm: () => void): () => void {
+    this.#unconfirmed.add(request);
+    return () => {
+      this.#unconfirmed.delete(request);
+      confirm();
+    };
   }
 
   /** Calls `answer` once the responses before this one are complete. */

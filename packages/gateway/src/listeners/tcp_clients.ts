@@ -206,6 +206,11 @@ export class TcpClients {
     return this.#pipelines.isBusy(socket);
   }
 
+  /** Returns a `confirm` for a request whose client waits for 100 before it sends the body. */
+  holdBody(request: Http2ServerRequest | IncomingMessage, confirm: () => void): () => void {
+    return request.httpVersionMajor === 1 ? this.#pipelines.holdBody(request as IncomingMessage, confirm) : confirm;
+  }
+
   /**
    * Calls `answer` when the request may be answered. On HTTP/2 that is at once, unless its network has too many
    * requests in flight. On HTTP/1.1 it is after the earlier responses of the connection, since responses must be sent

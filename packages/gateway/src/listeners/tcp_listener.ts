@@ -105,7 +105,11 @@ export class TcpListener {
     );
     // Node would ask for the body at once. A target that answers without reading the body does not need it.
     this.#server.on('checkContinue', (request: Http2ServerRequest, response: Http2ServerResponse) =>
-      this.#answer(request, response, () => response.writeContinue()),
+      this.#answer(
+        request,
+        response,
+        this.#clients.holdBody(request, () => response.writeContinue()),
+      ),
     );
   }
 

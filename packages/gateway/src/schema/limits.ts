@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { byteSize, duration } from '../values/scalars.js';
 
+/** Bytes with which a connection can have a few requests, each with large headers, beside its streams and their data */
+const leastConnectionMemory = 2 * 2 ** 20;
+
 /** Bounds for the clients of one gateway. The defaults suit a machine with 1 GB of memory. */
 export const limitsOptions = z.strictObject({
   connections: z
@@ -16,9 +19,13 @@ export const limitsOptions = z.strictObject({
     .default(1_000)
     .describe('Open connections of each kind from one network: one IPv4 address, or one IPv6 /56.'),
   connection_memory: byteSize
+    .refine((bytes) => bytes >= leastConnectionMemory, {
+      error: 'a connection cannot be served with less than 2MiB',
+      params: { hint: 'write `2MiB` or more; a connection with all its 1,000 streams of each kind needs `8MiB`' },
+    })
     .prefault('8MiB')
     .describe(
-      'Bytes that the gateway holds for one QUIC connection: unsent, unacknowledged and unread ones, and 32 KiB for each request in flight. More has to wait.',
+      'Bytes that the gateway holds for one QUIC connection: unsent, unacknowledged and unread ones, open streams, datagrams, and 32 KiB and the headers for each request in flight. More has to wait. At least 2 MiB. A third is for streams, 1.4 KiB each: below 8 MiB fewer than `streams` are permitted.',
     ),
   memory: byteSize
     .prefault('256MiB')

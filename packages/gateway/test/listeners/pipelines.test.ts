@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
@@ -83,4 +83,32 @@ it('a gateway that drains answers all that was pipelined before', async () => {
   asked[1]!.end('second response');
   await closed;
   await expect.poll(() => text, { timeout: 20_000 }).toContain('second response');
+});
+
+it('it is not the turn of a client that waits for 100 before it sends its body', async () => {
+  const pipelines = new Pipelines();
+  let confirm = (): void => undefined;
+  const server = createServer().listen(0, '127.0.0.1');
+  server.on('checkContinue', (request, response) => {
+    confirm = pipelines.holdBody(request, () => response.writeContinue());
+    pipelines.begin(request, response as ServerResponse & GatewayResponse, () => {
+      request.resume().on('end', () => response.end('taken'));
+    });
+  });
+  await once(server, 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  onTestFinished(() => {
+    client.destroy();
+    server.close();
+  });
+  const asked = once(server, 'checkContinue') as Promise<[IncomingMessage]>;
+  client.write('POST / HTTP/1.1\r\nhost: site\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n');
+  const [{ socket }] = await asked;
+  expect(pipelines.turnOf(socket)).toBeUndefined();
+  confirm();
+  expect(pipelines.turnOf(socket)).toBe('exchange');
+  const [answer] = (await once(client, 'data')) as [Buffer];
+  expect(answer.toString()).toContain('100 Continue');
+  client.write('body');
+  await expect.poll(() => pipelines.turnOf(socket), { timeout: 20_000 }).toBe('request');
 });

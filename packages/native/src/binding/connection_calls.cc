@@ -106,10 +106,15 @@ Napi::Value counters(EndpointParts& parts, const Napi::CallbackInfo& info) {
 }
 
 void set_certificate(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  auto& server_tls = parts.settings.endpoint.server_tls;
+  if (!server_tls) {
+    Napi::Error::New(info.Env(), "This endpoint is no server, so it has no certificate.")
+        .ThrowAsJavaScriptException();
+    return;
+  }
   quic::TlsServerConfig config = parts.settings.server_tls;
   config.certificate_pem = info[0].ToString();
   config.private_key_pem = info[1].ToString();
-  auto& server_tls = parts.settings.endpoint.server_tls;
   auto tls = quic::renew_tls_server_context(config, *server_tls);
   if (!tls) {
     Napi::Error::New(info.Env(), tls.error()).ThrowAsJavaScriptException();

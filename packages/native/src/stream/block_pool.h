@@ -29,7 +29,9 @@ struct Block {
   // Where in its block the byte is.
   static std::size_t position_at(std::uint64_t offset) { return offset & (size_at(offset) - 1); }
   // Memory of a block, in bytes.
-  static std::size_t footprint(std::size_t size) { return sizeof(Block) + size / 8 + size; }
+  static constexpr std::size_t footprint(std::size_t size) {
+    return sizeof(Block) + size / 8 + size;
+  }
 
   std::uint8_t* bytes() { return reinterpret_cast<std::uint8_t*>(this + 1); }
   const std::uint8_t* bytes() const { return const_cast<Block*>(this)->bytes(); }
@@ -57,10 +59,16 @@ class BlockPool {
   void give_back(Block* block);
   // Frees what is not in use, of this connection.
   void trim();
-  // Of all blocks, in bytes.
+  // Notes by how much the tables of blocks of all streams grew, in places.
+  void count_places(std::ptrdiff_t more) { places_ += more; }
+  // Returns whether tables should give back what they do not need.
+  bool many_places() const { return places_ > k_kept_places; }
+  // Both in bytes: of all blocks, and of the tables of all streams.
   std::size_t memory_bytes() const;
+  std::size_t table_bytes() const { return static_cast<std::size_t>(places_) * sizeof(Block*); }
 
  private:
+  static constexpr std::ptrdiff_t k_kept_places = 8 << 10;
   struct Blocks {
     Block* free = nullptr;
     std::size_t free_count = 0;
@@ -70,6 +78,7 @@ class BlockPool {
 
   Blocks small_;
   Blocks large_;
+  std::ptrdiff_t places_ = 0;
 };
 
 }  // namespace sheaf::quic

@@ -41,7 +41,9 @@ class OpenStreams {
   // Bidirectional ones that the peer opened.
   std::uint64_t peer_closed() const { return peer_closed_; }
   // In bytes: the streams and the data that they received.
-  std::size_t memory_bytes() const { return blocks_.memory_bytes() + table_.memory_bytes(); }
+  std::size_t memory_bytes() const {
+    return blocks_.memory_bytes() + blocks_.table_bytes() + table_.memory_bytes();
+  }
   // Frees what is kept for streams to come.
   void trim() { blocks_.trim(); }
 

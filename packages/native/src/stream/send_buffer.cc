@@ -6,7 +6,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// Number of pieces whose room an idle buffer keeps for its next stream.
+// Number of pieces whose room an empty buffer keeps.
 constexpr std::size_t k_kept_pieces = 16;
 
 }  // namespace
@@ -81,6 +81,7 @@ void SendBuffer::release(std::uint64_t start, std::uint64_t end) {
     pieces_.pop_front();
     if (cursor_ > 0) --cursor_;
   }
+  if (pieces_.empty()) pieces_.clear_and_keep(k_kept_pieces);
 }
 
 void SendBuffer::clear() {

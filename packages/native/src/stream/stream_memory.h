@@ -12,6 +12,7 @@ class StreamMemory {
  public:
   explicit StreamMemory(StreamParts& parts) : parts_(parts) {}
 
+  std::uint64_t total() const;
   // Sets the memory from now on; data held already stays until it is acknowledged.
   void set_total(std::uint64_t bytes);
   // Counts memory that the application holds for the peer's requests, in the same budget.

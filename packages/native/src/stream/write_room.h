@@ -3,6 +3,7 @@
 #include "flow_control/receive_window.h"
 #include "stream/block_pool.h"
 #include "stream/event_queue.h"
+#include "stream/receive_cost.h"
 #include "stream/send_budget.h"
 #include "stream/stream.h"
 #include "stream/stream_set_config.h"
@@ -13,12 +14,15 @@ namespace sheaf::quic {
 // those that were refused when there is room again.
 class WriteRoom {
  public:
-  // What the peer may send has its place first: `receive` is the connection's window, and `blocks`
-  // is where received bytes wait, which may take more.
-  WriteRoom(const StreamSetConfig& config, const ReceiveWindow& receive, const BlockPool& blocks,
+  // The streams that the peer may open and the data that it may send have their place first.
+  // `receive` is the connection's window, which does not grow over what is held, and `blocks` is
+  // where received bytes wait.
+  WriteRoom(Role role, const StreamSetConfig& config, ReceiveWindow& receive, const BlockPool& blocks,
             EventQueue& events)
-      : send_buffer_(config.send_buffer),
+      : role_(role),
+        send_buffer_(config.send_buffer),
         budget_(config.memory),
+        permitted_streams_(ReceiveCost::of_streams(config)),
         receive_(receive),
         blocks_(blocks),
         events_(events) {}
@@ -26,8 +30,22 @@ class WriteRoom {
   const SendBudget& budget() const { return budget_; }
   // In bytes, from now on; what is held already stays until it is acknowledged.
   void set_memory(std::uint64_t bytes);
+  // Returns the size that the connection's window may grow to, in bytes of credit.
+  std::uint64_t max_receive_window() const {
+    return ReceiveCost::credit_for(budget_.for_data(for_streams()));
+  }
+  // The same for a connection that begins.
+  static std::uint64_t max_receive_window(const StreamSetConfig& config) {
+    const SendBudget budget(config.memory);
+    const std::uint64_t streams =
+        std::min(ReceiveCost::of_streams(config), budget.for_streams());
+    return ReceiveCost::credit_for(budget.for_data(streams));
+  }
   // Memory that the application holds for the peer's requests.
-  void hold(std::uint64_t bytes) { budget_.hold(bytes); }
+  void hold(std::uint64_t bytes) {
+    budget_.hold(bytes);
+    bound_window();
+  }
   void release(std::uint64_t bytes);
   bool has_room_to_hold(std::uint64_t bytes) const {
     return budget_.has_room_to_hold(bytes, for_receiving());
@@ -41,45 +59,74 @@ class WriteRoom {
   void wake(Stream& stream);
   // Wakes those for which there is room, if anything changed since the last time.
   void wake_waiting() {
-    if (changed_) look_for_room();
+    if (waiting_.front() == nullptr) return;
+    if (changed_ || for_receiving() < received_then_) look_for_room();
   }
   // Something changed that may make room.
   void on_change() { changed_ = true; }
+  // The peer acknowledged data of the stream. It does not have to wait for others when it holds
+  // nothing any more.
+  void on_acknowledged(Stream& stream) {
+    changed_ = true;
+    if (stream.write_refused && view(stream).entitled) wake(stream);
+  }
+  // Notes an opened stream. `local`: this side opened it.
+  void enter(bool local) { ++(local ? local_streams_ : peer_streams_); }
   // Brings up to date what the budget counts of the stream.
   void count(Stream& stream);
   // The stream does not wait any more.
   void leave(Stream& stream);
   // The stream is gone, with all it held.
-  void forget(Stream& stream);
+  void forget(Stream& stream, bool local);
 
  private:
-  static SendBudget::Stream view(const Stream& stream) {
+  SendBudget::Stream view(const Stream& stream) const {
     return {.unsent = stream.send.unsent_bytes() + stream.reserved,
-            .credit = stream.send.limit().available()};
+            .credit = stream.send.limit().available(),
+            .entitled = opened_by_peer(stream) &&
+                        stream.send.memory_bytes() + stream.reserved == 0};
   }
+  bool opened_by_peer(const Stream& stream) const { return stream.id.initiator() != role_; }
   void look_for_room();
-  // Bytes of memory.
+  void bound_window() { receive_.bound_growth(max_receive_window()); }
+  // Both in bytes of memory.
+  std::uint64_t for_streams() const {
+    return std::min(permitted_streams_, budget_.for_streams()) +
+           local_streams_ * ReceiveCost::k_stream;
+  }
   std::uint64_t for_receiving() const {
-    return std::max<std::uint64_t>(receive_.window(), blocks_.memory_bytes());
+    const std::uint64_t taken =
+        blocks_.memory_bytes() + blocks_.table_bytes() +
+        (peer_streams_ + local_streams_) * sizeof(Stream);
+    return std::max(ReceiveCost::of_credit(receive_.window()) + for_streams(), taken);
   }
 
+  const Role role_;
   std::uint64_t send_buffer_;
   SendBudget budget_;
-  const ReceiveWindow& receive_;
+  std::uint64_t permitted_streams_;  // memory of those that the peer may open
+  std::uint64_t peer_streams_ = 0;   // open ones
+  std::uint64_t local_streams_ = 0;
+  ReceiveWindow& receive_;
   const BlockPool& blocks_;
   EventQueue& events_;
   StreamList<Stream, &Stream::room_link> waiting_;  // in the order in which they were refused
   bool changed_ = false;                            // since the last look for room
+  // The most that `for_receiving` was since then when a stream was refused.
+  std::uint64_t received_then_ = 0;
 };
 
 // Runs for every packet.
 inline void WriteRoom::count(Stream& stream) {
-  const std::uint64_t held = stream.send.held_bytes() + stream.reserved;
+  std::uint64_t held = stream.send.memory_bytes() + stream.reserved;
+  // Whoever admitted the stream counted a small chunk.
+  if (opened_by_peer(stream)) held -= std::min(held, SendBudget::k_small_chunk);
   const std::uint64_t stalled = view(stream).stalled();
   budget_.hold(held - stream.counted_held);
   budget_.stall(stalled - stream.counted_stalled);
   stream.counted_held = held;
   stream.counted_stalled = stalled;
+  bound_window();
 }
 
 }  // namespace sheaf::quic
