@@ -9,6 +9,7 @@ namespace {
 
 // Extension types of RFC 8446 §4.2
 constexpr std::uint16_t k_supported_groups = 10;
+constexpr std::uint16_t k_pre_shared_key = 41;
 constexpr std::uint16_t k_key_share = 51;
 
 // Returns the code point of a group (RFC 8446 §4.2.7); 0 for a group that this library does not
@@ -64,6 +65,17 @@ bool lacks_key_share(Bytes body, gnutls_priority_t priority) {
   const std::vector<std::uint16_t> own = groups_of(priority);
   const auto chosen = std::ranges::find_first_of(supported, own);
   return chosen != supported.end() && std::ranges::find(shared, *chosen) == shared.end();
+}
+
+Bytes offered_ticket(Bytes body) {
+  for (Reader reader{extensions_of(body)}; !reader.empty();) {
+    const std::uint16_t type = reader.read_u16();
+    Reader value{reader.read_bytes(reader.read_u16())};
+    if (type != k_pre_shared_key) continue;
+    Reader identities{value.read_bytes(value.read_u16())};
+    return identities.read_bytes(identities.read_u16());
+  }
+  return {};
 }
 
 }  // namespace sheaf::quic

@@ -11,5 +11,8 @@ namespace sheaf::quic {
 // message without its header. Returns false for a malformed message, which fails the handshake
 // anyway.
 bool lacks_key_share(Bytes body, gnutls_priority_t priority);
+// Returns the first ticket that it offers (RFC 8446 §4.2.11), the only one that GnuTLS reads; empty
+// when there is none.
+Bytes offered_ticket(Bytes body);
 
 }  // namespace sheaf::quic

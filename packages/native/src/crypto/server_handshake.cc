@@ -46,12 +46,10 @@ Result<std::unique_ptr<HandshakeState>, HandshakeFailure> ServerHandshake::make(
 bool ServerHandshake::start_tls(const ServerHandshakeConfig& config) {
   TlsSessionConfig tls_config{};
   tls_config.context = config.tls;
-  tls_config.ticket_key =
-      config.tls->ticket_key_for(encode_remembered(config.parameters, config.version));
+  tls_config.ticket_binding = encode_remembered(config.parameters, config.version);
   tls_config.key_log = config.key_log;
   std::string problem;
   tls_ = TlsSession::make(tls_config, *this, problem);
-  gnutls_memset(tls_config.ticket_key.data(), 0, tls_config.ticket_key.size());
   if (!tls_) fail({.reason = "TLS cannot start: " + problem});
   return tls_ != nullptr;
 }
@@ -127,9 +125,7 @@ void ServerHandshake::on_completed() {
   // key once it has tried to read a ticket, so the key is left alone if it is already the right
   // one.
   if (version != ngtcp2_conn_get_client_chosen_version(connection)) {
-    TicketKey key = tls_context_->ticket_key_for(encode_remembered(parameters_, version));
-    right_key = tls_->replace_ticket_key(key);
-    gnutls_memset(key.data(), 0, key.size());
+    right_key = tls_->rebind_tickets(encode_remembered(parameters_, version));
   }
   if (right_key) tls_->send_ticket();
   tls_.reset();

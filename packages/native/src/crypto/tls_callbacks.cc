@@ -90,8 +90,17 @@ int TlsSession::Callbacks::on_message(gnutls_session_t native,
   // RFC 9001 §8.4: QUIC has no middlebox compatibility mode.
   if (type == GNUTLS_HANDSHAKE_CHANGE_CIPHER_SPEC) return 0;
   TlsSession& session = session_of(native);
+  if (type == GNUTLS_HANDSHAKE_NEW_SESSION_TICKET) note_ticket(session, bytes(data, length));
   const bool accepted = session.observer_.on_message(from_gnutls(level), bytes(data, length));
   return accepted ? 0 : GNUTLS_E_INTERNAL_ERROR;
+}
+
+void TlsSession::Callbacks::note_ticket(TlsSession& session, Bytes message) {
+  Reader reader{message};
+  reader.read_bytes(4 + 4 + 4);         // header, lifetime, age_add
+  reader.read_bytes(reader.read_u8());  // nonce
+  session.context_->ticket_keys().note(session.ticket_generation_,
+                                       reader.read_bytes(reader.read_u16()));
 }
 
 int TlsSession::Callbacks::on_alert(gnutls_session_t native, gnutls_record_encryption_level_t,
@@ -138,6 +147,11 @@ void TlsSession::Callbacks::before_client_hello(TlsSession& session, Bytes body)
   // RFC 8446 §4.2.10: there is no early data around a HelloRetryRequest. GnuTLS would accept it
   // before it looks at the key shares, and the handshake would fail.
   const bool again = std::exchange(session.hello_seen_, true);
+  // GnuTLS takes no other key once it has read a ticket.
+  const Bytes ticket = offered_ticket(body);
+  if (!again && !ticket.empty()) {
+    session.use_ticket_keys(session.context_->ticket_keys().of(ticket, tls_clock_now()));
+  }
   session.context_->early_data().refuse(again ||
                                         lacks_key_share(body, session.context_->priority()));
 }

@@ -14,6 +14,8 @@ struct TlsSession::Callbacks {
                         const void* receive, const void* send, std::size_t length);
   static int on_message(gnutls_session_t native, gnutls_record_encryption_level_t level,
                         gnutls_handshake_description_t type, const void* data, std::size_t length);
+  // Server: remembers whose key sealed the ticket of a NewSessionTicket message.
+  static void note_ticket(TlsSession& session, Bytes message);
   static int on_alert(gnutls_session_t native, gnutls_record_encryption_level_t level,
                       gnutls_alert_level_t severity, gnutls_alert_description_t alert);
   static int on_parameters(gnutls_session_t native, const unsigned char* data, std::size_t length);

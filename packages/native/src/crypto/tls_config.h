@@ -18,7 +18,8 @@ struct TlsServerConfig {
   std::string certificate_pem{};
   std::string private_key_pem{};
   std::vector<std::string> alpn{};  // most wanted first
-  // Keeps resumption possible across `updateCertificate`. 64 bytes, or empty for a random key.
+  // For servers that open each other's tickets. 64 bytes, or empty for random keys, which are
+  // renewed.
   std::vector<std::uint8_t> ticket_key{};
   bool early_data = true;
 };

@@ -68,12 +68,14 @@ Result<std::shared_ptr<TlsContext>, std::string> make_without_tickets(
 
 }  // namespace
 
-TlsContext::TlsContext(Role role) : role_(role), early_data_(std::make_shared<EarlyDataGuard>()) {
+TlsContext::TlsContext(Role role)
+    : role_(role),
+      early_data_(std::make_shared<EarlyDataGuard>()),
+      ticket_keys_(std::make_shared<TicketKeys>()) {
   gnutls_certificate_allocate_credentials(&credentials_);
 }
 
 TlsContext::~TlsContext() {
-  gnutls_memset(ticket_key_.data(), 0, ticket_key_.size());
   if (priority_ != nullptr) gnutls_priority_deinit(priority_);
   gnutls_certificate_free_credentials(credentials_);
 }
@@ -107,14 +109,16 @@ TlsContext::Problem TlsContext::set_certificate(const std::string& certificate_p
 
 TlsContext::Problem TlsContext::set_ticket_key(Bytes key) {
   if (key.empty()) {
-    const int result = gnutls_rnd(GNUTLS_RND_KEY, ticket_key_.data(), ticket_key_.size());
-    if (result < 0) return explain("No random bytes for the ticket key", result);
-    return std::nullopt;
+    if (ticket_keys_->current(tls_clock_now())) return std::nullopt;
+    return "There are no random bytes for the ticket keys.";
   }
-  if (key.size() != ticket_key_.size()) {
+  TicketKey fixed{};
+  if (key.size() != fixed.size()) {
     return "The ticket key is " + std::to_string(key.size()) + " bytes long instead of 64.";
   }
-  std::copy(key.begin(), key.end(), ticket_key_.begin());
+  std::copy(key.begin(), key.end(), fixed.begin());
+  ticket_keys_->fix(fixed);
+  gnutls_memset(fixed.data(), 0, fixed.size());
   return std::nullopt;
 }
 
@@ -125,7 +129,7 @@ TlsContext::Problem TlsContext::set_early_data(bool accept) {
 }
 
 void TlsContext::resume_tickets_of(const TlsContext& predecessor) {
-  ticket_key_ = predecessor.ticket_key_;
+  ticket_keys_ = predecessor.ticket_keys_;
   early_data_ = predecessor.early_data_;
 }
 
@@ -157,13 +161,6 @@ TlsContext::Problem TlsContext::set_priority(const std::string& priority) {
   if (priority_ != nullptr) gnutls_priority_deinit(priority_);
   priority_ = made;
   return std::nullopt;
-}
-
-TicketKey TlsContext::ticket_key_for(Bytes binding) const {
-  TicketKey key{};  // exactly as long as a SHA-512
-  gnutls_hmac_fast(GNUTLS_MAC_SHA512, ticket_key_.data(), ticket_key_.size(), binding.data(),
-                   binding.size(), key.data());
-  return key;
 }
 
 Result<std::shared_ptr<TlsContext>, std::string> make_tls_server_context(

@@ -7,12 +7,11 @@
 #include <optional>
 
 #include "crypto/early_data_guard.h"
+#include "crypto/ticket_keys.h"
 #include "crypto/tls_config.h"
 #include "wire/types.h"
 
 namespace sheaf::quic {
-
-using TicketKey = std::array<std::uint8_t, 64>;
 
 // The GnuTLS objects behind `TlsServerConfig` and `TlsClientConfig`.
 class TlsContext {
@@ -28,16 +27,13 @@ class TlsContext {
   Problem set_certificate(const std::string& certificate_pem, const std::string& private_key_pem);
   Problem set_ticket_key(Bytes key);
   Problem set_early_data(bool accept);
-  // Instead of both: ticket key and record of 0-RTT are those of the predecessor.
+  // Instead of both: ticket keys and record of 0-RTT are those of the predecessor.
   void resume_tickets_of(const TlsContext& predecessor);
   Problem set_trust(const TlsClientConfig& config);
   // Sets cipher suites and groups in GnuTLS's notation.
   Problem set_priority(const std::string& priority);
 
-  // Returns a ticket key for each version and for each set of limits that a client remembers for
-  // 0-RTT (RFC 9369 §5, RFC 9000 §7.4.1), so that no ticket of another one can be opened.
-  TicketKey ticket_key_for(Bytes binding) const;
-
+  TicketKeys& ticket_keys() { return *ticket_keys_; }
   EarlyDataGuard& early_data() { return *early_data_; }
 
   Role role() const { return role_; }
@@ -54,8 +50,9 @@ class TlsContext {
   Role role_;
   gnutls_certificate_credentials_t credentials_ = nullptr;
   gnutls_priority_t priority_ = nullptr;
-  std::shared_ptr<EarlyDataGuard> early_data_;  // shared with successors
-  TicketKey ticket_key_{};
+  // Both are shared with successors.
+  std::shared_ptr<EarlyDataGuard> early_data_;
+  std::shared_ptr<TicketKeys> ticket_keys_;
   std::vector<std::string> alpn_;
   std::vector<std::array<std::uint8_t, 32>> hashes_;
   std::vector<std::array<std::uint8_t, 32>> key_hashes_;

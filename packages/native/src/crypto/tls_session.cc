@@ -67,7 +67,8 @@ TlsSession::TlsSession(const TlsSessionConfig& config, TlsObserver& observer)
     : context_(config.context),
       observer_(observer),
       server_name_(config.server_name),
-      key_log_(config.key_log) {}
+      key_log_(config.key_log),
+      ticket_binding_(config.ticket_binding) {}
 
 TlsSession::~TlsSession() {
   if (session_ != nullptr) gnutls_deinit(session_);
@@ -109,14 +110,12 @@ int TlsSession::set_up(const TlsSessionConfig& config) {
   if (result < 0) return result;
   result = Callbacks::install(*this);
   if (result < 0) return result;
-  return server ? set_up_server(config) : set_up_client(config);
+  return server ? set_up_server() : set_up_client(config);
 }
 
-int TlsSession::set_up_server(const TlsSessionConfig& config) {
+int TlsSession::set_up_server() {
   gnutls_handshake_set_max_packet_length(session_, k_max_client_hello);
-  const gnutls_datum_t key{const_cast<unsigned char*>(config.ticket_key.data()),
-                           static_cast<unsigned>(config.ticket_key.size())};
-  const int result = gnutls_session_ticket_enable_server(session_, &key);
+  const int result = use_ticket_keys(context_->ticket_keys().current(tls_clock_now()));
   recording_ = context_->early_data().recording();
   if (result < 0 || !recording_) return result;
   gnutls_anti_replay_enable(session_, recording_.get());
@@ -173,14 +172,27 @@ TlsSession::Progress TlsSession::finish() {
 
 void TlsSession::send_ticket() {
   const TlsClockShift dated_back(-k_ticket_age_tolerance);
+  // GnuTLS packs what it knows of the key exchange into the ticket, 16 bytes after padding, although
+  // nothing needs it to resume. It forgets that before it finds these data unreadable. qh3 and
+  // others have room for 2 KB of a ClientHello with a ticket and a key share of ML-KEM.
+  gnutls_session_set_data(session_, "no session", sizeof "no session");
   // Without a ticket the client cannot resume, but the connection is not affected.
   gnutls_session_ticket_send(session_, 1, 0);
 }
 
-bool TlsSession::replace_ticket_key(const TicketKey& key) {
-  const gnutls_datum_t data{const_cast<unsigned char*>(key.data()),
-                            static_cast<unsigned>(key.size())};
-  return gnutls_session_ticket_enable_server(session_, &data) >= 0;
+int TlsSession::use_ticket_keys(std::optional<TicketKeys::Generation> generation) {
+  if (!generation) return GNUTLS_E_RANDOM_FAILED;
+  TicketKey key = context_->ticket_keys().key(*generation, ticket_binding_);
+  const gnutls_datum_t data{key.data(), static_cast<unsigned>(key.size())};
+  const int result = gnutls_session_ticket_enable_server(session_, &data);
+  gnutls_memset(key.data(), 0, key.size());
+  if (result >= 0) ticket_generation_ = *generation;
+  return result;
+}
+
+bool TlsSession::rebind_tickets(std::vector<std::uint8_t> binding) {
+  ticket_binding_ = std::move(binding);
+  return use_ticket_keys(ticket_generation_) >= 0;
 }
 
 bool TlsSession::receive_ticket(Bytes message) {

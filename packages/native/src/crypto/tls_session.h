@@ -37,7 +37,7 @@ struct TlsSessionConfig {
   std::string server_name;                             // client
   Bytes resume;                                        // client; empty: a full handshake
   bool early_data = false;                             // client: offer 0-RTT when resuming
-  TicketKey ticket_key{};                              // server
+  std::vector<std::uint8_t> ticket_binding;            // server: `TicketKeys::key`
   std::function<void(std::string_view line)> key_log;  // empty: none
 };
 
@@ -62,7 +62,7 @@ class TlsSession {
   void send_ticket();
   // Server, before a ticket is sent. Returns false once the old key has read a ticket, since GnuTLS
   // then keeps it.
-  bool replace_ticket_key(const TicketKey& key);
+  bool rebind_tickets(std::vector<std::uint8_t> binding);
   // Client, once done: receives whole NewSessionTicket messages. Returns false when GnuTLS refuses
   // them.
   bool receive_ticket(Bytes message);
@@ -76,8 +76,10 @@ class TlsSession {
  private:
   TlsSession(const TlsSessionConfig& config, TlsObserver& observer);
   int set_up(const TlsSessionConfig& config);
-  int set_up_server(const TlsSessionConfig& config);
+  int set_up_server();
   int set_up_client(const TlsSessionConfig& config);
+  // Server: seals and opens tickets with these keys. Returns zero, or an error of GnuTLS.
+  int use_ticket_keys(std::optional<TicketKeys::Generation> generation);
   Progress fail(int error);
   Progress finish();
 
@@ -90,6 +92,8 @@ class TlsSession {
   std::function<void(std::string_view line)> key_log_;
   EarlyDataGuard::Recording recording_;  // server; outlives the session
   gnutls_session_t session_ = nullptr;
+  std::vector<std::uint8_t> ticket_binding_;  // server
+  TicketKeys::Generation ticket_generation_ = 0;
   TlsFailure failure_;
   bool hello_seen_ = false;  // server: a ClientHello
   bool has_peer_parameters_ = false;

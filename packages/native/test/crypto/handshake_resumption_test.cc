@@ -31,6 +31,18 @@ bool early_secrets_match(const HandshakeWorld& world) {
          std::ranges::equal(client->secret.view(), server->secret.view());
 }
 
+// A client whose key shares are of groups that the server does not take any more, so that it asks
+// for another ClientHello.
+void change_groups(HandshakeWorld::Options& options) {
+  const std::string common =
+      "NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:"
+      "%DISABLE_TLS13_COMPAT_MODE:-GROUP-ALL";
+  ASSERT_FALSE(options.server_context->set_priority(common + ":+GROUP-SECP256R1"));
+  options.client_context = client_context();
+  ASSERT_FALSE(options.client_context->set_priority(
+      common + ":+GROUP-X448:+GROUP-SECP384R1:+GROUP-SECP256R1"));
+}
+
 TEST(HandshakeResumption, ResumesWithEarlyData) {
   auto options = fresh_options();
   const SessionState stored = remember(options, 1);
@@ -190,6 +202,55 @@ TEST(HandshakeResumption, ResumedConnectionGetsAnotherTicket) {
   EXPECT_TRUE(world.client.handshake->early_data_accepted());
 }
 
+// The keys of tickets live for six hours, and open tickets for six more (crypto/ticket_keys.h).
+TEST(HandshakeResumption, TicketsOutliveTheKeysThatNewOnesGet) {
+  const TlsClockShift a_day_ago(-24h);
+  auto options = fresh_options();
+  SessionState tickets[3];
+  {
+    const TlsClockShift later(5h);
+    for (SessionState& ticket : tickets) ticket = remember(options, 400);
+  }
+  const TlsClockShift much_later(7h);
+  const SessionState with_new_keys = remember(options, 401);
+  std::uint64_t seed = 402;
+  for (const SessionState& ticket : {tickets[0], with_new_keys}) {
+    options.session = ticket;
+    HandshakeWorld world(options, seed++);
+    ASSERT_TRUE(world.run());
+    EXPECT_TRUE(world.client.handshake->resumed());
+    EXPECT_TRUE(world.client.handshake->early_data_accepted());
+
+    // What it has seen is known, whatever the keys are.
+    HandshakeWorld replayed(options, seed++);
+    replayed.deliver(true, world.client_datagrams.front());
+    replayed.server.poll();
+    EXPECT_EQ(replayed.server.find(Kind::kEarlySecret), nullptr);
+    EXPECT_NE(replayed.server.find(Kind::kSendSecret), nullptr);
+
+    // A resumed connection gets a ticket, too.
+    options.session = world.session_state();
+    HandshakeWorld next(options, seed++);
+    ASSERT_TRUE(next.run());
+    EXPECT_TRUE(next.client.handshake->early_data_accepted());
+  }
+  // An old ticket also survives a HelloRetryRequest.
+  options.session = tickets[1];
+  change_groups(options);
+  HandshakeWorld retried(options, seed++);
+  ASSERT_TRUE(retried.run());
+  EXPECT_TRUE(retried.client.handshake->resumed());
+}
+
+// Clients of today send a key share of ML-KEM beside it, and some have room for 2,048 bytes.
+TEST(HandshakeResumption, TicketsAreShort) {
+  HandshakeWorld world(fresh_options(), 410);
+  ASSERT_TRUE(world.run());
+  const auto* ticket = world.server.find(Kind::kTicket);
+  ASSERT_NE(ticket, nullptr);
+  EXPECT_LE(ticket->data.size(), 4u + 4 + 4 + 5 + 2 + 214 + 2 + 8);
+}
+
 TEST(HandshakeResumption, TicketThatCannotBeReadIsReplaced) {
   auto options = fresh_options();
   options.session = remember(options, 43);
@@ -199,18 +260,6 @@ TEST(HandshakeResumption, TicketThatCannotBeReadIsReplaced) {
   HandshakeWorld world(options, 45);
   ASSERT_TRUE(world.run());
   EXPECT_TRUE(world.client.handshake->resumed());
-}
-
-// A client whose key shares are of groups that the server does not take any more, so that it asks
-// for another ClientHello.
-void change_groups(HandshakeWorld::Options& options) {
-  const std::string common =
-      "NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:"
-      "%DISABLE_TLS13_COMPAT_MODE:-GROUP-ALL";
-  ASSERT_FALSE(options.server_context->set_priority(common + ":+GROUP-SECP256R1"));
-  options.client_context = client_context();
-  ASSERT_FALSE(options.client_context->set_priority(
-      common + ":+GROUP-X448:+GROUP-SECP384R1:+GROUP-SECP256R1"));
 }
 
 TEST(HandshakeResumption, ResumesAfterAHelloRetryRequest) {

@@ -59,11 +59,15 @@ TEST(TlsContext, TicketKeysDependOnTheirBinding) {
   ASSERT_TRUE(made);
   const std::uint8_t a[] = {1};
   const std::uint8_t b[] = {2};
-  EXPECT_EQ((*made)->ticket_key_for(a), (*made)->ticket_key_for(a));
-  EXPECT_NE((*made)->ticket_key_for(a), (*made)->ticket_key_for(b));
+  const auto key = [](TlsContext& context, Bytes binding) {
+    TicketKeys& keys = context.ticket_keys();
+    return keys.key(*keys.current(tls_clock_now()), binding);
+  };
+  EXPECT_EQ(key(**made, a), key(**made, a));
+  EXPECT_NE(key(**made, a), key(**made, b));
   auto other = make_tls_server_context(good());  // random master key
   ASSERT_TRUE(other);
-  EXPECT_NE((*made)->ticket_key_for(a), (*other)->ticket_key_for(a));
+  EXPECT_NE(key(**made, a), key(**other, a));
 }
 
 // GnuTLS refuses tickets from before the beginning of its record. A new record can only have an
