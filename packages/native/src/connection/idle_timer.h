@@ -1,14 +1,26 @@
 #pragma once
 
+#include <algorithm>
+
 #include "util/time.h"
+#include "wire/types.h"
 
 namespace sheaf::quic {
 
 // RFC 9000 §10.1: idle timeout and keep-alive.
 class IdleTimer {
  public:
-  IdleTimer(Duration timeout, Duration keep_alive, Time now)
-      : timeout_(timeout), keep_alive_(keep_alive), last_activity_(now) {}
+  // A server keeps a connection for longer than it announced. The client's timer begins later: when
+  // the last packet arrives there, or as late as the client is. What it asks before its timer ends
+  // would find no connection (RFC 9000 §10.1.2), and Chromium does without 0-RTT, or without QUIC,
+  // once a server has reset a connection that it used.
+  static constexpr Duration k_server_margin = std::chrono::seconds(1);
+
+  IdleTimer(Role role, Duration timeout, Duration keep_alive, Time now)
+      : margin_(role == Role::kServer ? k_server_margin : Duration::zero()),
+        timeout_(timeout),
+        keep_alive_(keep_alive),
+        last_activity_(now) {}
 
   // Zero = the peer has none; the smaller one of both sides counts.
   void set_peer_timeout(Duration peer) {
@@ -38,7 +50,7 @@ class IdleTimer {
   // `probe_timeout`: the connection must survive three of them.
   Time deadline(Duration probe_timeout) const {
     if (timeout_ == Duration::zero()) return k_never;
-    return last_activity_ + std::max(timeout_, 3 * probe_timeout);
+    return last_activity_ + std::max(timeout_, 3 * probe_timeout) + margin_;
   }
   // A PING is on its way, or waits for room: not again before another interval.
   void on_ping(Time now) { last_sent_ = now; }
@@ -48,6 +60,7 @@ class IdleTimer {
   }
 
  private:
+  Duration margin_;
   Duration timeout_;
   Duration keep_alive_;
   Time last_activity_;

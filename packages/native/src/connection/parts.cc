@@ -18,7 +18,7 @@ ConnectionParts::ConnectionParts(Role own_role, const ConnectionConfig& own_conf
       coupling(std::make_shared<OliaCoupling>()),
       streams(own_role, own_config.streams),
       datagrams(own_config.datagram_queue_limit, streams.memory()),
-      idle(own_config.max_idle_timeout, own_config.keep_alive, now) {}
+      idle(own_role, own_config.max_idle_timeout, own_config.keep_alive, now) {}
 
 void ConnectionParts::make_first_path(const ConnectionSeed& seed, Time now) {
   peer_parameters.max_udp_payload_size = seed.peer_parameters.max_udp_payload_size;

@@ -136,6 +136,22 @@ TEST_F(Lifecycle, IdleConnectionEndsSilentlyOnBothSides) {
   EXPECT_LE(pair.datagrams_sent - sent, 8u);
 }
 
+// RFC 9000 §10.1.2: what is asked until the client's own timer ends is answered, though the server
+// heard the client last before that.
+TEST_F(Lifecycle, AServerKeepsAConnectionForLongerThanItsClient) {
+  EndpointPair::Options options;
+  options.connection.max_idle_timeout = 5s;
+  EndpointPair pair(options);
+  ConnectionDriver& client = connected(pair);
+  pair.run_for(500ms);
+  ASSERT_TRUE(pair.run_until([&] { return pair.client->connection_count() == 0; }, 20s));
+  EXPECT_EQ(pair.closed(&client)->cause, ConnectionClosed::Cause::kIdle);
+  EXPECT_EQ(pair.server->connection_count(), 1u);
+  pair.run_for(700ms);
+  EXPECT_EQ(pair.server->connection_count(), 1u);
+  EXPECT_TRUE(pair.run_until([&] { return pair.server->connection_count() == 0; }, 1s));
+}
+
 TEST_F(Lifecycle, KeepAliveOutlivesTheIdleTimeout) {
   EndpointPair::Options options;
   options.connection.max_idle_timeout = 5s;
