@@ -177,7 +177,7 @@ describe('over HTTP/3', () => {
   });
 
   it('a client that takes its responses one after the other gets them all', { timeout: 180_000 }, async () => {
-    const gateway = await startMeasured(files, 'limits: { connection_memory: 1MiB }\n');
+    const gateway = await startMeasured(files, 'limits: { connection_memory: 2MiB }\n');
     const client = await connect(gateway.port, greedy);
     const responses = await Promise.all(
       Array.from({ length: 60 }, () => client.request({ path: '/large.bin' }).catch(() => undefined)).slice(0, 8),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { byteSize, duration } from '../values/scalars.js';
 
-/** Bytes with which a connection can have a few requests, each with large headers, beside its streams and their data */
+/** Bytes with which a connection can have a few requests beside its streams and their data */
 const leastConnectionMemory = 2 * 2 ** 20;
 
 /** Bounds for the clients of one gateway. The defaults suit a machine with 1 GB of memory. */
@@ -25,7 +25,7 @@ export const limitsOptions = z.strictObject({
     })
     .prefault('8MiB')
     .describe(
-      'Bytes that the gateway holds for one QUIC connection: unsent, unacknowledged and unread ones, open streams, datagrams, and 32 KiB and the headers for each request in flight. More has to wait. At least 2 MiB. A third is for streams, 1.4 KiB each: below 8 MiB fewer than `streams` are permitted.',
+      'Bytes that the gateway holds for one QUIC connection: unsent, unacknowledged and unread ones, open streams, datagrams, and 32 KiB for each request in flight. More has to wait. At least 2 MiB. A third is for streams, of 1.4 KB each: below 8 MiB fewer than `streams` are permitted.',
     ),
   memory: byteSize
     .prefault('256MiB')
