@@ -13,7 +13,8 @@ namespace sheaf::quic {
 // - Data beyond the credit of its stream gets at most half, and at most a sixteenth for each
 //   stream. Thus responses that the client does not take leave room for those that it does.
 // - The last quarter is for streams that have nothing left to send.
-// - If the peer opened it, and nothing is held for it, such a stream may always write a small chunk,
+// - If the peer opened it, and nothing is held for it, such a stream may always write a small
+// chunk,
 //   so that none starves behind streams that are not taken. `RequestAdmission` accounts for these
 //   chunks.
 class SendBudget {

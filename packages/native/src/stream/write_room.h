@@ -17,8 +17,8 @@ class WriteRoom {
   // The streams that the peer may open and the data that it may send have their place first.
   // `receive` is the connection's window, which does not grow over what is held, and `blocks` is
   // where received bytes wait.
-  WriteRoom(Role role, const StreamSetConfig& config, ReceiveWindow& receive, const BlockPool& blocks,
-            EventQueue& events)
+  WriteRoom(Role role, const StreamSetConfig& config, ReceiveWindow& receive,
+            const BlockPool& blocks, EventQueue& events)
       : role_(role),
         send_buffer_(config.send_buffer),
         budget_(config.memory),
@@ -37,8 +37,7 @@ class WriteRoom {
   // The same for a connection that begins.
   static std::uint64_t max_receive_window(const StreamSetConfig& config) {
     const SendBudget budget(config.memory);
-    const std::uint64_t streams =
-        std::min(ReceiveCost::of_streams(config), budget.for_streams());
+    const std::uint64_t streams = std::min(ReceiveCost::of_streams(config), budget.for_streams());
     return ReceiveCost::credit_for(budget.for_data(streams));
   }
   // Memory that the application holds for the peer's requests.
@@ -81,10 +80,10 @@ class WriteRoom {
 
  private:
   SendBudget::Stream view(const Stream& stream) const {
-    return {.unsent = stream.send.unsent_bytes() + stream.reserved,
-            .credit = stream.send.limit().available(),
-            .entitled = opened_by_peer(stream) &&
-                        stream.send.memory_bytes() + stream.reserved == 0};
+    return {
+        .unsent = stream.send.unsent_bytes() + stream.reserved,
+        .credit = stream.send.limit().available(),
+        .entitled = opened_by_peer(stream) && stream.send.memory_bytes() + stream.reserved == 0};
   }
   bool opened_by_peer(const Stream& stream) const { return stream.id.initiator() != role_; }
   void look_for_room();
@@ -95,9 +94,8 @@ class WriteRoom {
            local_streams_ * ReceiveCost::k_stream;
   }
   std::uint64_t for_receiving() const {
-    const std::uint64_t taken =
-        blocks_.memory_bytes() + blocks_.table_bytes() +
-        (peer_streams_ + local_streams_) * sizeof(Stream);
+    const std::uint64_t taken = blocks_.memory_bytes() + blocks_.table_bytes() +
+                                (peer_streams_ + local_streams_) * sizeof(Stream);
     return std::max(ReceiveCost::of_credit(receive_.window()) + for_streams(), taken);
   }
 

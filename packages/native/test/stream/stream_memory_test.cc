@@ -143,15 +143,16 @@ TEST(StreamMemory, OfTablesOfManyStreamsIsBounded) {
     const StreamId id = StreamId::make(Role::kClient, Directionality::kUnidirectional, index);
     constexpr std::uint64_t k_end = 900'000;
     ASSERT_TRUE(server.receive_stream(id.value, k_end, 1));
-    ASSERT_TRUE(server.streams.incoming().on_stream({id, 0, Bytes(bytes).first(k_end)}, server.now));
+    ASSERT_TRUE(
+        server.streams.incoming().on_stream({id, 0, Bytes(bytes).first(k_end)}, server.now));
     // The last byte waits.
     EXPECT_EQ(server.read(id, k_end).bytes, k_end);
     while (server.wants_to_send() && !server.send().empty()) {
     }
   }
   // Each has a large block. Beside these are free blocks, as many as one stream needs.
-  EXPECT_LE(used(server), k_streams * (ReceiveCost::k_stream + Block::footprint(Block::k_large)) +
-                              (1 << 20));
+  EXPECT_LE(used(server),
+            k_streams * (ReceiveCost::k_stream + Block::footprint(Block::k_large)) + (1 << 20));
 }
 
 // Whoever waits for memory is told at once when a reader gives some back.
