@@ -172,10 +172,6 @@ TlsSession::Progress TlsSession::finish() {
 
 void TlsSession::send_ticket() {
   const TlsClockShift dated_back(-k_ticket_age_tolerance);
-  // GnuTLS packs what it knows of the key exchange into the ticket, 16 bytes after padding,
-  // although nothing needs it to resume. It forgets that before it finds these data unreadable. qh3
-  // and others have room for 2 KB of a ClientHello with a ticket and a key share of ML-KEM.
-  gnutls_session_set_data(session_, "no session", sizeof "no session");
   // Without a ticket the client cannot resume, but the connection is not affected.
   gnutls_session_ticket_send(session_, 1, 0);
 }

@@ -242,15 +242,6 @@ TEST(HandshakeResumption, TicketsOutliveTheKeysThatNewOnesGet) {
   EXPECT_TRUE(retried.client.handshake->resumed());
 }
 
-// Clients of today send a key share of ML-KEM beside it, and some have room for 2,048 bytes.
-TEST(HandshakeResumption, TicketsAreShort) {
-  HandshakeWorld world(fresh_options(), 410);
-  ASSERT_TRUE(world.run());
-  const auto* ticket = world.server.find(Kind::kTicket);
-  ASSERT_NE(ticket, nullptr);
-  EXPECT_LE(ticket->data.size(), 4u + 4 + 4 + 5 + 2 + 214 + 2 + 8);
-}
-
 TEST(HandshakeResumption, TicketThatCannotBeReadIsReplaced) {
   auto options = fresh_options();
   options.session = remember(options, 43);
