@@ -40,8 +40,8 @@ void OpenStreams::forget(Stream& stream) {
   if (bidirectional) --bidirectional_;
   table_.erase(stream);
   if (local) return;
-  // Gives back the credit for a stream only now: a peer that opens and closes streams faster than
-  // the application notices must not fill our memory.
+  // Returns the credit for a stream only now. A peer that opens and closes streams faster than the
+  // application notices must not fill the memory of this side.
   limits_.peer_streams(id.directionality()).on_closed();
   if (bidirectional) ++peer_closed_;
   limits_.request_max_streams_if_due(id.directionality());

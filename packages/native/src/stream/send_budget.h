@@ -13,9 +13,8 @@ namespace sheaf::quic {
 // - Data beyond the credit of its stream gets at most half, and at most a sixteenth for each
 //   stream. Thus responses that the client does not take leave room for those that it does.
 // - The last quarter is for streams that have nothing left to send.
-// - If the peer opened it, and nothing is held for it, such a stream may always write a small
-// chunk,
-//   so that none starves behind streams that are not taken. `RequestAdmission` accounts for these
+// - Such a stream may always write a small chunk when the peer opened it and nothing is held for
+//   it. Thus none starves behind streams that are not taken. `RequestAdmission` accounts for these
 //   chunks.
 class SendBudget {
  public:
@@ -25,7 +24,7 @@ class SendBudget {
 
   struct Stream {
     std::uint64_t unsent = 0;  // bytes
-    std::uint64_t credit = 0;  // bytes of the stream that the peer takes, unsent ones included
+    std::uint64_t credit = 0;  // bytes of the stream that the peer accepts, including unsent ones
     bool entitled = false;     // the peer opened it, and nothing is held for it
     std::uint64_t stalled() const { return unsent > credit ? unsent - credit : 0; }
     std::uint64_t spare() const { return credit > unsent ? credit - unsent : 0; }
@@ -35,9 +34,10 @@ class SendBudget {
 
   void set_memory(std::uint64_t bytes) { memory_ = bytes; }
   std::uint64_t memory() const { return memory_; }
-  // The most that the streams which the peer may open take.
+  // Returns the maximum memory for streams that the peer may open.
   constexpr std::uint64_t for_streams() const { return memory_ / 3; }
-  // What is left for received data beside those streams. At least a quarter is for sending.
+  // Returns the memory left for received data beside those streams. At least a quarter is for
+  // sending.
   std::uint64_t for_data(std::uint64_t streams) const {
     const std::uint64_t others = streams + std::max(held_, memory_ / 4);
     return std::max(memory_ > others ? memory_ - others : 0, k_least);
@@ -68,7 +68,7 @@ class SendBudget {
   }
 
  private:
-  // The least memory with which one stream after the other can proceed.
+  // Minimum memory, in bytes, with which one stream after the other can proceed.
   static constexpr std::uint64_t k_least = 64 << 10;
   std::uint64_t of_sending(std::uint64_t receiving) const {
     return std::max(memory_ > receiving ? memory_ - receiving : 0, k_least);

@@ -6,7 +6,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// Number of pieces whose room an empty buffer keeps.
+// Number of entries whose memory an empty buffer keeps.
 constexpr std::size_t k_kept_pieces = 16;
 
 }  // namespace
@@ -66,7 +66,7 @@ void SendBuffer::acknowledge(std::uint64_t offset, std::uint64_t length) {
 }
 
 void SendBuffer::release(std::uint64_t start, std::uint64_t end) {
-  // The front piece, when acknowledgements arrive in order.
+  // When acknowledgements arrive in order, this is the front piece.
   std::size_t index = start < pieces_.front().end() ? 0 : find(start);
   while (start < end) {
     Piece& piece = pieces_[index++];

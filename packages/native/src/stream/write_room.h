@@ -10,13 +10,13 @@
 
 namespace sheaf::quic {
 
-// Says how much of what the application writes the streams of a connection may hold, and tells
-// those that were refused when there is room again.
+// Decides how many bytes of what the application writes the streams of a connection may hold. Tells
+// the streams that were refused when there is room again.
 class WriteRoom {
  public:
-  // The streams that the peer may open and the data that it may send have their place first.
-  // `receive` is the connection's window, which does not grow over what is held, and `blocks` is
-  // where received bytes wait.
+  // Streams that the peer may open and data that it may send take precedence. `receive` is the
+  // connection's window, which does not grow beyond the memory that is left. `blocks` holds
+  // received bytes.
   WriteRoom(Role role, const StreamSetConfig& config, ReceiveWindow& receive,
             const BlockPool& blocks, EventQueue& events)
       : role_(role),
@@ -28,19 +28,19 @@ class WriteRoom {
         events_(events) {}
 
   const SendBudget& budget() const { return budget_; }
-  // In bytes, from now on; what is held already stays until it is acknowledged.
+  // Sets the memory in bytes. Data that is already held stays until it is acknowledged.
   void set_memory(std::uint64_t bytes);
   // Returns the size that the connection's window may grow to, in bytes of credit.
   std::uint64_t max_receive_window() const {
     return ReceiveCost::credit_for(budget_.for_data(for_streams()));
   }
-  // The same for a connection that begins.
+  // Returns the same for a connection that begins.
   static std::uint64_t max_receive_window(const StreamSetConfig& config) {
     const SendBudget budget(config.memory);
     const std::uint64_t streams = std::min(ReceiveCost::of_streams(config), budget.for_streams());
     return ReceiveCost::credit_for(budget.for_data(streams));
   }
-  // Memory that the application holds for the peer's requests.
+  // Counts memory that the application holds for the peer's requests.
   void hold(std::uint64_t bytes) {
     budget_.hold(bytes);
     bound_window();
@@ -51,31 +51,32 @@ class WriteRoom {
   }
 
   bool has_room(const Stream& stream) const;
-  // How large a chunk to write next, kept free until then; 0: the stream is told when to ask again.
+  // Returns the size, in bytes, of the next chunk to write, and reserves this room until it is
+  // written. After 0, the stream is told when to ask again.
   std::uint64_t reserve(Stream& stream);
-  // The stream is told when there is room again.
+  // Lets the stream know when there is room again.
   void await(Stream& stream);
   void wake(Stream& stream);
-  // Wakes those for which there is room, if anything changed since the last time.
+  // Wakes the streams for which there is room, if anything has changed since the last call.
   void wake_waiting() {
     if (waiting_.front() == nullptr) return;
     if (changed_ || for_receiving() < received_then_) look_for_room();
   }
-  // Something changed that may make room.
+  // Notes a change that may make room.
   void on_change() { changed_ = true; }
-  // The peer acknowledged data of the stream. It does not have to wait for others when it holds
-  // nothing any more.
+  // Notes that the peer acknowledged data of the stream. A stream that holds nothing any more need
+  // not wait for others.
   void on_acknowledged(Stream& stream) {
     changed_ = true;
     if (stream.write_refused && view(stream).entitled) wake(stream);
   }
-  // Notes an opened stream. `local`: this side opened it.
+  // Counts an opened stream. `local` says that this side opened it.
   void enter(bool local) { ++(local ? local_streams_ : peer_streams_); }
-  // Brings up to date what the budget counts of the stream.
+  // Updates the shares of the stream in the budget.
   void count(Stream& stream);
-  // The stream does not wait any more.
+  // Stops waiting for this stream.
   void leave(Stream& stream);
-  // The stream is gone, with all it held.
+  // Forgets a stream and everything that it held.
   void forget(Stream& stream, bool local);
 
  private:
@@ -88,7 +89,7 @@ class WriteRoom {
   bool opened_by_peer(const Stream& stream) const { return stream.id.initiator() != role_; }
   void look_for_room();
   void bound_window() { receive_.bound_growth(max_receive_window()); }
-  // Both in bytes of memory.
+  // Both return memory, in bytes.
   std::uint64_t for_streams() const {
     return std::min(permitted_streams_, budget_.for_streams()) +
            local_streams_ * ReceiveCost::k_stream;
@@ -102,22 +103,22 @@ class WriteRoom {
   const Role role_;
   std::uint64_t send_buffer_;
   SendBudget budget_;
-  std::uint64_t permitted_streams_;  // memory of those that the peer may open
-  std::uint64_t peer_streams_ = 0;   // open ones
+  std::uint64_t permitted_streams_;  // memory of the streams that the peer may open
+  std::uint64_t peer_streams_ = 0;   // number of open streams
   std::uint64_t local_streams_ = 0;
   ReceiveWindow& receive_;
   const BlockPool& blocks_;
   EventQueue& events_;
-  StreamList<Stream, &Stream::room_link> waiting_;  // in the order in which they were refused
-  bool changed_ = false;                            // since the last look for room
-  // The most that `for_receiving` was since then when a stream was refused.
+  StreamList<Stream, &Stream::room_link> waiting_;  // in the order of their refusal
+  bool changed_ = false;                            // since the last search for room
+  // Maximum of `for_receiving` since then, at the refusal of a stream.
   std::uint64_t received_then_ = 0;
 };
 
 // Runs for every packet.
 inline void WriteRoom::count(Stream& stream) {
   std::uint64_t held = stream.send.memory_bytes() + stream.reserved;
-  // Whoever admitted the stream counted a small chunk.
+  // A small chunk was counted when the stream was admitted.
   if (opened_by_peer(stream)) held -= std::min(held, SendBudget::k_small_chunk);
   const std::uint64_t stalled = view(stream).stalled();
   budget_.hold(held - stream.counted_held);
