@@ -117,7 +117,13 @@ async function http2(behaviour: Behaviour, port: number, requests: number): Prom
   };
   session.on('remoteSettings', ask);
   ask();
-  return { connections: 1, close: () => Promise.resolve(session.destroy()) };
+  return {
+    connections: 1,
+    close: async () => {
+      session.destroy();
+      await once(session, 'close');
+    },
+  };
 }
 
 /** Returns how many streams may be open at a time. */
@@ -150,7 +156,10 @@ async function http1(behaviour: Behaviour, port: number, requests: number): Prom
     (socket) => new Promise((resolve) => socket.once('secureConnect', resolve).once('close', resolve)),
   );
   await Promise.race([Promise.all(there), sleep(mostWaitMs)]);
-  const close = (): Promise<unknown> => Promise.resolve(sockets.forEach((socket) => socket.destroy()));
+  const close = async (): Promise<void> => {
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(sockets.map((socket) => socket.closed || once(socket, 'close')));
+  };
   return { connections: sockets.length, close };
 }
 
