@@ -66,10 +66,11 @@ class BlockPool {
   bool many_places() const { return places_ > k_kept_places; }
   // These return the memory of all blocks, and of the block tables of all streams, in bytes.
   std::size_t memory_bytes() const;
-  std::size_t table_bytes() const { return static_cast<std::size_t>(places_) * sizeof(Block*); }
+  std::size_t table_bytes() const { return static_cast<std::size_t>(places_) * k_of_place; }
 
  private:
   static constexpr std::ptrdiff_t k_kept_places = 8 << 10;
+  static constexpr std::size_t k_of_place = sizeof(void*);
   struct Blocks {
     Block* free = nullptr;
     std::size_t free_count = 0;
