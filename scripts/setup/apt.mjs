@@ -27,6 +27,9 @@ const testPackages = [
   // Firefox, and `certutil`, which makes a profile trust an authority
   'firefox-esr',
   'libnss3-tools',
+  // h2load, the benchmark's client over HTTP/2, and a web server that it measures
+  'nghttp2-client',
+  'nginx-light',
 ];
 
 /** Programs of ngtcp2 */
@@ -112,6 +115,8 @@ async function install(apt, missing, versioned, release) {
       ...apt,
       'env',
       'DEBIAN_FRONTEND=noninteractive',
+      // Installs nginx without starting it as a service.
+      'SYSTEMD_OFFLINE=1',
       'apt-get',
       '-o',
       'DPkg::Lock::Timeout=300',

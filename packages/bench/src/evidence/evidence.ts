@@ -54,7 +54,10 @@ export interface RunEvidenceOptions {
   check: boolean;
 }
 
-/** Runs `sheaf evidence run`: measures what is missing or stale, and continues an interrupted run. @throws UserError */
+/**
+ * Runs `sheaf evidence run`: measures what is missing or stale, and continues an interrupted run. An artefact that cannot
+ * be measured here is skipped with its reason. @throws UserError at the end if one was skipped
+ */
 export async function runEvidence(
   laboratory: Laboratory,
   options: RunEvidenceOptions,
@@ -68,24 +71,38 @@ export async function runEvidence(
     () => progress('stopping; finished parts are kept, and the same command goes on with them'),
     async (stop) => {
       const failed: string[] = [];
+      const skipped: string[] = [];
       for (const artefact of chosen) {
         const outcome = await runArtefact(artefact, laboratory, {
           ...options,
           progress: (line) => progress(`${artefact.id}: ${line}`),
           stop,
+        }).catch((error: unknown) => {
+          if (error instanceof UserError) return error;
+          throw error;
         });
         if (outcome === 'stopped') return exitCodes.interrupted;
+        if (outcome instanceof UserError) {
+          print(`${artefact.id}: skipped: ${reasonOf(outcome)}`);
+          skipped.push(artefact.id);
+          continue;
+        }
         const view = await viewWith(laboratory, artefact, options.quick);
         print(`${artefact.id}: ${outcome === 'not runnable' ? view.verdict : `${outcome}, ${view.verdict}`}`);
         for (const { text, verdict } of view.claims) print(`  ${verdict}: ${text}`);
         if (isFailure(view.verdict)) failed.push(artefact.id);
       }
-      if (options.check && failed.length > 0)
-        throw new UserError('BENCH_FAILED', `claims do not hold: ${failed.join(', ')}`);
+      const faults = [
+        ...(options.check && failed.length > 0 ? [`claims do not hold: ${failed.join(', ')}`] : []),
+        ...(skipped.length > 0 ? [`skipped: ${skipped.join(', ')}`] : []),
+      ];
+      if (faults.length > 0) throw new UserError('BENCH_FAILED', faults.join('; '));
       return exitCodes.success;
     },
   );
 }
+
+const reasonOf = ({ message, hint }: UserError): string => (hint === undefined ? message : `${message} (${hint})`);
 
 /**
  * Runs `sheaf evidence report`: writes one page about all artefacts, with pictures and values beside it. Returns the

@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { UserError } from '@sheaf/gateway';
 import { expect, test } from 'vitest';
 import { listEvidence, reportEvidence, runEvidence } from '../../src/evidence/evidence.js';
 import { someArtefact, someLaboratory, times } from './some_artefact.js';
@@ -41,6 +42,35 @@ test('an arm that differs in a hidden setting is refused before anything is meas
   const laboratory = await someLaboratory(artefact, () => ({ cells: times(slow, half) }));
   await expect(runEvidence(laboratory, quick, output())).rejects.toThrow('queue (99 instead of 10)');
   expect(laboratory.calls).toBe(0);
+});
+
+test('an artefact that cannot be measured here is skipped with its reason, and the others are measured', async () => {
+  let calls = 0;
+  const laboratory = await someLaboratory(
+    someArtefact(),
+    () => {
+      calls += 1;
+      if (calls === 1) throw new UserError('BENCH_UNAVAILABLE', 'the client needs h2load', { hint: 'run: install it' });
+      return { cells: times(slow, half) };
+    },
+    [{ ...someArtefact(), id: 'paper/figure-2' }],
+  );
+  const out = output();
+  await expect(runEvidence(laboratory, { ...quick, check: false }, out)).rejects.toMatchObject({
+    exitCode: 5,
+    message: 'skipped: paper/figure-1',
+  });
+  expect(out.lines.slice(0, 2)).toEqual([
+    'paper/figure-1: skipped: the client needs h2load (run: install it)',
+    'paper/figure-2: measured, reproduced',
+  ]);
+});
+
+test('an error of the program itself ends the run', async () => {
+  const laboratory = await someLaboratory(someArtefact(), () => {
+    throw new RangeError('a mistake');
+  });
+  await expect(runEvidence(laboratory, quick, output())).rejects.toThrow('a mistake');
 });
 
 test('a result stays while its program stays, and is stale once the program has changed', async () => {

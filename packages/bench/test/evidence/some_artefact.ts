@@ -55,6 +55,7 @@ export const times = (slow: number[], fast: number[], page = 'news') => [
 export async function someLaboratory(
   artefact: Rerunnable & { id: string },
   run: (context: Parameters<Runner['run']>[1]) => Partial<Measured>,
+  more: readonly (Rerunnable & { id: string })[] = [],
 ): Promise<Laboratory & { program: string; calls: number }> {
   const root = await mkdtemp(join(tmpdir(), 'sheaf-evidence-'));
   await mkdir(join(root, 'source'));
@@ -64,7 +65,7 @@ export async function someLaboratory(
     root,
     program,
     calls: 0,
-    catalogue: [artefact],
+    catalogue: [artefact, ...more],
     scratch: join(root, 'scratch'),
     store: new ResultStore({ full: join(root, 'results'), quick: join(root, 'quick') }),
     runnerNamed: (): Runner => ({
