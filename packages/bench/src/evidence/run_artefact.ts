@@ -44,6 +44,8 @@ export async function runArtefact(
   if (!again && last && isCurrent(last, digests)) return 'up to date';
   const load = runner.realTime ? await becomeQuiet(quick ? 0 : quietPatienceMs, progress, stop) : undefined;
   if (stop.aborted) return 'stopped';
+  // The sources that are measured are those of now: somebody may change them meanwhile.
+  const commit = commitOf(root);
   const machine = { ...describeMachine(), ...(load !== undefined && { load }) };
   const started = performance.now();
   // The directory's name keeps these parts apart from parts of another program or other settings.
@@ -70,7 +72,7 @@ export async function runArtefact(
     quick,
     runs: count,
     seed,
-    commit: commitOf(root),
+    commit,
     machine,
     finished: new Date().toISOString(),
     seconds: Math.round((performance.now() - started) / 1000),
@@ -119,10 +121,16 @@ async function becomeQuiet(patienceMs: number, progress: (line: string) => void,
   return load();
 }
 
+/** Tracked files that change no measurement. Results and the documents made from them are what earlier runs wrote. */
+const notMeasured = ['packages/bench/results', 'README.md', 'docs'];
+
+/** Returns the commit, with a note when sources differ from it; `unknown` outside of a repository. */
 function commitOf(root: string): string {
-  const git = (...words: string[]): string => execFileSync('git', words, { cwd: root, encoding: 'utf8' }).trim();
+  const git = (...words: string[]): string =>
+    execFileSync('git', words, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  const exclusions = notMeasured.map((path) => `:(exclude)${path}`);
   try {
-    const changed = git('status', '--porcelain', '--untracked-files=no') !== '';
+    const changed = git('status', '--porcelain', '--untracked-files=no', '--', '.', ...exclusions) !== '';
     return `${git('rev-parse', '--short=12', 'HEAD')}${changed ? ' with changes' : ''}`;
   } catch {
     return 'unknown';

@@ -54,7 +54,7 @@ export const times = (slow: number[], fast: number[], page = 'news') => [
 /** A laboratory in a new directory, whose only runner measures what `run` says and depends on the file `program`. */
 export async function someLaboratory(
   artefact: Rerunnable & { id: string },
-  run: (context: Parameters<Runner['run']>[1]) => Partial<Measured>,
+  run: (context: Parameters<Runner['run']>[1]) => Partial<Measured> | Promise<Partial<Measured>>,
   more: readonly (Rerunnable & { id: string })[] = [],
 ): Promise<Laboratory & { program: string; calls: number }> {
   const root = await mkdtemp(join(tmpdir(), 'sheaf-evidence-'));
@@ -75,7 +75,7 @@ export async function someLaboratory(
       settings: ({ arms }, arm) => arms[arm]?.settings ?? {},
       run: async (_setup, context) => {
         laboratory.calls += 1;
-        return { cells: [], versions: {}, skipped: [], ...run(context) };
+        return { cells: [], versions: {}, skipped: [], ...(await run(context)) };
       },
     }),
   };
