@@ -7,9 +7,9 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 use std::sync::Arc;
 
-/// TLS 1.3 with this protocol.
-pub fn client(alpn: &[u8]) -> Result<ClientConfig, Error> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+/// TLS 1.3 with this protocol and the cipher suites of this provider.
+pub fn client(alpn: &[u8], provider: CryptoProvider) -> Result<ClientConfig, Error> {
+    let provider = Arc::new(provider);
     let mut tls = ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .dangerous()

@@ -5,7 +5,7 @@ import type { Experiment, ExperimentContext, ResultTable } from '../experiment.j
 import { describeMachine, type Machine } from '../measure/machine.js';
 import { distribution, round, type Distribution } from '../measure/statistics.js';
 import type { GatewayUnderTest } from './gateways.js';
-import { loadClient, PROTOCOLS } from './load_clients.js';
+import { CIPHER_SUITE, loadClient, PROTOCOLS } from './load_clients.js';
 import { GATEWAYS, measureGateway, openGateways, type GatewaySample } from './measured_gateways.js';
 
 const optionsSchema = z.strictObject({
@@ -39,7 +39,7 @@ interface HttpResult {
 export interface HttpReport {
   experiment: 'http';
   machine: Machine;
-  parameters: Options & { client: string };
+  parameters: Options & { client: string; cipher_suite: string };
   results: HttpResult[];
   skipped: Skipped[];
 }
@@ -74,7 +74,7 @@ async function measure({ protocol, ...options }: Options, { progress }: Experime
     return {
       experiment: 'http',
       machine,
-      parameters: { ...options, protocol, client: client.name },
+      parameters: { ...options, protocol, client: client.name, cipher_suite: CIPHER_SUITE },
       results: [...samples].map(([gateway, values]) => summarize(gateway, values)),
       skipped: opened.skipped,
     };

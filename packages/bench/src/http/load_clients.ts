@@ -8,6 +8,18 @@ import { cargo, cmake, requireTools, type Tool } from '../process/toolchain.js';
 export const PROTOCOLS = ['h3', 'h2'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
+/** The only cipher suite that the clients offer, so that every gateway encrypts with the same */
+export const CIPHER_SUITE = 'TLS_AES_128_GCM_SHA256';
+
+/** Requests over a number of connections, one at a time on each */
+export interface Load {
+  connections: number;
+  /** Duration. With zero, each connection is opened and asks at most once. */
+  seconds: number;
+  /** Requests per second that are expected, from which a client that counts requests takes their number */
+  expectedRate: number;
+}
+
 export interface Requests {
   requests: number;
   failed: number;
@@ -19,11 +31,8 @@ export interface LoadClient {
   name: string;
   /** Downloads a file once. Returns the duration in seconds. @throws UserError unless it has `bytes` */
   download(port: number, file: string, bytes: number): Promise<number>;
-  /**
-   * Requests a file over and over, one at a time on each connection, for about this number of seconds. @throws
-   * UserError
-   */
-  requests(port: number, file: string, load: { connections: number; seconds: number }): Promise<Requests>;
+  /** Requests a file over and over, for about the duration of the load. @throws UserError */
+  requests(port: number, file: string, load: Load): Promise<Requests>;
 }
 
 const h2load: Tool = {
@@ -44,7 +53,7 @@ export async function loadClient(protocol: Protocol, progress: (line: string) =>
 }
 
 const downloadSchema = z.object({ bytes: z.number(), seconds: z.number().positive() });
-const requestsSchema = z.object({ requests: z.number(), failed: z.number(), seconds: z.number().positive() });
+const requestsSchema = z.object({ requests: z.number(), failed: z.number(), seconds: z.number().min(0) });
 
 function http3Client(program: string): LoadClient {
   const run = async (port: number, ...words: string[]): Promise<unknown> =>
@@ -60,9 +69,6 @@ function http3Client(program: string): LoadClient {
   };
 }
 
-/** Requests over HTTP/2 for each second of the option */
-const http2RequestsPerSecond = 5000;
-
 const http2Client: LoadClient = {
   name: 'h2load, one thread',
   async download(port, file, bytes) {
@@ -71,18 +77,28 @@ const http2Client: LoadClient = {
     );
     return checked(dataBytes, bytes, seconds);
   },
-  requests: async (port, file, { connections, seconds }) =>
+  async requests(port, file, { connections, seconds, expectedRate }) {
     // Counts requests, since h2load with a duration waits for ever when a connection ends early.
-    parseH2load(
-      await runH2load(port, file, [
-        ...['-n', String(Math.ceil(seconds * http2RequestsPerSecond)), '-c', String(connections), '-m', '1'],
-        ...['-N', '30'],
-      ]),
-    ),
+    const count = Math.max(connections, Math.ceil(seconds * expectedRate));
+    return parseH2load(
+      await runH2load(port, file, ['-n', String(count), '-c', String(connections), '-m', '1', '-N', '30']),
+    );
+  },
 };
 
-const runH2load = (port: number, file: string, words: readonly string[]): Promise<string> =>
-  runProgram('h2load', ['-t', '1', ...words, `https://localhost:${port}${file}`]);
+async function runH2load(port: number, file: string, words: readonly string[]): Promise<string> {
+  const address = `https://localhost:${port}${file}`;
+  const output = await runProgram('h2load', ['-t', '1', '--tls13-ciphers', CIPHER_SUITE, ...words, address]);
+  checkCipher(output);
+  return output;
+}
+
+/** Checks that a gateway did not choose an older version of TLS, whose suites h2load offers, too. @throws UserError */
+export function checkCipher(output: string): void {
+  const suite = /^Cipher: (\S+)$/m.exec(output)?.[1] ?? 'none';
+  if (suite !== CIPHER_SUITE)
+    throw new UserError('BENCH_FAILED', `the cipher suite is ${suite} instead of ${CIPHER_SUITE}`);
+}
 
 export interface H2loadResult {
   requests: number;

@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { UserError } from '@sheaf/gateway';
 import type { Skipped } from '../engine/subjects.js';
 import { processorSeconds } from '../process/processor_time.js';
 import { findCaddy } from './caddy.js';
 import { makeSite, startCaddy, startSheaf, type GatewayUnderTest, type Site } from './gateways.js';
-import type { LoadClient, Protocol } from './load_clients.js';
+import type { Load, LoadClient, Protocol, Requests } from './load_clients.js';
 import { findNginx, startNginx } from './nginx.js';
 
 export const GATEWAYS = ['sheaf', 'caddy', 'nginx'] as const;
@@ -78,19 +79,47 @@ export interface GatewaySample {
   failed_requests: number;
 }
 
-/** Measures a download, then requests. @throws UserError */
+/** Requests before those that are measured, which compile the gateway's code and tell its rate */
+const warmUp = { seconds: 1, expectedRate: 20_000 };
+
+/**
+ * Measures a download, then requests for about `seconds`. Opening the connections is measured alone and subtracted.
+ * @throws UserError
+ */
 export async function measureGateway(
   client: LoadClient,
   { port, pid }: GatewayUnderTest,
   { bytes, connections, seconds }: { bytes: number; connections: number; seconds: number },
 ): Promise<GatewaySample> {
   const downloaded = await client.download(port, '/large', bytes);
-  const before = processorSeconds([pid]);
-  const load = await client.requests(port, '/small', { connections, seconds });
+  const ask = async (load: Omit<Load, 'connections'>): Promise<AnsweredLoad> => {
+    const before = processorSeconds([pid]);
+    const answered = await client.requests(port, '/small', { connections, ...load });
+    return { ...answered, cpuSeconds: processorSeconds([pid]) - before };
+  };
+  const first = await ask(warmUp);
+  const expectedRate = first.requests / first.seconds;
+  const opening = await ask({ seconds: 0, expectedRate });
+  const whole = await ask({ seconds, expectedRate });
   return {
     download_gbps: (bytes * 8) / downloaded / 1e9,
-    requests_per_second: load.requests / load.seconds,
-    cpu_seconds_per_100000_requests: ((processorSeconds([pid]) - before) / load.requests) * 100_000,
-    failed_requests: load.failed,
+    ...ratesOf(opening, whole),
+    failed_requests: first.failed + opening.failed + whole.failed,
+  };
+}
+
+/** Requests with the processor time of the gateway, user and system */
+export type AnsweredLoad = Requests & { cpuSeconds: number };
+
+/** Returns the rate and the cost of requests alone, without opening the connections. @throws UserError */
+export function ratesOf(
+  opening: AnsweredLoad,
+  whole: AnsweredLoad,
+): Pick<GatewaySample, 'requests_per_second' | 'cpu_seconds_per_100000_requests'> {
+  const requests = whole.requests - opening.requests;
+  if (requests <= 0) throw new UserError('BENCH_FAILED', 'the gateway answered no request');
+  return {
+    requests_per_second: requests / (whole.seconds - opening.seconds),
+    cpu_seconds_per_100000_requests: ((whole.cpuSeconds - opening.cpuSeconds) / requests) * 100_000,
   };
 }

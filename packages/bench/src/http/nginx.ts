@@ -80,6 +80,7 @@ events { worker_connections 4096; }
 http {
   access_log off;
   sendfile on;
+  open_file_cache max=100;
   keepalive_requests 100000000;
   client_body_temp_path ${own}/body;
   proxy_temp_path ${own}/proxy;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseH2load } from '../../src/http/load_clients.js';
+import { checkCipher, parseH2load } from '../../src/http/load_clients.js';
 
 /** What h2load 1.52 prints at the end, here of one download of 10 MB */
 const summary = `finished in 35.62ms, 28.07 req/s, 267.79MB/s
@@ -18,4 +18,11 @@ test('the summary of h2load has requests, failures, bytes and the duration in se
 
 test('an output without a summary is refused with its last line', () => {
   expect(() => parseH2load('starting benchmark...\nCould not connect to host\n')).toThrow('h2load printed no summary');
+});
+
+test('a gateway that chose another cipher suite is refused', () => {
+  const output = (suite: string): string => `TLS Protocol: TLSv1.3\nCipher: ${suite}\n`;
+  expect(() => checkCipher(output('TLS_AES_128_GCM_SHA256'))).not.toThrow();
+  expect(() => checkCipher(output('TLS_AES_256_GCM_SHA384'))).toThrow('TLS_AES_256_GCM_SHA384 instead of');
+  expect(() => checkCipher('')).toThrow('the cipher suite is none');
 });

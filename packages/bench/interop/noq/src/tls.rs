@@ -56,7 +56,7 @@ fn server_with(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>,
 }
 
 pub fn client() -> Result<ClientConfig, Failure> {
-    let tls = unchecked_tls::client(ALPN)?;
+    let tls = unchecked_tls::client(ALPN, rustls::crypto::aws_lc_rs::default_provider())?;
     let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
     config.transport_config(transport());
     Ok(config)

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { loadClient, PROTOCOLS } from '../../http/load_clients.js';
+import { CIPHER_SUITE, loadClient, PROTOCOLS } from '../../http/load_clients.js';
 import { GATEWAYS, measureGateway, openGateways, type GatewayName } from '../../http/measured_gateways.js';
 import { finishRounds, type RoundSample } from './rounds.js';
 import { parseSettings, runnerSources, type Runner } from './runner.js';
@@ -10,7 +10,7 @@ const optionsSchema = z.strictObject({
   bytes: z.number().int().min(1_000_000),
   /** Connections, each with one request for 1 KB in flight at a time */
   connections: z.number().int().min(1),
-  /** Duration of these requests */
+  /** Duration of these requests, about: a client that counts requests takes their number from the rate of a short run */
   seconds: z.number().min(0.5),
 });
 
@@ -26,9 +26,13 @@ export const http: Runner = {
     'packages/native/lib',
     'packages/gateway/src',
     'packages/bench/peers/http-client',
+    'packages/bench/peers/unchecked_tls.rs',
     'packages/bench/src/http',
   ],
-  settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
+  settings: (setup, arm) => ({
+    ...parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
+    cipher_suite: CIPHER_SUITE,
+  }),
   async run(setup, context) {
     const options = optionsSchema.parse(setup.options);
     const arms = new Map<GatewayName, string>(
