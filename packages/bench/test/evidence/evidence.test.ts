@@ -116,3 +116,25 @@ test('the first lines of the report name the claims that do not hold, with the p
   expect(first).toContain('fast to slow, shop: 1 (1 to 1)');
   expect(first).not.toContain('fast to slow, news');
 });
+
+const leadOf = async (laboratory: Parameters<typeof reportEvidence>[0]): Promise<string> => {
+  const page = await readFile(await reportEvidence(laboratory, output()), 'utf8');
+  return page.slice(0, page.indexOf('<section>'));
+};
+
+test('the first lines of the report do not call what was not measured a success', async () => {
+  const first = await leadOf(await someLaboratory(someArtefact(), () => ({ cells: [] })));
+  expect(first).toContain('1 artefact is not measured yet.');
+  expect(first).not.toContain('refuted');
+});
+
+test('the first lines of the report name what cannot be told, with the places beyond the bound', async () => {
+  const uncertain = [45, 65, 40, 60, 43, 58];
+  const cells = [...times(slow, half), ...times(slow, uncertain, 'shop')];
+  const laboratory = await someLaboratory(someArtefact(), () => ({ cells }));
+  await runEvidence(laboratory, { ...quick, quick: false }, output());
+  const first = await leadOf(laboratory);
+  expect(first).toContain('1 claim cannot be told. No measured claim is refuted.');
+  expect(first).toContain('fast to slow, shop: 0.51');
+  expect(first).not.toContain('fast to slow, news');
+});

@@ -2,6 +2,7 @@ import { UserError } from '@sheaf/gateway';
 import { isRerunnable, type Artefact, type DocumentTable, type Rerunnable } from '../artefact/artefact.js';
 import { measuredText } from '../report/words.js';
 import type { Result } from '../results/result.js';
+import { inOrder, truthsInOrder, type MeasuredFigure, type Truth } from '../verdict/predicate.js';
 import { claimVerdicts, type ClaimVerdict } from '../verdict/verdict.js';
 import { markdownTable } from './markdown_table.js';
 
@@ -15,7 +16,7 @@ export interface Measurement {
 /** A part of a document that names an artefact, and one of its tables or `claims` */
 const block = /^<!-- evidence: (\S+) (\S+) -->\n[\s\S]*?^<!-- end of evidence -->$/gm;
 
-/** Number of figures that a document shows for a claim */
+/** Number of figures that a document shows for a claim, unless more fail */
 const shownFigures = 4;
 
 /** Returns whether a document takes anything from results. */
@@ -60,14 +61,26 @@ function captionOf(
   ].join('');
 }
 
+/** Counts figures by their truth: "3 unknown, 5 tie, 20 hold". */
+const countsOf = (figures: readonly MeasuredFigure[]): string =>
+  truthsInOrder
+    .map((truth) => [figures.filter((figure) => figure.truth === truth).length, truth] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, truth]) => `${count} ${count > 1 ? plurals[truth] : truth}`)
+    .join(', ');
+
+const plurals: Readonly<Record<Truth, string>> = { fails: 'fail', unknown: 'unknown', tie: 'ties', holds: 'hold' };
+
 function claimLine({ text, verdict, measured, why }: ClaimVerdict): string {
-  const doubtful = measured.filter(({ truth }) => truth !== 'holds');
-  const shown = (measured.length <= shownFigures ? measured : doubtful).slice(0, shownFigures);
-  const rest = measured.length - shown.length;
+  const ordered = inOrder(measured);
+  const fails = measured.filter(({ truth }) => truth === 'fails');
+  const doubtful = ordered.filter(({ truth }) => truth !== 'holds');
+  const shown = measured.length <= shownFigures ? ordered : doubtful.slice(0, Math.max(fails.length, shownFigures));
+  const rest = ordered.filter((figure) => !shown.includes(figure));
   const details = [
     ...(why === undefined ? [] : [why]),
     ...shown.map((figure) => (figure.truth === 'holds' ? figure.text : `${figure.text} (${figure.truth})`)),
-    ...(rest > 0 ? [`${shown.length > 0 ? 'and ' : ''}${rest} ${shown.length > 0 ? 'more' : 'figures'}`] : []),
+    ...(rest.length > 0 ? [shown.length > 0 ? `and ${countsOf(rest)}` : `${rest.length} figures`] : []),
   ];
   return `- **${verdict}**: ${text}${details.length > 0 ? ` – ${details.join('; ')}` : ''}`;
 }

@@ -1,7 +1,7 @@
 import { element, escapeText } from '../../pages/report/markup.js';
 import { isRerunnable } from '../artefact/artefact.js';
-import type { Truth } from '../verdict/predicate.js';
-import { isFailure, verdicts } from '../verdict/verdict.js';
+import { inOrder, truthsInOrder, type MeasuredFigure } from '../verdict/predicate.js';
+import { isFailure, verdicts, type Verdict } from '../verdict/verdict.js';
 import { drawPlot } from './plot.js';
 import { pageStyle } from './style.js';
 import type { ArtefactView, QuantityTable, ReportedView } from './view.js';
@@ -9,6 +9,9 @@ import { figureText, measuredText } from './words.js';
 
 /** Number of figures that a claim shows without being asked */
 const shownFigures = 6;
+
+/** Number of places that the first lines name for a claim */
+const leadPlaces = 3;
 
 /** Renders one page that loads nothing else. */
 export async function htmlReport(views: readonly ReportedView[]): Promise<string> {
@@ -34,44 +37,63 @@ export async function htmlReport(views: readonly ReportedView[]): Promise<string
 }
 
 /**
- * Writes what a reader should know first: claims that do not hold, with the places, and results older than the code.
+ * Writes what a reader should know first: how much was measured, the claims that do not hold, and those that cannot be
+ * told, each with the places where the value lies beyond the claim's bound.
  */
 function leadOf(views: readonly ArtefactView[]): string {
-  const failed = views.flatMap(({ artefact: { id }, claims }) =>
-    claims.filter(({ verdict }) => isFailure(verdict)).map((claim) => ({ id, ...claim })),
-  );
-  const stale = views.filter((view) => view.stale).length;
-  const age = stale === 0 ? [] : [`${stale} of the results are older than the code that they measured.`];
-  const ties = views.flatMap(({ claims }) => claims.filter(({ verdict }) => verdict === 'tie')).length;
-  const first = failed.length === 0 ? 'Every measured claim holds.' : 'These claims do not hold:';
+  const claims = views
+    .filter(({ result }) => result !== undefined)
+    .flatMap(({ artefact: { id }, claims: own }) => own.map((claim) => ({ id, ...claim })));
+  const failed = claims.filter(({ verdict }) => isFailure(verdict));
+  const open = claims.filter(({ verdict }) => verdict === 'cannot be told' || verdict === 'tie');
   return [
-    element(
-      'p',
-      { class: 'lead' },
-      escapeText([...age, ...(ties > 0 ? [`${ties} claims end in a tie.`] : []), first].join(' ')),
-    ),
-    element(
-      'ul',
-      { class: 'failed' },
-      ...failed.map(({ id, text, verdict, measured }) => {
-        const places = measured.filter(({ truth }) => truth === 'fails');
-        const more = places.length > leadPlaces ? `; and ${places.length - leadPlaces} more` : '';
-        const shown = places.slice(0, leadPlaces).map((place) => place.text);
-        return element(
-          'li',
-          {},
-          chip(verdict),
-          ' ',
-          element('a', { href: `#${id}` }, escapeText(text)),
-          element('span', { class: 'note' }, escapeText(` ${shown.join('; ')}${more}`)),
-        );
-      }),
-    ),
+    element('p', { class: 'lead' }, escapeText(summaryOf(views, claims))),
+    listOf(failed, ({ truth }) => truth === 'fails'),
+    ...(open.length > 0
+      ? [element('p', {}, 'Neither shown nor refuted:'), listOf(open, ({ beyond }) => beyond > 0)]
+      : []),
   ].join('');
 }
 
-/** Number of places that the first lines name for a claim that does not hold */
-const leadPlaces = 3;
+type LeadClaim = ArtefactView['claims'][number] & { id: string };
+
+function summaryOf(views: readonly ArtefactView[], claims: readonly LeadClaim[]): string {
+  const stale = views.filter((view) => view.stale).length;
+  const unmeasured = views.filter(({ artefact, result }) => isRerunnable(artefact) && !result).length;
+  const count = (wanted: Verdict): number => claims.filter(({ verdict }) => verdict === wanted).length;
+  const isRefuted = claims.some(({ verdict }) => isFailure(verdict));
+  return [
+    ...(stale > 0
+      ? [
+          `${counted(stale, 'result is older than the code that it', 'results are older than the code that they')} measured.`,
+        ]
+      : []),
+    ...(unmeasured > 0 ? [`${counted(unmeasured, 'artefact is', 'artefacts are')} not measured yet.`] : []),
+    ...(count('tie') > 0 ? [`${counted(count('tie'), 'claim ends', 'claims end')} in a tie.`] : []),
+    ...(count('cannot be told') > 0 ? [`${counted(count('cannot be told'), 'claim', 'claims')} cannot be told.`] : []),
+    ...(claims.length > 0 ? [isRefuted ? 'These claims do not hold:' : 'No measured claim is refuted.'] : []),
+  ].join(' ');
+}
+
+const counted = (count: number, one: string, several: string): string => `${count} ${count === 1 ? one : several}`;
+
+/** Lists claims with their places, the worst first. */
+function listOf(claims: readonly LeadClaim[], isWanted: (figure: MeasuredFigure) => boolean): string {
+  const items = claims.map(({ id, text, verdict, measured }) => {
+    const places = inOrder(measured).filter(isWanted);
+    const more = places.length > leadPlaces ? `; and ${places.length - leadPlaces} more` : '';
+    const shown = places.slice(0, leadPlaces).map((place) => place.text);
+    return element(
+      'li',
+      {},
+      chip(verdict),
+      ' ',
+      element('a', { href: `#${id}` }, escapeText(text)),
+      element('span', { class: 'note' }, escapeText(` ${shown.join('; ')}${more}`)),
+    );
+  });
+  return element('ul', { class: 'failed' }, ...items);
+}
 
 /** Links to every artefact that was measured, with its verdict. */
 function contentsOf(views: readonly ArtefactView[]): string {
@@ -159,8 +181,8 @@ function claimsOf(claims: ArtefactView['claims']): string {
       {},
       `${chip(verdict)} ${escapeText(text)}`,
       ...(why === undefined ? [] : [element('p', { class: 'note' }, escapeText(why))]),
-      ...truths.map((truth) => {
-        const figures = measured.filter((figure) => figure.truth === truth);
+      ...truthsInOrder.map((truth) => {
+        const figures = inOrder(measured).filter((figure) => figure.truth === truth);
         if (figures.length <= shownFigures) return figuresOf(figures);
         return element(
           'details',
@@ -173,9 +195,6 @@ function claimsOf(claims: ArtefactView['claims']): string {
   );
   return element('ul', { class: 'claims' }, ...items);
 }
-
-/** Truths of figures, those first that a reader should see first */
-const truths: readonly Truth[] = ['fails', 'unknown', 'tie', 'holds'];
 
 function figuresOf(figures: ArtefactView['claims'][number]['measured']): string {
   if (figures.length === 0) return '';

@@ -10,7 +10,19 @@ export type Truth = 'holds' | 'fails' | 'tie' | 'unknown';
 export interface MeasuredFigure {
   text: string;
   truth: Truth;
+  /** Distance by which the value itself, whatever chance adds to it, lies beyond the bound; not positive within it */
+  beyond: number;
 }
+
+/** Truths of figures, those first that a reader should see first */
+export const truthsInOrder: readonly Truth[] = ['fails', 'unknown', 'tie', 'holds'];
+
+/** Sorts figures by what they are worth knowing: those that fail first, and among equals those farthest beyond. */
+export const inOrder = (figures: readonly MeasuredFigure[]): MeasuredFigure[] =>
+  [...figures].sort(
+    (left, right) =>
+      truthsInOrder.indexOf(left.truth) - truthsInOrder.indexOf(right.truth) || right.beyond - left.beyond,
+  );
 
 export interface Finding {
   truth: Truth;
@@ -81,6 +93,7 @@ function judge(figures: readonly { at: string; figure: Figure }[], predicate: Ar
     measured: figures.map(({ at, figure }, index) => ({
       text: `${what}${at === '' ? '' : `, ${at}`}: ${describe(figure)}`,
       truth: truths[index] ?? 'unknown',
+      beyond: beyondOf(figure, predicate),
     })),
   };
 }
@@ -99,6 +112,9 @@ function truthOf({ interval }: Figure, { at_least = -Infinity, at_most = Infinit
   if (high < at_least - margin || low > at_most + margin) return 'fails';
   return margin > 0 && low >= at_least - margin && high <= at_most + margin ? 'tie' : 'unknown';
 }
+
+const beyondOf = ({ value }: Figure, { at_least = -Infinity, at_most = Infinity }: Predicate): number =>
+  Math.max(value - at_most, at_least - value);
 
 function describe({ value, interval, n }: Figure): string {
   const spread = interval ? `${round(interval[0], 4)} to ${round(interval[1], 4)}` : `${n} run`;

@@ -76,8 +76,26 @@ test('filling a document again changes nothing, and another result changes it', 
 
 test('claims are listed with their verdicts and the figures that decided', () => {
   expect(fill('claims')).toMatch(
-    /- \*\*contradicted\*\*: fast takes at most half of the time – fast to slow, news: 0\.4 \([^)]*\); fast to slow, shop: 2\.5 \([^)]*\) \(fails\)/,
+    /- \*\*contradicted\*\*: fast takes at most half of the time – fast to slow, shop: 2\.5 \([^)]*\) \(fails\); fast to slow, news: 0\.4 \([^)]*\)/,
   );
+});
+
+test('every figure that fails is shown, the worst first, and the others are counted', () => {
+  const scaled = (factor: number): number[] => slow.map((value) => value * factor);
+  const wide = [40, 60, 45, 55, 42, 58];
+  const pages: [string, number[]][] = [
+    ['holds', half],
+    ['ties', scaled(0.51)],
+    ['open', wide],
+    ...[0.6, 0.9, 0.7, 0.8, 1].map((factor): [string, number[]] => [`factor ${factor}`, scaled(factor)]),
+  ];
+  const line = fill('claims', {
+    result: { ...result, cells: pages.flatMap(([page, fast]) => times(slow, fast, page)) },
+  });
+  expect([...line.matchAll(/to slow, ([^:]*):/g)].map(([, page]) => page)).toEqual(
+    [1, 0.9, 0.8, 0.7, 0.6].map((factor) => `factor ${factor}`),
+  );
+  expect(line).toContain('; and 1 unknown, 1 tie, 1 holds\n');
 });
 
 test('without a result, a block says how to measure', () => {
