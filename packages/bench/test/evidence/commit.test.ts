@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { runArtefact } from '../../src/evidence/run_artefact.js';
 import { someArtefact, someLaboratory, times } from './some_artefact.js';
 
-const documents = ['packages/bench/results/old.json', 'README.md', 'docs/results.md'];
+const documents = ['packages/bench/results/old.json', 'README.md', 'docs/glossary.md'];
 
 /** Makes a repository with one commit of a program, a result and documents. Returns the commit's name. */
 async function makeRepository(root: string): Promise<string> {

@@ -82,5 +82,10 @@ function claimLine({ text, verdict, measured, why }: ClaimVerdict): string {
     ...shown.map((figure) => (figure.truth === 'holds' ? figure.text : `${figure.text} (${figure.truth})`)),
     ...(rest.length > 0 ? [shown.length > 0 ? `and ${countsOf(rest)}` : `${rest.length} figures`] : []),
   ];
-  return `- **${verdict}**: ${text}${details.length > 0 ? ` – ${details.join('; ')}` : ''}`;
+  const claim = `- **${verdict}**: ${text}`;
+  if (details.length === 0) return claim;
+  // A line for each keeps many of them readable.
+  return shown.length > shownFigures
+    ? [claim, ...details.map((line) => `  - ${line}`)].join('\n')
+    : `${claim} – ${details.join('; ')}`;
 }

@@ -95,7 +95,7 @@ test('every figure that fails is shown, the worst first, and the others are coun
   expect([...line.matchAll(/to slow, ([^:]*):/g)].map(([, page]) => page)).toEqual(
     [1, 0.9, 0.8, 0.7, 0.6].map((factor) => `factor ${factor}`),
   );
-  expect(line).toContain('; and 1 unknown, 1 tie, 1 holds\n');
+  expect(line).toContain('\n  - and 1 unknown, 1 tie, 1 holds\n');
 });
 
 test('without a result, a block says how to measure', () => {
