@@ -57,7 +57,7 @@ export async function runArtefact(
   );
   const count = quick ? runs.quick : runs.full;
   const seed = seeds.held_out;
-  progress(`${count} runs, seeds ${seed} to ${seed + count - 1}`);
+  progress(runner.seeded ? `${count} runs, seeds ${seed} to ${seed + count - 1}` : `${count} runs`);
   const measured = await runner
     .run(artefact.setup, { runs: count, seed, quick, directory, progress, stop })
     .catch((error: unknown) => {
@@ -71,7 +71,7 @@ export async function runArtefact(
     ...digests,
     quick,
     runs: count,
-    seed,
+    ...(runner.seeded && { seed }),
     commit,
     machine,
     finished: new Date().toISOString(),

@@ -29,6 +29,16 @@ test('a claim that holds is reproduced, and the result is kept with seeds and co
   expect(result).toMatchObject({ runs: 6, seed: 100, quick: false, cells: times(slow, half) });
 });
 
+test('a result of runs that draw from no seed has none', async () => {
+  const laboratory = await someLaboratory(someArtefact(), () => ({ cells: times(slow, half) }));
+  const seedless = {
+    ...laboratory,
+    runnerNamed: (name: string) => ({ ...laboratory.runnerNamed(name), seeded: false }),
+  };
+  await runEvidence(seedless, quick, output());
+  expect(await laboratory.store.read('paper/figure-1', { quick: true })).not.toHaveProperty('seed');
+});
+
 test('a claim that fails is contradicted, and --check ends with code 5', async () => {
   const laboratory = await someLaboratory(someArtefact(), () => ({ cells: times(slow, slow) }));
   const out = output();

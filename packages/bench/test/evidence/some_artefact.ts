@@ -71,6 +71,7 @@ export async function someLaboratory(
     runnerNamed: (): Runner => ({
       name: 'fake',
       realTime: false,
+      seeded: true,
       sources: ['source'],
       settings: ({ arms }, arm) => arms[arm]?.settings ?? {},
       run: async (_setup, context) => {

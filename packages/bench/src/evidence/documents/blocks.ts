@@ -4,7 +4,7 @@ import { measuredText } from '../report/words.js';
 import type { Result } from '../results/result.js';
 import { inOrder, truthsInOrder, type MeasuredFigure, type Truth } from '../verdict/predicate.js';
 import { claimVerdicts, type ClaimVerdict } from '../verdict/verdict.js';
-import { markdownTable } from './markdown_table.js';
+import { isExtreme, markdownTable } from './markdown_table.js';
 
 /** An artefact with its committed result */
 export interface Measurement {
@@ -47,12 +47,16 @@ const unknown = (message: string): UserError =>
 function captionOf(
   { quantities, setup, id }: Rerunnable & { id: string },
   result: Result,
-  { quantities: shown, interval, ratio, published }: DocumentTable,
+  { quantities: shown, columns, interval, ratio, published }: DocumentTable,
 ): string {
-  const statistics = [...new Set(shown.map((quantity) => quantities[quantity]?.statistic ?? ''))].join(' or ');
+  const described = shown.flatMap((quantity) => quantities[quantity] ?? []);
+  const statistics = [...new Set(described.map(({ statistic }) => statistic))];
+  const spread = interval ? ` with ${result.runs >= 5 ? '95 % interval' : 'range'}` : '';
+  const texts = statistics.map((statistic) => `${statistic} of the runs${isExtreme(statistic) ? '' : spread}`);
+  // The head names several quantities with their units, and an only one unless it is a column.
+  const only = described.length === 1 && columns !== 'quantity' ? described[0] : undefined;
   return [
-    `${statistics.charAt(0).toUpperCase()}${statistics.slice(1)} of the runs`,
-    ...(interval ? [` with ${result.runs >= 5 ? '95 % interval' : 'range'}`] : []),
+    capitalised(`${only ? `${only.name}, ${only.unit}: ` : ''}${texts.join(', or ')}`),
     ...(ratio ? [`; × is the ratio to *${setup.arms[setup.baseline]?.label ?? setup.baseline}*`] : []),
     ...(published ? ['; published values in square brackets'] : []),
     `. ${measuredText(result)}. \`npx sheaf evidence run ${id}\``,
@@ -70,6 +74,8 @@ const countsOf = (figures: readonly MeasuredFigure[]): string =>
     .join(', ');
 
 const plurals: Readonly<Record<Truth, string>> = { fails: 'fail', unknown: 'unknown', tie: 'ties', holds: 'hold' };
+
+const capitalised = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
 function claimLine({ text, verdict, measured, why }: ClaimVerdict): string {
   const ordered = inOrder(measured);

@@ -46,17 +46,24 @@ const namesOf = (entries: readonly Entry[], coordinate: string): string[] => [
   ...new Set(entries.flatMap(({ coordinates }) => coordinates[coordinate] ?? [])),
 ];
 
-function entryOf({ name, unit }: QuantityTable, row: Row, { interval, ratio, published }: DocumentTable): Entry {
+function entryOf(
+  { name, unit, statistic }: QuantityTable,
+  row: Row,
+  { interval, ratio, published }: DocumentTable,
+): Entry {
   const axes = Object.entries(row.at).map(([axis, value]) => [axis, String(value)] as const);
   return {
     coordinates: { ...Object.fromEntries(axes), arm: row.label, quantity: `${name}, ${unit}` },
     text: [
-      valueText(row.ours, interval),
+      valueText(row.ours, interval && !isExtreme(statistic)),
       ...(ratio && row.oursToBaseline ? [`× ${shown(row.oursToBaseline.value)}`] : []),
-      ...(published && row.published !== undefined ? [`[${shown(row.published)}]`] : []),
+      ...(published && row.published !== undefined ? [`[${row.published}]`] : []),
     ].join(' '),
   };
 }
+
+/** Returns whether a statistic is a single run's value, for which an interval of resampled runs says nothing. */
+export const isExtreme = (statistic: string): boolean => statistic === 'maximum' || statistic === 'minimum';
 
 const shown = (value: number): string => String(round(value, digits));
 

@@ -19,7 +19,8 @@ export const resultSchema = z.object({
   settings: z.string(),
   quick: z.boolean(),
   runs: z.number().int(),
-  seed: z.number().int(),
+  /** Of the first run, if runs draw from seeds */
+  seed: z.number().int().optional(),
   commit: z.string(),
   machine: z.object({
     processor: z.string(),

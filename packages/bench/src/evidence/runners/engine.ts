@@ -36,6 +36,7 @@ const valuesOf = (sample: Sample, receivers: number): RoundSample['values'] => {
 export const engine: Runner = {
   name: 'engine',
   realTime: true,
+  seeded: false,
   sources: [
     ...runnerSources('engine.ts'),
     'packages/native/src',

@@ -20,6 +20,7 @@ const settingsSchema = z.strictObject({ gateway: z.enum(GATEWAYS) });
 export const http: Runner = {
   name: 'http',
   realTime: true,
+  seeded: false,
   sources: [
     ...runnerSources('http.ts'),
     'packages/native/src',

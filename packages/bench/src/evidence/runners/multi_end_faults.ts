@@ -26,6 +26,7 @@ const tests = ['path', 'shared'].map((keys) => `packages/cli/test/multi_end_faul
 export const multiEndFaults: Runner = {
   name: 'multi-end-faults',
   realTime: true,
+  seeded: false,
   sources: [
     ...runnerSources('multi_end_faults.ts'),
     'packages/native/src',

@@ -32,6 +32,7 @@ const valuesOf = ({ primary_cpu_s, backends_cpu_s, connecting_cpu_s, wall_s }: S
 export const multiEndProcesses: Runner = {
   name: 'multi-end-processes',
   realTime: true,
+  seeded: false,
   sources: [
     ...runnerSources('multi_end_processes.ts'),
     'packages/native/src',

@@ -43,6 +43,7 @@ const quantities: Readonly<Record<string, (run: TransferRun) => number>> = {
 export const multiEndSimulation: Runner = {
   name: 'multi-end-simulation',
   realTime: false,
+  seeded: true,
   sources: [
     ...runnerSources('multi_end_simulation.ts'),
     'packages/native/src',

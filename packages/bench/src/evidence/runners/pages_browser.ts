@@ -24,6 +24,7 @@ const settingsSchema = z.strictObject({ scheduler: z.enum(COMPARED_NAMES) });
 export const pagesBrowser: Runner = {
   name: 'pages-browser',
   realTime: true,
+  seeded: true,
   sources: [
     ...runnerSources('pages_browser.ts'),
     'packages/native/src',

@@ -33,6 +33,7 @@ const settingsSchema = z.strictObject({
 export const pagesSimulation: Runner = {
   name: 'pages-simulation',
   realTime: false,
+  seeded: true,
   sources: [
     ...runnerSources('pages_simulation.ts'),
     'packages/native/src',

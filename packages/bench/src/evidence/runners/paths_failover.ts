@@ -11,6 +11,7 @@ const settingsSchema = z.strictObject({ scheduler: z.literal('ecf'), controller:
 export const pathsFailover: Runner = {
   name: 'paths-failover',
   realTime: false,
+  seeded: true,
   sources: [
     ...runnerSources('paths_failover.ts'),
     'packages/native/src',

@@ -16,6 +16,7 @@ const settingsSchema = z.strictObject({ server: z.enum(LIBRARIES), client: z.enu
 export const pathsLoopback: Runner = {
   name: 'paths-loopback',
   realTime: true,
+  seeded: false,
   sources: [
     ...runnerSources('paths_loopback.ts'),
     'packages/native/src',

@@ -36,6 +36,7 @@ const singleName = (controller: string, link: LinkSpecification): string => `${c
 export const pathsSimulation: Runner = {
   name: 'paths-simulation',
   realTime: false,
+  seeded: true,
   sources: [
     ...runnerSources('paths_simulation.ts'),
     'packages/native/src',

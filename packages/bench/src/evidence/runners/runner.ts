@@ -40,6 +40,8 @@ export interface Runner {
   name: string;
   /** Whether figures depend on the machine and its load, unlike virtual time */
   realTime: boolean;
+  /** Whether runs draw from their seeds. Other runs differ by chance alone. */
+  seeded: boolean;
   /** Folders and files, relative to the repository, whose change makes results stale */
   sources: readonly string[];
   /** Returns the complete input of the arm's program. @throws ZodError when options or settings are invalid */

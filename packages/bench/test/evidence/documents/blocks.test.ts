@@ -12,7 +12,7 @@ const artefact = someArtefact((file) => {
       source: 'text',
       statistic: 'median',
       n: 100,
-      values: [{ arm: 'fast', quantity: 'time_ms', at: { page: 'news' }, value: 33 }],
+      values: [{ arm: 'fast', quantity: 'time_ms', at: { page: 'news' }, value: 33.25 }],
     },
   ];
   file['setup'].arms.fast.label = 'the fast one';
@@ -40,7 +40,7 @@ const result: Result = {
   machine: { processor: 'A processor', cores: 2, memory_gib: 24, kernel: '6', node: 'v20', load: 0.1 },
   finished: '2026-11-23T03:00:00.000Z',
   seconds: 60,
-  versions: {},
+  versions: { nginx: '1.22.1' },
   skipped: ['a third arm: not installed'],
   cells: [...times(slow, half), ...times(half, slow, 'shop')],
 };
@@ -53,11 +53,11 @@ const fill = (table: string, measurement: Partial<Measurement> = {}): string =>
 test('a block takes its table from the result, with interval, ratio to the baseline and published value', () => {
   const filled = fill('by-arm');
   expect(filled).toContain('| page | slow | the fast one |\n| --- | --- | --- |\n');
-  expect(filled).toContain('| news | 100 (98.5 to 102) | 40 (39.3 to 40.8) × 0.4 [33] |');
+  expect(filled).toContain('| news | 100 (98.5 to 102) | 40 (39.3 to 40.8) × 0.4 [33.25] |');
   expect(filled).toContain(
-    'Median of the runs with 95 % interval; × is the ratio to *slow*; published values in square brackets.',
+    'Time, ms: median of the runs with 95 % interval; × is the ratio to *slow*; published values in square brackets.',
   );
-  expect(filled).toContain('commit 0123456789ab · 2026-11-23 · A processor, 2 cores');
+  expect(filled).toContain('. 6 runs, seeds 100 to 105 · commit 0123456789ab · nginx 1.22.1 · 2026-11-23 · ');
   expect(filled).toContain('load 0.1 before the run');
   expect(filled).toContain('Not measured: a third arm: not installed.');
   expect(filled).toMatch(/^Before\.\n\n<!-- evidence: [^]*<!-- end of evidence -->\n\nAfter\.\n$/);
@@ -65,6 +65,19 @@ test('a block takes its table from the result, with interval, ratio to the basel
 
 test('a table may have some arms and places alone, and a column for each quantity', () => {
   expect(fill('shops')).toContain('| Time, ms |\n| --- |\n| 40 |\n');
+});
+
+test('runs that draw from no seed name none', () => {
+  const filled = fill('by-arm', { result: { ...result, seed: undefined } });
+  expect(filled).toContain('. 6 runs · commit');
+});
+
+test('a maximum has no interval', () => {
+  const largest = structuredClone(artefact);
+  largest.quantities['time_ms']!.statistic = 'maximum';
+  const filled = fill('by-arm', { artefact: largest });
+  expect(filled).toContain('| news | 102 | 41 × ');
+  expect(filled).toContain('Time, ms: maximum of the runs; ×');
 });
 
 test('filling a document again changes nothing, and another result changes it', () => {
