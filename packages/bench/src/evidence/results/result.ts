@@ -19,7 +19,7 @@ export const resultSchema = z.object({
   settings: z.string(),
   quick: z.boolean(),
   runs: z.number().int(),
-  /** Of the first run, if runs draw from seeds */
+  /** Seed of the first run, if runs draw from seeds */
   seed: z.number().int().optional(),
   commit: z.string(),
   machine: z.object({
