@@ -22,11 +22,18 @@ export async function findNginx(): Promise<FoundNginx> {
   for (const command of commands) {
     // Prints to standard error, which a shell joins to the output.
     const build = await capture('sh', ['-c', `${command} -V 2>&1`]);
-    if (build !== undefined) return { command, ...describeNginx(build) };
+    if (build === undefined) continue;
+    const described = describeNginx(build);
+    const installed = await capture('dpkg-query', ['--show', '--showformat', '${Version}', 'nginx']);
+    return { command, ...described, version: versionOf(described.version, installed) };
   }
   const reason = 'nginx is not installed (apt-get install nginx-light)';
   return { command: '', version: 'none', reasons: { h3: reason, h2: reason } };
 }
+
+/** Returns the version of the installed package, which names the release of Debian, if the program is its own. */
+export const versionOf = (version: string, installed: string | undefined): string =>
+  installed?.startsWith(`${version}-`) ? installed : version;
 
 /** Reads the output of `nginx -V`. */
 export function describeNginx(build: string): Omit<FoundNginx, 'command'> {
