@@ -1,6 +1,8 @@
 // Checks the C++ of packages/native/src by clang-tidy, under the rules of packages/native/.clang-tidy.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { assembleHeaders } from '../../packages/native/install/headers.mjs';
 import { execute } from '../setup/execute.mjs';
 import { root } from '../setup/stamp.mjs';
 import { inParallel } from '../stages/native_build.mjs';
@@ -8,9 +10,17 @@ import { inParallel } from '../stages/native_build.mjs';
 const native = join(root, 'packages', 'native');
 const build = join(native, 'build', 'tidy');
 
+/** Returns the folders of the headers that binding/ includes: those of Node and of node-addon-api. */
+function nodeHeaders() {
+  const headers = join(root, '.sheaf', 'node-headers');
+  assembleHeaders(headers);
+  const addonApi = createRequire(join(native, 'package.json')).resolve('node-addon-api/package.json');
+  return [join(headers, 'include', 'node'), dirname(addonApi)];
+}
+
 /**
- * Every folder of src/ but binding/, which needs Node's headers, as one file, which includes its sources (CMake's unity build): most of the time goes into reading
- * the standard library's headers, and they are read once for each folder so. Returns the paths of these files.
+ * Makes every folder of src/ one file, which includes its sources (CMake's unity build): most of the time goes into reading
+ * the standard library's headers, and so they are read once for each folder. Returns the paths of these files.
  */
 async function unityFiles() {
   const compilers = ['-DCMAKE_C_COMPILER=clang', '-DCMAKE_CXX_COMPILER=clang++'];
@@ -19,6 +29,7 @@ async function unityFiles() {
     ...['-G', 'Ninja', '-S', native, '-B', build, '-Wno-dev', '--log-level=WARNING'],
     ...compilers,
     ...unity,
+    `-DSHEAF_NODE_HEADERS=${nodeHeaders().join(';')}`,
   ]);
   if (code !== 0) throw new Error(`cmake ended with ${code}:\n${output}`);
   const commands = JSON.parse(readFileSync(join(build, 'compile_commands.json'), 'utf8'));

@@ -9,8 +9,10 @@ const largest = 64 * 2 ** 20;
 const idleShare = 0.1;
 /** Freed bytes below which the next collection after closed connections waits twice as long */
 const useful = 2 ** 20;
-const firstPauseMs = 1_000;
+const firstPauseMs = 2_000;
 const longestPauseMs = 64_000;
+/** Time between two collections of what grew, in which requests of few clients leave garbage, too */
+const growthPauseMs = 10_000;
 
 export interface Heap {
   /** Returns the size in bytes of all objects, dead ones included, with their native memory. */
@@ -25,6 +27,8 @@ export class IdleCollection {
   /** Sizes after the last collection, and after the one that left least */
   #last: number;
   #least: number;
+  /** Time of the last collection in milliseconds */
+  #lastTime = -Infinity;
   #connectionsClosed = false;
   #pauseMs = firstPauseMs;
   #pauseEnds = 0;
@@ -48,11 +52,13 @@ export class IdleCollection {
     const before = this.#heap.held();
     if (before > largest) return;
     const left = this.#connectionsClosed && now >= this.#pauseEnds && before >= this.#least + worthwhile;
-    if (!left && before < this.#last + worthwhile) return;
+    const grown = now >= this.#lastTime + growthPauseMs && before >= this.#last + worthwhile;
+    if (!left && !grown) return;
     this.#connectionsClosed = false;
     this.#heap.collect();
     this.#last = this.#heap.held();
     this.#least = Math.min(this.#least, this.#last);
+    this.#lastTime = now;
     if (!left) return;
     this.#pauseMs = before - this.#last < useful ? Math.min(2 * this.#pauseMs, longestPauseMs) : firstPauseMs;
     this.#pauseEnds = now + this.#pauseMs;

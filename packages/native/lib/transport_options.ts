@@ -116,10 +116,8 @@ export interface ServerOptions extends TransportOptions {
   /** Maximum number of connections from one IPv4 address, or from one IPv6 /56. Default 1,000. */
   maxConnectionsPerNetwork?: number;
   /**
-   * Maximum number of bytes that one connection holds: unsent, unacknowledged and unread ones, open streams, datagrams, and
-   * 32 KiB for each request that JavaScript has. Requests beyond it wait in the transport. At most a third is for streams:
-   * fewer may be open than `maxBidirectionalStreams` and `maxUnidirectionalStreams` where it has no place for them, at
-   * 1.4 KB each. Default 8 MiB.
+   * Maximum number of bytes that one connection holds: unsent, unacknowledged and unread ones, and 32 KiB for each request
+   * that JavaScript has. Requests beyond it wait in the transport. Default 8 MiB.
    */
   connectionMemory?: number;
   /**

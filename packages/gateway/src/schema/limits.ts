@@ -21,11 +21,11 @@ export const limitsOptions = z.strictObject({
   connection_memory: byteSize
     .refine((bytes) => bytes >= leastConnectionMemory, {
       error: 'a connection cannot be served with less than 2MiB',
-      params: { hint: 'write `2MiB` or more; a connection with all its 1,000 streams of each kind needs `8MiB`' },
+      params: { hint: 'write `2MiB` or more; the default is `8MiB`' },
     })
     .prefault('8MiB')
     .describe(
-      'Bytes that the gateway holds for one QUIC connection: unsent, unacknowledged and unread ones, open streams, datagrams, and 32 KiB for each request in flight. More has to wait. At least 2 MiB. A third is for streams, of 1.4 KB each: below 8 MiB fewer than `streams` are permitted.',
+      'Bytes that the gateway holds for one QUIC connection: unsent, unacknowledged and unread ones, and 32 KiB for each request in flight. More has to wait. At least 2 MiB.',
     ),
   memory: byteSize
     .prefault('256MiB')

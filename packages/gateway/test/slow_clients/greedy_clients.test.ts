@@ -78,9 +78,8 @@ async function medianElsewhere(version: Version, port: number, times = 20): Prom
 
 describe.each(versions)('one client of an upstream, over HTTP/%s,', (version) => {
   // A connection of HTTP/2 has 128 streams, and of HTTP/1.1 a tenth of its network's connections come in at once
-  // (docs/reference/limits.md): the client keeps the rest to itself. A connection of HTTP/3 has memory for some 95
-  // requests beside the streams and the data that it permits; the rest waits in the transport.
-  const granted = Math.min(count, { '1.1': 100, '2': 128, '3': 90 }[version]);
+  // (docs/reference/limits.md): the client keeps the rest to itself.
+  const granted = Math.min(count, { '1.1': 100, '2': 128, '3': count }[version]);
 
   it.each([
     ['that does not read its responses', { path: '/large' }],

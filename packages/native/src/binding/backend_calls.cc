@@ -1,5 +1,6 @@
 // Calls of `NativeEndpoint` about several servers on one connection (docs/internals/multi-end.md).
 #include "binding/address_argument.h"
+#include "binding/call_results.h"
 #include "binding/endpoint_calls.h"
 #include "binding/endpoint_parts.h"
 #include "binding/javascript_buffer.h"
@@ -10,17 +11,6 @@
 namespace sheaf::binding::calls {
 
 namespace {
-
-// Encodes a refusal as one of the negative numbers of `BackendRefusal` or `ImportRefusal` in
-// lib/addon.ts.
-template <typename Refusal>
-double code_of(Refusal refusal) {
-  return -1.0 - static_cast<double>(refusal);
-}
-
-Napi::Value number_value(const Napi::CallbackInfo& info, double value) {
-  return Napi::Number::New(info.Env(), value);
-}
 
 quic::BackendId backend_argument(const Napi::CallbackInfo& info) {
   return {static_cast<std::uint32_t>(number_argument(info, 1))};
@@ -43,9 +33,9 @@ Napi::Value hand_over_backend(EndpointParts& parts, const Napi::CallbackInfo& in
     return info.Env().Undefined();
   }
   quic::PrimaryExchange* exchange = hosted ? hosted->driver().primary_exchange() : nullptr;
-  if (!exchange) return number_value(info, code_of(quic::BackendRefusal::kNotNegotiated));
+  if (!exchange) return number_value(info, refusal_code(quic::BackendRefusal::kNotNegotiated));
   auto snapshot = exchange->hand_over(backend_argument(info), *address);
-  if (!snapshot) return number_value(info, code_of(snapshot.error()));
+  if (!snapshot) return number_value(info, refusal_code(snapshot.error()));
   auto buffer = Napi::Buffer<std::uint8_t>::Copy(info.Env(), snapshot->data(), snapshot->size());
   quic::wipe(snapshot->data(), snapshot->size());
   return buffer;
@@ -53,19 +43,19 @@ Napi::Value hand_over_backend(EndpointParts& parts, const Napi::CallbackInfo& in
 
 Napi::Value offer_backend(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
-  if (!hosted) return number_value(info, code_of(quic::BackendRefusal::kUnknownBackend));
+  if (!hosted) return number_value(info, refusal_code(quic::BackendRefusal::kUnknownBackend));
   const auto status = quic::offer_backend(hosted->driver().connection(), backend_argument(info));
-  return number_value(info, status ? 0 : code_of(status.error()));
+  return number_value(info, status ? 0 : refusal_code(status.error()));
 }
 
 Napi::Value withdraw_backend(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
-  if (!hosted) return number_value(info, code_of(quic::BackendRefusal::kUnknownBackend));
+  if (!hosted) return number_value(info, refusal_code(quic::BackendRefusal::kUnknownBackend));
   const std::uint64_t reason =
       flag_argument(info, 2) ? quic::k_backend_gone : quic::k_backend_drains;
   const auto status = quic::withdraw_backend(hosted->driver().connection(), backend_argument(info),
                                              reason, io::monotonic_now());
-  return number_value(info, status ? 0 : code_of(status.error()));
+  return number_value(info, status ? 0 : refusal_code(status.error()));
 }
 
 Napi::Value receive_backend_message(EndpointParts& parts, const Napi::CallbackInfo& info) {
@@ -81,9 +71,9 @@ Napi::Value receive_backend_message(EndpointParts& parts, const Napi::CallbackIn
 // --- backend -------------------------------------------------------------------------------------
 
 Napi::Value import_connection(EndpointParts& parts, const Napi::CallbackInfo& info) {
-  if (!parts.usable()) return number_value(info, code_of(quic::ImportRefusal::kFull));
+  if (!parts.usable()) return number_value(info, refusal_code(quic::ImportRefusal::kFull));
   const auto imported = parts.endpoint->import(bytes_argument(info[0]), io::monotonic_now());
-  if (!imported) return number_value(info, code_of(imported.error()));
+  if (!imported) return number_value(info, refusal_code(imported.error()));
   HostedConnection& hosted = parts.connections.host(**imported);
   hosted.reported = true;  // the caller receives the connection as the result of this call
   parts.loop->wake(**imported);
@@ -110,12 +100,12 @@ void forget_connection(EndpointParts& parts, const Napi::CallbackInfo& info) {
 // --- client -------------------------------------------------------------------------------------
 
 Napi::Value open_backend(EndpointParts& parts, const Napi::CallbackInfo& info) {
-  const auto fail = [&](Napi::Error error) {
+  const auto fail = [&](const Napi::Error& error) {
     error.ThrowAsJavaScriptException();
     return info.Env().Undefined();
   };
   HostedConnection* hosted = parts.connection_of(info);
-  if (!hosted) return number_value(info, code_of(quic::BackendRefusal::kUnknownBackend));
+  if (!hosted) return number_value(info, refusal_code(quic::BackendRefusal::kUnknownBackend));
   quic::Address local = parts.loop->local_address();
   const bool own = !info[2].IsObject();
   if (!own) {
@@ -128,7 +118,7 @@ Napi::Value open_backend(EndpointParts& parts, const Napi::CallbackInfo& info) {
   const auto path = quic::open_backend(hosted->driver().connection(), backend_argument(info), local,
                                        io::monotonic_now());
   parts.path_sockets.settle(*hosted, local, static_cast<bool>(path), *parts.loop);
-  return number_value(info, path ? path->value : code_of(path.error()));
+  return number_value(info, path ? path->value : refusal_code(path.error()));
 }
 
 }  // namespace sheaf::binding::calls

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "binding/event_list.h"
 #include "io/socket_address.h"
 #include "multi_end/backends.h"
 
 namespace sheaf::binding {
 
 namespace {
-
-double number(std::uint64_t value) { return static_cast<double>(value); }
 
 // Returns the fields that every role reports about a backend. `path` is null when this side has
 // none.

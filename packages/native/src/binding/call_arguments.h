@@ -2,19 +2,21 @@
 
 #include <napi.h>
 
-#include "http3/error.h"
 #include "wire/types.h"
 
 namespace sheaf::binding {
-
-// Encodes a refusal as one of the negative numbers of `Refusal` in lib/addon.ts.
-inline double refusal_code(http3::Refusal refusal) { return -1.0 - static_cast<double>(refusal); }
 
 // Arguments are read without converting them. JavaScript passes the right types, and conversion
 // fails in a thread that is being terminated, in which case the C++ wrapper would end the process.
 inline std::uint64_t number_argument(const Napi::CallbackInfo& info, std::size_t index) {
   double value = 0;
   napi_get_value_double(info.Env(), info[index], &value);
+  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+
+// Reads a field of an object. A missing or negative one is 0.
+inline std::uint64_t number(const Napi::Object& object, const char* name) {
+  const double value = object.Get(name).ToNumber().DoubleValue();
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 

@@ -165,7 +165,7 @@ Napi::Value EndpointObject::bind(const Napi::CallbackInfo& info) {
         .ThrowAsJavaScriptException();
     return info.Env().Undefined();
   }
-  const auto fail = [&](Napi::Error error, const std::string& address) {
+  const auto fail = [&](const Napi::Error& error, const std::string& address) {
     if (parts_.bound) stop_loop();  // releases the addresses that were bound before this one
     error.Set("address", address);
     error.ThrowAsJavaScriptException();

@@ -1,5 +1,6 @@
 #include "binding/endpoint_settings.h"
 
+#include "binding/call_arguments.h"
 #include "multi_end/backends.h"
 
 namespace sheaf::binding {
@@ -8,10 +9,6 @@ namespace {
 
 std::string text(const Napi::Object& options, const char* name) {
   return options.Get(name).ToString();
-}
-std::uint64_t number(const Napi::Object& options, const char* name) {
-  const double value = options.Get(name).ToNumber().DoubleValue();
-  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 std::vector<std::string> texts(const Napi::Object& options, const char* name) {
   const auto list = options.Get(name).As<Napi::Array>();

@@ -1,6 +1,7 @@
 // Calls of `NativeEndpoint` about the paths of a connection (RFC 10069).
 #include "binding/address_argument.h"
 #include "binding/call_arguments.h"
+#include "binding/call_results.h"
 #include "binding/endpoint_calls.h"
 #include "binding/endpoint_parts.h"
 #include "binding/system_error.h"
@@ -10,9 +11,6 @@
 namespace sheaf::binding::calls {
 
 namespace {
-
-// Encodes a refusal as one of the negative numbers of `PathRefusal` in lib/addon.ts.
-double code_of(quic::PathRefusal refusal) { return -1.0 - static_cast<double>(refusal); }
 
 quic::PathId path_argument(const Napi::CallbackInfo& info) {
   return {static_cast<std::uint32_t>(number_argument(info, 1))};
@@ -25,18 +23,18 @@ Napi::Value on_connection(EndpointParts& parts, const Napi::CallbackInfo& info, 
   const quic::Status<quic::PathRefusal> status =
       hosted ? call(hosted->driver().connection())
              : quic::Status<quic::PathRefusal>(quic::PathRefusal::kUnknownPath);
-  return Napi::Number::New(info.Env(), status ? 0 : code_of(status.error()));
+  return number_value(info, outcome(status));
 }
 
 }  // namespace
 
 Napi::Value open_path(EndpointParts& parts, const Napi::CallbackInfo& info) {
-  const auto fail = [&](Napi::Error error) {
+  const auto fail = [&](const Napi::Error& error) {
     error.ThrowAsJavaScriptException();
     return info.Env().Undefined();
   };
   HostedConnection* hosted = parts.connection_of(info);
-  if (!hosted) return Napi::Number::New(info.Env(), code_of(quic::PathRefusal::kUnknownPath));
+  if (!hosted) return Napi::Number::New(info.Env(), refusal_code(quic::PathRefusal::kUnknownPath));
   const auto local = address_argument(info[1]);
   const auto remote = address_argument(info[2]);
   if (!local || !remote) return fail(address_error(info.Env(), info[local ? 2 : 1]));
@@ -48,11 +46,11 @@ Napi::Value open_path(EndpointParts& parts, const Napi::CallbackInfo& info) {
   const quic::AddressPair addresses{*bound, io::on_link_of(*remote, *bound)};
   const auto path = hosted->driver().connection().paths().open(addresses, io::monotonic_now());
   parts.path_sockets.settle(*hosted, *bound, static_cast<bool>(path), *parts.loop);
-  return Napi::Number::New(info.Env(), path ? path->value : code_of(path.error()));
+  return Napi::Number::New(info.Env(), path ? path->value : refusal_code(path.error()));
 }
 
 Napi::Value migrate(EndpointParts& parts, const Napi::CallbackInfo& info) {
-  const auto fail = [&](Napi::Error error) {
+  const auto fail = [&](const Napi::Error& error) {
     error.ThrowAsJavaScriptException();
     return info.Env().Undefined();
   };

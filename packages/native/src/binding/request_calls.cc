@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "binding/call_results.h"
 #include "binding/endpoint_calls.h"
 #include "binding/endpoint_parts.h"
 #include "binding/field_list.h"
@@ -52,10 +53,6 @@ Napi::Value first_bytes(const NewBuffer& buffer, std::size_t size) {
     napi_call_function(env, buffer.value, subarray, bounds.size(), bounds.data(), &result);
   }
   return {env, result};
-}
-
-double outcome(const quic::Status<http3::Refusal>& status) {
-  return status ? 0 : refusal_code(status.error());
 }
 
 // Runs a call that returns the number for JavaScript.

@@ -1,5 +1,6 @@
 // Calls of `NativeEndpoint` about WebTransport sessions and their streams.
 #include "binding/call_arguments.h"
+#include "binding/call_results.h"
 #include "binding/endpoint_calls.h"
 #include "binding/endpoint_parts.h"
 #include "binding/field_list.h"
@@ -10,15 +11,7 @@ namespace sheaf::binding::calls {
 
 namespace {
 
-Napi::Value number_value(const Napi::CallbackInfo& info, double value) {
-  return Napi::Number::New(info.Env(), value);
-}
-
 double refused() { return refusal_code(http3::Refusal::kConnectionClosed); }
-
-double outcome(const quic::Status<http3::Refusal>& status) {
-  return status ? 0 : refusal_code(status.error());
-}
 
 }  // namespace
 

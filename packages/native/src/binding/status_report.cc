@@ -1,6 +1,7 @@
 #include "binding/status_report.h"
 
 #include "binding/backend_report.h"
+#include "binding/event_list.h"
 #include "io/socket_address.h"
 #include "multi_end/backends.h"
 
@@ -11,7 +12,6 @@ namespace {
 double milliseconds(quic::Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
-double number(std::uint64_t value) { return static_cast<double>(value); }
 
 const char* state_text(const quic::ConnectionDriver& driver) {
   switch (driver.connection().state()) {

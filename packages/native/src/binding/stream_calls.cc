@@ -9,11 +9,6 @@ namespace sheaf::binding::calls {
 
 namespace {
 
-std::uint64_t number(const Napi::Object& object, const char* name) {
-  const double value = object.Get(name).ToNumber().DoubleValue();
-  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
-}
-
 quic::Dependency to_dependency(const Napi::Object& given) {
   return {.node = number(given, "node"),
           .parent = number(given, "parent"),

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "recovery/sent_packets.h"
-#include "stream/stream_memory.h"
 #include "util/bytes.h"
 #include "util/datagram_ring.h"
 
@@ -12,13 +11,10 @@ namespace sheaf::quic {
 
 // Holds datagrams (RFC 9221) that wait to be sent or read, bounded in bytes each way. Refuses one
 // that finds no room to be sent, so that its sender knows. Drops the oldest unread one when another
-// arrives, since applications of datagrams want the newest. Age alone drops nothing. The memory is
-// that of the connection's streams, and is only taken where they leave room.
+// arrives, since applications of datagrams want the newest. Age alone drops nothing.
 class DatagramQueue {
  public:
-  // `limit` is in bytes.
-  DatagramQueue(std::size_t limit, StreamMemory& memory)
-      : limit_(limit), memory_(memory), outgoing_(limit), incoming_(limit) {}
+  explicit DatagramQueue(std::size_t limit) : outgoing_(limit), incoming_(limit) {}
 
   // Returns false when there is no room; `take_writable` tells when to try again.
   bool send(Bytes payload, std::uint64_t identifier);
@@ -41,16 +37,6 @@ class DatagramQueue {
   std::uint64_t received_count() const { return received_count_; }
 
  private:
-  // Each way, whatever the streams hold.
-  static constexpr std::size_t k_least = 16 << 10;
-
-  void limit_by_memory(DatagramRing& ring);
-  // Tells the memory of the connection what both arrays take.
-  void count();
-
-  std::size_t limit_;
-  StreamMemory& memory_;
-  std::size_t counted_ = 0;
   DatagramRing outgoing_;
   DatagramRing incoming_;
   bool refused_ = false;

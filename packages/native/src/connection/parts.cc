@@ -17,7 +17,7 @@ ConnectionParts::ConnectionParts(Role own_role, const ConnectionConfig& own_conf
       path_scheduler(make_path_scheduler(own_config.path_scheduler)),
       coupling(std::make_shared<OliaCoupling>()),
       streams(own_role, own_config.streams),
-      datagrams(own_config.datagram_queue_limit, streams.memory()),
+      datagrams(own_config.datagram_queue_limit),
       idle(own_role, own_config.max_idle_timeout, own_config.keep_alive, now) {}
 
 void ConnectionParts::make_first_path(const ConnectionSeed& seed, Time now) {

@@ -3,7 +3,8 @@
 #include <gnutls/crypto.h>
 
 #include <algorithm>
-#include <utility>
+
+#include "crypto/wipe.h"
 
 namespace sheaf::quic {
 
@@ -14,7 +15,8 @@ TicketKeys::~TicketKeys() {
 
 void TicketKeys::fix(const TicketKey& key) {
   fixed_ = true;
-  current_ = Keys{.secret = key};
+  current_ = Keys{};
+  current_->secret = key;
 }
 
 std::optional<TicketKeys::Generation> TicketKeys::current(Time now) {
@@ -27,15 +29,14 @@ std::optional<TicketKeys::Generation> TicketKeys::current(Time now) {
 }
 
 bool TicketKeys::renew(Time now) {
-  Keys keys{.begun = now};
-  if (gnutls_rnd(GNUTLS_RND_KEY, keys.secret.data(), keys.secret.size()) < 0) return false;
+  Wiped<TicketKey> secret;
+  if (gnutls_rnd(GNUTLS_RND_KEY, secret.value.data(), secret.value.size()) < 0) return false;
   wipe(previous_);
-  if (current_) {
-    keys.number = current_->number + 1;
-    if (now - current_->begun < 2 * k_lifetime) previous_ = *current_;
-    wipe(current_);
-  }
-  current_ = std::move(keys);
+  const Generation number = current_ ? current_->number + 1 : 0;
+  if (current_ && now - current_->begun < 2 * k_lifetime) previous_ = *current_;
+  wipe(current_);
+  current_ = Keys{.number = number, .begun = now};
+  current_->secret = secret.value;
   return true;
 }
 
@@ -49,8 +50,10 @@ std::optional<TicketKeys::Generation> TicketKeys::of(Bytes ticket, Time now) {
 TicketKey TicketKeys::key(Generation generation, Bytes binding) const {
   const Keys& keys = previous_ && previous_->number == generation ? *previous_ : *current_;
   TicketKey key{};  // exactly as long as a SHA-512
-  gnutls_hmac_fast(GNUTLS_MAC_SHA512, keys.secret.data(), keys.secret.size(), binding.data(),
-                   binding.size(), key.data());
+  const int result = gnutls_hmac_fast(GNUTLS_MAC_SHA512, keys.secret.data(), keys.secret.size(),
+                                      binding.data(), binding.size(), key.data());
+  // Nobody may know the key of a ticket. A random one opens none.
+  if (result < 0) gnutls_rnd(GNUTLS_RND_KEY, key.data(), key.size());
   return key;
 }
 
@@ -58,8 +61,9 @@ void TicketKeys::note(Generation generation, Bytes ticket) {
   const auto name = name_of(ticket);
   if (!name) return;
   for (std::optional<Keys>* keys : {&current_, &previous_}) {
-    if (!*keys || (*keys)->number != generation || knows(**keys, *name)) continue;
+    if (!*keys || (*keys)->number != generation) continue;
     std::vector<Name>& names = (*keys)->names;
+    std::erase(names, *name);
     if (names.size() == k_max_names) names.erase(names.begin());
     names.push_back(*name);
   }

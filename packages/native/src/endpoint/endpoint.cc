@@ -4,7 +4,6 @@
 
 #include "connection/connection_ids.h"
 #include "multi_end/connection_snapshot.h"
-#include "stream/receive_cost.h"
 
 namespace sheaf::quic {
 
@@ -38,8 +37,6 @@ Endpoint::Endpoint(const EndpointConfig& config, Random& random)
       limits_(config_, slots_, *this),
       stateless_resets_(k_stateless_resets, k_stateless_resets),
       used_tokens_(k_used_token_bytes) {
-  StreamSetConfig& streams = config_.connection.streams;
-  streams = ReceiveCost::within(streams, config_.memory.connection);
   if (config_.static_key.empty()) {
     config_.static_key.resize(32);
     random_.fill(config_.static_key);

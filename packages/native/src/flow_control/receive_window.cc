@@ -32,7 +32,9 @@ bool ReceiveWindow::give_credit_back(Time now, Duration rtt) {
   // RFC 9000 §4.2: give credit early enough that the sender does not stop, and rarely enough to
   // cost little.
   if (limit_ - consumed > window_ / 2 && !exhausted()) return false;
-  if (rtt > Duration::zero() && (now - last_update_ < 2 * rtt || exhausted())) grow(2 * window_);
+  if (rtt > Duration::zero() && (now - last_update_ < 2 * rtt || exhausted())) {
+    window_ = std::min(2 * window_, maximum_);
+  }
   const std::uint64_t before = limit_;
   if (move_limit() == before) return false;
   last_update_ = now;
@@ -51,15 +53,17 @@ bool ReceiveWindow::held_up_by_unread(std::uint64_t consumed) const {
 }
 
 bool ReceiveWindow::on_blocked_elsewhere(std::uint64_t limit) {
-  if (limit != announced_ || received_ - consumed_ > window_ / 4 || !grow(2 * window_)) {
+  if (limit != announced_ || received_ - consumed_ > window_ / 4 || window_ == maximum_) {
     return false;
   }
+  window_ = std::min(2 * window_, maximum_);
   move_limit();
   return true;
 }
 
 bool ReceiveWindow::wait(std::uint64_t bytes, Time now) {
-  if (bytes <= window_ / 2 || !grow(2 * window_)) return false;
+  if (bytes <= window_ / 2 || window_ == maximum_) return false;
+  window_ = std::min(2 * window_, maximum_);
   move_limit();
   last_update_ = now;
   return true;
@@ -77,12 +81,8 @@ void ReceiveWindow::set_maximum(std::uint64_t maximum) {
   window_ = std::min(window_, maximum_);
 }
 
-void ReceiveWindow::widen(std::uint64_t window) { grow(window); }
-
-bool ReceiveWindow::grow(std::uint64_t window) {
-  const std::uint64_t before = window_;
-  window_ = std::max(window_, std::min({window, maximum_, bound_}));
-  return window_ > before;
+void ReceiveWindow::widen(std::uint64_t window) {
+  window_ = std::max(window_, std::min(window, maximum_));
 }
 
 }  // namespace sheaf::quic

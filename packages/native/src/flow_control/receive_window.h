@@ -64,16 +64,12 @@ class ReceiveWindow {
   // Raises the connection's window to what one stream's window may be. Takes effect with the next
   // update.
   void widen(std::uint64_t window);
-  // Bounds the growth of the window from now on. It does not shrink to the bound.
-  void bound_growth(std::uint64_t window) { bound_ = window; }
   // Sets a new maximum. The window shrinks to it as credit is used up, since announced credit stays
   // valid.
   void set_maximum(std::uint64_t maximum);
 
  private:
   std::uint64_t move_limit();
-  // Returns false when the window stays as it is.
-  bool grow(std::uint64_t window);
   bool exhausted() const { return consumed_ == received_ && received_ == announced_; }
   std::uint64_t consumed_everywhere() const { return consumed_ + elsewhere_; }
   bool give_credit_back(Time now, Duration rtt);
@@ -86,7 +82,6 @@ class ReceiveWindow {
   std::uint64_t elsewhere_ = 0;  // consumed by other servers
   std::uint64_t window_ = 0;
   std::uint64_t maximum_ = 0;
-  std::uint64_t bound_ = UINT64_MAX;  // of growth
   Time last_update_{};
   std::uint64_t tolerance_ = 0;
   bool shared_ = false;

@@ -20,7 +20,6 @@ Stream& OpenStreams::create(StreamId id, StreamLane& lane) {
   if (stream.sends) stream.send.open(limits_.initial_send_limit(id));
   if (stream.receives) stream.receive.open(blocks_, ReceiveWindow(initial_window_, max_window_));
   lanes_.enter(stream, lane);
-  room_.enter(local);
   return stream;
 }
 
@@ -34,14 +33,13 @@ void OpenStreams::close_if_finished(Stream& stream) {
 void OpenStreams::forget(Stream& stream) {
   const StreamId id = stream.id;
   const bool bidirectional = id.directionality() == Directionality::kBidirectional;
-  const bool local = id.initiator() == limits_.role;
   lanes_.leave(stream);
-  room_.forget(stream, local);
+  room_.forget(stream);
   if (bidirectional) --bidirectional_;
   table_.erase(stream);
-  if (local) return;
-  // Returns the credit for a stream only now. A peer that opens and closes streams faster than the
-  // application notices must not fill the memory of this side.
+  if (id.initiator() == limits_.role) return;
+  // Gives back the credit for a stream only now: a peer that opens and closes streams faster than
+  // the application notices must not fill our memory.
   limits_.peer_streams(id.directionality()).on_closed();
   if (bidirectional) ++peer_closed_;
   limits_.request_max_streams_if_due(id.directionality());

@@ -8,7 +8,7 @@
 
 namespace sheaf::quic {
 
-// Holds the open streams of a connection, opens and closes them, and counts them.
+// The open streams of a connection: how each begins and ends, and how many there were.
 class OpenStreams {
  public:
   OpenStreams(const StreamSetConfig& config, ConnectionLimits& limits, WriteRoom& room,
@@ -21,30 +21,28 @@ class OpenStreams {
         events_(events),
         blocks_(blocks) {}
 
-  // Returns null when no such stream is open.
+  // Null when there is none.
   Stream* find(StreamId id) const { return table_.find(id); }
   template <typename Visit>
   void for_each(Visit&& visit) const {
     table_.for_each(std::forward<Visit>(visit));
   }
-  // `id` must be new.
+  // The id must be new.
   Stream& create(StreamId id, StreamLane& lane);
-  // Queues kClosed when both parts are finished.
+  // Queues kClosed when both parts are done.
   void close_if_finished(Stream& stream);
   void forget(Stream& stream);
-  // Must be called after a change of limits that may concern any stream.
+  // To be called after a change of limits that may concern any stream.
   void refresh_sending();
 
   std::size_t size() const { return table_.size(); }
   std::size_t bidirectional() const { return bidirectional_; }
-  std::uint64_t created() const { return created_; }  // number of streams ever opened
-  // Returns the number of bidirectional streams that the peer opened and that have closed.
+  std::uint64_t created() const { return created_; }  // ever
+  // Bidirectional ones that the peer opened.
   std::uint64_t peer_closed() const { return peer_closed_; }
-  // Returns the memory of the streams and of the data that they received, in bytes.
-  std::size_t memory_bytes() const {
-    return blocks_.memory_bytes() + blocks_.table_bytes() + table_.memory_bytes();
-  }
-  // Frees the memory kept for future streams.
+  // In bytes: the streams and the data that they received.
+  std::size_t memory_bytes() const { return blocks_.memory_bytes() + table_.memory_bytes(); }
+  // Frees what is kept for streams to come.
   void trim() { blocks_.trim(); }
 
  private:

@@ -179,11 +179,11 @@ void OutgoingFrames::on_acknowledged(const SentFrame& frame) {
   } else if (frame.kind() == Kind::kStopSending) {
     stream->receive.on_stop_sending_acknowledged();
   } else {
+    parts_.room.on_change();
     // Data that was declared lost may have arrived after all.
     const bool news = stream->send.on_acknowledged(frame.offset(), frame.length(), frame.fin());
     if (news) parts_.events.push(*stream, StreamEvent::Kind::kAcknowledged);
     parts_.lanes.refresh(*stream);
-    parts_.room.on_acknowledged(*stream);
     if (!news || !stream->send.terminal()) return;
   }
   parts_.open.close_if_finished(*stream);

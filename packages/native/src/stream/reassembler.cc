@@ -48,21 +48,6 @@ void copy(std::uint8_t* to, Bytes from) {
 
 }  // namespace
 
-Reassembler::~Reassembler() {
-  clear();
-  if (pool_ != nullptr) pool_->count_places(-static_cast<std::ptrdiff_t>(blocks_.capacity()));
-}
-
-// Tells the pool what the change does to the size of the table.
-template <typename Change>
-void Reassembler::change_table(Change&& change) {
-  const std::size_t before = blocks_.capacity();
-  change();
-  if (blocks_.capacity() == before || pool_ == nullptr) return;
-  pool_->count_places(static_cast<std::ptrdiff_t>(blocks_.capacity()) -
-                      static_cast<std::ptrdiff_t>(before));
-}
-
 void Reassembler::open(BlockPool& pool) {
   clear();
   pool_ = &pool;
@@ -97,11 +82,7 @@ void Reassembler::write(std::uint64_t offset, Bytes data) {
 
 Block& Reassembler::block_at(std::uint64_t offset) {
   const std::uint64_t index = Block::index_at(offset) - first_block_;
-  if (blocks_.size() <= index) {
-    change_table([&] {
-      while (blocks_.size() <= index) blocks_.push_back(nullptr);
-    });
-  }
+  while (blocks_.size() <= index) blocks_.push_back(nullptr);
   Block*& block = blocks_[index];
   if (block == nullptr) block = pool_->take(Block::size_at(offset));
   return *block;
@@ -177,14 +158,13 @@ void Reassembler::consume(std::uint64_t bytes) {
     ++first_block_;
   }
   if (blocks_.empty()) first_block_ = next;
-  if (pool_->many_places()) change_table([&] { blocks_.fit(); });
 }
 
 void Reassembler::clear() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     if (blocks_[i] != nullptr) pool_->give_back(blocks_[i]);
   }
-  change_table([&] { blocks_.clear_and_keep(k_kept_places); });
+  blocks_.clear_and_keep(k_kept_places);
   read_offset_ = stored_end_ = contiguous_end_;
   waiting_bytes_ = 0;
   first_block_ = Block::index_at(read_offset_);

@@ -14,7 +14,7 @@ class Reassembler {
   Reassembler() = default;
   Reassembler(const Reassembler&) = delete;
   Reassembler& operator=(const Reassembler&) = delete;
-  ~Reassembler();
+  ~Reassembler() { clear(); }
 
   // Starts over at offset 0 with blocks from `pool`, which must outlive this object.
   void open(BlockPool& pool);
@@ -38,8 +38,6 @@ class Reassembler {
 
  private:
   Block& block_at(std::uint64_t offset);
-  template <typename Change>
-  void change_table(Change&& change);
   void write_in_order(Bytes data);
   void write_out_of_order(std::uint64_t offset, Bytes data);
   void join_out_of_order();

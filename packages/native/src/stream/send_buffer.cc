@@ -6,7 +6,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// Number of entries whose memory an empty buffer keeps.
+// Number of pieces whose room an idle buffer keeps for its next stream.
 constexpr std::size_t k_kept_pieces = 16;
 
 }  // namespace
@@ -66,7 +66,7 @@ void SendBuffer::acknowledge(std::uint64_t offset, std::uint64_t length) {
 }
 
 void SendBuffer::release(std::uint64_t start, std::uint64_t end) {
-  // When acknowledgements arrive in order, this is the front piece.
+  // The front piece, when acknowledgements arrive in order.
   std::size_t index = start < pieces_.front().end() ? 0 : find(start);
   while (start < end) {
     Piece& piece = pieces_[index++];
@@ -81,7 +81,6 @@ void SendBuffer::release(std::uint64_t start, std::uint64_t end) {
     pieces_.pop_front();
     if (cursor_ > 0) --cursor_;
   }
-  if (pieces_.empty()) pieces_.clear_and_keep(k_kept_pieces);
 }
 
 void SendBuffer::clear() {

@@ -13,8 +13,6 @@ class SendBuffer {
   std::uint64_t end() const { return end_; }                    // bytes written
   std::uint64_t acknowledged() const { return acknowledged_; }  // all bytes below this offset are
   std::uint64_t held_bytes() const { return held_bytes_; }      // in chunks not yet released
-  // With what each chunk takes beside its bytes.
-  std::uint64_t memory_bytes() const { return held_bytes_ + pieces_.size() * k_of_chunk; }
 
   void append(SendChunk chunk);
   // Writes bytes that are in the buffer and not acknowledged.
@@ -41,9 +39,6 @@ class SendBuffer {
     std::uint64_t end() const { return start + size; }
     std::uint64_t size = 0;
   };
-
-  // Twice its place in the ring, which may be half empty, and what the allocator adds.
-  static constexpr std::uint64_t k_of_chunk = 2 * sizeof(Piece) + 48;
 
   // Returns the index of the piece that contains the offset.
   std::size_t find(std::uint64_t offset) const;

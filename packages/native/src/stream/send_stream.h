@@ -49,7 +49,7 @@ class SendStream {
     const std::uint64_t end = was_reset() ? reliable_size_ : buffer_.end();
     return end > limit_.used() ? end - limit_.used() : 0;
   }
-  std::uint64_t memory_bytes() const { return buffer_.memory_bytes(); }
+  std::uint64_t held_bytes() const { return buffer_.held_bytes(); }
   std::uint64_t acknowledged() const { return buffer_.acknowledged(); }
 
   // --- packets --------------------------------------------------------------------------------

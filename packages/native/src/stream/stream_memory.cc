@@ -6,13 +6,12 @@
 
 namespace sheaf::quic {
 
-std::uint64_t StreamMemory::total() const { return parts_.room.budget().memory(); }
-
 void StreamMemory::set_total(std::uint64_t bytes) {
-  if (parts_.room.budget().memory() == bytes) return;
+  const SendBudget& budget = parts_.room.budget();
+  if (budget.memory() == bytes) return;
   parts_.room.set_memory(bytes);
   parts_.limits.receive.set_maximum(
-      std::min(parts_.config.max_connection_window, parts_.room.max_receive_window()));
+      std::min(parts_.config.max_connection_window, budget.max_receive_window()));
 }
 
 void StreamMemory::hold(std::uint64_t bytes) { parts_.room.hold(bytes); }

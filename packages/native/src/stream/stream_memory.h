@@ -7,14 +7,12 @@ namespace sheaf::quic {
 
 struct StreamParts;
 
-// Measures and bounds the memory of all streams of a connection, in bytes. stream/send_budget.h
-// says how it is divided.
+// The memory of all streams of a connection in bytes, divided as stream/send_budget.h says.
 class StreamMemory {
  public:
   explicit StreamMemory(StreamParts& parts) : parts_(parts) {}
 
-  std::uint64_t total() const;
-  // Sets the memory from now on. Data that is already held stays until it is acknowledged.
+  // Sets the memory from now on; data held already stays until it is acknowledged.
   void set_total(std::uint64_t bytes);
   // Counts memory that the application holds for the peer's requests, in the same budget.
   void hold(std::uint64_t bytes);

@@ -15,8 +15,8 @@ namespace sheaf::quic {
 struct StreamParts {
   StreamParts(Role role, const StreamSetConfig& set_config)
       : config(set_config),
-        limits(role, config, WriteRoom::max_receive_window(config), events),
-        room(role, config, limits.receive, blocks, events),
+        limits(role, config, SendBudget(config.memory).max_receive_window(), events),
+        room(config, limits.receive, blocks, events),
         lanes(config.scheduler, limits, room),
         open(config, limits, room, lanes, events, blocks),
         lookup(limits, open, lanes, events),

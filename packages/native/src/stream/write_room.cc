@@ -6,13 +6,11 @@ namespace sheaf::quic {
 
 void WriteRoom::set_memory(std::uint64_t bytes) {
   budget_.set_memory(bytes);
-  bound_window();
   changed_ = true;
 }
 
 void WriteRoom::release(std::uint64_t bytes) {
   budget_.release(bytes);
-  bound_window();
   changed_ = true;
 }
 
@@ -39,7 +37,6 @@ std::uint64_t WriteRoom::reserve(Stream& stream) {
 
 void WriteRoom::await(Stream& stream) {
   stream.write_refused = true;
-  received_then_ = std::max(received_then_, for_receiving());
   waiting_.push_back(stream);
 }
 
@@ -53,7 +50,6 @@ void WriteRoom::wake(Stream& stream) {
 
 void WriteRoom::look_for_room() {
   changed_ = false;
-  received_then_ = for_receiving();
   Stream* next = waiting_.front();
   while (next != nullptr && budget_.has_room(for_receiving())) {
     Stream& stream = *std::exchange(next, next->room_link.next);
@@ -66,12 +62,10 @@ void WriteRoom::leave(Stream& stream) {
   changed_ = true;
 }
 
-void WriteRoom::forget(Stream& stream, bool local) {
+void WriteRoom::forget(Stream& stream) {
   leave(stream);
-  --(local ? local_streams_ : peer_streams_);
   budget_.release(stream.counted_held);
   budget_.unstall(stream.counted_stalled);
-  bound_window();
 }
 
 }  // namespace sheaf::quic

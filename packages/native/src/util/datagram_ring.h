@@ -19,8 +19,6 @@ class DatagramRing {
 
   // `limit` is in bytes. A datagram takes its payload and up to `k_overhead` bytes more.
   explicit DatagramRing(std::size_t limit) : limit_(limit) {}
-  // What is held already stays.
-  void set_limit(std::size_t limit) { limit_ = limit; }
 
   static constexpr std::size_t k_overhead = 24;
   static constexpr std::size_t k_kept_array = 64 << 10;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -59,22 +57,15 @@ class Ring {
     slots_.reset();
     capacity_ = 0;
   }
-  // Makes the array as small as its elements permit.
-  void fit() {
-    const std::uint32_t smallest = size_ == 0 ? 0 : std::max(k_least, std::bit_ceil(size_));
-    if (smallest < capacity_) move_to(smallest);
-  }
 
  private:
-  static constexpr std::uint32_t k_least = 4;
-
   std::size_t wrap(std::size_t index) const { return (head_ + index) & (capacity_ - 1); }
-  void grow() { move_to(capacity_ == 0 ? k_least : 2 * capacity_); }
-  void move_to(std::uint32_t capacity) {
-    auto slots = capacity == 0 ? nullptr : std::make_unique<T[]>(capacity);
+  void grow() {
+    const std::uint32_t larger = capacity_ == 0 ? 4 : 2 * capacity_;
+    auto slots = std::make_unique<T[]>(larger);
     for (std::size_t i = 0; i < size_; ++i) slots[i] = std::move((*this)[i]);
     slots_ = std::move(slots);
-    capacity_ = capacity;
+    capacity_ = larger;
     head_ = 0;
   }
 

@@ -68,10 +68,8 @@ class Eviction : public testing::Test {
  protected:
   static EndpointPair::Options options() {
     EndpointPair::Options options;
-    // Half of it is for what the peer sends, with gaps.
-    options.memory = {.connection = 5 * k_mib / 2, .total = k_total};
-    options.connection.streams.max_bidirectional_streams = 100;
-    options.connection.streams.max_unidirectional_streams = 100;
+    // Half of it is for what the peer sends.
+    options.memory = {.connection = 2 * k_mib, .total = k_total};
     options.connection.streams.initial_connection_window = k_mib;
     options.connection.streams.initial_stream_window = k_mib;
     return options;
