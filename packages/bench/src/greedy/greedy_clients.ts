@@ -158,7 +158,7 @@ async function http1(behaviour: Behaviour, port: number, requests: number): Prom
   await Promise.race([Promise.all(there), sleep(mostWaitMs)]);
   const close = async (): Promise<void> => {
     for (const socket of sockets) socket.destroy();
-    await Promise.all(sockets.map((socket) => socket.closed || once(socket, 'close')));
+    await Promise.all(sockets.filter(({ closed }) => !closed).map((socket) => once(socket, 'close')));
   };
   return { connections: sockets.length, close };
 }
