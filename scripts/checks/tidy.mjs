@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { assembleHeaders } from '../../packages/native/install/headers.mjs';
 import { execute } from '../setup/execute.mjs';
 import { root } from '../setup/stamp.mjs';
 import { inParallel } from '../stages/native_build.mjs';
@@ -10,12 +9,10 @@ import { inParallel } from '../stages/native_build.mjs';
 const native = join(root, 'packages', 'native');
 const build = join(native, 'build', 'tidy');
 
-/** Returns the folders of the headers that binding/ includes: those of Node and of node-addon-api. */
+/** Returns the folders of the headers that binding/ includes: Node-API's and node-addon-api's. libuv's are the system's. */
 function nodeHeaders() {
-  const headers = join(root, '.sheaf', 'node-headers');
-  assembleHeaders(headers);
-  const addonApi = createRequire(join(native, 'package.json')).resolve('node-addon-api/package.json');
-  return [join(headers, 'include', 'node'), dirname(addonApi)];
+  const ofPackage = createRequire(join(native, 'package.json'));
+  return [ofPackage('node-api-headers').include_dir, dirname(ofPackage.resolve('node-addon-api/package.json'))];
 }
 
 /**
