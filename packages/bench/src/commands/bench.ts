@@ -12,7 +12,10 @@ const options = {
   check: { type: 'boolean', describe: 'engine, http: end with code 5 when the comparison misses a required figure' },
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
   sim: { type: 'boolean', describe: 'multi-end, pages, paths: run in virtual time' },
-  browser: { type: 'boolean', describe: 'pages: run in Chromium, over links in real time' },
+  browser: {
+    type: 'string',
+    describe: 'pages: run in a browser, chromium (default) or firefox, over links in real time',
+  },
   real: {
     type: 'boolean',
     describe: 'multi-end: run processes on loopback, next to Caddy; paths: run over loopback, next to noq',
@@ -126,8 +129,8 @@ export const bench: Command<BenchOptions> = {
         'Page loads over two paths with every stream scheduler, in virtual time',
       )
       .example(
-        '$0 bench pages --browser --page news --tree extensible --report pages',
-        'The same in Chromium, through edge, links and gateway',
+        '$0 bench pages --browser firefox --page news --tree extensible --report pages',
+        'The same in Firefox, through edge, links and gateway',
       )
       .example('$0 bench paths --sim', 'Schedulers and controllers on unequal links, and fail-over, in virtual time')
       .example('$0 bench paths --real', 'Goodput with 1, 2 and 4 paths over loopback, next to noq')

@@ -6,6 +6,7 @@ import { describeMachine } from '../measure/machine.js';
 import { untilInterrupted } from '../process/until_interrupted.js';
 import { browserReport } from './real/browser_report.js';
 import { browserFindings } from './real/browser_findings.js';
+import { BROWSER_NAMES } from './real/page_browser.js';
 import { measureBrowserPages } from './real/real_pages.js';
 import { otherController, oursAgainstOthers, publishedDirections } from './simulation/findings.js';
 import { ALL_LEVELS, LEVELS } from './simulation/network.js';
@@ -36,7 +37,7 @@ const common = {
 };
 
 const simulatedSchema = z.strictObject({
-  sim: z.literal(true, { error: 'give --sim (virtual time) or --browser (Chromium)' }),
+  sim: z.literal(true, { error: 'give --sim (virtual time) or --browser (Chromium or Firefox)' }),
   ...common,
   level: listOf(ALL_LEVELS, LEVELS),
   clients: z.coerce.number().int().min(1).max(MAX_CLIENTS).default(1),
@@ -45,7 +46,7 @@ const simulatedSchema = z.strictObject({
 });
 
 const browserSchema = z.strictObject({
-  browser: z.literal(true),
+  browser: z.preprocess((name) => (name === '' ? 'chromium' : name), z.enum(BROWSER_NAMES)),
   sim: z.undefined({ error: 'not with --browser' }).optional(),
   ...common,
   // The relay of links in real time does not have netem's arithmetic.
@@ -76,7 +77,7 @@ export const pagesBench: Experiment = {
   options: [...new Set([...Object.keys(simulatedSchema.shape), ...Object.keys(browserSchema.shape)])],
   async run(rawOptions, context) {
     const measure =
-      rawOptions['browser'] === true
+      rawOptions['browser'] !== undefined
         ? inBrowser(browserSchema.parse(rawOptions))
         : simulated(simulatedSchema.parse(rawOptions));
     return untilInterrupted(
@@ -128,6 +129,7 @@ function simulated({
 }
 
 function inBrowser({
+  browser: name,
   runs,
   seed,
   page,
@@ -142,7 +144,7 @@ function inBrowser({
     const directory = wanted ?? BROWSER_DIRECTORY;
     const matrix = { pages: page, trees: tree, levels: level, schedulers: scheduler };
     const measured = await measureBrowserPages(
-      { matrix, runs, seed, file: join(directory, STORE), resume, stop },
+      { browser: name, matrix, runs, seed, file: join(directory, STORE), resume, stop },
       progress,
     );
     const { browser, missing, cells } = measured;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'puppeteer-core';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { launchFirefox, type Firefox } from './firefox_browser.js';
+import { launchFirefox, type Firefox } from '../../src/browser/firefox.js';
 import { fileOf, modules, startModulesGateway, type ModulesGateway } from './modules_gateway.js';
 import { call } from './peers/browser.js';
 import { echoInPage, endSessionsInPage } from './peers/page_sessions.js';

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { mean } from '../../measure/statistics.js';
 import { arrived, criticalMs } from '../../pages/real/browser_cell.js';
 import type { BrowserRun } from '../../pages/real/browser_run.js';
+import { BROWSER_NAMES } from '../../pages/real/page_browser.js';
 import { measureBrowserPages } from '../../pages/real/real_pages.js';
 import { LEVELS } from '../../pages/simulation/network.js';
 import { ALL_PAGES, type Page } from '../../pages/simulation/page.js';
@@ -13,6 +14,7 @@ import { cellsAt } from './cells.js';
 import { parseSettings, runnerSources, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
+  browser: z.enum(BROWSER_NAMES),
   pages: z.array(z.enum(ALL_PAGES)).min(1),
   trees: z.array(z.enum(STYLE_NAMES)).min(1),
   levels: z.array(z.enum(LEVELS)).min(1),
@@ -20,7 +22,7 @@ const optionsSchema = z.strictObject({
 
 const settingsSchema = z.strictObject({ scheduler: z.enum(COMPARED_NAMES) });
 
-/** Loads pages in Chromium, over links in real time. Times are in milliseconds since the navigation. */
+/** Loads pages in a browser, over links in real time. Times are in milliseconds since the navigation. */
 export const pagesBrowser: Runner = {
   name: 'pages-browser',
   realTime: true,
@@ -31,6 +33,8 @@ export const pagesBrowser: Runner = {
     'packages/native/lib',
     'packages/gateway/src',
     'packages/web-client/src',
+    'packages/bench/src/browser/chromium.ts',
+    'packages/bench/src/browser/firefox.ts',
     'packages/bench/src/pages/real',
     'fixtures/pages',
   ],
@@ -40,13 +44,13 @@ export const pagesBrowser: Runner = {
     return { ...parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }), paths, controller };
   },
   async run(setup, { runs, seed, directory, progress, stop }) {
-    const options = optionsSchema.parse(setup.options);
+    const { browser, ...axes } = optionsSchema.parse(setup.options);
     const arms = new Map(
       Object.entries(setup.arms).map(([arm, { settings }]) => [settingsSchema.parse(settings).scheduler, arm]),
     );
-    const matrix = { ...options, schedulers: [...arms.keys()] };
+    const matrix = { ...axes, schedulers: [...arms.keys()] };
     const file = join(directory, 'loads.jsonl');
-    const measured = await measureBrowserPages({ matrix, runs, seed, file, resume: true, stop }, progress);
+    const measured = await measureBrowserPages({ browser, matrix, runs, seed, file, resume: true, stop }, progress);
     const cells = measured.keys.flatMap((key) => {
       const page = measured.pages.find(({ name }) => name === key.page);
       const own = measured.runs.get(cellName(key)) ?? [];

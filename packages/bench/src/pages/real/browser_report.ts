@@ -49,8 +49,8 @@ export function browserReport({ machine, parameters, measured, findings }: RealR
   const { browser, pages, cells, missing } = measured;
   return {
     title: 'Page loads over several paths, in a browser',
-    lead: 'Chromium, page loader, edge, LTE and Wi-Fi at one time as relayed links, gateway: a process each.',
-    about: `${browser}. ${runs} rounds with the seeds ${seed} to ${seed + runs - 1}, each with all cells once in random order; a connection and a browser context of its own for every load.`,
+    lead: 'Browser, page loader, edge, LTE and Wi-Fi at one time as relayed links, gateway: a process each.',
+    about: `${browser}. ${runs} rounds with the seeds ${seed} to ${seed + runs - 1}, each with all cells once in random order; a connection and a browser profile of its own for every load.`,
     machine,
     parameters: { ...parameters, browser },
     missing: missing > 0 ? `${missing} page loads were not measured.` : undefined,

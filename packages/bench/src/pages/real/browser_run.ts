@@ -21,6 +21,7 @@ export const browserRunSchema = z.object({
   lcp_element: z.string(),
   /** Start of the load event */
   load_ms: milliseconds,
+  /** When the page loader had the request, the head of the response and its last byte */
   requested_ms: times,
   first_ms: times,
   done_ms: times,

@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError, type EdgeStatus } from '@sheaf/gateway';
 import type { LinkOptions, LinkRelayOptions } from '@sheaf/native';
-import type { Browser } from 'playwright-core';
-import { launchChromium } from '../../browser/chromium.js';
 import { seededRandom } from '../content/random.js';
 import { ensurePages } from '../build/fixtures.js';
 import { WARM_FILES, networkAt, type AccessLink, type LevelName, type Network } from '../simulation/network.js';
@@ -14,6 +12,7 @@ import type { BrowserRun } from './browser_run.js';
 import { CalledProcess } from './called_process.js';
 import type { LinkCall, LinkStatsAnswer } from './link_process.js';
 import type { NodeCall, StartedNode } from './node_process.js';
+import { startBrowser, type BrowserName, type PageBrowser } from './page_browser.js';
 import { visitPage } from './page_visit.js';
 
 const LOOPBACK = '127.0.0.1';
@@ -40,20 +39,17 @@ export class Laboratory {
 
   private constructor(
     private readonly directory: string,
-    private readonly browser: Browser,
+    private readonly browser: PageBrowser,
     private readonly pages: string,
   ) {}
 
-  /** Opens the laboratory. @throws UserError without Chromium, or outside of the repository */
-  static async open(): Promise<Laboratory> {
+  /** Opens the laboratory. @throws UserError without the browser, or outside of the repository */
+  static async open(browser: BrowserName): Promise<Laboratory> {
     const pages = await ensurePages();
     const directory = await mkdtemp(join(tmpdir(), 'sheaf-pages-'));
     try {
       await makeWarmFiles(join(directory, 'warm'));
-      const browser = await launchChromium([], { staysOnInterrupt: true }).catch((error: unknown) => {
-        throw new UserError('BENCH_UNAVAILABLE', error instanceof Error ? error.message : String(error));
-      });
-      return new Laboratory(directory, browser, pages);
+      return new Laboratory(directory, await startBrowser(browser), pages);
     } catch (error) {
       await rm(directory, { recursive: true, force: true });
       throw error;
@@ -61,10 +57,10 @@ export class Laboratory {
   }
 
   get browserVersion(): string {
-    return `Chromium ${this.browser.version()}`;
+    return this.browser.version;
   }
 
-  /** Loads a page with a new connection and a new browser context, over links with the random numbers of the seed. */
+  /** Loads a page with a new connection and a new profile of the browser, over links with the random numbers of the seed. */
   async visit({ page, resources, level, scheduler, seed }: Visited): Promise<BrowserRun> {
     const network = networkAt(level);
     const rates_mbps = drawRates(network, seed);

@@ -15,6 +15,7 @@ import { RunStore } from '../../measure/run_store.js';
 import { summarizeBrowserCell, type BrowserCell } from './browser_cell.js';
 import { browserRunSchema, type BrowserCellKey, type BrowserRun } from './browser_run.js';
 import { Laboratory } from './laboratory.js';
+import type { BrowserName } from './page_browser.js';
 
 export interface BrowserMatrix {
   pages: readonly PageName[];
@@ -24,6 +25,7 @@ export interface BrowserMatrix {
 }
 
 export interface BrowserPagesOptions {
+  browser: BrowserName;
   matrix: BrowserMatrix;
   runs: number;
   /** Seed of the first round; each further round has the next seed */
@@ -36,6 +38,7 @@ export interface BrowserPagesOptions {
 }
 
 export interface MeasuredBrowserPages {
+  /** Name and version */
   browser: string;
   pages: Page[];
   keys: BrowserCellKey[];
@@ -57,10 +60,11 @@ export async function measureBrowserPages(
   options: BrowserPagesOptions,
   progress: (line: string) => void,
 ): Promise<MeasuredBrowserPages> {
-  const { matrix, runs, seed, file, resume, stop } = options;
+  const { browser, matrix, runs, seed, file, resume, stop } = options;
   const pages = await Promise.all(matrix.pages.map(readPage));
   const keys = keysOf(matrix);
-  const store = await RunStore.open(file, { seed, program: await programDigest() }, { run: browserRunSchema, resume });
+  const settings = { browser, seed, program: await programDigest() };
+  const store = await RunStore.open(file, settings, { run: browserRunSchema, resume });
   const wanted = Array.from({ length: runs }, (_, round) =>
     shuffled(keys, seed + round).map((key) => ({ key, seed: seed + round })),
   ).flat();
@@ -70,7 +74,7 @@ export async function measureBrowserPages(
   progress(
     `${keys.length} cells, ${runs} rounds; ${wanted.length - remaining.length} of ${wanted.length} page loads are there already; they are kept in ${file}`,
   );
-  const laboratory = await Laboratory.open();
+  const laboratory = await Laboratory.open(browser);
   const { browserVersion } = laboratory;
   let done = 0;
   try {

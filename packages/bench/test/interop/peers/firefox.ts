@@ -1,8 +1,8 @@
-import { launchFirefox } from '../firefox_browser.js';
+import { launchHttp3Firefox } from '../firefox_browser.js';
 import { browserPeer, call, type StartBrowser } from './browser.js';
 
 const start: StartBrowser = async ({ certificates }, port) => {
-  const { browser, stop } = await launchFirefox({ authority: certificates.authority, http3Port: port });
+  const { browser, stop } = await launchHttp3Firefox({ authority: certificates.authority, http3Port: port });
   return {
     async open(url) {
       const context = await browser.createBrowserContext();

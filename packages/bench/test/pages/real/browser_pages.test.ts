@@ -23,9 +23,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-const read = (name: string): string => readFileSync(join(directory, 'report', name), 'utf8');
+const read = (browser: string, name: string): string => readFileSync(join(directory, browser, name), 'utf8');
 
 async function bench(
+  browser: string,
   options: readonly string[],
   onProgress: (text: string, interrupt: () => void) => void = () => undefined,
 ): Promise<BrowserReport> {
@@ -35,6 +36,7 @@ async function bench(
       'bench',
       'pages',
       '--browser',
+      ...(browser === 'chromium' ? [] : [browser]),
       '--json',
       '--page',
       'news',
@@ -43,7 +45,7 @@ async function bench(
       '--tree',
       'chrome',
       '--report',
-      join(directory, 'report'),
+      join(directory, browser),
       ...options,
     ],
     { stdio: ['ignore', 'pipe', 'pipe'] },
@@ -63,18 +65,18 @@ async function bench(
 test('Chromium loads a page through the edge and both links with each scheduler; Ctrl-C keeps what is done, and --resume does the rest', async () => {
   let stopped = false;
   const options = ['--scheduler', 'critical-first,rr', '--runs', '1'];
-  const part = await bench(options, (text, interrupt) => {
+  const part = await bench('chromium', options, (text, interrupt) => {
     if (stopped || !text.includes('1 of 2 page loads')) return;
     stopped = true;
     interrupt();
   });
   // The second load may have begun already.
   expect(part.missing).toBeLessThanOrEqual(1);
-  const kept = read('runs.jsonl').trimEnd().split('\n').slice(1);
+  const kept = read('chromium', 'runs.jsonl').trimEnd().split('\n').slice(1);
   expect(kept).toHaveLength(2 - part.missing);
 
-  const { browser, missing, cells, findings } = await bench([...options, '--resume']);
-  expect(read('runs.jsonl')).toContain(kept[0]);
+  const { browser, missing, cells, findings } = await bench('chromium', [...options, '--resume']);
+  expect(read('chromium', 'runs.jsonl')).toContain(kept[0]);
   expect(browser).toMatch(/^Chromium \d/);
   expect(missing).toBe(0);
   expect(cells.map(({ scheduler, runs }) => [scheduler, runs])).toEqual([
@@ -90,7 +92,7 @@ test('Chromium loads a page through the edge and both links with each scheduler;
   // Which of them is earlier is a matter of the machine; that it is told is not.
   expect(findings.map(({ measured }) => measured.length)).toEqual([1, 1, 1]);
 
-  const { runs } = JSON.parse(read('report.json')) as { runs: Record<string, BrowserRun[]> };
+  const { runs } = JSON.parse(read('chromium', 'report.json')) as { runs: Record<string, BrowserRun[]> };
   for (const [run] of Object.values(runs)) {
     expect(run?.done_ms.slice(0, 3).every((time) => typeof time === 'number')).toBe(true);
     // Far below, they are not asked for.
@@ -100,16 +102,37 @@ test('Chromium loads a page through the edge and both links with each scheduler;
     expect(run?.links).toHaveLength(2);
   }
   for (const name of ['report.html', 'report.md', 'cells.csv', 'runs.csv'])
-    expect(existsSync(join(directory, 'report', name)), name).toBe(true);
+    expect(existsSync(join(directory, 'chromium', name)), name).toBe(true);
 }, 1_200_000);
+
+test('Firefox loads a page through the edge and both links', async () => {
+  const { browser, missing, cells } = await bench('firefox', ['--scheduler', 'critical-first', '--runs', '1']);
+  expect(browser).toMatch(/^Firefox \d/);
+  expect(missing).toBe(0);
+  expect(cells).toHaveLength(1);
+  const { runs } = JSON.parse(read('firefox', 'report.json')) as { runs: Record<string, BrowserRun[]> };
+  for (const [run] of Object.values(runs)) {
+    expect(run?.fcp_ms).toBeGreaterThan(0);
+    expect(run?.lcp_ms).toBeGreaterThanOrEqual(run?.fcp_ms ?? NaN);
+    expect(run?.lcp_element).toBe('/news/images/lead.webp');
+    expect(run?.done_ms.slice(0, 3).every((time) => typeof time === 'number')).toBe(true);
+    // The links take 20 ms, so no resource is there when it is asked for.
+    for (const [index, done] of (run?.done_ms ?? []).entries()) {
+      if (done === null) continue;
+      expect(done).toBeGreaterThan(run?.requested_ms[index] ?? NaN);
+    }
+    for (const { datagrams } of run?.links ?? []) expect(datagrams).toBeGreaterThan(50);
+    expect(run?.links).toHaveLength(2);
+  }
+}, 600_000);
 
 test('virtual time and a browser exclude each other', async () => {
   const world = { stdout: new PassThrough(), stderr: new PassThrough() };
-  await expect(runBench('pages', { browser: true, sim: true }, world)).rejects.toMatchObject({
+  await expect(runBench('pages', { browser: 'chromium', sim: true }, world)).rejects.toMatchObject({
     code: 'USAGE',
     message: '--sim: not with --browser',
   });
-  await expect(runBench('pages', { browser: true, clients: '2' }, world)).rejects.toMatchObject({
+  await expect(runBench('pages', { browser: '', clients: '2' }, world)).rejects.toMatchObject({
     code: 'USAGE',
     message: expect.stringContaining('--clients'),
   });
