@@ -1,0 +1,179 @@
+#include "support/receivers/shared_numbers.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+
+#include "emulation/link.h"
+#include "util/random.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+constexpr std::size_t k_datagram = 1452;
+constexpr std::size_t k_queue = 256u << 20;  // never full
+
+class Delivery {
+ public:
+  Delivery(const SharedNumbers& config, ReceiverModel& client, std::uint64_t seed)
+      : config_(config),
+        client_(client),
+        random_(seed),
+        bottleneck_({.queue_bytes = k_queue,
+                     .rate = config.rate * k_datagram * 11 / 10,
+                     .delay = config.delay},
+                    random_.next()),
+        back_({.delay = config.delay}, random_.next()) {
+    for (std::size_t i = 0; i < config.senders; ++i) {
+      const Duration later =
+          i == 0 ? Duration{} : config.spread * std::int64_t(i) / std::int64_t(config.senders - 1);
+      ways_.emplace_back(LinkConfig{.queue_bytes = k_queue, .delay = later}, random_.next());
+      // Senders begin at different times, so that their packets alternate.
+      ranges_.push_back({.due = Time(packet_time() * std::int64_t(i))});
+    }
+    ways_.emplace_back(LinkConfig{.queue_bytes = k_queue}, random_.next());  // the gateway's own
+  }
+
+  SharedNumbersResult run() {
+    for (Time now = next_event(); now != k_never; now = next_event()) {
+      send_data(now);
+      send_acknowledgements(now);
+      deliver_to_client(now);
+      if (client_.ack_deadline() <= now) send_back(now);
+      while (const LinkDatagram* datagram = back_.poll_arrival(now)) {
+        held_.push_back({.due = now + config_.hold, .report = datagram->header.tag});
+      }
+    }
+    result_.closed = client_.closed();
+    return result_;
+  }
+
+ private:
+  struct Range {
+    Time due;
+    PacketNumber next = 0;
+    std::size_t left = 0;
+  };
+  struct Held {
+    Time due;
+    std::size_t report = 0;  // index into `reports_`, from 1
+  };
+
+  Duration packet_time() const { return Duration(1s) / std::int64_t(config_.rate); }
+
+  Time next_event() const {
+    Time next = std::min({bottleneck_.next_timeout(), back_.next_timeout(), client_.ack_deadline(),
+                          held_.empty() ? k_never : held_.front().due});
+    for (const Link& way : ways_) next = std::min(next, way.next_timeout());
+    if (sent_ == config_.packets) return next;
+    if (config_.sending == SharedNumbers::Sending::kWholeRuns) return std::min(next, turn_due_);
+    for (const Range& range : ranges_) next = std::min(next, range.due);
+    return next;
+  }
+
+  void send_data(Time now) {
+    if (config_.sending == SharedNumbers::Sending::kWholeRuns) {
+      send_whole_runs(now);
+    } else {
+      send_from_ranges(now);
+    }
+  }
+
+  void send_whole_runs(Time now) {
+    while (turn_due_ <= now && sent_ < config_.packets) {
+      for (std::size_t i = 0; i < config_.runs_together; ++i) {
+        const std::size_t sender = random_.below(config_.senders);
+        for (std::size_t j = 0; j < config_.run && sent_ < config_.packets; ++j) {
+          send(sender, next_number_++, 0, now);
+          ++sent_;
+        }
+      }
+      turn_due_ += packet_time() * std::int64_t(config_.run * config_.runs_together);
+    }
+  }
+
+  void send_from_ranges(Time now) {
+    for (std::size_t sender = 0; sender < ranges_.size(); ++sender) {
+      Range& range = ranges_[sender];
+      for (; range.due <= now && sent_ < config_.packets; ++sent_) {
+        if (range.left == 0) {
+          range.next = next_number_;
+          range.left = config_.run;
+          next_number_ += config_.run;
+        }
+        send(sender, range.next++, 0, now);
+        --range.left;
+        range.due += packet_time() * std::int64_t(config_.senders);
+      }
+    }
+  }
+
+  void send_acknowledgements(Time now) {
+    for (; !held_.empty() && held_.front().due <= now; held_.pop_front()) {
+      send(config_.senders, next_number_++, held_.front().report, now);
+    }
+  }
+
+  void send(std::size_t way, PacketNumber number, std::size_t report, Time now) {
+    std::array<std::uint8_t, k_datagram> bytes{};
+    std::memcpy(bytes.data(), &number, sizeof number);
+    ways_[way].send(bytes, {.path = {}, .tag = report}, now);
+  }
+
+  void deliver_to_client(Time now) {
+    for (Link& way : ways_) {
+      while (const LinkDatagram* datagram = way.poll_arrival(now)) {
+        bottleneck_.send(datagram->payload, datagram->header, now);
+      }
+    }
+    while (const LinkDatagram* datagram = bottleneck_.poll_arrival(now)) {
+      PacketNumber number;
+      std::memcpy(&number, datagram->payload.data(), sizeof number);
+      receive(number, datagram->header.tag, now);
+    }
+  }
+
+  void receive(PacketNumber number, std::size_t report, Time now) {
+    largest_ = std::max(largest_, number);
+    result_.deepest = std::max(result_.deepest, largest_ - number);
+    const bool accepted = client_.receive(number, report == 0, now);
+    if (report == 0 && !accepted) ++result_.refused;
+    if (report != 0 && accepted) client_.on_ack_acknowledged(reports_[report - 1]);
+    result_.most_ranges = std::max(result_.most_ranges, client_.ranges());
+    if (client_.ack_deadline() <= now) send_back(now);
+  }
+
+  void send_back(Time now) {
+    std::vector<AckRange> report = client_.acknowledge(now);
+    if (++result_.acknowledgements % config_.elicit_every != 0) return;
+    reports_.push_back(std::move(report));
+    const std::array<std::uint8_t, 1> byte{};
+    back_.send(byte, {.path = {}, .tag = reports_.size()}, now);
+  }
+
+  const SharedNumbers& config_;
+  ReceiverModel& client_;
+  SeededRandom random_;
+  std::deque<Link> ways_;  // one of each sender, and the gateway's
+  Link bottleneck_;        // of all senders
+  Link back_;
+  std::vector<Range> ranges_;
+  std::deque<Held> held_;
+  std::vector<std::vector<AckRange>> reports_;  // ranges of ACKs that elicit one
+  Time turn_due_{};
+  PacketNumber next_number_ = 0;
+  std::size_t sent_ = 0;
+  PacketNumber largest_ = 0;
+  SharedNumbersResult result_;
+};
+
+}  // namespace
+
+SharedNumbersResult deliver(const SharedNumbers& config, ReceiverModel& client,
+                            std::uint64_t seed) {
+  return Delivery(config, client, seed).run();
+}
+
+}  // namespace sheaf::quic
