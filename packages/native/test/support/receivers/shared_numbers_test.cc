@@ -66,8 +66,7 @@ TEST(SharedNumbers, RunsAreTakenInOrderFromSendersThatAreNotApart) {
         EXPECT_FALSE(result.closed);
       }
       ChromiumReceiver chromium(2 * config.delay);
-      const SharedNumbersResult result = deliver(config, chromium, seed);
-      SCOPED_TRACE(describe(config, chromium, seed, result));
+      const SharedNumbersResult result = deliver_and_print(config, chromium, seed);
       EXPECT_LT(share(result.acknowledgements, config), 0.2);
       ++seed;
     }
