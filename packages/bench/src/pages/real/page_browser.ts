@@ -59,7 +59,10 @@ async function startChromium(): Promise<PageBrowser> {
   };
 }
 
-/** Starts Firefox, driven by Puppeteer, since Playwright drives only a Firefox of its own. */
+/**
+ * Starts Firefox, driven by Puppeteer, since Playwright drives only a Firefox of its own. Puppeteer is an optional peer of
+ * the package, since pages are measured in the repository alone.
+ */
 async function startFirefox(): Promise<PageBrowser> {
   const { launchFirefox } = await import('../../browser/firefox.js');
   const { browser, stop } = await launchFirefox({ staysOnInterrupt: true });
