@@ -48,12 +48,15 @@ export const evidence: Command<EvidenceOptions> = {
       .option('check', {
         type: 'boolean',
         default: false,
-        describe: 'run: end with code 5 when a claim is contradicted; documents: when a table differs from the results',
+        describe:
+          'run: end with code 5 when a claim is contradicted or an arm of it is missing; documents: when a table differs from the results',
       })
       .option('open', { type: 'boolean', default: false, describe: 'report: show it in the default browser' })
       .example('$0 evidence list', 'Every figure and table of the five papers, with state and verdict')
-      .example('$0 evidence run page-loads --quick', 'A few runs of each artefact of a paper')
-      .example('$0 evidence report --open', 'Published figures beside ours, on one page'),
+      .example('$0 evidence run --quick', 'A few runs of every artefact, in less than 10 minutes')
+      .example('$0 evidence run page-loads/figure-6', 'All runs of one artefact; goes on after Ctrl-C')
+      .example('$0 evidence report --open', 'Published figures beside ours, on one page')
+      .example('$0 evidence documents', 'Tables of README.md and docs from the full results'),
   async run({ action, ids, open, ...options }, world) {
     for (const [option, owners] of Object.entries(takenBy)) {
       if (({ open, ...options } as Record<string, unknown>)[option] === true && !owners.includes(action))

@@ -6,6 +6,7 @@ import { chooseArtefacts } from './artefact/catalogue.js';
 import type { Measurement } from './documents/blocks.js';
 import { fillDocuments, writeDocuments } from './documents/documents.js';
 import type { Laboratory } from './laboratory.js';
+import { listLines, type ListedArtefact } from './report/list.js';
 import { viewOf, type ArtefactView } from './report/view.js';
 import { writeReport } from './report/write_report.js';
 import { isFailure } from './verdict/verdict.js';
@@ -23,7 +24,7 @@ export async function listEvidence(
   { json }: { json: boolean },
   { print }: EvidenceOutput,
 ): Promise<number> {
-  const entries = (await viewsOf(laboratory)).map(({ artefact, verdict, stale, result }) => ({
+  const entries: ListedArtefact[] = (await viewsOf(laboratory)).map(({ artefact, verdict, stale, result }) => ({
     id: artefact.id,
     paper: artefact.paper,
     artefact: artefact.artefact,
@@ -38,9 +39,7 @@ export async function listEvidence(
     print(JSON.stringify(entries, undefined, 2));
     return exitCodes.success;
   }
-  const width = Math.max(...entries.map(({ id }) => id.length));
-  for (const { id, state, verdict, stale, title } of entries)
-    print(`${id.padEnd(width)}  ${state.padEnd(15)}  ${`${verdict}${stale ? ', stale' : ''}`.padEnd(21)}  ${title}`);
+  for (const line of listLines(entries)) print(line);
   return exitCodes.success;
 }
 
@@ -50,7 +49,10 @@ export interface RunEvidenceOptions {
   quick: boolean;
   /** Measures even if a result of the same program and settings exists. */
   again: boolean;
-  /** Fails if a claim is contradicted, after everything was measured. */
+  /**
+   * Fails after everything was measured if a claim is contradicted, or if it is about an arm that was not measured. What
+   * chance leaves open does not fail.
+   */
   check: boolean;
 }
 
@@ -72,6 +74,7 @@ export async function runEvidence(
     async (stop) => {
       const failed: string[] = [];
       const skipped: string[] = [];
+      const open: string[] = [];
       for (const artefact of chosen) {
         const outcome = await runArtefact(artefact, laboratory, {
           ...options,
@@ -89,11 +92,18 @@ export async function runEvidence(
         }
         const view = await viewWith(laboratory, artefact, options.quick);
         print(`${artefact.id}: ${outcome === 'not runnable' ? view.verdict : `${outcome}, ${view.verdict}`}`);
-        for (const { text, verdict } of view.claims) print(`  ${verdict}: ${text}`);
+        for (const { text, verdict, why } of view.claims)
+          print(`  ${verdict}: ${text}${why === undefined ? '' : ` – ${why}`}`);
+        for (const reason of view.result?.skipped ?? []) print(`  not measured: ${reason}`);
         if (isFailure(view.verdict)) failed.push(artefact.id);
+        const missing = new Set(view.claims.flatMap((claim) => claim.missing));
+        if (missing.size > 0) open.push(`${artefact.id} (${[...missing].join(', ')})`);
       }
       const faults = [
         ...(options.check && failed.length > 0 ? [`claims do not hold: ${failed.join(', ')}`] : []),
+        ...(options.check && open.length > 0
+          ? [`claims are open, because arms were not measured: ${open.join(', ')}`]
+          : []),
         ...(skipped.length > 0 ? [`skipped: ${skipped.join(', ')}`] : []),
       ];
       if (faults.length > 0) throw new UserError('BENCH_FAILED', faults.join('; '));
@@ -142,9 +152,13 @@ export async function writeEvidenceDocuments(
 }
 
 /** Reads all artefacts with their full results. @throws UserError when the file of a result is invalid */
-export const measurementsOf = ({ catalogue, store }: Laboratory): Promise<Measurement[]> =>
+export const measurementsOf = ({ catalogue, store, runnerNamed }: Laboratory): Promise<Measurement[]> =>
   Promise.all(
-    catalogue.map(async (artefact) => ({ artefact, result: await store.read(artefact.id, { quick: false }) })),
+    catalogue.map(async (artefact) => ({
+      artefact,
+      result: await store.read(artefact.id, { quick: false }),
+      virtualTime: isRerunnable(artefact) && !runnerNamed(artefact.setup.runner).realTime,
+    })),
   );
 
 async function viewsOf(laboratory: Laboratory): Promise<ArtefactView[]> {
@@ -157,9 +171,10 @@ async function viewsOf(laboratory: Laboratory): Promise<ArtefactView[]> {
 }
 
 async function viewWith(laboratory: Laboratory, artefact: Artefact, quick: boolean): Promise<ArtefactView> {
-  if (!isRerunnable(artefact)) return viewOf(artefact, undefined, false);
+  if (!isRerunnable(artefact)) return viewOf(artefact, undefined, { stale: false, virtualTime: false });
   const { root, store } = laboratory;
   const result = await store.read(artefact.id, { quick });
-  const digests = digestsOf(artefact, laboratory.runnerNamed(artefact.setup.runner), { quick, root });
-  return viewOf(artefact, result, result !== undefined && !isCurrent(result, digests));
+  const runner = laboratory.runnerNamed(artefact.setup.runner);
+  const stale = result !== undefined && !isCurrent(result, digestsOf(artefact, runner, { quick, root }));
+  return viewOf(artefact, result, { stale, virtualTime: !runner.realTime });
 }

@@ -4,6 +4,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeMachine } from '../measure/machine.js';
+import { watchOthers } from '../measure/other_programs.js';
 import { isRerunnable, type Artefact, type Rerunnable } from './artefact/artefact.js';
 import { checkDeclaredDifferences } from './artefact/declared_differences.js';
 import { digestOfSettings, digestOfSources } from './results/digests.js';
@@ -48,6 +49,7 @@ export async function runArtefact(
   const commit = commitOf(root);
   const machine = { ...describeMachine(), ...(load !== undefined && { load }) };
   const started = performance.now();
+  const others = runner.realTime ? watchOthers() : undefined;
   // The directory's name keeps these parts apart from parts of another program or other settings.
   const directory = join(
     scratch,
@@ -66,6 +68,9 @@ export async function runArtefact(
       throw error;
     });
   if (!measured || stop.aborted) return 'stopped';
+  const otherProcessors = others?.();
+  if (otherProcessors !== undefined && otherProcessors >= quietLoad)
+    progress(`other programs used ${otherProcessors} processors meanwhile; the result says so`);
   await store.write({
     artefact: artefact.id,
     ...digests,
@@ -74,6 +79,7 @@ export async function runArtefact(
     ...(runner.seeded && { seed }),
     commit,
     machine,
+    ...(otherProcessors !== undefined && { other_processors: otherProcessors }),
     finished: new Date().toISOString(),
     seconds: Math.round((performance.now() - started) / 1000),
     ...measured,

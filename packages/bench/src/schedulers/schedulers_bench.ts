@@ -64,16 +64,21 @@ export const schedulersBench: Experiment = {
   async run(rawOptions, { progress }) {
     const { runs } = optionsSchema.parse(rawOptions);
     const machine = describeMachine();
-    const program = await buildNativeBench('stream_scheduler_bench', progress);
     const outputs: Output[] = [];
     for (let run = 1; run <= runs; run += 1) {
       progress(`run ${run} of ${runs}`);
-      outputs.push(outputSchema.parse(JSON.parse(await runProgram(program, []))));
+      outputs.push(await measureSchedulers(progress));
     }
     const report = summarizeSchedulers(outputs, machine);
     return { report, tables: [table(report)] };
   },
 };
+
+/** Measures every scheduler with every tree and number of streams once. @throws UserError when tools are missing */
+export async function measureSchedulers(progress: (line: string) => void): Promise<Output> {
+  const program = await buildNativeBench('stream_scheduler_bench', progress);
+  return outputSchema.parse(JSON.parse(await runProgram(program, [])));
+}
 
 /** Summarizes the runs. @throws RangeError without an output */
 export function summarizeSchedulers(outputs: readonly Output[], machine: Machine): SchedulersReport {

@@ -47,6 +47,48 @@ test('a claim that fails is contradicted, and --check ends with code 5', async (
   await expect(runEvidence(laboratory, { ...quick, check: false }, output())).resolves.toBe(0);
 });
 
+test('a claim about an arm that was not measured stays open, and --check ends with code 5 and says so', async () => {
+  const [slowAlone] = times(slow, half);
+  const laboratory = await someLaboratory(someArtefact(), () => ({
+    cells: [slowAlone!],
+    skipped: ['fast: its compiler is not installed'],
+  }));
+  const out = output();
+  await expect(runEvidence(laboratory, quick, out)).rejects.toMatchObject({
+    exitCode: 5,
+    message: 'claims are open, because arms were not measured: paper/figure-1 (fast)',
+  });
+  expect(out.lines).toEqual([
+    'paper/figure-1: measured, cannot be told',
+    '  cannot be told: fast takes at most half of the time – not measured: fast',
+    '  not measured: fast: its compiler is not installed',
+  ]);
+  await expect(runEvidence(laboratory, { ...quick, check: false }, output())).resolves.toBe(0);
+});
+
+test('a claim that chance leaves open does not fail --check', async () => {
+  const laboratory = await someLaboratory(someArtefact(), () => ({ cells: times(slow, [30, 90, 20, 80, 50, 60]) }));
+  await expect(runEvidence(laboratory, quick, output())).resolves.toBe(0);
+});
+
+test('the list fits into 80 columns, with the papers, what is known of each artefact, and a count', async () => {
+  const long = {
+    ...someArtefact(),
+    id: 'paper/figure-2',
+    title: 'A title that is much too long for a line '.repeat(3),
+  };
+  const laboratory = await someLaboratory(someArtefact(), () => ({ cells: times(slow, half) }), [long]);
+  await runEvidence(laboratory, { ...quick, ids: ['paper/figure-1'] }, output());
+  await writeFile(laboratory.program, 'second version');
+  const out = output();
+  await listEvidence(laboratory, { json: false }, out);
+  expect(Math.max(...out.lines.map((line) => line.length))).toBe(80);
+  expect(out.lines[0]).toBe('A paper');
+  expect(out.lines[1]).toBe('  paper/figure-1  reproduced, quick, stale  Time by arm');
+  expect(out.lines[2]).toMatch(/^ {2}paper\/figure-2 {2}not measured {14}A title that is .*…$/);
+  expect(out.lines.at(-1)).toBe('2 artefacts, 2 can be run, 1 measured, 1 older than the code');
+});
+
 test('an arm that differs in a hidden setting is refused before anything is measured', async () => {
   const artefact = someArtefact((file) => (file['setup'].arms.fast.settings.queue = 99));
   const laboratory = await someLaboratory(artefact, () => ({ cells: times(slow, half) }));

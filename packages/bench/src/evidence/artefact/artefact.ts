@@ -11,6 +11,8 @@ const quantitySchema = z.strictObject({
   better: z.enum(['lower', 'higher']),
   /** Statistic that makes one figure of the runs of a cell */
   statistic: z.enum(['mean', 'median', 'p95', 'maximum', 'minimum']),
+  /** Name of the runner's values, for several statistics of the same ones; default: the name of the quantity */
+  values: text.optional(),
   /** Divisor of the values before they were stored; `none` for plain values */
   normalisation: text.default('none'),
 });
@@ -105,6 +107,8 @@ const plotSchema = z.strictObject({
   x: text,
   facet: text.optional(),
   row: text.optional(),
+  /** Places in the plot; default: all */
+  where: whereSchema,
   logarithmic: z.boolean().default(false),
 });
 export type Plot = z.output<typeof plotSchema>;

@@ -2,22 +2,28 @@ import { UserError } from '@sheaf/gateway';
 import { isRerunnable, type Artefact, type DocumentTable, type Rerunnable } from '../artefact/artefact.js';
 import { measuredText } from '../report/words.js';
 import type { Result } from '../results/result.js';
+import { hasInterval } from '../verdict/figure.js';
 import { inOrder, truthsInOrder, type MeasuredFigure, type Truth } from '../verdict/predicate.js';
 import { claimVerdicts, type ClaimVerdict } from '../verdict/verdict.js';
-import { isExtreme, markdownTable } from './markdown_table.js';
+import { markdownTable } from './markdown_table.js';
 
 /** An artefact with its committed result */
 export interface Measurement {
   artefact: Artefact;
   /** Undefined when there is none */
   result: Result | undefined;
+  /** Whether it is measured in virtual time */
+  virtualTime: boolean;
 }
 
-/** A part of a document that names an artefact, and one of its tables or `claims` */
+/** A part of a document that names an artefact, and one of its tables, `claims` or `setup` */
 const block = /^<!-- evidence: (\S+) (\S+) -->\n[\s\S]*?^<!-- end of evidence -->$/gm;
 
 /** Number of figures that a document shows for a claim, unless more fail */
 const shownFigures = 4;
+
+/** Returns a document without the parts that come from artefacts and results. */
+export const withoutBlocks = (text: string): string => text.replace(block, '');
 
 /** Returns whether a document takes anything from results. */
 export const hasBlocks = (text: string): boolean => text.search(block) >= 0;
@@ -31,14 +37,23 @@ export const fillBlocks = (text: string, measurements: readonly Measurement[]): 
   );
 
 function contentOf(id: string, name: string, measurements: readonly Measurement[]): string {
-  const { artefact, result } = measurements.find((candidate) => candidate.artefact.id === id) ?? {};
-  if (!artefact || !isRerunnable(artefact)) throw unknown(`there is no artefact '${id}' that can be run`);
+  const found = measurements.find((candidate) => candidate.artefact.id === id);
+  const { artefact, result } = found ?? {};
+  if (!found || !artefact || !isRerunnable(artefact)) throw unknown(`there is no artefact '${id}' that can be run`);
+  if (name === 'setup') return setupOf(artefact);
   const table = artefact.tables.find((candidate) => candidate.name === name);
   if (!table && name !== 'claims') throw unknown(`${id} has no table '${name}'`);
   if (!result) return `Not measured yet: \`npx sheaf evidence run ${id}\`.`;
   if (!table) return claimVerdicts(artefact, result).map(claimLine).join('\n');
-  return `${markdownTable(artefact, result, table)}\n\n${captionOf(artefact, result, table)}`;
+  return `${markdownTable(artefact, result, table)}\n\n${captionOf(artefact, table, result, found.virtualTime)}`;
 }
+
+/** Says over what the arms were measured, and how that differs from what was published. */
+const setupOf = ({ setup, deviations }: Rerunnable): string =>
+  [
+    `Network: ${setup.network}.`,
+    ...deviations.map(({ what, why, effect }) => `- ${capitalised(what)}. Why: ${why}. Effect: ${effect}.`),
+  ].join('\n\n');
 
 const unknown = (message: string): UserError =>
   new UserError('BENCH_FAILED', message, { hint: 'correct the comment in the document that names it' });
@@ -46,20 +61,23 @@ const unknown = (message: string): UserError =>
 /** Says what the figures are, how they were measured, and how to measure them again. */
 function captionOf(
   { quantities, setup, id }: Rerunnable & { id: string },
-  result: Result,
   { quantities: shown, columns, interval, ratio, published }: DocumentTable,
+  result: Result,
+  virtualTime: boolean,
 ): string {
   const described = shown.flatMap((quantity) => quantities[quantity] ?? []);
   const statistics = [...new Set(described.map(({ statistic }) => statistic))];
   const spread = interval ? ` with ${result.runs >= 5 ? '95 % interval' : 'range'}` : '';
-  const texts = statistics.map((statistic) => `${statistic} of the runs${isExtreme(statistic) ? '' : spread}`);
+  const texts = statistics.map(
+    (statistic) => `${statistic} of the runs${hasInterval(statistic, result.runs) ? spread : ''}`,
+  );
   // The head names several quantities with their units, and an only one unless it is a column.
   const only = described.length === 1 && columns !== 'quantity' ? described[0] : undefined;
   return [
     capitalised(`${only ? `${only.name}, ${only.unit}: ` : ''}${texts.join(', or ')}`),
     ...(ratio ? [`; × is the ratio to *${setup.arms[setup.baseline]?.label ?? setup.baseline}*`] : []),
     ...(published ? ['; published values in square brackets'] : []),
-    `. ${measuredText(result)}. \`npx sheaf evidence run ${id}\``,
+    `. ${measuredText(result, virtualTime)}. \`npx sheaf evidence run ${id}\``,
     ...result.skipped.map((text) => `. Not measured: ${text}`),
     '.',
   ].join('');

@@ -1,6 +1,6 @@
 import { round } from '../../measure/statistics.js';
 import type { DocumentTable, Rerunnable } from '../artefact/artefact.js';
-import { tableOf, type QuantityTable, type Row } from '../report/view.js';
+import { tableOf, type Row } from '../report/view.js';
 import type { Result } from '../results/result.js';
 import type { Figure } from '../verdict/figure.js';
 
@@ -15,9 +15,14 @@ interface Entry {
 
 /** Writes a table in Markdown. Its columns are arms, quantities or the values of an axis; its rows are the rest. */
 export function markdownTable(artefact: Rerunnable, result: Result, table: DocumentTable): string {
-  const entries = table.quantities.flatMap((quantity) => {
-    const found = tableOf(artefact, result, { quantity, arms: table.arms, where: table.where });
-    return found.rows.map((row) => entryOf(found, row, table));
+  const tables = table.quantities.map((quantity) =>
+    tableOf(artefact, result, { quantity, arms: table.arms, where: table.where }),
+  );
+  const several = new Set(tables.map(({ statistic }) => statistic)).size > 1;
+  const entries = tables.flatMap((found) => {
+    const { name, unit, statistic, rows } = found;
+    const title = [name, unit, ...(several ? [statistic] : [])].join(', ');
+    return rows.map((row) => entryOf(title, row, table));
   });
   const columns = namesOf(entries, table.columns);
   const sides = [...new Set(entries.flatMap(({ coordinates }) => Object.keys(coordinates)))].filter(
@@ -46,24 +51,17 @@ const namesOf = (entries: readonly Entry[], coordinate: string): string[] => [
   ...new Set(entries.flatMap(({ coordinates }) => coordinates[coordinate] ?? [])),
 ];
 
-function entryOf(
-  { name, unit, statistic }: QuantityTable,
-  row: Row,
-  { interval, ratio, published }: DocumentTable,
-): Entry {
+function entryOf(quantity: string, row: Row, { interval, ratio, published }: DocumentTable): Entry {
   const axes = Object.entries(row.at).map(([axis, value]) => [axis, String(value)] as const);
   return {
-    coordinates: { ...Object.fromEntries(axes), arm: row.label, quantity: `${name}, ${unit}` },
+    coordinates: { ...Object.fromEntries(axes), arm: row.label, quantity },
     text: [
-      valueText(row.ours, interval && !isExtreme(statistic)),
+      valueText(row.ours, interval),
       ...(ratio && row.oursToBaseline ? [`× ${shown(row.oursToBaseline.value)}`] : []),
       ...(published && row.published !== undefined ? [`[${row.published}]`] : []),
     ].join(' '),
   };
 }
-
-/** Returns whether a statistic is a single run's value, for which an interval of resampled runs says nothing. */
-export const isExtreme = (statistic: string): boolean => statistic === 'maximum' || statistic === 'minimum';
 
 const shown = (value: number): string => String(round(value, digits));
 

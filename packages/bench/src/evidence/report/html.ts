@@ -150,7 +150,7 @@ async function articleOf(view: ReportedView): Promise<string> {
       element('p', { class: 'note' }, escapeText(`Differs: ${what}. Why: ${why}. Expected effect: ${effect}.`)),
     ),
     ...(result
-      ? [element('p', { class: 'note' }, escapeText(measuredText(result)))]
+      ? [element('p', { class: 'note' }, escapeText(measuredText(result, view.virtualTime)))]
       : [element('p', { class: 'note' }, 'Not measured yet.')]),
     ...(result?.skipped ?? []).map((text) => element('p', { class: 'note' }, escapeText(`Skipped: ${text}`))),
   );

@@ -1,7 +1,14 @@
 import { round } from '../../measure/statistics.js';
-import { isRerunnable, type Artefact, type Axes, type Rerunnable, type Where } from '../artefact/artefact.js';
-import type { Result } from '../results/result.js';
-import { axesName, figureOf, matchesAxes, ratioOf, sameAxes, type Figure } from '../verdict/figure.js';
+import {
+  isRerunnable,
+  type Artefact,
+  type Axes,
+  type Quantity,
+  type Rerunnable,
+  type Where,
+} from '../artefact/artefact.js';
+import type { Result, ResultCell } from '../results/result.js';
+import { axesName, cellsOf, figureOf, matchesAxes, ratioOf, sameAxes, type Figure } from '../verdict/figure.js';
 import { artefactVerdict, claimVerdicts, type ClaimVerdict, type Verdict } from '../verdict/verdict.js';
 
 /** One of our figures beside the published one, each also relative to the baseline of its own set-up */
@@ -31,6 +38,8 @@ export interface ArtefactView {
   result?: Result;
   /** Whether the code or the set-up has changed since the measurement */
   stale: boolean;
+  /** Whether it is measured in virtual time, where the machine changes nothing */
+  virtualTime: boolean;
   verdict: Verdict;
   claims: ClaimVerdict[];
   /** Sources of the published values; "not published" when there are none */
@@ -40,14 +49,19 @@ export interface ArtefactView {
 /** A view with the tables of its quantities */
 export type ReportedView = ArtefactView & { tables: QuantityTable[] };
 
-export function viewOf(artefact: Artefact, result: Result | undefined, stale: boolean): ArtefactView {
+export function viewOf(
+  artefact: Artefact,
+  result: Result | undefined,
+  { stale, virtualTime }: Pick<ArtefactView, 'stale' | 'virtualTime'>,
+): ArtefactView {
   if (!isRerunnable(artefact))
-    return { artefact, stale: false, verdict: artefactVerdict(artefact, []), claims: [], sources: [] };
+    return { artefact, stale, virtualTime, verdict: artefactVerdict(artefact, []), claims: [], sources: [] };
   const claims = claimVerdicts(artefact, result);
   return {
     artefact,
     ...(result && { result }),
     stale,
+    virtualTime,
     verdict: artefactVerdict(artefact, claims),
     claims,
     sources: sourcesOf(artefact),
@@ -66,31 +80,26 @@ export function tablesOf({ artefact, result }: ArtefactView): QuantityTable[] {
 /** Computes the rows of a quantity, of some arms and at some places. @throws RangeError for an unknown quantity */
 export function tableOf(
   artefact: Rerunnable,
-  { cells }: Result,
+  result: Result,
   { quantity, arms, where = {} }: { quantity: string; arms?: readonly string[] | undefined; where?: Where },
 ): QuantityTable {
-  const described = artefact.quantities[quantity];
-  if (!described) throw new RangeError(`no quantity ${quantity}`);
+  const { quantity: described, cells } = cellsOf(artefact.quantities, quantity, result.cells);
   const { name, unit, statistic, normalisation } = described;
-  const wanted = cells.filter(
-    (cell) => cell.quantity === quantity && (arms?.includes(cell.arm) ?? true) && matchesAxes(cell.at, where),
-  );
-  return { quantity, name, unit, statistic, normalisation, rows: wanted.map((cell) => rowOf(artefact, cells, cell)) };
+  const wanted = cells.filter(({ arm, at }) => (arms?.includes(arm) ?? true) && matchesAxes(at, where));
+  const rows = wanted.map((cell) => rowOf(artefact, { name: quantity, described, cells }, cell));
+  return { quantity, name, unit, statistic, normalisation, rows };
 }
 
 function rowOf(
-  { setup, quantities, published }: Rerunnable,
-  cells: Result['cells'],
-  cell: Result['cells'][number],
+  { setup, published }: Rerunnable,
+  { name, described: quantity, cells }: { name: string; described: Quantity; cells: readonly ResultCell[] },
+  cell: ResultCell,
 ): Row {
-  const quantity = quantities[cell.quantity]!;
-  const base = cells.find(
-    ({ arm, at, quantity: name }) => arm === setup.baseline && name === cell.quantity && sameAxes(at, cell.at),
-  );
+  const base = cells.find(({ arm, at }) => arm === setup.baseline && sameAxes(at, cell.at));
   const publishedOf = (arm: string): number | undefined =>
     published
       .flatMap((source) => ('values' in source ? source.values : []))
-      .find((value) => value.arm === arm && value.quantity === cell.quantity && sameAxes(value.at, cell.at))?.value;
+      .find((value) => value.arm === arm && value.quantity === name && sameAxes(value.at, cell.at))?.value;
   const own = publishedOf(cell.arm);
   const publishedBase = publishedOf(setup.baseline);
   return {

@@ -7,16 +7,28 @@ export function figureText({ value, interval }: Figure): string {
   return `${round(value, 4)}${interval ? ` (${round(interval[0], 4)} to ${round(interval[1], 4)})` : ''}`;
 }
 
-/** Describes when, on which machine, beside which versions and how a result was measured. */
-export function measuredText({ commit, machine, finished, runs, seed, quick, seconds, versions }: Result): string {
+/**
+ * Describes when, on which machine, beside which versions and how a result was measured. In virtual time the machine and
+ * its load change nothing.
+ */
+export function measuredText(result: Result, virtualTime: boolean): string {
+  const { commit, machine, finished, runs, seed, quick, seconds, versions } = result;
   const versionTexts = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   return [
     `${runs} runs${seed === undefined ? '' : `, seeds ${seed} to ${seed + runs - 1}`}${quick ? ' (quick run)' : ''}`,
     `commit ${commit}`,
     ...(versionTexts.length > 0 ? [versionTexts.join(', ')] : []),
     finished.slice(0, 10),
-    `${machine.processor}, ${machine.cores} cores, ${machine.memory_gib} GiB, Node ${machine.node}`,
-    `load ${machine.load} before the run`,
+    ...(virtualTime
+      ? ['virtual time']
+      : [
+          `${machine.processor}, ${machine.cores} cores, ${machine.memory_gib} GiB, Node ${machine.node}`,
+          loadText(result),
+        ]),
     `${seconds} s`,
   ].join(' · ');
 }
+
+/** Says how busy the machine was: before the run, and with other programs during it where that is known. */
+const loadText = ({ machine, other_processors: others }: Result): string =>
+  `load ${machine.load} before the run${others === undefined ? '' : `, other programs used ${others} processors during it`}`;

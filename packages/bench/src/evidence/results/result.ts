@@ -30,6 +30,8 @@ export const resultSchema = z.object({
     node: z.string(),
     load: z.number(),
   }),
+  /** Processors that other programs used on average during the measurement, where that is known and matters */
+  other_processors: z.number().optional(),
   /** ISO 8601 */
   finished: z.string(),
   seconds: z.number(),

@@ -1,6 +1,10 @@
 import { UserError } from '@sheaf/gateway';
 import { pagesBrowser } from './pages_browser.js';
 import { pagesSimulation } from './pages_simulation.js';
+import { handOver } from './hand_over.js';
+import { multiEndFaultSimulation } from './multi_end_fault_simulation.js';
+import { multiEndTransfers } from './multi_end_transfers.js';
+import { streamSchedulers } from './stream_schedulers.js';
 import { multiEndProcesses } from './multi_end_processes.js';
 import { multiEndFaults } from './multi_end_faults.js';
 import { multiEndSimulation } from './multi_end_simulation.js';
@@ -13,15 +17,19 @@ import type { Runner } from './runner.js';
 
 const runners: readonly Runner[] = [
   engine,
+  handOver,
   http,
+  multiEndFaultSimulation,
   multiEndFaults,
   multiEndProcesses,
   multiEndSimulation,
+  multiEndTransfers,
   pagesBrowser,
   pagesSimulation,
   pathsFailover,
   pathsLoopback,
   pathsSimulation,
+  streamSchedulers,
 ];
 
 /** Returns a runner. @throws UserError when none has the name */

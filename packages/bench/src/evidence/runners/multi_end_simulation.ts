@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { transferRunSchema, type TransferRun } from '../../multi_end/simulation/runs.js';
-import { describeSetting, type Topology } from '../../multi_end/simulation/setting.js';
+import type { Topology } from '../../multi_end/simulation/setting.js';
 import { buildNativeBench } from '../../process/cmake.js';
-import { parseJsonLines } from '../../process/json_lines.js';
-import { runProgram } from '../../process/run_program.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
 import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { simulateTransfers } from './simulated_transfers.js';
 
 const milliseconds = z.number().min(0);
 
@@ -46,8 +45,10 @@ export const multiEndSimulation: Runner = {
   seeded: true,
   sources: [
     ...runnerSources('multi_end_simulation.ts'),
+    'packages/bench/src/evidence/runners/simulated_transfers.ts',
     'packages/native/src',
     'packages/native/bench/multi_end_bench.cc',
+    'packages/native/bench/setting_lines.h',
     'packages/bench/src/multi_end/simulation',
   ],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
@@ -65,16 +66,13 @@ export const multiEndSimulation: Runner = {
     const finished = await finishParts(
       parts,
       { file: join(context.directory, 'transfers.jsonl'), schema: transferRunSchema, ...context },
-      async ({ delivery, at }) => {
-        const input = describeSetting(topologyOf(options, at), [
-          { answer_bytes: at.size, upload_bytes: 0, backend: 0 },
-        ]);
-        const output = await runProgram(
+      ({ delivery, at }) => {
+        const transfers = [{ answer_bytes: at.size, upload_bytes: 0, backend: 0 }];
+        return simulateTransfers(
           program,
-          ['transfers', delivery, at.start, String(context.seed), String(context.runs)],
-          { input },
+          { delivery, start: at.start, topology: topologyOf(options, at), transfers },
+          context,
         );
-        return parseJsonLines(output, transferRunSchema);
       },
     );
     return {

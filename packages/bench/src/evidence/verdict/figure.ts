@@ -6,13 +6,25 @@ import type { ResultCell } from '../results/result.js';
 /** A figure computed from runs */
 export interface Figure {
   value: number;
-  /** 95 % interval, or the range of fewer than five runs; undefined when a single run shows no spread */
+  /** 95 % interval, or the range of fewer than five runs; undefined when these runs have none for the statistic */
   interval?: [number, number];
+  /** Whether the figure is about these runs alone, as their maximum is, so that chance does not decide about it */
+  exact: boolean;
   n: number;
 }
 
 /** Number of runs below which the interval spans all runs */
 const bootstrapRuns = 5;
+
+/** Number of runs below which all of them are likely to stay below the 95th percentile: 0.95 ^ 72 < 2.5 % */
+const p95Runs = 72;
+
+/** Returns whether a statistic is a single run's value, for which an interval of resampled runs says nothing. */
+const isExtreme = (statistic: Statistic): boolean => statistic === 'maximum' || statistic === 'minimum';
+
+/** Returns whether an interval of resampled runs says something about the statistic. */
+export const hasInterval = (statistic: Statistic, runs: number): boolean =>
+  !isExtreme(statistic) && (statistic !== 'p95' || runs >= p95Runs);
 
 export const figureOf = (cell: ResultCell, { statistic }: Quantity): Figure =>
   combine([cell], statistic, ([only]) => only!);
@@ -40,13 +52,14 @@ function combine(
   const estimates = cells.map((cell) => estimatesOf(cell, statistic, runs));
   const value = figure(estimates.map(({ all }) => all));
   const resamples = estimates[0]?.resampled.length ?? 0;
-  if (resamples === 0) return { value, n: runs };
+  const exact = isExtreme(statistic) && runs > 1;
+  if (resamples === 0) return { value, exact, n: runs };
   const drawn = Float64Array.from({ length: resamples }, (_, draw) =>
     figure(estimates.map(({ resampled }) => resampled[draw] ?? 0)),
   ).sort();
   const interval: [number, number] =
     runs >= bootstrapRuns ? [quantile(drawn, 0.025), quantile(drawn, 0.975)] : [drawn[0]!, drawn.at(-1)!];
-  return { value, interval, n: runs };
+  return { value, interval, exact, n: runs };
 }
 
 type Statistic = Quantity['statistic'];
@@ -72,7 +85,7 @@ function estimatesOf(cell: ResultCell, statistic: Statistic, runs: number): Esti
 function estimate(values: readonly number[], statistic: Statistic): Estimates {
   const runs = values.length;
   const all = statistics[statistic](Float64Array.from(values));
-  if (runs < 2) return { all, resampled: new Float64Array() };
+  if (runs < 2 || !hasInterval(statistic, runs)) return { all, resampled: new Float64Array() };
   if (runs < bootstrapRuns) return { all, resampled: Float64Array.from(values) };
   const chosen = drawsOf(runs);
   const sample = new Float64Array(runs);
@@ -109,5 +122,16 @@ export const sameAxes = (left: Axes, right: Axes): boolean =>
 /** Returns whether the axes have the wanted values. */
 export const matchesAxes = (at: Axes, where: Where): boolean =>
   Object.entries(where).every(([axis, wanted]) => [wanted].flat().includes(at[axis] ?? ''));
+
+/** Returns the cells of a quantity, which may share the runner's values with others. @throws RangeError */
+export function cellsOf(
+  quantities: Readonly<Record<string, Quantity>>,
+  name: string,
+  cells: readonly ResultCell[],
+): { quantity: Quantity; cells: ResultCell[] } {
+  const quantity = quantities[name];
+  if (!quantity) throw new RangeError(`no quantity ${name}`);
+  return { quantity, cells: cells.filter((cell) => cell.quantity === (quantity.values ?? name)) };
+}
 
 export const axesName = (axes: Axes): string => Object.values(axes).join(', ');

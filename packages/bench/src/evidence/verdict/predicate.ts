@@ -1,7 +1,7 @@
 import { round } from '../../measure/statistics.js';
 import type { Predicate, Rerunnable } from '../artefact/artefact.js';
 import type { ResultCell } from '../results/result.js';
-import { axesName, figureOf, matchesAxes, ratioOf, sameAxes, type Figure } from './figure.js';
+import { axesName, cellsOf, figureOf, matchesAxes, ratioOf, sameAxes, type Figure } from './figure.js';
 
 /** `unknown`: not measured, or undecided because of chance. */
 export type Truth = 'holds' | 'fails' | 'tie' | 'unknown';
@@ -27,6 +27,8 @@ export const inOrder = (figures: readonly MeasuredFigure[]): MeasuredFigure[] =>
 export interface Finding {
   truth: Truth;
   measured: MeasuredFigure[];
+  /** Arms that were not measured, or not at every place, so that the statement remains open */
+  missing: string[];
 }
 
 /** Evaluates a predicate. Nothing but the predicate and the results decides. */
@@ -39,6 +41,7 @@ export function evaluate(
   return {
     truth: all(findings.map(({ truth }) => truth)),
     measured: findings.flatMap(({ measured }) => measured),
+    missing: [...new Set(findings.flatMap(({ missing }) => missing))],
   };
 }
 
@@ -50,29 +53,27 @@ function evaluateArm(
   quantities: Rerunnable['quantities'],
   cells: readonly ResultCell[],
 ): Finding {
-  const quantity = quantities[predicate.quantity];
-  if (!quantity) throw new RangeError(`no quantity ${predicate.quantity}`);
-  const of = cells.filter(
-    (cell) =>
-      cell.arm === predicate.of && cell.quantity === predicate.quantity && matchesAxes(cell.at, predicate.where),
-  );
+  const { quantity, cells: own } = cellsOf(quantities, predicate.quantity, cells);
   const { to, against } = predicate;
+  const unmeasured = [predicate.of, ...(to === undefined ? [] : [to])].filter(
+    (arm) => !own.some((cell) => cell.arm === arm),
+  );
+  if (unmeasured.length > 0) return { truth: 'unknown', measured: [], missing: unmeasured };
+  const of = own.filter((cell) => cell.arm === predicate.of && matchesAxes(cell.at, predicate.where));
+  if (of.length === 0) return { truth: 'unknown', measured: [], missing: [predicate.of] };
   if (to === undefined && against === undefined)
     return judge(
       of.map((cell) => ({ at: axesName(cell.at), figure: figureOf(cell, quantity) })),
       predicate,
     );
   const pairs = of.flatMap((cell): [ResultCell, ResultCell][] => {
-    const other = cells.find(
-      (candidate) =>
-        candidate.arm === (to ?? cell.arm) &&
-        candidate.quantity === cell.quantity &&
-        sameAxes(candidate.at, { ...cell.at, ...against }),
+    const other = own.find(
+      (candidate) => candidate.arm === (to ?? cell.arm) && sameAxes(candidate.at, { ...cell.at, ...against }),
     );
     return other ? [[cell, other]] : [];
   });
   // If a place was not measured with both arms, the statement remains open.
-  if (pairs.length === 0 || pairs.length < of.length) return { truth: 'unknown', measured: [] };
+  if (pairs.length < of.length) return { truth: 'unknown', measured: [], missing: [to ?? predicate.of] };
   const groups = predicate.over === 'mean' ? [pairs] : pairs.map((pair) => [pair]);
   return judge(
     groups.map((group) => ({
@@ -95,6 +96,7 @@ function judge(figures: readonly { at: string; figure: Figure }[], predicate: Ar
       truth: truths[index] ?? 'unknown',
       beyond: beyondOf(figure, predicate),
     })),
+    missing: [],
   };
 }
 
@@ -105,9 +107,12 @@ export function all(truths: readonly Truth[]): Truth {
   return truths.includes('tie') ? 'tie' : 'holds';
 }
 
-function truthOf({ interval }: Figure, { at_least = -Infinity, at_most = Infinity, margin }: Predicate): Truth {
-  if (!interval) return 'unknown';
-  const [low, high] = interval;
+function truthOf(
+  { value, interval, exact }: Figure,
+  { at_least = -Infinity, at_most = Infinity, margin }: Predicate,
+): Truth {
+  const [low, high] = interval ?? (exact ? [value, value] : []);
+  if (low === undefined || high === undefined) return 'unknown';
   if (low >= at_least && high <= at_most) return 'holds';
   if (high < at_least - margin || low > at_most + margin) return 'fails';
   return margin > 0 && low >= at_least - margin && high <= at_most + margin ? 'tie' : 'unknown';
@@ -117,6 +122,6 @@ const beyondOf = ({ value }: Figure, { at_least = -Infinity, at_most = Infinity 
   Math.max(value - at_most, at_least - value);
 
 function describe({ value, interval, n }: Figure): string {
-  const spread = interval ? `${round(interval[0], 4)} to ${round(interval[1], 4)}` : `${n} run`;
-  return `${round(value, 4)} (${spread})`;
+  const runs = n === 1 ? '1 run' : `of ${n} runs`;
+  return `${round(value, 4)} (${interval ? `${round(interval[0], 4)} to ${round(interval[1], 4)}` : runs})`;
 }

@@ -26,24 +26,32 @@ export interface ClaimVerdict {
   measured: MeasuredFigure[];
   /** Why there are none */
   why?: string;
+  /** Arms that the claim is about and that were not measured, or not at every place */
+  missing: string[];
 }
 
 /** Returns the verdict of the results on each claim of an artefact. */
 export function claimVerdicts(artefact: Rerunnable, result: Result | undefined): ClaimVerdict[] {
   return artefact.claims.map((claim): ClaimVerdict => {
     const { text, published, not_comparable: why } = claim;
-    if (why !== undefined) return { text, published, verdict: 'not comparable', measured: [], why };
-    if (!result) return { text, published, verdict: 'cannot be told', measured: [], why: 'not measured yet' };
+    if (why !== undefined) return { text, published, verdict: 'not comparable', measured: [], why, missing: [] };
+    if (!result)
+      return { text, published, verdict: 'cannot be told', measured: [], why: 'not measured yet', missing: [] };
     const findings = claim.predicates.map((predicate) => evaluate(predicate, artefact.quantities, result.cells));
     const truth = all(findings.map(({ truth: each }) => each));
+    const missing = [...new Set(findings.flatMap((finding) => finding.missing))];
     return {
       text,
       published,
       verdict: verdictOf(truth, published),
       measured: findings.flatMap(({ measured }) => measured),
+      ...(missing.length > 0 && { why: `not measured: ${missing.map((arm) => labelOf(artefact, arm)).join(', ')}` }),
+      missing,
     };
   });
 }
+
+const labelOf = ({ setup }: Rerunnable, arm: string): string => setup.arms[arm]?.label ?? arm;
 
 function verdictOf(truth: Truth, published: Claim['published']): Verdict {
   if (truth === 'unknown') return 'cannot be told';

@@ -21,6 +21,8 @@ const costSchema = z.object({
   idle_bytes: z.number().positive(),
 });
 const runSchema = z.object({ per_path: costSchema, shared: costSchema });
+/** What a connection costs with each kind of keys, as medians over the connections of a run */
+export type HandOverRun = z.output<typeof runSchema>;
 
 export interface HandOverCost {
   keys: 'per-path' | 'shared';
@@ -43,10 +45,9 @@ export async function runHandOver(
   { progress }: ExperimentContext,
 ): Promise<Outcome> {
   const machine = describeMachine();
-  const program = await buildNativeBench('backend_import_bench', progress);
-  const results: z.output<typeof runSchema>[] = [];
+  const results: HandOverRun[] = [];
   for (let run = 1; run <= runs; run += 1) {
-    results.push(runSchema.parse(JSON.parse(await runProgram(program, [String(connections)]))));
+    results.push(await measureHandOver(connections, progress));
     progress(`run ${run} of ${runs}`);
   }
   const costs = [
@@ -78,6 +79,12 @@ export async function runHandOver(
     ],
     ...(missed.length > 0 && { failure: missed.join('; ') }),
   };
+}
+
+/** Measures one run of the given number of connections. @throws UserError when tools are missing */
+export async function measureHandOver(connections: number, progress: (line: string) => void): Promise<HandOverRun> {
+  const program = await buildNativeBench('backend_import_bench', progress);
+  return runSchema.parse(JSON.parse(await runProgram(program, [String(connections)])));
 }
 
 function summarize(keys: HandOverCost['keys'], costs: readonly z.output<typeof costSchema>[]): HandOverCost {

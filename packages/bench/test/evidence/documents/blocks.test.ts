@@ -48,7 +48,7 @@ const result: Result = {
 const document = (table: string, content = 'anything'): string =>
   `Before.\n\n<!-- evidence: paper/figure-1 ${table} -->\n${content}\n<!-- end of evidence -->\n\nAfter.\n`;
 const fill = (table: string, measurement: Partial<Measurement> = {}): string =>
-  fillBlocks(document(table), [{ artefact, result, ...measurement }]);
+  fillBlocks(document(table), [{ artefact, result, virtualTime: false, ...measurement }]);
 
 test('a block takes its table from the result, with interval, ratio to the baseline and published value', () => {
   const filled = fill('by-arm');
@@ -80,11 +80,51 @@ test('a maximum has no interval', () => {
   expect(filled).toContain('Time, ms: maximum of the runs; ×');
 });
 
+test('the 95th percentile of a few runs has no interval, and that of many has one', () => {
+  const tail = structuredClone(artefact);
+  tail.quantities['time_ms']!.statistic = 'p95';
+  expect(fill('by-arm', { artefact: tail })).toContain('| news | 102 | 40.9 × ');
+  const often = (values: number[]): number[] =>
+    Array.from({ length: 72 }, (_, index) => values[index % values.length]!);
+  const many = { ...result, runs: 72, cells: times(often(slow), often(half)) };
+  expect(fill('by-arm', { artefact: tail, result: many })).toMatch(/p95 of the runs with 95 % interval[^]*commit/);
+  expect(fill('by-arm', { artefact: tail, result: many })).toContain('| 102 (102 to 102) | 41 (41 to 41) × ');
+});
+
+test('several statistics of the same values stand in columns of their own', () => {
+  const both = structuredClone(artefact);
+  both.quantities['median_ms'] = { ...both.quantities['time_ms']!, values: 'time_ms' };
+  both.quantities['time_ms']!.statistic = 'maximum';
+  both.tables[1]!.quantities = ['median_ms', 'time_ms'];
+  expect(fill('shops', { artefact: both })).toContain(
+    '| Time, ms, median | Time, ms, maximum |\n| --- | --- |\n| 40 | 41 |',
+  );
+});
+
+test('a result in virtual time names no machine and no load', () => {
+  const filled = fill('by-arm', { virtualTime: true });
+  expect(filled).toContain('2026-11-23 · virtual time · 60 s');
+  expect(filled).not.toMatch(/load|processor/);
+});
+
+test('what other programs used during a run stands beside the load before it', () => {
+  const filled = fill('by-arm', { result: { ...result, other_processors: 0.03 } });
+  expect(filled).toContain('load 0.1 before the run, other programs used 0.03 processors during it');
+});
+
+test('a block says over what was measured, and how that differs from what was published', () => {
+  const different = structuredClone(artefact);
+  different.deviations = [{ what: 'links are wired', why: 'there is no radio', effect: 'none' }];
+  expect(fill('setup', { artefact: different, result: undefined })).toContain(
+    'Network: none.\n\n- Links are wired. Why: there is no radio. Effect: none.',
+  );
+});
+
 test('filling a document again changes nothing, and another result changes it', () => {
   const filled = fill('by-arm');
-  expect(fillBlocks(filled, [{ artefact, result }])).toBe(filled);
+  expect(fillBlocks(filled, [{ artefact, result, virtualTime: false }])).toBe(filled);
   const other = { ...result, cells: times(half, half) };
-  expect(fillBlocks(filled, [{ artefact, result: other }])).not.toBe(filled);
+  expect(fillBlocks(filled, [{ artefact, result: other, virtualTime: false }])).not.toBe(filled);
 });
 
 test('claims are listed with their verdicts and the figures that decided', () => {

@@ -38,6 +38,23 @@ test('a place that was measured with one arm alone is unknown', () => {
   expect(truthOf([...times(slow, scaled(0.4)), alone!])).toBe('unknown');
 });
 
+test('arms that were not measured are named', () => {
+  const [slowAlone] = times(slow, slow);
+  expect(evaluate(predicate, quantities, [slowAlone!])).toEqual({ truth: 'unknown', measured: [], missing: ['fast'] });
+  expect(evaluate(predicate, quantities, times(slow, scaled(0.4))).missing).toEqual([]);
+});
+
+test('the maximum decides by itself, if there are several runs', () => {
+  const largest = structuredClone(quantities);
+  largest['time_ms']!.statistic = 'maximum';
+  const bound = { ...predicate, of: 'slow', to: undefined, at_most: 102 };
+  const evaluated = (values: number[], at_most = 102) =>
+    evaluate({ ...bound, at_most }, largest, times(values, values));
+  expect(evaluated(slow)).toMatchObject({ truth: 'holds', measured: [{ text: 'slow, news: 102 (of 6 runs)' }] });
+  expect(evaluated(slow, 101.9)).toMatchObject({ truth: 'fails' });
+  expect(evaluated([100])).toMatchObject({ truth: 'unknown', measured: [{ text: 'slow, news: 100 (1 run)' }] });
+});
+
 test('every cell has to hold, or the geometric mean of all', () => {
   const both = [...times(slow, scaled(0.2), 'news'), ...times(slow, scaled(0.8), 'shop')];
   expect(truthOf(both)).toBe('fails');
