@@ -7,7 +7,7 @@ const waiting = [
   'packages/bench/test/loss/download.test.ts',
   'packages/cli/test/multi_end*.test.ts',
   'packages/gateway/test/listeners/{hostile_http,transport}.test.ts',
-  'packages/gateway/test/multi_end/backend/unread_answers.test.ts',
+  'packages/gateway/test/multi_end/backend/unread_responses.test.ts',
   'packages/gateway/test/multi_end/client/direct.test.ts',
   'packages/gateway/test/nodes/edge/edge.test.ts',
   'packages/gateway/test/slow_clients/*.test.ts',

@@ -8,7 +8,7 @@ import { execute } from './setup/execute.mjs';
 import { StepError, progress, run } from './setup/process.mjs';
 import { root } from './setup/stamp.mjs';
 import { unitPrograms } from './stages/listed.mjs';
-import { buildNative, inParallel } from './stages/native_build.mjs';
+import { buildNative, inParallel } from './setup/native_build.mjs';
 import { typescript } from './stages/typescript.mjs';
 
 /** Lines of each source by its path in the repository: { total, covered }. */

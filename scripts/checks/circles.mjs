@@ -2,50 +2,60 @@
 import { dirname, join } from 'node:path';
 import { fileGraph } from './imports.mjs';
 
-/** Folders with the source of each package */
-const sourceFolders = ['native/src', 'native/lib', 'gateway/src', 'web-client/src', 'cli/src', 'bench/src'];
-/** Packages whose top folders form one layer with their subfolders */
-const layersWithFolders = ['native/src'];
+/** Trees whose folders form layers, each folder below another by itself */
+const layered = ['native/lib', 'gateway/src', 'web-client/src', 'cli/src', 'bench/src'].map(
+  (path) => `packages/${path}`,
+);
+/** Trees whose top folders form one layer with their subfolders */
+const layeredWithSubfolders = ['native', 'gateway', 'web-client', 'cli', 'bench'].map(
+  (name) => `packages/${name}/test`,
+);
 
-/** Searches the source of all packages. `found` has one line for each circle. */
-export function checkCircles(packages, sources = sourceFolders) {
+const allTrees = [
+  ...['scripts', ...layered].map((path) => ({ path, withSubfolders: false })),
+  ...['packages/native/src', ...layeredWithSubfolders].map((path) => ({ path, withSubfolders: true })),
+];
+
+/** Searches all trees of sources below `root`. `found` has one line for each circle. */
+export function checkCircles(root, trees = allTrees) {
   const found = [];
   let folders = 0;
   let files = 0;
-  for (const source of sources) {
-    const graph = fileGraph(join(packages, source));
+  for (const { path, withSubfolders } of trees) {
+    const graph = fileGraph(join(root, path));
     const arrows = new Map([...graph].map(([file, imports]) => [file, new Set(imports.map(({ target }) => target))]));
-    const between = folderGraph(arrows, source);
+    const between = folderGraph(arrows, withSubfolders);
     files += arrows.size;
     folders += [...between.keys()].filter((node) => node.endsWith('/')).length;
     const circles = new Set([...circlesOf(arrows), ...circlesOf(between)].map((circle) => circle.join(' -> ')));
-    for (const circle of circles) found.push(`${source}: circle ${circle}`);
+    for (const circle of circles) found.push(`${path}: circle ${circle}`);
   }
-  return { found, folders, files, packages: new Set(sources.map((source) => source.split('/')[0])).size };
+  return { found, folders, files, trees: trees.length };
 }
 
-/** `0 circles in N folders, M files of P packages` */
-export function describeCircles({ found, folders, files, packages }) {
-  return `${found.length} ${found.length === 1 ? 'circle' : 'circles'} in ${folders} folders, ${files} files of ${packages} packages`;
+/** `0 circles in N folders, M files of T trees of sources` */
+export function describeCircles({ found, folders, files, trees }) {
+  return `${found.length} ${found.length === 1 ? 'circle' : 'circles'} in ${folders} folders, ${files} files of ${trees} trees of sources`;
 }
 
 /**
  * Builds the graph of folders. A file outside of folders is a node of its own: `index.ts` is the roof of a package, and
  * others are its ground.
  */
-function folderGraph(files, source) {
+function folderGraph(files, withSubfolders) {
   const graph = new Map();
   for (const [file, targets] of files) {
-    const from = folderOf(file, source);
+    const from = folderOf(file, withSubfolders);
     if (!graph.has(from)) graph.set(from, new Set());
-    for (const target of targets) if (folderOf(target, source) !== from) graph.get(from).add(folderOf(target, source));
+    for (const target of targets)
+      if (folderOf(target, withSubfolders) !== from) graph.get(from).add(folderOf(target, withSubfolders));
   }
   return graph;
 }
 
-function folderOf(file, source) {
+function folderOf(file, withSubfolders) {
   if (dirname(file) === '.') return file;
-  return `${layersWithFolders.includes(source) ? file.split('/')[0] : dirname(file)}/`;
+  return `${withSubfolders ? file.split('/')[0] : dirname(file)}/`;
 }
 
 /** Returns a shortest circle for every set of nodes that reach each other. */

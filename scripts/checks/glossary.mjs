@@ -1,12 +1,13 @@
-// Finds words in source and documents that docs/glossary.md wants avoided, and comments that begin without a noun.
+// Finds words in sources, documents and names of files that docs/glossary.md wants avoided, and comments that begin
+// without a noun.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readTracked } from './tracked_files.mjs';
 
 const glossary = 'docs/glossary.md';
-const checked = /\.(?:cc|css|go|h|html|js|md|mjs|py|rs|toml|ts|txt|yaml)$/;
+/** Files that others wrote, data, and the documents that have to name the words */
 const unchecked =
-  /^(?:LICENSE|pnpm-lock\.yaml|docs\/glossary\.md|scripts\/test\/glossary\.test\.mjs)$|\/fixtures\/recorded\//;
+  /^(?:LICENSE|pnpm-lock\.yaml|docs\/glossary\.md|scripts\/test\/glossary\.test\.mjs)$|\/fixtures\/recorded\/|\.(?:lock|png|sum|tsv)$/;
 
 /** The opening of a documentation comment whose noun is missing. */
 const headless = /^[ \t]*\/\*\*\s+(?:\*\s+)?(Of|Who|Whom)\b/gm;
@@ -14,7 +15,7 @@ const headless = /^[ \t]*\/\*\*\s+(?:\*\s+)?(Of|Who|Whom)\b/gm;
 /** Returns one line for each avoided word and for each comment without a noun in a tracked file of the repository. */
 export function checkGlossary(root) {
   const rules = readGlossary(readFileSync(join(root, glossary), 'utf8'));
-  const files = readTracked(root, checked, unchecked);
+  const files = readTracked(root, /(?:)/, unchecked);
   return [...findAvoided(rules, files), ...findHeadless(files)];
 }
 
@@ -44,25 +45,23 @@ export function readGlossary(text) {
   };
 }
 
-/** Finds avoided words in the files, and exceptions that nothing needs any more. */
+/** Finds avoided words in the files and in their names, and exceptions that nothing needs any more. */
 export function findAvoided({ terms, exceptions }, files) {
   const used = new Set();
+  const rules = terms.flatMap(({ word, avoid }) =>
+    avoid.map((phrase) => ({ phrase, wanted: `"${phrase}" is called "${word}" (${glossary})` })),
+  );
   const found = files.flatMap(({ path, text }) =>
-    terms.flatMap(({ word, avoid }) =>
-      avoid.flatMap((phrase) =>
-        [...text.matchAll(pattern(phrase))].flatMap((match) => {
-          const exception = exceptions.find(
-            ({ allowed, places }) => places.some((place) => path.startsWith(place)) && covers(text, match, allowed),
-          );
-          if (exception) used.add(exception);
-          return exception
-            ? []
-            : [
-                `${path}:${text.slice(0, match.index).split('\n').length}: "${phrase}" is called "${word}" (${glossary})`,
-              ];
-        }),
-      ),
-    ),
+    rules.flatMap(({ phrase, wanted }) => [
+      ...(pattern(phrase).test(path) ? [`${path}: in its name, ${wanted}`] : []),
+      ...[...text.matchAll(pattern(phrase))].flatMap((match) => {
+        const exception = exceptions.find(
+          ({ allowed, places }) => places.some((place) => path.startsWith(place)) && covers(text, match, allowed),
+        );
+        if (exception) used.add(exception);
+        return exception ? [] : [`${path}:${text.slice(0, match.index).split('\n').length}: ${wanted}`];
+      }),
+    ]),
   );
   const useless = exceptions
     .filter((exception) => !used.has(exception))
@@ -70,12 +69,37 @@ export function findAvoided({ terms, exceptions }, files) {
   return [...new Set(found), ...useless];
 }
 
-/** Matches whole words. The space between two words may be a line break inside a comment. */
+/**
+ * Matches a phrase as whole words, whose space may be a line break inside a comment, and as an identifier: `two words`
+ * is found in `twoWords`, `areTwoWords`, `two_words` and `TWO_WORDS`, too.
+ */
 function pattern(phrase) {
-  const escaped = phrase.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/\*$/, '\\w*');
-  const spaced = escaped.replaceAll(' ', '\\s+(?:(?:\\*|//|#)\\s+)?');
-  return new RegExp(`(?<![\\w-])${spaced}(?![\\w-])`, 'g');
+  const open = phrase.endsWith('*');
+  const prose = phrase
+    .replace(/\*$/, '')
+    .replace(/[.+?^${}()|[\]\\]/g, '\\$&')
+    .replaceAll(' ', '\\s+(?:(?:\\*|//|#)\\s+)?');
+  const words = phrase
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .split(/[^A-Za-z]+/)
+    .filter((word) => word !== '')
+    .map((word) => word.toLowerCase());
+  const [first, ...others] = words;
+  const rest = others.map(capital).join('');
+  const forms = [
+    `(?<![\\w-])${anyCase(prose)}${open ? '\\w*' : '(?![\\w-])'}`,
+    `(?<![A-Za-z0-9])${anyCase(words.join('[_-]'))}${open ? '[_-]\\w*' : '(?![A-Za-z0-9])'}`,
+    `(?<![A-Za-z0-9])${first}${rest}${open ? '[A-Z]\\w*' : '(?![a-z])'}`,
+    `(?<![A-Z])${capital(first)}${rest}${open ? '[A-Z]\\w*' : '(?![a-z])'}`,
+  ];
+  return new RegExp(forms.join('|'), 'g');
 }
+
+const capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** Makes letters of a pattern match in both cases, except those of its escapes. */
+const anyCase = (text) =>
+  text.replaceAll(/\\.|[A-Za-z]/g, (part) => (part.length > 1 ? part : `[${part.toLowerCase()}${part.toUpperCase()}]`));
 
 function covers(text, match, allowed) {
   const from = Math.max(0, match.index - allowed.length);

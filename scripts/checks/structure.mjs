@@ -10,6 +10,7 @@ import { checkMirroredTests } from './mirrored_tests.mjs';
 import { checkNativeLayers } from './native_layers.mjs';
 import { checkPackageLayers } from './package_layers.mjs';
 import { checkSizes } from './sizes.mjs';
+import { checkUnused } from './unused.mjs';
 import { progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
 
@@ -28,7 +29,7 @@ const sizeExceptions = () => JSON.parse(readFileSync(join(import.meta.dirname, '
 export function checkStructure() {
   const packages = join(root, 'packages');
   const layersOf = (name) => JSON.parse(readFileSync(join(packages, name, 'layers.json'), 'utf8'));
-  const circles = checkCircles(packages);
+  const circles = checkCircles(root);
   progress(`  ${describeCircles(circles)}`);
   const checks = [
     {
@@ -49,6 +50,7 @@ export function checkStructure() {
     },
     { name: 'words of docs/glossary.md', found: checkGlossary(root) },
     { name: 'sizes of functions and classes', found: checkSizes(root, sizeExceptions()) },
+    { name: 'symbols that nothing uses', found: checkUnused(root) },
     { name: 'links of documents', found: checkLinks(root) },
     { name: 'paragraphs of documents', found: checkParagraphs(root) },
     { name: 'symbols that documents link to', found: checkCodeLinks(root) },

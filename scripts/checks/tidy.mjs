@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { execute } from '../setup/execute.mjs';
 import { root } from '../setup/stamp.mjs';
-import { inParallel } from '../stages/native_build.mjs';
+import { inParallel } from '../setup/native_build.mjs';
 
 const native = join(root, 'packages', 'native');
 const build = join(native, 'build', 'tidy');
@@ -42,7 +42,7 @@ export async function checkNativeRules(files) {
   const options = ['--quiet', `--config-file=${join(native, '.clang-tidy')}`];
   const checked = files ?? (await unityFiles());
   const results = await inParallel(checked, (file) =>
-    execute('clang-tidy', [...options, ...(files ? [file, '--', '-std=c++20'] : ['-p', build, file])]),
+    execute('clang-tidy', [...options, ...(files ? [file, '--', '-std=c++20', '-Wall'] : ['-p', build, file])]),
   );
   return {
     code: results.some(({ code }) => code !== 0) ? 1 : 0,

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Returns path and text of each file that git tracks whose path matches `wanted` and not `leftOut`. */
@@ -7,6 +7,7 @@ export function readTracked(root, wanted, leftOut = /(?!)/) {
   const names = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
   return names
     .split('\0')
-    .filter((path) => wanted.test(path) && !leftOut.test(path) && existsSync(join(root, path)))
+    .filter((path) => wanted.test(path) && !leftOut.test(path))
+    .filter((path) => statSync(join(root, path), { throwIfNoEntry: false })?.isFile())
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 }

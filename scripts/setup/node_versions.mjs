@@ -9,9 +9,6 @@ const versions = { 'node-22': '22.23.3', 'node-24': '24.21.0' };
 const directory = join('.sheaf', 'node-versions');
 const programOf = (name) => join(directory, 'node_modules', name, 'bin', 'node');
 
-/** Commands of the tests that run with every version */
-export const nodePrograms = Object.keys(versions).map((name) => join(root, programOf(name)));
-
 export const nodeVersions = {
   name: 'node-versions',
   title: 'Node 22 and 24 for the tests',

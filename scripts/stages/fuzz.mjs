@@ -8,7 +8,7 @@ import { progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
 import { execute } from '../setup/execute.mjs';
 import { fuzzTargets, notRun } from './listed.mjs';
-import { buildNative, inParallel } from './native_build.mjs';
+import { buildNative, inParallel } from '../setup/native_build.mjs';
 
 const fixedSeed = 1;
 const inputFolders = ['seeds', 'corpus'];

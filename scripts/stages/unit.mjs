@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { progress } from '../setup/process.mjs';
 import { execute } from '../setup/execute.mjs';
 import { notRun, unitPrograms } from './listed.mjs';
-import { buildNative, inParallel } from './native_build.mjs';
+import { buildNative, inParallel } from '../setup/native_build.mjs';
 
 const sanitizers = {
   ASAN_OPTIONS: 'detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1',

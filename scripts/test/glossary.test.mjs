@@ -35,6 +35,17 @@ test('a star stands for the rest of a word', () => {
   assert.deepEqual(find('almost k_mostly'), []);
 });
 
+test('a phrase is also found in identifiers, in names of files and at the start of a sentence', () => {
+  for (const text of ['Under way', 'UNDER_WAY', 'under_way_', 'underWay', 'isUnderWay', '#underWaySince', 'under-way'])
+    assert.equal(find(text).length, 1, text);
+  for (const text of ['thunderWay', 'underWays', 'under_ways', 'wonder_way', 'kMostly'])
+    assert.deepEqual(find(text), [], text);
+  assert.equal(find('const kMostPaths = 3;').length, 1);
+  assert.deepEqual(find('', '', 'src/under_way.ts'), [
+    'src/under_way.ts: in its name, "under way" is called "in flight" (docs/glossary.md)',
+  ]);
+});
+
 test('words that are only part of others, or without backticks, are free', () => {
   assert.deepEqual(find('sunder ways, under ways, thunder way, on its way'), []);
 });
@@ -75,19 +86,20 @@ test('a comment that leaves out its noun is told with its place', () => {
   );
 });
 
-test('source and documents of a repository are read, whatever their language', () => {
+test('all text of a repository is read, whatever its language, and no data', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sheaf-glossary-'));
   try {
     mkdirSync(join(folder, 'docs'));
     const table = '| word | meaning | avoid |\n|---|---|---|\n| in flight | sent | `under way` |\n';
     writeFileSync(join(folder, 'docs/glossary.md'), table);
-    for (const name of ['a.ts', 'b.cc', 'c.md', 'd.mjs', 'e.png']) writeFileSync(join(folder, name), '// under way\n');
+    for (const name of ['a.ts', 'b.cc', 'c.md', 'd.mjs', 'e.png', 'g.json', 'h.svg', 'pnpm-lock.yaml', 'run'])
+      writeFileSync(join(folder, name), '// under way\n');
     writeFileSync(join(folder, 'f.ts'), '/** Of a request. */\n');
     execFileSync('git', ['init', '-q'], { cwd: folder });
     execFileSync('git', ['add', '.'], { cwd: folder });
     assert.deepEqual(
       checkGlossary(folder).map((line) => line.split(':')[0]),
-      ['a.ts', 'b.cc', 'c.md', 'd.mjs', 'f.ts'],
+      ['a.ts', 'b.cc', 'c.md', 'd.mjs', 'g.json', 'h.svg', 'run', 'f.ts'],
     );
   } finally {
     rmSync(folder, { recursive: true });

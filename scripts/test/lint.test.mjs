@@ -71,11 +71,13 @@ test('layout: a file that no formatter wrote is refused', async () => {
   assert.match((await checkNativeLayout([written('unformatted.cc', 'int one=1;\n')])).output, /unformatted\.cc/);
 });
 
-test('rules of C++: a condition with the same branches is refused', async () => {
+test('rules of C++: a condition with the same branches and a function that nothing calls are refused', async () => {
   const text = (other) => `int chosen(bool first) {\n  if (first) return 1;\n  else return ${other};\n}\n`;
   const passed = await checkNativeRules([written('branches.cc', text(2))]);
   assert.equal(passed.code, 0, passed.output);
   assert.match((await checkNativeRules([written('same.cc', text(1))])).output, /bugprone-branch-clone/);
+  const unused = written('unused.cc', 'namespace {\nint two() { return 2; }\n}  // namespace\n');
+  assert.match((await checkNativeRules([unused])).output, /'two' .*clang-diagnostic-unused-function/);
 });
 
 test('rules: a promise that nobody waits for is refused', () => {

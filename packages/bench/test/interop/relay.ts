@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { seededRandom } from '../loss/lossy_relay.js';
+import { seededRandom } from '../support/lossy_relay.js';
 
 export interface RelayOptions {
   /** Share of the datagrams that are dropped, each way. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '@sheaf/gateway/client';
 import { json, sheaf, startProgram, type RunningProgram } from '../interop/programs.js';
-import { startLossyRelay } from './lossy_relay.js';
+import { startLossyRelay } from '../support/lossy_relay.js';
 
 const body = randomBytes(1_000_000);
 const sha256 = createHash('sha256').update(body).digest('hex');

@@ -63,7 +63,7 @@ TEST(PreferredAddressTest, TheClientMovesWhenItIsAnsweredThere) {
   EXPECT_EQ(server.client.state(), Connection::State::kEstablished);
 }
 
-TEST(PreferredAddressTest, WithoutAnAnswerItStays) {
+TEST(PreferredAddressTest, WithoutAResponseItStays) {
   RawServer server(with_preferred());
   server.confirm();
   int challenges = challenge(server.collect()) ? 1 : 0;

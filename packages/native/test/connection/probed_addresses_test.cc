@@ -6,7 +6,7 @@ namespace {
 
 const AddressPair k_elsewhere = RawPeer::address(2);
 
-TEST(ProbedAddressesTest, TheAnswerUsesAnIdOfItsOwn) {
+TEST(ProbedAddressesTest, TheResponseUsesAnIdOfItsOwn) {
   RawPeer peer;
   peer.send({RawPeer::given(1)}, peer.path);
   peer.collect();
@@ -50,7 +50,7 @@ TEST(ProbedAddressesTest, AnswersStayWithinThreeTimesWhatCame) {
   EXPECT_LE(sent, 3 * received);
 }
 
-TEST(ProbedAddressesTest, APeerThatMovesThereKeepsTheIdAndTheAnswer) {
+TEST(ProbedAddressesTest, APeerThatMovesThereKeepsTheIdAndTheResponse) {
   RawPeer peer;
   peer.send({RawPeer::given(1), RawPeer::given(2)}, peer.path);
   for (const auto& packet : peer.collect()) {

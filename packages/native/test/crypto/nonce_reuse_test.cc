@@ -95,7 +95,7 @@ class World {
     const auto received = from.largest_received.find(path.value);
     if (received != from.largest_received.end()) packet.acknowledges = received->second;
     if (random_.below(4) == 0) {
-      under_way_.push_back(std::move(packet));
+      in_flight_.push_back(std::move(packet));
     } else {
       deliver(packet, false);
     }
@@ -126,10 +126,10 @@ class World {
   }
 
   void deliver_one() {
-    if (under_way_.empty()) return;
-    const std::size_t which = random_.below(under_way_.size());
-    const Packet packet = under_way_[which];
-    if (random_.below(8) != 0) under_way_.erase(under_way_.begin() + static_cast<long>(which));
+    if (in_flight_.empty()) return;
+    const std::size_t which = random_.below(in_flight_.size());
+    const Packet packet = in_flight_[which];
+    if (random_.below(8) != 0) in_flight_.erase(in_flight_.begin() + static_cast<long>(which));
     deliver(packet, true);
   }
 
@@ -171,7 +171,7 @@ class World {
   SeededRandom random_;
   KeyPeer backends_[k_nodes - 1];
   std::vector<KeyPeer*> nodes_;
-  std::vector<Packet> under_way_;
+  std::vector<Packet> in_flight_;
   std::set<std::vector<std::uint8_t>> keystreams_;
   std::size_t senders_ = 0;
   std::size_t opened_ = 0;

@@ -1,8 +1,8 @@
 // Configures and builds packages/native with CMake for one purpose.
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../setup/process.mjs';
-import { root } from '../setup/stamp.mjs';
+import { run } from './process.mjs';
+import { root } from './stamp.mjs';
 
 /** Builds all targets. Returns the build folder; undefined when something did not build. */
 export async function buildNative(name, options, { compiler } = {}) {
