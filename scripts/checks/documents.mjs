@@ -73,7 +73,7 @@ function anchors(text) {
 }
 
 /** Replaces code by spaces, which preserves positions. The text of headings stays. */
-function withoutCode(text) {
+export function withoutCode(text) {
   const blank = (code) => code.replace(/[^\n]/g, ' ');
   return text
     .replace(/^(`{3,})[^`\n]*\n[\s\S]*?^\1 *$/gm, blank)

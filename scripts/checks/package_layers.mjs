@@ -51,5 +51,5 @@ function checkImport(specifier, { file, home, name, declared, allowed }) {
 }
 
 function sourceFiles(home) {
-  return ['src', 'lib', 'test'].flatMap((folder) => scriptFiles(join(home, folder)));
+  return ['src', 'lib', 'bin', 'examples', 'test'].flatMap((folder) => scriptFiles(join(home, folder)));
 }

@@ -10,8 +10,9 @@ export const lint = {
   title: 'Lint',
   needs: ['packages', 'dependencies', 'typescript'],
   run: async () => {
-    // Imported here, since it reads sources with TypeScript, which the set-up installs.
+    // Imported here, since they use TypeScript and Prettier, which the set-up installs.
     const { checkStructure } = await import('../checks/structure.mjs');
+    const { checkDocumentLayout } = await import('../checks/document_layout.mjs');
     const structure = checkStructure();
     // ESLint takes about as long as all other checks together.
     const [rules, others] = await Promise.all([
@@ -21,6 +22,7 @@ export const lint = {
         ['documentation of packages/native', checkApiDocumentation],
         ['layout of TypeScript and JavaScript', checkLayout],
         ['layout of C++', checkNativeLayout],
+        ['layout of documents', () => checkDocumentLayout(root)],
         ['rules of packages/native/.clang-tidy', () => checkNativeRules()],
       ]),
     ]);

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { checkDocumentLayout, laidOut } from '../checks/document_layout.mjs';
 import { checkApiDocumentation, checkLayout, checkNativeLayout, checkTypes } from '../checks/tools.mjs';
 import { checkNativeRules } from '../checks/tidy.mjs';
 import { root } from '../setup/stamp.mjs';
@@ -69,6 +70,18 @@ test('layout: a file that no formatter wrote is refused', async () => {
   assert.match((await checkLayout([written('unformatted.ts', 'export const one=1\n')])).output, /unformatted\.ts/);
   assert.equal((await checkNativeLayout([written('formatted.cc', 'int one = 1;\n')])).code, 0);
   assert.match((await checkNativeLayout([written('unformatted.cc', 'int one=1;\n')])).output, /unformatted\.cc/);
+});
+
+test('layout of documents: tables are not padded, emphasis has stars, and code stays', async () => {
+  const text = '# A\n\nSome *word* and `_code_`.\n\n| a | b |\n| --- | --- |\n| long |  |\n\n```js\nconst one=1\n```\n';
+  assert.equal(await laidOut(text), text);
+  assert.equal(
+    await laidOut('# A\nSome _word_ and `_code_`.\n\n|a|b|\n|-|-|\n|long||\n\n```js\nconst one=1\n```'),
+    text,
+  );
+  assert.equal((await checkDocumentLayout(root, [{ path: 'a.md', text }])).code, 0);
+  const padded = [{ path: 'b.md', text: '| a    | b |\n| --- | --- |\n' }];
+  assert.match((await checkDocumentLayout(root, padded)).output, /b\.md: not laid out/);
 });
 
 test('rules of C++: a condition with the same branches and a function that nothing calls are refused', async () => {
