@@ -85,6 +85,22 @@ TEST(SharedNumbers, RunsOf8To32BearSendersThatAreApart) {
   expect_tolerable({.senders = 8, .rate = 84'000, .spread = k_spread / 10, .packets = 3'000}, seed);
 }
 
+// The work of the gateway follows the number of ACKs.
+TEST(SharedNumbers, ChromiumAcknowledgesSeldomWhileSendersOvertakeByHalfARunAtMost) {
+  std::uint64_t seed = 151;
+  for (const std::size_t senders : {2, 8}) {
+    SharedNumbers config{.senders = senders, .spread = 1900us};  // the time of 16 packets
+    ChromiumReceiver calm(2 * config.delay);
+    const SharedNumbersResult near = deliver_and_print(config, calm, seed);
+    EXPECT_LT(share(near.acknowledgements, config), 0.2);
+    config.spread = k_spread;
+    ChromiumReceiver busy(2 * config.delay);
+    const SharedNumbersResult far = deliver_and_print(config, busy, seed);
+    EXPECT_GT(far.acknowledgements, 2 * near.acknowledgements);
+    ++seed;
+  }
+}
+
 // What the rule bounds, each exceeded alone
 TEST(SharedNumbers, FailBeyondTheWindowOf128) {
   for (const SharedNumbers& config : {
