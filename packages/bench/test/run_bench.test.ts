@@ -162,8 +162,8 @@ describe('the ratio', () => {
     expect(compare([result('sheaf', 29.9, 30), result('a', 20, 10)])).toMatchObject({ met: false });
   });
 
-  test('is absent without a peer', () => {
-    expect(compare([result('sheaf', 30, 30)])).toBeUndefined();
+  test('is absent without a peer, and Sheaf through Endpoint is none', () => {
+    expect(compare([result('sheaf', 30, 30), result('sheaf, through Endpoint', 20, 20)])).toBeUndefined();
   });
 });
 

@@ -5,6 +5,10 @@ import { distribution, round, type Distribution } from '../measure/statistics.js
 import type { Sample } from './sample.js';
 import { buildPeers, buildSheaf, runSubject, type Skipped, type Subject } from './subjects.js';
 
+/** Sheaf as its endpoints dispatch, beside its connections alone */
+const THROUGH_ENDPOINT = 'sheaf, through Endpoint';
+const ownLibraries: ReadonlySet<string> = new Set(['sheaf', THROUGH_ENDPOINT]);
+
 /** Required ratio of Sheaf's goodput to that of the best peer */
 const REQUIRED_RATIO = 1.5;
 
@@ -77,7 +81,8 @@ export const engineBench: Experiment = {
 
 async function measure(options: z.infer<typeof optionsSchema>, { progress }: ExperimentContext): Promise<EngineReport> {
   const machine = describeMachine();
-  const subjects = [await buildSheaf(progress)];
+  const sheaf = await buildSheaf(progress);
+  const subjects: Subject[] = [sheaf, { ...sheaf, library: THROUGH_ENDPOINT, transfer: { endpoint: true } }];
   const skipped: Skipped[] = [];
   if (options.peers) {
     const peers = await buildPeers(progress);
@@ -165,7 +170,7 @@ export function missedMark(ratio: Ratio | undefined): string | undefined {
 /** Compares Sheaf with its peers; undefined when no peer was measured. */
 export function compare(results: readonly EngineResult[]): Ratio | undefined {
   const own = results.find((result) => result.library === 'sheaf');
-  const peers = results.filter((result) => result.library !== 'sheaf');
+  const peers = results.filter(({ library }) => !ownLibraries.has(library));
   if (!own || peers.length === 0) return undefined;
   const against = (figure: (result: EngineResult) => number): { ratio: number; library: string } => {
     const best = peers.reduce((left, right) => (figure(right) > figure(left) ? right : left));

@@ -13,6 +13,8 @@ export interface Subject {
   version: string | undefined;
   /** Program and leading arguments; RUNS, BYTES and what a run is measured with follow */
   command: [string, ...string[]];
+  /** What its transfers are measured with */
+  transfer?: TransferOptions;
 }
 
 export interface Skipped {
@@ -87,15 +89,19 @@ export interface TransferOptions {
   receivers?: number;
   /** What Sheaf encrypts with; default IPsec-MB */
   provider?: 'ipsec-mb' | 'gnutls';
+  /** Whether datagrams go through Sheaf's endpoints instead of to its connections; default false */
+  endpoint?: boolean;
 }
 
 /** Runs `runs` transfers of `bytes` each. @throws UserError */
 export async function runSubject(
-  { command: [program, ...leading], version: known }: Subject,
+  { command: [program, ...leading], version: known, transfer }: Subject,
   { runs, bytes }: { runs: number; bytes: number },
-  { receivers = 1, provider }: TransferOptions = {},
+  options: TransferOptions = {},
 ): Promise<{ samples: Sample[]; version: string }> {
-  const words = [...leading, ...[runs, bytes, receivers].map(String), ...(provider === undefined ? [] : [provider])];
+  const { receivers = 1, provider = 'ipsec-mb', endpoint = false } = { ...transfer, ...options };
+  const own = endpoint ? [provider, 'endpoint'] : provider === 'ipsec-mb' ? [] : [provider];
+  const words = [...leading, ...[runs, bytes, receivers].map(String), ...own];
   const output = engineOutputSchema.parse(JSON.parse(await runProgram(program, words)));
   return { samples: output.samples, version: known ?? output.version ?? 'unknown' };
 }

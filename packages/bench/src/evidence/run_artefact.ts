@@ -25,7 +25,7 @@ export interface RunOptions {
   stop: AbortSignal;
 }
 
-export type Outcome = 'measured' | 'up to date' | 'stopped' | 'not runnable';
+export type Outcome = 'measured' | 'measured already' | 'up to date' | 'stopped' | 'not runnable';
 
 /**
  * Measures one artefact and stores its result. @throws UserError when an arm differs in a hidden setting, or its runner
@@ -33,16 +33,23 @@ export type Outcome = 'measured' | 'up to date' | 'stopped' | 'not runnable';
  */
 export async function runArtefact(
   artefact: Artefact,
-  { root, scratch, store, runnerNamed }: Laboratory,
+  laboratory: Laboratory,
   { quick, again, progress, stop }: RunOptions,
 ): Promise<Outcome> {
   if (!isRerunnable(artefact)) return 'not runnable';
+  const { root, scratch, store, runnerNamed } = laboratory;
   const { runner: name, runs, seeds } = artefact.setup;
   const runner = runnerNamed(name);
   checkArms(artefact, runner);
   const digests = digestsOf(artefact, runner, { quick, root });
   const last = await store.read(artefact.id, { quick });
   if (!again && last && isCurrent(last, digests)) return 'up to date';
+  const same = again ? undefined : await sameMeasurement(artefact, laboratory, digests, quick);
+  if (same) {
+    progress(`${same.artefact} is the same measurement`);
+    await store.write({ ...same, artefact: artefact.id });
+    return 'measured already';
+  }
   const load = runner.realTime ? await becomeQuiet(quick ? 0 : quietPatienceMs, progress, stop) : undefined;
   if (stop.aborted) return 'stopped';
   // The sources that are measured are those of now: somebody may change them meanwhile.
@@ -87,6 +94,24 @@ export async function runArtefact(
   });
   await rm(directory, { recursive: true, force: true });
   return 'measured';
+}
+
+/**
+ * Returns the result of another artefact that the same program measured in the same set-up, as papers show several
+ * quantities of one experiment in a figure each.
+ */
+async function sameMeasurement(
+  { id }: Artefact,
+  { catalogue, store }: Laboratory,
+  digests: Digests,
+  quick: boolean,
+): Promise<Result | undefined> {
+  for (const other of catalogue) {
+    if (other.id === id || !isRerunnable(other) || digestOfSettings(other.setup, quick) !== digests.settings) continue;
+    const result = await store.read(other.id, { quick });
+    if (result && isCurrent(result, digests)) return result;
+  }
+  return undefined;
 }
 
 /** Rounds values to six digits, which no measurement exceeds, to keep files small. */

@@ -118,6 +118,22 @@ test('an artefact that cannot be measured here is skipped with its reason, and t
   ]);
 });
 
+test('artefacts that show the same runs share one measurement, unless it has to be made again', async () => {
+  const second = { ...someArtefact(), id: 'paper/figure-2' };
+  const other = { ...someArtefact((file) => (file['setup'].runs.quick = 3)), id: 'paper/figure-3' };
+  const laboratory = await someLaboratory(someArtefact(), () => ({ cells: times(slow, half) }), [second, other]);
+  const out = output();
+  await runEvidence(laboratory, quick, out);
+  expect(laboratory.calls).toBe(2);
+  expect(out.lines).toContain('paper/figure-2: measured already, reproduced');
+  const [first, shared] = await Promise.all(
+    ['paper/figure-1', 'paper/figure-2'].map(async (id) => laboratory.store.read(id, { quick: true })),
+  );
+  expect(shared).toEqual({ ...first, artefact: 'paper/figure-2' });
+  await runEvidence(laboratory, { ...quick, again: true }, output());
+  expect(laboratory.calls).toBe(5);
+});
+
 test('an error of the program itself ends the run', async () => {
   const laboratory = await someLaboratory(someArtefact(), () => {
     throw new RangeError('a mistake');

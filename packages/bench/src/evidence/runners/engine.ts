@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Sample } from '../../engine/sample.js';
-import { buildPeers, buildSheaf, runSubject } from '../../engine/subjects.js';
+import { buildPeers, buildSheaf, runSubject, type TransferOptions } from '../../engine/subjects.js';
 import { finishRounds, type RoundSample } from './rounds.js';
 import { parseSettings, runnerSources, type Runner } from './runner.js';
 
@@ -19,6 +19,16 @@ const settingsSchema = z.strictObject({
   library: z.enum(['sheaf', 'ngtcp2', 'quiche', 'quinn-proto']),
   /** What encrypts; the libraries of others have one each */
   cryptography: z.enum(['ipsec-mb', 'gnutls', 'boringssl', 'aws-lc-rs']),
+  /** Whether datagrams go through the library's endpoint, which finds their connection */
+  endpoint: z.boolean(),
+});
+
+type ArmSettings = z.output<typeof settingsSchema>;
+
+const transferOf = ({ library, cryptography, endpoint }: ArmSettings, receivers: number): TransferOptions => ({
+  receivers,
+  // The programs of other libraries have no choice.
+  ...(library === 'sheaf' && { endpoint, provider: cryptography === 'gnutls' ? 'gnutls' : 'ipsec-mb' }),
 });
 
 const valuesOf = (sample: Sample, receivers: number): RoundSample['values'] => {
@@ -41,26 +51,29 @@ export const engine: Runner = {
     ...runnerSources('engine.ts'),
     'packages/native/src',
     'packages/native/bench/engine_bench.cc',
+    'packages/native/bench/engine',
+    'packages/native/fuzz/certificate.h',
     'packages/bench/peers',
     'packages/bench/src/engine',
   ],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const { bytes, receivers } = optionsSchema.parse(setup.options);
-    const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({ arm, ...settingsSchema.parse(settings) }));
+    const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({
+      arm,
+      settings: settingsSchema.parse(settings),
+    }));
     const { subjects: peers, skipped } = await buildPeers(context.progress);
     const subjects = [await buildSheaf(context.progress), ...peers];
     const versions: Record<string, string> = {};
     const cells = await finishRounds(context, async () => {
       const samples: RoundSample[] = [];
       for (const count of receivers) {
-        for (const { arm, library, cryptography } of arms) {
-          const subject = subjects.find((candidate) => candidate.library === library);
+        for (const { arm, settings } of arms) {
+          const subject = subjects.find(({ library }) => library === settings.library);
           if (!subject) continue;
-          const provider = cryptography === 'gnutls' && library === 'sheaf' ? cryptography : undefined;
-          const options = { receivers: count, ...(provider !== undefined && { provider }) } as const;
-          const output = await runSubject(subject, { runs: 1, bytes }, options);
-          versions[library] = output.version;
+          const output = await runSubject(subject, { runs: 1, bytes }, transferOf(settings, count));
+          versions[subject.library] = output.version;
           for (const sample of output.samples)
             samples.push({ arm, at: { receivers: count }, values: valuesOf(sample, count) });
         }
