@@ -101,9 +101,11 @@ const capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 const anyCase = (text) =>
   text.replaceAll(/\\.|[A-Za-z]/g, (part) => (part.length > 1 ? part : `[${part.toLowerCase()}${part.toUpperCase()}]`));
 
+/** Whether the match lies inside of an allowed phrase, as it stands in the table: another spelling is no exception. */
 function covers(text, match, allowed) {
   const from = Math.max(0, match.index - allowed.length);
-  return [...text.slice(from, match.index + match[0].length + allowed.length).matchAll(pattern(allowed))].some(
+  const literal = new RegExp(allowed.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll(' ', '\\s+'), 'g');
+  return [...text.slice(from, match.index + match[0].length + allowed.length).matchAll(literal)].some(
     (each) => from + each.index <= match.index && match.index + match[0].length <= from + each.index + each[0].length,
   );
 }
