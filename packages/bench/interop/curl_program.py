@@ -4,25 +4,15 @@ It speaks as Chrome does: a large ClientHello, QPACK with a dynamic table, reque
   curl_program.py download --authority FILE [--connections N] ADDRESS:PORT PATH…   all paths at once over one connection
 """
 
-import argparse
 import asyncio
 import hashlib
 import json
 
 from curl_cffi import AsyncSession, CurlHttpVersion, CurlOpt
 
+import curl_options
+
 TIMEOUT_SECONDS = 100
-
-
-def options():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=["download"])
-    parser.add_argument("--authority", required=True, help="whose certificates to take")
-    parser.add_argument("--connections", type=int, default=1)
-    parser.add_argument("--large-hello", action="store_true", help="Chrome's is one in any case")
-    parser.add_argument("server")
-    parser.add_argument("paths", nargs="+")
-    return parser.parse_args()
 
 
 async def one_connection(wanted):
@@ -42,7 +32,7 @@ async def get(session, server, path):
 
 
 async def main():
-    wanted = options()
+    wanted = curl_options.parser(large_hello="Chrome's is one in any case").parse_args()
     print(json.dumps([await one_connection(wanted) for _ in range(wanted.connections)]))
 
 

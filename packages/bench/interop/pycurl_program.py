@@ -4,25 +4,20 @@ resumes and sends requests in 0-RTT, and its words about its connection say so. 
   pycurl_program.py download [options] ADDRESS:PORT PATH…   all paths at once over one connection
 """
 
-import argparse
 import hashlib
 import json
 
 import pycurl
 
+import curl_options
+
 TIMEOUT_SECONDS = 100
 
 
 def options():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=["download"])
-    parser.add_argument("--authority", required=True, help="whose certificates to take")
-    parser.add_argument("--connections", type=int, default=1)
+    parser = curl_options.parser(large_hello="one with a key share of ML-KEM is in any case")
     parser.add_argument("--resume", action="store_true", help="keep tickets from one connection to the next")
     parser.add_argument("--early", action="store_true", help="ask in 0-RTT where there is a ticket")
-    parser.add_argument("--large-hello", action="store_true", help="one with a key share of ML-KEM is in any case")
-    parser.add_argument("server")
-    parser.add_argument("paths", nargs="+")
     return parser.parse_args()
 
 

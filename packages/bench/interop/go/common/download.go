@@ -4,18 +4,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"sync/atomic"
-	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+	"sheaf-interop/shared"
 )
 
 type downloadOptions struct {
@@ -38,42 +35,8 @@ type connectionReport struct {
 	Downloads  []downloaded `json:"downloads"`
 }
 
-const ticketPatience = 10 * time.Second
-
-// tickets tells when the server's ticket is here.
-type tickets struct {
-	tls.ClientSessionCache
-	came chan struct{}
-}
-
-func (t tickets) Put(key string, state *tls.ClientSessionState) {
-	t.ClientSessionCache.Put(key, state)
-	select {
-	case t.came <- struct{}{}:
-	default:
-	}
-}
-
-func clientTLS(authority string, largeHello bool) (*tls.Config, error) {
-	pem, err := os.ReadFile(authority)
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("no certificate in %s", authority)
-	}
-	config := &tls.Config{RootCAs: roots, ServerName: "localhost", NextProtos: []string{http3.NextProtoH3}}
-	if largeHello {
-		for index := range 100 {
-			config.NextProtos = append(config.NextProtos, fmt.Sprintf("padding-%02d", index))
-		}
-	}
-	return config, nil
-}
-
 func (library Library) download(ctx context.Context, address string, paths []string, config *tls.Config, wanted downloadOptions) ([]connectionReport, error) {
-	kept := tickets{tls.NewLRUClientSessionCache(4), make(chan struct{}, 1)}
+	kept := shared.NewTickets()
 	if wanted.resume {
 		config.ClientSessionCache = kept
 	}
@@ -85,10 +48,8 @@ func (library Library) download(ctx context.Context, address string, paths []str
 		}
 		reports = append(reports, report)
 		if wanted.resume && index == 0 {
-			select {
-			case <-kept.came:
-			case <-time.After(ticketPatience):
-				return nil, errors.New("no ticket came")
+			if err := kept.Wait(); err != nil {
+				return nil, err
 			}
 		}
 	}

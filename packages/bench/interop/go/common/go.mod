@@ -5,6 +5,7 @@ go 1.23
 require (
 	github.com/quic-go/quic-go v0.53.0
 	github.com/quic-go/webtransport-go v0.9.0
+	sheaf-interop/shared v0.0.0
 )
 
 require (
@@ -18,3 +19,5 @@ require (
 	golang.org/x/text v0.17.0 // indirect
 	golang.org/x/tools v0.22.0 // indirect
 )
+
+replace sheaf-interop/shared => ../shared

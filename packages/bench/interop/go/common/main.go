@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+	"sheaf-interop/shared"
 )
 
 // Library is what differs from version to version.
@@ -70,7 +72,7 @@ func (library Library) run(arguments []string) error {
 	if err := flags.Parse(arguments[1:]); err != nil {
 		return err
 	}
-	config, err := clientTLS(*authority, *largeHello)
+	config, err := shared.ClientTLS(*authority, http3.NextProtoH3, *largeHello)
 	if err != nil {
 		return err
 	}

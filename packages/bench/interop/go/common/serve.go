@@ -12,6 +12,7 @@ import (
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+	"sheaf-interop/shared"
 )
 
 func runServer(arguments []string) error {
@@ -53,15 +54,5 @@ func answer(response http.ResponseWriter, request *http.Request) {
 		return
 	}
 	response.Header().Set("content-length", strconv.Itoa(count))
-	pattern := make([]byte, 251*256)
-	for index := range pattern {
-		pattern[index] = byte(index % 251 * 31 % 251)
-	}
-	for count > 0 {
-		part := pattern[:min(count, len(pattern))]
-		if _, err := response.Write(part); err != nil {
-			return
-		}
-		count -= len(part)
-	}
+	shared.WritePattern(response, count)
 }

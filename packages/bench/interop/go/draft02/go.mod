@@ -18,6 +18,9 @@ require (
 	golang.org/x/sys v0.23.0 // indirect
 	golang.org/x/text v0.17.0 // indirect
 	golang.org/x/tools v0.22.0 // indirect
+	sheaf-interop/shared v0.0.0 // indirect
 )
 
 replace sheaf-interop/common => ../common
+
+replace sheaf-interop/shared => ../shared

@@ -15,6 +15,9 @@ require (
 	golang.org/x/net v0.56.0 // indirect
 	golang.org/x/sys v0.47.0 // indirect
 	golang.org/x/text v0.40.0 // indirect
+	sheaf-interop/shared v0.0.0 // indirect
 )
 
 replace sheaf-interop/common => ../common
+
+replace sheaf-interop/shared => ../shared

@@ -4,15 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
-	"time"
 
 	"golang.org/x/net/quic"
+	"sheaf-interop/shared"
 )
 
 type downloaded struct {
@@ -27,50 +24,14 @@ type connectionReport struct {
 	Downloads  []downloaded `json:"downloads"`
 }
 
-const ticketPatience = 10 * time.Second
-
-// tickets tells when the server's ticket is here.
-type tickets struct {
-	tls.ClientSessionCache
-	came chan struct{}
-}
-
-func (t tickets) Put(key string, state *tls.ClientSessionState) {
-	t.ClientSessionCache.Put(key, state)
-	select {
-	case t.came <- struct{}{}:
-	default:
-	}
-}
-
 type result struct {
 	downloaded
 	err error
 }
 
-func clientTLS(authority string, largeHello bool) (*tls.Config, error) {
-	pem, err := os.ReadFile(authority)
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("no certificate in %s", authority)
-	}
-	config := &tls.Config{RootCAs: roots, ServerName: "localhost", NextProtos: []string{protocol}, MinVersion: tls.VersionTLS13}
-	if largeHello {
-		for index := range 100 {
-			config.NextProtos = append(config.NextProtos, fmt.Sprintf("padding-%02d", index))
-		}
-	}
-	return config, nil
-}
-
 func download(ctx context.Context, address string, paths []string, config *tls.Config, connections int, resume bool) ([]connectionReport, error) {
-	var came chan struct{}
 	if resume {
-		came = make(chan struct{}, 1)
-		config.ClientSessionCache = tickets{tls.NewLRUClientSessionCache(4), came}
+		config.ClientSessionCache = shared.NewTickets()
 	}
 	// Closing it would wait until the last connection is forgotten.
 	endpoint, err := quic.Listen("udp4", "127.0.0.1:0", nil)
@@ -79,7 +40,7 @@ func download(ctx context.Context, address string, paths []string, config *tls.C
 	}
 	var reports []connectionReport
 	for index := range connections {
-		report, err := oneConnection(ctx, endpoint, address, paths, config, came)
+		report, err := oneConnection(ctx, endpoint, address, paths, config)
 		if err != nil {
 			return nil, fmt.Errorf("connection %d: %w", index+1, err)
 		}
@@ -88,7 +49,7 @@ func download(ctx context.Context, address string, paths []string, config *tls.C
 	return reports, nil
 }
 
-func oneConnection(ctx context.Context, endpoint *quic.Endpoint, address string, paths []string, config *tls.Config, ticketCame <-chan struct{}) (connectionReport, error) {
+func oneConnection(ctx context.Context, endpoint *quic.Endpoint, address string, paths []string, config *tls.Config) (connectionReport, error) {
 	var report connectionReport
 	connection, err := endpoint.Dial(ctx, "udp4", address, &quic.Config{TLSConfig: config})
 	if err != nil {
@@ -106,11 +67,9 @@ func oneConnection(ctx context.Context, endpoint *quic.Endpoint, address string,
 		report.Downloads = append(report.Downloads, one.downloaded)
 	}
 	report.Resumed, report.KeyUpdates = connection.ConnectionState().DidResume, keyPhase(connection)
-	if ticketCame != nil {
-		select {
-		case <-ticketCame:
-		case <-time.After(ticketPatience):
-			return report, errors.New("no ticket came")
+	if kept, ok := config.ClientSessionCache.(shared.Tickets); ok {
+		if err := kept.Wait(); err != nil {
+			return report, err
 		}
 	}
 	// It waits for the peer to close, too; that packet may be lost.

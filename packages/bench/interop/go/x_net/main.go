@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"sheaf-interop/shared"
 )
 
 const usage = `usage: interop download [flags] ADDRESS PATH…     all paths at once over one connection
@@ -53,7 +55,7 @@ func run(arguments []string) error {
 		if flags.NArg() < 2 {
 			break
 		}
-		config, err := clientTLS(*authority, *largeHello)
+		config, err := shared.ClientTLS(*authority, protocol, *largeHello)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"golang.org/x/net/quic"
+	"sheaf-interop/shared"
 )
 
 const protocol = "hq-interop"
@@ -63,16 +64,7 @@ func answer(stream *quic.Stream) {
 		stream.Reset(1)
 		return
 	}
-	pattern := make([]byte, 251*256)
-	for index := range pattern {
-		pattern[index] = byte(index % 251 * 31 % 251)
+	if err := shared.WritePattern(stream, count); err == nil {
+		stream.Close()
 	}
-	for count > 0 {
-		part := pattern[:min(count, len(pattern))]
-		if _, err := stream.Write(part); err != nil {
-			return
-		}
-		count -= len(part)
-	}
-	stream.Close()
 }

@@ -1,0 +1,3 @@
+module sheaf-interop/shared
+
+go 1.23
