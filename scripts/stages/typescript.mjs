@@ -19,22 +19,25 @@ export const typescript = {
     'interop-rust',
     'node-versions',
   ],
-  run: async () => {
-    const report = join(root, '.sheaf', 'test', 'vitest.json');
-    mkdirSync(join(root, '.sheaf', 'test'), { recursive: true });
-    rmSync(report, { force: true });
-    const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-    const code = await run(
-      process.execPath,
-      [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
-      { cwd: root },
-    );
-    const outcome = existsSync(report) ? readReport(report) : { passed: 0, failures: [], skipped: [], files: [] };
-    outcome.failures.push(...notRun('test', vitestFiles(), outcome.files));
-    if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`vitest ended with ${code}`);
-    return outcome;
-  },
+  run: () => runTypescriptTests([]),
 };
+
+/** Runs the tests with further arguments of Vitest. A file without a test that ran is a failure. */
+export async function runTypescriptTests(options) {
+  const report = join(root, '.sheaf', 'test', 'vitest.json');
+  mkdirSync(join(root, '.sheaf', 'test'), { recursive: true });
+  rmSync(report, { force: true });
+  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+  const code = await run(
+    process.execPath,
+    [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...options],
+    { cwd: root },
+  );
+  const outcome = existsSync(report) ? readReport(report) : { passed: 0, failures: [], skipped: [], files: [] };
+  outcome.failures.push(...notRun('test', vitestFiles(), outcome.files));
+  if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`vitest ended with ${code}`);
+  return outcome;
+}
 
 function readReport(path) {
   const outcome = { passed: 0, failures: [], skipped: [], files: [] };

@@ -21,32 +21,40 @@ export const unit = {
   run: async () => {
     const build = await buildNative('asan', ['SHEAF_SANITIZE']);
     if (build === undefined) return { passed: 0, failures: ['the C++ does not build'], skipped: [] };
-    const folder = join(build, 'tests');
-    const declared = unitPrograms();
-    const programs = [...new Set([...first, ...declared.keys()])].filter(
-      (name) => declared.has(name) && existsSync(join(folder, name)),
-    );
-    const results = await inParallel(programs, (name) => runProgram(folder, name));
-    const complete = programs.filter((name, index) => testsIn(results[index]) >= declared.get(name));
-    return {
-      passed: results.reduce((sum, result) => sum + result.passed, 0),
-      failures: [
-        ...results.flatMap((result) => result.failures),
-        ...notRun('complete set of tests', [...declared.keys()], complete),
-      ],
-      skipped: results.flatMap((result) => result.skipped),
-    };
+    return runUnitTests(build, () => sanitizers);
   },
 };
 
+/**
+ * Runs every test program of a build folder. `environmentOf` returns the environment variables of a program by its path.
+ * A program that ran fewer tests than its sources declare is a failure.
+ */
+export async function runUnitTests(build, environmentOf) {
+  const folder = join(build, 'tests');
+  const declared = unitPrograms();
+  const programs = [...new Set([...first, ...declared.keys()])].filter(
+    (name) => declared.has(name) && existsSync(join(folder, name)),
+  );
+  const results = await inParallel(programs, (name) => runProgram(folder, name, environmentOf(join(folder, name))));
+  const complete = programs.filter((name, index) => testsIn(results[index]) >= declared.get(name));
+  return {
+    passed: results.reduce((sum, result) => sum + result.passed, 0),
+    failures: [
+      ...results.flatMap((result) => result.failures),
+      ...notRun('complete set of tests', [...declared.keys()], complete),
+    ],
+    skipped: results.flatMap((result) => result.skipped),
+  };
+}
+
 const testsIn = ({ passed, failures, skipped }) => passed + failures.length + skipped.length;
 
-async function runProgram(folder, name) {
+async function runProgram(folder, name, environment) {
   const report = join(folder, `${name}.json`);
   rmSync(report, { force: true });
   const started = performance.now();
   const { code, output } = await execute(join(folder, name), ['--gtest_brief=1', `--gtest_output=json:${report}`], {
-    environment: sanitizers,
+    environment,
   });
   const outcome = existsSync(report) ? readReport(name, report) : { passed: 0, failures: [], skipped: [] };
   if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`${name} ended with ${code}`);
