@@ -53,7 +53,7 @@ export const evidence: Command<EvidenceOptions> = {
       })
       .option('open', { type: 'boolean', default: false, describe: 'report: show it in the default browser' })
       .example('$0 evidence list', 'Every figure and table of the five papers, with state and verdict')
-      .example('$0 evidence run --quick', 'A few runs of every artefact, in less than 10 minutes')
+      .example('$0 evidence run --quick', 'A few runs of every artefact')
       .example('$0 evidence run page-loads/figure-6', 'All runs of one artefact; goes on after Ctrl-C')
       .example('$0 evidence report --open', 'Published figures beside ours, on one page')
       .example('$0 evidence documents', 'Tables of README.md and docs from the full results'),

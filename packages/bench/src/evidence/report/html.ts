@@ -2,7 +2,7 @@ import { element, escapeText } from '../../pages/report/markup.js';
 import { isRerunnable } from '../artefact/artefact.js';
 import { inOrder, truthsInOrder, type MeasuredFigure } from '../verdict/predicate.js';
 import { isFailure, verdicts, type Verdict } from '../verdict/verdict.js';
-import { drawPlot } from './plot.js';
+import { drawPlot, type Drawing } from './plot.js';
 import { pageStyle } from './style.js';
 import type { ArtefactView, QuantityTable, ReportedView } from './view.js';
 import { figureText, measuredText } from './words.js';
@@ -11,7 +11,7 @@ import { figureText, measuredText } from './words.js';
 const shownFigures = 6;
 
 /** Number of places that the first lines name for a claim */
-const leadPlaces = 3;
+const leadPlaces = 2;
 
 /** Renders one page that loads nothing else. */
 export async function htmlReport(views: readonly ReportedView[]): Promise<string> {
@@ -37,41 +37,54 @@ export async function htmlReport(views: readonly ReportedView[]): Promise<string
 }
 
 /**
- * Writes what a reader should know first: how much was measured, the claims that do not hold, and those that cannot be
+ * Writes what a reader should know first: how the claims ended, which of them do not hold, and which cannot be
  * told, each with the places where the value lies beyond the claim's bound.
  */
 function leadOf(views: readonly ArtefactView[]): string {
   const claims = views
     .filter(({ result }) => result !== undefined)
-    .flatMap(({ artefact: { id }, claims: own }) => own.map((claim) => ({ id, ...claim })));
-  const failed = claims.filter(({ verdict }) => isFailure(verdict));
+    .flatMap(({ artefact: { id, title }, claims: own }) => own.map((claim) => ({ id, title, ...claim })));
+  // What contradicts a paper comes before marks of our own.
+  const failed = (['contradicted', 'missed'] as const).flatMap((wanted) =>
+    claims.filter(({ verdict }) => verdict === wanted),
+  );
   const open = claims.filter(({ verdict }) => verdict === 'cannot be told' || verdict === 'tie');
   return [
     element('p', { class: 'lead' }, escapeText(summaryOf(views, claims))),
+    ...(failed.length > 0 ? [element('h2', {}, 'These claims do not hold')] : []),
     listOf(failed, ({ truth }) => truth === 'fails'),
     ...(open.length > 0
-      ? [element('p', {}, 'Neither shown nor refuted:'), listOf(open, ({ beyond }) => beyond > 0)]
+      ? [element('h2', {}, 'Neither shown nor refuted'), listOf(open, ({ beyond }) => beyond > 0)]
       : []),
   ].join('');
 }
 
-type LeadClaim = ArtefactView['claims'][number] & { id: string };
+type LeadClaim = ArtefactView['claims'][number] & { id: string; title: string };
 
 function summaryOf(views: readonly ArtefactView[], claims: readonly LeadClaim[]): string {
   const stale = views.filter((view) => view.stale).length;
   const unmeasured = views.filter(({ artefact, result }) => isRerunnable(artefact) && !result).length;
   const count = (wanted: Verdict): number => claims.filter(({ verdict }) => verdict === wanted).length;
-  const isRefuted = claims.some(({ verdict }) => isFailure(verdict));
+  const parts = [
+    `${count('reproduced')} reproduced from the papers`,
+    `${count('met')} of our own met`,
+    `${count('contradicted')} contradicted`,
+    `${count('missed')} missed`,
+    ...(count('tie') > 0 ? [`${count('tie')} tied`] : []),
+    ...(count('cannot be told') > 0 ? [`${count('cannot be told')} open`] : []),
+    ...(count('not comparable') > 0 ? [`${count('not comparable')} not comparable`] : []),
+  ];
   return [
+    ...(claims.length > 0 ? [`${counted(claims.length, 'claim', 'claims')}: ${parts.join(', ')}.`] : []),
+    ...(claims.length > 0 && !claims.some(({ verdict }) => isFailure(verdict))
+      ? ['No measured claim is refuted.']
+      : []),
     ...(stale > 0
       ? [
           `${counted(stale, 'result is older than the code that it', 'results are older than the code that they')} measured.`,
         ]
       : []),
     ...(unmeasured > 0 ? [`${counted(unmeasured, 'artefact is', 'artefacts are')} not measured yet.`] : []),
-    ...(count('tie') > 0 ? [`${counted(count('tie'), 'claim ends', 'claims end')} in a tie.`] : []),
-    ...(count('cannot be told') > 0 ? [`${counted(count('cannot be told'), 'claim', 'claims')} cannot be told.`] : []),
-    ...(claims.length > 0 ? [isRefuted ? 'These claims do not hold:' : 'No measured claim is refuted.'] : []),
   ].join(' ');
 }
 
@@ -79,7 +92,8 @@ const counted = (count: number, one: string, several: string): string => `${coun
 
 /** Lists claims with their places, the worst first. */
 function listOf(claims: readonly LeadClaim[], isWanted: (figure: MeasuredFigure) => boolean): string {
-  const items = claims.map(({ id, text, verdict, measured }) => {
+  if (claims.length === 0) return '';
+  const items = claims.map(({ id, title, text, verdict, measured }) => {
     const places = inOrder(measured).filter(isWanted);
     const more = places.length > leadPlaces ? `; and ${places.length - leadPlaces} more` : '';
     const shown = places.slice(0, leadPlaces).map((place) => place.text);
@@ -89,7 +103,7 @@ function listOf(claims: readonly LeadClaim[], isWanted: (figure: MeasuredFigure)
       chip(verdict),
       ' ',
       element('a', { href: `#${id}` }, escapeText(text)),
-      element('span', { class: 'note' }, escapeText(` ${shown.join('; ')}${more}`)),
+      element('p', { class: 'note' }, escapeText(`${[`${title} (${id})`, ...shown].join('; ')}${more}`)),
     );
   });
   return element('ul', { class: 'failed' }, ...items);
@@ -130,7 +144,7 @@ async function articleOf(view: ReportedView): Promise<string> {
   const plots = await Promise.all(
     artefact.plots.map(async (plot) => {
       const table = tables.find(({ quantity }) => quantity === plot.quantity);
-      return table ? figureWith(plot.title, await drawPlot(plot, table)) : '';
+      return table ? figureWith(`${plot.title} [${table.unit}]`, await drawPlot(plot, table), table) : '';
     }),
   );
   return element(
@@ -156,9 +170,32 @@ async function articleOf(view: ReportedView): Promise<string> {
   );
 }
 
-function figureWith(title: string, svg: string): string {
-  const caption = `${title}. Whiskers: 95 % intervals, or the range of fewer than five runs. Diamonds: published values.`;
-  return element('figure', {}, svg, element('figcaption', {}, escapeText(caption)));
+function figureWith(title: string, drawing: Drawing, { statistic, rows }: QuantityTable): string {
+  const { panels, legend, columns, hasIntervals, hasPublished } = drawing;
+  if (panels.length === 0) return '';
+  const runs = Math.min(...rows.map(({ ours }) => ours.n));
+  const notes = [
+    `${statistic} of ${runs} ${runs === 1 ? 'run' : 'runs'}`,
+    ...(hasIntervals ? [runs >= 5 ? 'lines: 95 % intervals' : 'lines: range of the runs'] : []),
+    ...(hasPublished ? ['diamonds: published values'] : []),
+  ];
+  const names = legend.map(({ label, colour }) =>
+    element('li', {}, element('i', { style: `background:${colour}` }), escapeText(label)),
+  );
+  return element(
+    'figure',
+    {},
+    element('h4', {}, escapeText(title)),
+    element('ul', { class: 'legend' }, ...names),
+    element(
+      'div',
+      { class: 'panels', style: `--columns:${columns}` },
+      ...panels.map((panel) =>
+        element('div', {}, ...(panel.title === '' ? [] : [element('h5', {}, escapeText(panel.title))]), panel.svg),
+      ),
+    ),
+    element('figcaption', {}, escapeText(`${notes.join('; ')}.`)),
+  );
 }
 
 /** Lists the artefacts that do not run here, one per line. */

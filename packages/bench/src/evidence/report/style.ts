@@ -38,7 +38,7 @@ h2{font-size:23px;letter-spacing:-.01em;margin:56px 0 12px}
 h3{font-size:18px;margin:0}
 .lead{font-size:18px;margin:0 0 20px;max-width:70ch}
 .note{color:var(--soft);font-size:13px;margin:6px 0}
-.failed{margin:0 0 20px;padding:0;list-style:none;max-width:95ch}.failed li{padding:7px 0;border-top:1px solid var(--line)}
+.lead~h2{font-size:17px;margin:26px 0 8px}.failed .note{margin:3px 0 0}.failed{margin:0 0 20px;padding:0;list-style:none;max-width:95ch}.failed li{padding:7px 0;border-top:1px solid var(--line)}
 a{color:inherit;text-decoration-color:var(--soft);text-underline-offset:3px}
 .contents{display:flex;flex-wrap:wrap;gap:8px 22px;margin:0;padding:0;list-style:none;font-size:13px}.contents .chip{font-size:11px;padding:1px 8px}
 .counts{display:flex;flex-wrap:wrap;gap:10px;margin:20px 0;padding:0;list-style:none}
@@ -59,8 +59,14 @@ th:first-child,td:first-child,th:nth-child(2),td:nth-child(2){text-align:left}
 thead th{color:var(--soft);font-weight:600}
 .rest td{text-align:left;white-space:normal;vertical-align:top}.rest td:first-child{white-space:nowrap}
 summary{cursor:pointer;color:var(--soft);margin:10px 0}
-figure{margin:14px 0;overflow-x:auto}
-figure svg{display:block;max-width:none;height:auto}
+figure{margin:22px 0}
+h4{font-size:15px;margin:0 0 6px}
+h5{font-size:13px;margin:0 0 4px;color:var(--soft);font-weight:600}
+.legend{display:flex;flex-wrap:wrap;gap:4px 18px;margin:0 0 12px;padding:0;list-style:none;font-size:13px}
+.legend i{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:7px}
+.panels{display:grid;grid-template-columns:repeat(var(--columns),minmax(0,560px));gap:18px 22px}
+.panels svg{display:block;width:100%;max-width:560px;height:auto}
 figcaption{color:var(--soft);font-size:13px}
+@media(max-width:760px){.panels{grid-template-columns:minmax(0,1fr)}}
 @media(max-width:600px){main{padding:24px 14px 60px}article{padding:16px 14px}h1{font-size:27px}}
 `;

@@ -80,7 +80,7 @@ export function tablesOf({ artefact, result }: ArtefactView): QuantityTable[] {
 /** Computes the rows of a quantity, of some arms and at some places. @throws RangeError for an unknown quantity */
 export function tableOf(
   artefact: Rerunnable,
-  result: Result,
+  result: Pick<Result, 'cells'>,
   { quantity, arms, where = {} }: { quantity: string; arms?: readonly string[] | undefined; where?: Where },
 ): QuantityTable {
   const { quantity: described, cells } = cellsOf(artefact.quantities, quantity, result.cells);

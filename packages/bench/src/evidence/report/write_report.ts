@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { csv } from '../../pages/report/csv.js';
 import { isRerunnable } from '../artefact/artefact.js';
 import { htmlReport } from './html.js';
+import { pictureOf } from './picture.js';
 import { drawPlot } from './plot.js';
-import { colourStyle } from './style.js';
 import { tablesOf, type ArtefactView, type QuantityTable } from './view.js';
 
 /** Writes the page, and a picture and a table of values for each artefact. Returns the page's file. */
@@ -18,8 +18,8 @@ export async function writeReport(directory: string, views: readonly ArtefactVie
     for (const [index, plot] of artefact.plots.entries()) {
       const table = tables.find(({ quantity }) => quantity === plot.quantity);
       if (!table) continue;
-      const svg = (await drawPlot(plot, table)).replace(/>/, `><style>${colourStyle}</style>`);
-      await writeBelow(join(directory, `${artefact.id}-${index + 1}.svg`), svg);
+      const picture = pictureOf(await drawPlot(plot, table));
+      await writeBelow(join(directory, `${artefact.id}-${index + 1}.svg`), picture);
     }
   }
   return page;

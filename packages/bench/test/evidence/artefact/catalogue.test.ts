@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -78,4 +78,13 @@ test('a file that is not understood is named with the place', async () => {
   await mkdir(join(directory, 'paper'));
   await writeFile(join(directory, 'paper', 'figure-1.yaml'), 'title: A title\nstate: not built\n');
   await expect(readCatalogue(directory)).rejects.toThrow(/figure-1\.yaml: paper/);
+});
+
+test('the example of the guide for researchers is an artefact that can be run', async () => {
+  const guide = await readFile(join(import.meta.dirname, '../../../../../docs/guide/experiments.md'), 'utf8');
+  const example = /^```yaml\n([\s\S]*?)^```$/m.exec(guide)?.[1] ?? '';
+  const directory = await mkdtemp(join(tmpdir(), 'sheaf-catalogue-'));
+  await writeFile(join(directory, 'example.yaml'), example);
+  const [artefact] = (await readCatalogue(directory)).filter(isRerunnable);
+  expect(() => checkArms(artefact!, runnerNamed(artefact!.setup.runner))).not.toThrow();
 });
