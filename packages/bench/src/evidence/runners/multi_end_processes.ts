@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { findCaddy } from '../../http/caddy.js';
-import { measureDelivery, shortened, withBackendSite, type Sample } from '../../multi_end/real/real_backends.js';
+import { findNginx } from '../../http/nginx.js';
+import type { SheafDelivery } from '../../multi_end/real/backend_site.js';
+import {
+  measureDelivery,
+  shortened,
+  withBackendSite,
+  type Delivery,
+  type Sample,
+} from '../../multi_end/real/real_backends.js';
 import type { ResultCell } from '../results/result.js';
 import { finishRounds, type RoundSample } from './rounds.js';
 import { parseSettings, runnerSources, type Runner } from './runner.js';
@@ -15,7 +23,13 @@ const optionsSchema = z.strictObject({
   backends: z.number().int().min(1).max(8),
 });
 
-const settingsSchema = z.strictObject({ delivery: z.enum(['direct', 'proxy', 'caddy']) });
+const settingsSchema = z.strictObject({
+  delivery: z.enum(['direct', 'proxy', 'caddy', 'nginx']),
+  /** Protocol that the clients speak */
+  protocol: z.enum(['h3', 'h2']),
+});
+
+const isOwn = (delivery: Delivery): delivery is SheafDelivery => delivery === 'direct' || delivery === 'proxy';
 
 const valuesOf = ({ primary_cpu_s, backends_cpu_s, connecting_cpu_s, wall_s }: Sample): RoundSample['values'] => ({
   primary_percent: (100 * primary_cpu_s) / wall_s,
@@ -39,28 +53,42 @@ export const multiEndProcesses: Runner = {
     'packages/native/lib',
     'packages/gateway/src',
     'packages/bench/src/multi_end/real',
+    'packages/bench/src/http/caddy.ts',
+    'packages/bench/src/http/gateways.ts',
+    'packages/bench/src/http/nginx.ts',
   ],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
-    const { backends, ...options } = optionsSchema.parse(setup.options);
+    const { backends, ...task } = optionsSchema.parse(setup.options);
     const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({ arm, ...settingsSchema.parse(settings) }));
-    const usesCaddy = arms.some(({ delivery }) => delivery === 'caddy');
-    const { command, reason } = usesCaddy ? await findCaddy(context.progress) : {};
+    const uses = (name: Delivery): boolean => arms.some(({ delivery }) => delivery === name);
+    const { command, reason } = uses('caddy') ? await findCaddy(context.progress) : {};
+    const skipped = reason === undefined ? [] : [`caddy: ${reason}`];
+    const nginx = uses('nginx') ? await findNginx() : undefined;
+    const missing =
+      nginx && arms.map((arm) => (arm.delivery === 'nginx' ? nginx.reasons[arm.protocol] : undefined)).find(Boolean);
+    if (missing !== undefined) skipped.push(`nginx: ${missing}`);
     let cells: ResultCell[] = [];
-    let caddy = 'none';
-    await withBackendSite({ backends, bytes: options.bytes, caddyCommand: command }, async (site) => {
-      caddy = site.caddy?.version ?? caddy;
-      const measured = arms.filter(({ delivery }) => delivery !== 'caddy' || site.caddy);
-      const measure = (delivery: (typeof arms)[number]['delivery'], task: typeof options): Promise<Sample> =>
-        measureDelivery(site, { direction: 'download', delivery, backends }, task, context.stop);
-      for (const { delivery } of measured) if (!context.stop.aborted) await measure(delivery, shortened(options));
+    const versions: Record<string, string> = {};
+    const options = {
+      backends,
+      bytes: task.bytes,
+      caddyCommand: command,
+      ...(nginx && missing === undefined && { nginx }),
+    };
+    await withBackendSite(options, async (site) => {
+      for (const name of ['caddy', 'nginx'] as const) if (uses(name)) versions[name] = site[name]?.version ?? 'none';
+      const measured = arms.filter(({ delivery }) => isOwn(delivery) || site[delivery]);
+      const measure = ({ delivery, protocol }: (typeof arms)[number], what: typeof task): Promise<Sample> =>
+        measureDelivery(site, { direction: 'download', delivery, protocol, backends }, what, context.stop);
+      for (const arm of measured) if (!context.stop.aborted) await measure(arm, shortened(task));
       cells = await finishRounds(context, async () => {
         const samples: RoundSample[] = [];
-        for (const { arm, delivery } of measured)
-          samples.push({ arm, at: { backends }, values: valuesOf(await measure(delivery, options)) });
+        for (const arm of measured)
+          samples.push({ arm: arm.arm, at: { backends }, values: valuesOf(await measure(arm, task)) });
         return samples;
       });
     });
-    return { cells, versions: usesCaddy ? { caddy } : {}, skipped: reason === undefined ? [] : [`caddy: ${reason}`] };
+    return { cells, versions, skipped };
   },
 };

@@ -2,13 +2,15 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startCaddyWith, type GatewayUnderTest } from '../../http/gateways.js';
+import type { FoundNginx } from '../../http/nginx.js';
 import { freePort } from '@sheaf/gateway/client';
 import { firstOutput, stop } from '../../process/service.js';
+import { startNginxProxy } from './nginx_proxy.js';
 
 /** How a gateway delivers responses of its backends */
 export type SheafDelivery = 'direct' | 'proxy';
 
-/** A primary and its backends, each in a process of its own, and Caddy in front of the same backends */
+/** A primary and its backends, each in a process of its own, and other proxies in front of the same backends */
 export interface BackendSite {
   /** Port of the primary, on 127.0.0.1 */
   port: number;
@@ -16,6 +18,8 @@ export interface BackendSite {
   backends: number[];
   /** Undefined when it is not installed */
   caddy: GatewayUnderTest | undefined;
+  /** Undefined when nobody measures it */
+  nginx: GatewayUnderTest | undefined;
   stop(): Promise<unknown>;
 }
 
@@ -23,7 +27,7 @@ interface BackendPorts {
   name: string;
   listen: number;
   backbone: number;
-  /** Port for HTTP/1.1 without TLS, which Caddy uses */
+  /** Port for HTTP/1.1 without TLS, which other proxies use */
   http: number;
 }
 
@@ -32,14 +36,24 @@ export const paths = {
   upload: (delivery: SheafDelivery): string => `/${delivery}/upload`,
 };
 
+/** What a site consists of */
+export interface SiteOptions {
+  /** Bytes of its file */
+  bytes: number;
+  /** Command of Caddy; undefined to do without it */
+  caddyCommand: string | undefined;
+  /** Undefined to do without it */
+  nginx?: FoundNginx;
+}
+
 /**
  * Starts a site. Its backends have a file of `bytes` for both deliveries, and pass uploads to a server that counts
- * them. Without the command of Caddy it has none. @throws UserError
+ * them. @throws UserError
  */
 export async function startBackendSite(
   directory: string,
   count: number,
-  { bytes, caddyCommand }: { bytes: number; caddyCommand: string | undefined },
+  { bytes, caddyCommand, nginx: foundNginx }: SiteOptions,
 ): Promise<BackendSite> {
   const children: ChildProcess[] = [];
   const start = async (script: string, name: string, ...args: string[]): Promise<{ pid: number; said: string }> => {
@@ -47,7 +61,8 @@ export async function startBackendSite(
     children.push(child);
     return { said: await firstOutput(child, name), pid: child.pid ?? 0 };
   };
-  const stopAll = (): Promise<unknown> => Promise.all(children.map(stop));
+  const others: (GatewayUnderTest | undefined)[] = [];
+  const stopAll = (): Promise<unknown> => Promise.all([...children.map(stop), ...others.map((other) => other?.stop())]);
   try {
     await writeFiles(join(directory, 'files'), bytes);
     const sink = await start(join(import.meta.dirname, 'upload_sink.js'), 'the server behind the backends');
@@ -63,12 +78,15 @@ export async function startBackendSite(
     const backendPids: number[] = [];
     for (const { name } of backends) backendPids.push(await node(name));
     const primary = await node('site');
-    const upstreams = backends.map(({ http }) => `127.0.0.1:${http}`).join(' ');
+    const upstreams = backends.map(({ http }) => `127.0.0.1:${http}`);
     const caddy =
       caddyCommand === undefined
         ? undefined
-        : await startCaddyWith(directory, [`reverse_proxy ${upstreams}`], caddyCommand);
-    return { port, primary, backends: backendPids, caddy, stop: () => Promise.all([stopAll(), caddy?.stop()]) };
+        : await startCaddyWith(directory, [`reverse_proxy ${upstreams.join(' ')}`], caddyCommand);
+    others.push(caddy);
+    const nginx = foundNginx && (await startNginxProxy(directory, upstreams, foundNginx));
+    others.push(nginx);
+    return { port, primary, backends: backendPids, caddy, nginx, stop: stopAll };
   } catch (error) {
     await stopAll();
     throw error;

@@ -1,6 +1,8 @@
 /** Task of one client process, passed as its argument */
 export interface ClientTask {
   port: number;
+  /** Protocol of the requests; backends answer clients over HTTP/3 alone */
+  protocol: 'h3' | 'h2';
   /** Number of backends that must be open before the first request; 0 for a client without Multi-End */
   backends: number;
   requests: number;

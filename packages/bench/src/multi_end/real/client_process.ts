@@ -1,8 +1,9 @@
 // One client of `bench multi-end --real`, in a process of its own; see client_messages.ts.
 import { once } from 'node:events';
 import { BackendClient, errorMessage } from '@sheaf/gateway';
-import { connectHttp3, type ClientResponse, type ConnectionStatus, type Http3Client } from '@sheaf/native';
+import { connectHttp3, type ConnectionStatus, type Http3Client } from '@sheaf/native';
 import type { ClientNews, ClientOrder, ClientResult, ClientTask } from './client_messages.js';
+import { Http2Requester } from './http2_requester.js';
 
 /** Longest wait for the backends, in milliseconds */
 const PATIENCE_MS = 20_000;
@@ -12,6 +13,10 @@ const body = task.direction === 'upload' ? Buffer.alloc(task.bytes, 'sheaf ') : 
 
 async function run(): Promise<ClientResult> {
   await order('connect', { state: 'loaded' });
+  return task.protocol === 'h3' ? overHttp3() : overHttp2();
+}
+
+async function overHttp3(): Promise<ClientResult> {
   const client = await connectHttp3({
     host: '127.0.0.1',
     port: task.port,
@@ -23,12 +28,39 @@ async function run(): Promise<ClientResult> {
   try {
     const requester = new BackendClient(client);
     if (task.backends > 0) await Promise.all([requester.ready(PATIENCE_MS), untilOpen(client)]);
-    await order('go', { state: 'connected' });
-    for (let request = 0; request < task.requests; request += 1) await transfer(requester);
+    await transferAll(async ({ method, headers }) => {
+      const upload = body && { method, headers, body };
+      const response = await requester.request({ path: task.path, authority: 'localhost', ...upload });
+      return { status: response.status, body: response as AsyncIterable<Buffer> };
+    });
     return { backendsShare: backendsShare(client.status()) };
   } finally {
     await client.close().catch(() => undefined);
   }
+}
+
+async function overHttp2(): Promise<ClientResult> {
+  const requester = await Http2Requester.connect(task.port);
+  try {
+    await transferAll(({ method, headers }) =>
+      requester.request({ ':method': method, ':path': task.path, ...headers }, body),
+    );
+    return { backendsShare: 0 };
+  } finally {
+    await requester.close();
+  }
+}
+
+interface Answer {
+  status: number;
+  body: AsyncIterable<Buffer>;
+}
+type Ask = (request: { method: string; headers: Record<string, string> }) => Promise<Answer>;
+
+/** Makes all requests, one after the other, when it is told to. */
+async function transferAll(ask: Ask): Promise<void> {
+  await order('go', { state: 'connected' });
+  for (let request = 0; request < task.requests; request += 1) await transfer(ask);
 }
 
 /** Reports its progress, and waits for the next order. */
@@ -48,25 +80,26 @@ async function untilOpen(client: Http3Client): Promise<void> {
   }
 }
 
-async function transfer(requester: BackendClient): Promise<void> {
+async function transfer(ask: Ask): Promise<void> {
   const { path } = task;
   // Caddy 2.6 proxies no body of unknown length.
-  const upload = body && { method: 'POST', headers: { 'content-length': String(body.length) }, body };
-  const response = await requester.request({ path, authority: 'localhost', ...upload });
-  const arrived = body ? Number(await text(response)) : await count(response);
-  if (response.status !== 200 || arrived !== task.bytes)
-    throw new Error(`${path}: status ${response.status}, ${arrived} of ${task.bytes} bytes`);
+  const answer = await (body
+    ? ask({ method: 'POST', headers: { 'content-length': String(body.length) } })
+    : ask({ method: 'GET', headers: {} }));
+  const arrived = body ? Number(await text(answer)) : await count(answer);
+  if (answer.status !== 200 || arrived !== task.bytes)
+    throw new Error(`${path}: status ${answer.status}, ${arrived} of ${task.bytes} bytes`);
 }
 
-async function count(response: ClientResponse): Promise<number> {
+async function count(answer: Answer): Promise<number> {
   let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) bytes += chunk.length;
+  for await (const chunk of answer.body) bytes += chunk.length;
   return bytes;
 }
 
-async function text(response: ClientResponse): Promise<string> {
+async function text(answer: Answer): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+  for await (const chunk of answer.body) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
 

@@ -6,7 +6,7 @@ import { progressBar } from '../../measure/progress_bar.js';
 import { distribution, mean, round, type Distribution } from '../../measure/statistics.js';
 import type { ClientTask } from './client_messages.js';
 import { runClients } from './clients.js';
-import { paths, startBackendSite, type BackendSite, type SheafDelivery } from './backend_site.js';
+import { paths, startBackendSite, type BackendSite, type SheafDelivery, type SiteOptions } from './backend_site.js';
 import { processorSeconds } from '../../process/processor_time.js';
 
 /** Factor by which uploads are larger and fewer than downloads: 10 MB for downloads of 500 KB */
@@ -23,13 +23,13 @@ export interface RealBackendsOptions {
   backends: readonly number[];
 }
 
-export type Delivery = SheafDelivery | 'caddy';
+export type Delivery = SheafDelivery | 'caddy' | 'nginx';
 
 /** Medians of the runs */
 export interface CpuCell {
   delivery: Delivery;
   backends: number;
-  /** Processor time of the primary, or of Caddy in its place: user and system, including connecting */
+  /** Processor time of the primary, or of the proxy in its place: user and system, including connecting */
   primary_cpu_s: number;
   /** Processor time of all backends together */
   backends_cpu_s: number;
@@ -51,6 +51,7 @@ export interface RealBackends {
 }
 
 type Direction = ClientTask['direction'];
+type Protocol = ClientTask['protocol'];
 
 /** One run */
 export type Sample = Omit<CpuCell, 'delivery' | 'backends' | 'quartiles' | 'runs'>;
@@ -59,6 +60,7 @@ export type Sample = Omit<CpuCell, 'delivery' | 'backends' | 'quartiles' | 'runs
 export interface Plan {
   direction: Direction;
   delivery: Delivery;
+  protocol: Protocol;
   backends: number;
   samples: Sample[];
 }
@@ -78,7 +80,7 @@ export async function measureRealBackends(
     await withBackendSite({ backends, bytes: options.bytes, caddyCommand: command }, async (site) => {
       const deliveries: Delivery[] = ['direct', 'proxy', ...(site.caddy ? (['caddy'] as const) : [])];
       const own = (['download', 'upload'] as const).flatMap((direction) =>
-        deliveries.map((delivery): Plan => ({ direction, delivery, backends, samples: [] })),
+        deliveries.map((delivery): Plan => ({ direction, delivery, protocol: 'h3', backends, samples: [] })),
       );
       plans.push(...own);
       const total = own.length * (options.runs + 1) * options.backends.length;
@@ -112,7 +114,7 @@ export const shortened = <Options extends { requests: number }>(options: Options
 
 /** Starts a site in a directory of its own, and stops it when the work is done or has failed. @throws UserError */
 export async function withBackendSite(
-  { backends, ...options }: { backends: number; bytes: number; caddyCommand: string | undefined },
+  { backends, ...options }: SiteOptions & { backends: number },
   work: (site: BackendSite) => Promise<void>,
 ): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-backends-'));
@@ -135,7 +137,7 @@ export async function measureDelivery(
   options: Pick<RealBackendsOptions, 'clients' | 'requests' | 'bytes'>,
   cancel?: AbortSignal,
 ): Promise<Sample> {
-  const primary = plan.delivery === 'caddy' ? (site.caddy?.pid ?? 0) : site.primary;
+  const { pid: primary, port } = proxyOf(site, plan.delivery);
   const readings: { primary: number; backends: number; at: number }[] = [];
   const read = (): void =>
     void readings.push({
@@ -144,7 +146,7 @@ export async function measureDelivery(
       at: performance.now(),
     });
   const stages = { starting: read, connected: read, done: read };
-  const results = await runClients(options.clients, taskFor(site, plan, options), stages, cancel);
+  const results = await runClients(options.clients, taskFor(port, plan, options), stages, cancel);
   const [start, connected, end] = readings as [(typeof readings)[0], (typeof readings)[0], (typeof readings)[0]];
   return {
     primary_cpu_s: end.primary - start.primary,
@@ -155,12 +157,20 @@ export async function measureDelivery(
   };
 }
 
+/** Returns what the clients talk to. @throws RangeError when the site does not have it */
+function proxyOf(site: BackendSite, delivery: Delivery): { pid: number; port: number } {
+  if (delivery === 'direct' || delivery === 'proxy') return { pid: site.primary, port: site.port };
+  const other = site[delivery];
+  if (!other) throw new RangeError(`the site has no ${delivery}`);
+  return other;
+}
+
 /**
  * Returns the task of the clients. Proxied clients do not speak Multi-End, so the primary has no hand-overs for them.
  */
 function taskFor(
-  site: BackendSite,
-  { direction, delivery, backends }: Omit<Plan, 'samples'>,
+  port: number,
+  { direction, delivery, protocol, backends }: Omit<Plan, 'samples'>,
   { requests, bytes }: Pick<RealBackendsOptions, 'requests' | 'bytes'>,
 ): ClientTask {
   const route = delivery === 'direct' ? 'direct' : 'proxy';
@@ -173,7 +183,8 @@ function taskFor(
     direction,
     path: paths[direction](route),
     backends: delivery === 'direct' ? backends : 0,
-    port: delivery === 'caddy' ? (site.caddy?.port ?? 0) : site.port,
+    port,
+    protocol,
   };
 }
 

@@ -15,7 +15,7 @@ const { setup } = someArtefact((file) => {
     runs: { quick: 1, full: 1 },
     seeds: { held_out: 0 },
     baseline: 'proxy',
-    arms: { proxy: { settings: { delivery: 'proxy' } } },
+    arms: { proxy: { settings: { delivery: 'proxy', protocol: 'h3' } } },
   };
 });
 
