@@ -57,13 +57,7 @@ export async function runArtefact(
   const machine = { ...describeMachine(), ...(load !== undefined && { load }) };
   const started = performance.now();
   const others = runner.realTime ? watchOthers() : undefined;
-  // The directory's name keeps these parts apart from parts of another program or other settings.
-  const directory = join(
-    scratch,
-    'parts',
-    artefact.id,
-    `${digests.program.slice(0, 12)}-${digests.settings.slice(0, 12)}`,
-  );
+  const directory = partsDirectory(join(scratch, 'parts', artefact.id), digests);
   const count = quick ? runs.quick : runs.full;
   const seed = seeds.held_out;
   progress(runner.seeded ? `${count} runs, seeds ${seed} to ${seed + count - 1}` : `${count} runs`);
@@ -95,6 +89,10 @@ export async function runArtefact(
   await rm(directory, { recursive: true, force: true });
   return 'measured';
 }
+
+/** Returns a directory whose name keeps parts apart from those of another program or other settings. */
+const partsDirectory = (parent: string, { program, settings }: Digests): string =>
+  join(parent, `${program.slice(0, 12)}-${settings.slice(0, 12)}`);
 
 /**
  * Returns the result of another artefact that the same program measured in the same set-up, as papers show several
