@@ -25,6 +25,9 @@ const BROWSER_DIRECTORY = join('.sheaf', 'bench-pages-browser');
 const STORE = 'runs.jsonl';
 const MAX_CLIENTS = 64;
 
+/** How to begin anew, and how to go on */
+const HINTS = { anew: 'leave out --resume to begin anew', goOn: '--resume goes on' };
+
 /** Default schedulers for the real browser */
 const BROWSER_SCHEDULERS = ['critical-first', 'fcfs', 'rr', 'wrr', 'swrr', 'dwrr', 'sa-ecf', 'rfc9218'];
 
@@ -144,7 +147,7 @@ function inBrowser({
     const directory = wanted ?? BROWSER_DIRECTORY;
     const matrix = { pages: page, trees: tree, levels: level, schedulers: scheduler };
     const measured = await measureBrowserPages(
-      { browser: name, matrix, runs, seed, file: join(directory, STORE), resume, stop },
+      { browser: name, matrix, runs, seed, file: join(directory, STORE), resume, hints: HINTS, stop },
       progress,
     );
     const { browser, missing, cells } = measured;

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { STYLE_NAMES } from '@sheaf/web-client/priority';
 import { z } from 'zod';
-import { mean } from '../../measure/statistics.js';
-import { arrived, criticalMs } from '../../pages/real/browser_cell.js';
+import { criticalMs, isCensored, objectMs } from '../../pages/real/browser_cell.js';
 import type { BrowserRun } from '../../pages/real/browser_run.js';
+import { edgeConfiguration, gatewayConfiguration } from '../../pages/real/node_configurations.js';
 import { BROWSER_NAMES } from '../../pages/real/page_browser.js';
 import { measureBrowserPages } from '../../pages/real/real_pages.js';
-import { LEVELS } from '../../pages/simulation/network.js';
+import { LEVELS, networkAt } from '../../pages/simulation/network.js';
 import { ALL_PAGES, type Page } from '../../pages/simulation/page.js';
 import { cellName } from '../../pages/simulation/run_record.js';
-import { COMPARED_NAMES, schedulerNamed } from '../../pages/simulation/schedulers.js';
+import { COMPARED_NAMES } from '../../pages/simulation/schedulers.js';
 import { cellsAt } from './cells.js';
 import { parseSettings, runnerSources, type Runner } from './runner.js';
 
@@ -22,7 +22,10 @@ const optionsSchema = z.strictObject({
 
 const settingsSchema = z.strictObject({ scheduler: z.enum(COMPARED_NAMES) });
 
-/** Loads pages in a browser, over links in real time. Times are in milliseconds since the navigation. */
+/**
+ * Loads pages in a browser, over links in real time. Times are in milliseconds since the navigation. A load that did not
+ * end counts with the limit as its time.
+ */
 export const pagesBrowser: Runner = {
   name: 'pages-browser',
   realTime: true,
@@ -40,8 +43,24 @@ export const pagesBrowser: Runner = {
   ],
   settings(setup, arm) {
     const { scheduler } = settingsSchema.parse(setup.arms[arm]?.settings);
-    const { paths, controller = 'olia' } = schedulerNamed(scheduler);
-    return { ...parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }), paths, controller };
+    const { levels } = optionsSchema.parse(setup.options);
+    const gateway = gatewayConfiguration(scheduler, { pages: 'pages', warm: 'warm' });
+    const networks = levels.map((level) => [level, networkAt(level)] as const);
+    return {
+      ...parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
+      // A name for each key, so that arms declare the keys in which their gateways differ.
+      ...Object.fromEntries(Object.entries(gateway).map(([key, value]) => [`gateway.${key}`, value])),
+      edges: Object.fromEntries(
+        networks.map(([level, { links }]) => [
+          level,
+          edgeConfiguration(
+            0,
+            links.map(() => 0),
+          ),
+        ]),
+      ),
+      networks: Object.fromEntries(networks),
+    };
   },
   async run(setup, { runs, seed, directory, progress, stop }) {
     const { browser, ...axes } = optionsSchema.parse(setup.options);
@@ -50,7 +69,11 @@ export const pagesBrowser: Runner = {
     );
     const matrix = { ...axes, schedulers: [...arms.keys()] };
     const file = join(directory, 'loads.jsonl');
-    const measured = await measureBrowserPages({ browser, matrix, runs, seed, file, resume: true, stop }, progress);
+    const hints = { anew: `remove ${file} to begin anew`, goOn: 'the same command goes on' };
+    const measured = await measureBrowserPages(
+      { browser, matrix, runs, seed, file, resume: true, hints, stop },
+      progress,
+    );
     const cells = measured.keys.flatMap((key) => {
       const page = measured.pages.find(({ name }) => name === key.page);
       const own = measured.runs.get(cellName(key)) ?? [];
@@ -67,5 +90,7 @@ const quantitiesOf = (page: Page): Readonly<Record<string, (run: BrowserRun) => 
   lcp_ms: ({ lcp_ms }) => lcp_ms,
   load_ms: ({ load_ms }) => load_ms,
   critical_ms: (run) => criticalMs(page, run),
-  object_ms: ({ done_ms }) => mean(arrived(done_ms)),
+  object_ms: objectMs,
+  not_ended_percent: (run) => (isCensored(run) ? 100 : 0),
+  repeats: ({ repeats }) => repeats.length,
 });

@@ -3,6 +3,7 @@ import { seededRandom } from '../content/random.js';
 import type { Page } from '../simulation/page.js';
 import { schedulerNamed } from '../simulation/schedulers.js';
 import type { BrowserCellKey, BrowserRun } from './browser_run.js';
+import { LOAD_LIMIT_MS } from './page_visit.js';
 
 export interface MedianSummary extends Summary {
   /** 95 % interval of the median, by the bootstrap */
@@ -13,6 +14,10 @@ export interface MedianSummary extends Summary {
 export interface BrowserCell extends BrowserCellKey {
   controller: 'olia' | 'bbr';
   runs: number;
+  /** Loads that did not end, which count with the limit as their time */
+  censored: number;
+  /** Repeats after failures of the laboratory */
+  repeats: number;
   /** First Contentful Paint */
   fcp_ms: MedianSummary;
   /** Largest Contentful Paint */
@@ -40,23 +45,37 @@ export function summarizeBrowserCell(key: BrowserCellKey, page: Page, runs: read
     ...key,
     controller: schedulerNamed(key.scheduler).controller ?? 'olia',
     runs: runs.length,
+    censored: runs.filter(isCensored).length,
+    repeats: sum(runs.map(({ repeats }) => repeats.length)),
     fcp_ms: summarize(runs.map(({ fcp_ms }) => fcp_ms)),
     lcp_ms: summarize(runs.map(({ lcp_ms }) => lcp_ms)),
-    lcp_element: mostFrequent(runs.map(({ lcp_element }) => lcp_element)),
+    lcp_element: mostFrequent(runs.flatMap((run) => (isCensored(run) ? [] : [run.lcp_element]))),
     load_ms: summarize(runs.map(({ load_ms }) => load_ms)),
     critical_ms: summarize(runs.map((run) => criticalMs(page, run))),
-    object_ms: summarize(runs.map(({ done_ms }) => mean(arrived(done_ms)))),
+    object_ms: summarize(runs.map(objectMs)),
     lost_percent: percent(sum(links.map(({ lost }) => lost))),
     queue_full_percent: percent(sum(links.map(({ queue_full }) => queue_full))),
     machine_load: round(median(runs.map(({ machine_load }) => machine_load)), 3),
   };
 }
 
-export function criticalMs(page: Page, { done_ms }: BrowserRun): number {
-  return Math.max(...page.resources.flatMap(({ critical }, index) => (critical ? [done_ms[index] ?? 0] : [])));
+export const isCensored = ({ censored }: BrowserRun): boolean => censored !== undefined;
+
+/** Returns the time until the critical resources are complete. @throws RangeError when the time of one is missing */
+export function criticalMs(page: Page, run: BrowserRun): number {
+  if (isCensored(run)) return LOAD_LIMIT_MS;
+  const times = page.resources.flatMap(({ critical, path }, index) => {
+    if (!critical) return [];
+    const time = run.done_ms[index] ?? undefined;
+    if (time === undefined) throw new RangeError(`${path} is critical and has no time`);
+    return [time];
+  });
+  return Math.max(...times);
 }
 
-export const arrived = (times: readonly (number | null)[]): number[] => times.filter((time) => time !== null);
+/** Returns the mean time until a requested resource is complete. */
+export const objectMs = (run: BrowserRun): number =>
+  isCensored(run) ? LOAD_LIMIT_MS : mean(run.done_ms.filter((time) => time !== null));
 
 function summarize(values: readonly number[]): MedianSummary {
   const { mean: average, median: middle, p95, ci95 } = summary(values);

@@ -1,9 +1,8 @@
 import type { Machine } from '../../measure/machine.js';
-import { mean } from '../../measure/statistics.js';
 import type { Column, Measure, ReportData } from '../report/report_data.js';
 import type { Finding } from '../simulation/findings.js';
 import { cellName } from '../simulation/run_record.js';
-import { arrived, criticalMs, type BrowserCell } from './browser_cell.js';
+import { criticalMs, objectMs, type BrowserCell } from './browser_cell.js';
 import type { MeasuredBrowserPages } from './real_pages.js';
 
 const MEASURES: readonly Measure<BrowserCell>[] = [
@@ -15,6 +14,16 @@ const MEASURES: readonly Measure<BrowserCell>[] = [
 ];
 
 const COLUMNS: readonly Column<BrowserCell>[] = [
+  {
+    title: 'not ended',
+    of: ({ censored }) => String(censored),
+    csv: [['censored', (cell) => cell.censored]],
+  },
+  {
+    title: 'repeated',
+    of: ({ repeats }) => String(repeats),
+    csv: [['repeats', (cell) => cell.repeats]],
+  },
   {
     title: 'lost',
     of: ({ lost_percent }) => `${lost_percent} %`,
@@ -50,7 +59,7 @@ export function browserReport({ machine, parameters, measured, findings }: RealR
   return {
     title: 'Page loads over several paths, in a browser',
     lead: 'Browser, page loader, edge, LTE and Wi-Fi at one time as relayed links, gateway: a process each.',
-    about: `${browser}. ${runs} rounds with the seeds ${seed} to ${seed + runs - 1}, each with all cells once in random order; a connection and a browser profile of its own for every load.`,
+    about: `${browser}. ${runs} rounds with the seeds ${seed} to ${seed + runs - 1}, each with all cells once in random order; a connection and a browser context of its own for every load. A load that did not end over the session within a minute counts as a minute.`,
     machine,
     parameters: { ...parameters, browser },
     missing: missing > 0 ? `${missing} page loads were not measured.` : undefined,
@@ -68,7 +77,7 @@ export function browserReport({ machine, parameters, measured, findings }: RealR
         return {
           seed: run.seed,
           client: 0,
-          figures: { lcp_ms, load_ms, fcp_ms, critical_ms, object_ms: mean(arrived(done_ms)) },
+          figures: { lcp_ms, load_ms, fcp_ms, critical_ms, object_ms: objectMs(run) },
           first_ms,
           done_ms,
           critical_ms,

@@ -3,7 +3,9 @@ import { z } from 'zod';
 import type { CellKey } from '../simulation/run_record.js';
 
 const milliseconds = z.number().min(0);
-/** Times; null when the page did not request the resource, as for an image far below */
+/**
+ * Times; null when the page did not request the resource, as for an image far below, and unknown for a censored load
+ */
 const times = z.array(milliseconds.nullable());
 
 /** One page load. Times are since the navigation, and lists are in the order of the page's resources. */
@@ -15,6 +17,10 @@ export const browserRunSchema = z.object({
   rates_mbps: z.array(z.number()),
   /** Load average of the last minute */
   machine_load: z.number(),
+  /** Failures of the laboratory, after each of which the load was repeated */
+  repeats: z.array(z.string()),
+  /** Why the load did not end over the session within its limit. Its times are then the limit, which they exceed. */
+  censored: z.string().optional(),
   fcp_ms: milliseconds,
   lcp_ms: milliseconds,
   /** What was painted: the URL of an image, or the name of an element with text */

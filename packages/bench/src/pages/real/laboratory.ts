@@ -7,22 +7,21 @@ import type { LinkOptions, LinkRelayOptions } from '@sheaf/native';
 import { seededRandom } from '../content/random.js';
 import { ensurePages } from '../build/fixtures.js';
 import { WARM_FILES, networkAt, type AccessLink, type LevelName, type Network } from '../simulation/network.js';
-import { schedulerNamed } from '../simulation/schedulers.js';
-import type { BrowserRun } from './browser_run.js';
 import { CalledProcess } from './called_process.js';
 import type { LinkCall, LinkStatsAnswer } from './link_process.js';
+import type { LoadedOnce } from './load_patiently.js';
+import { edgeConfiguration, gatewayConfiguration, LOOPBACK } from './node_configurations.js';
 import type { NodeCall, StartedNode } from './node_process.js';
 import { startBrowser, type BrowserName, type PageBrowser } from './page_browser.js';
-import { visitPage } from './page_visit.js';
+import { LOAD_LIMIT_MS, visitPage, type VisitedResource } from './page_visit.js';
 
-const LOOPBACK = '127.0.0.1';
 const PATHS_MS = 60_000;
 
 /** A page and the network to load it over */
 export interface Visited {
   /** Path of the page, with its style */
   page: string;
-  resources: readonly string[];
+  resources: readonly VisitedResource[];
   level: LevelName;
   scheduler: string;
   seed: number;
@@ -60,8 +59,11 @@ export class Laboratory {
     return this.browser.version;
   }
 
-  /** Loads a page with a new connection and a new profile of the browser, over links with the random numbers of the seed. */
-  async visit({ page, resources, level, scheduler, seed }: Visited): Promise<BrowserRun> {
+  /**
+   * Loads a page with a new connection and a new context of the browser, over links with the random numbers of the seed.
+   * @throws UserError when the laboratory fails, not when the load takes too long
+   */
+  async visit({ page, resources, level, scheduler, seed }: Visited): Promise<LoadedOnce> {
     const network = networkAt(level);
     const rates_mbps = drawRates(network, seed);
     const { port } = await this.gateway(scheduler);
@@ -71,7 +73,7 @@ export class Laboratory {
     const ports = await this.links.call<number[]>({ type: 'open', links });
     const { httpPort } = await this.edge.call<StartedNode>({
       type: 'start',
-      configuration: edgeConfiguration(port, ports),
+      configuration: JSON.stringify(edgeConfiguration(port, ports)),
       file: join(this.directory, 'edge.yaml'),
     });
     const times = await visitPage(this.browser, {
@@ -81,6 +83,7 @@ export class Laboratory {
       ready: () => this.untilPathsWork(ports.length),
       page,
       resources,
+      limit_ms: LOAD_LIMIT_MS,
     });
     const stats = await this.links.call<LinkStatsAnswer>({ type: 'stats' });
     return {
@@ -109,7 +112,8 @@ export class Laboratory {
       `the gateway with ${scheduler}`,
       join(import.meta.dirname, 'node_process.js'),
     );
-    const configuration = gatewayConfiguration(scheduler, this.pages, join(this.directory, 'warm'));
+    const files = { pages: this.pages, warm: join(this.directory, 'warm') };
+    const configuration = JSON.stringify(gatewayConfiguration(scheduler, files));
     const started = { process: child, port: 0 };
     this.gateways.set(scheduler, started);
     started.port = (
@@ -168,33 +172,6 @@ function relayOf({
     back: direction,
     seed,
   };
-}
-
-function gatewayConfiguration(scheduler: string, pages: string, warm: string): string {
-  const { streams = scheduler, paths, controller = 'olia' } = schedulerNamed(scheduler);
-  return `listen: ${LOOPBACK}:0
-congestion: ${controller}
-path_scheduler: ${paths}
-stream_scheduler: ${streams}
-log: { level: warn, access: false }
-routes:
-  - { path: /warm/, files: ${JSON.stringify(warm)} }
-  - { path: /, files: ${JSON.stringify(pages)} }
-`;
-}
-
-function edgeConfiguration(gateway: number, links: readonly number[]): string {
-  const paths = links.map((port, index) => `{ local: 127.0.0.${index + 1}, remote: "${LOOPBACK}:${port}" }`);
-  return `nodes:
-  edge:
-    role: edge
-    listen: ${LOOPBACK}:0
-    http: ${LOOPBACK}:0
-    gateway: { address: "localhost:${gateway}", certificate: insecure }
-    paths: [${paths.join(', ')}]
-    congestion: olia
-    log: { level: error, access: false }
-`;
 }
 
 const warmNames = Array.from({ length: WARM_FILES.count }, (_, index) => `${index + 1}.bin`);

@@ -3,7 +3,7 @@ import { closeNodes, parseConfiguration, startNodes, type RunningNode } from '@s
 import { serveCalls } from './called_process.js';
 
 export type NodeCall =
-  /** Starts a node in place of the current one. `file` names the configuration in errors. */
+  /** Starts a node in place of the current one. `file` names the configuration, YAML or JSON, in errors. */
   { type: 'start'; configuration: string; file: string } | { type: 'status' };
 
 export interface StartedNode {

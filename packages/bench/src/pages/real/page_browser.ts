@@ -10,7 +10,7 @@ const VIEWPORT = { width: 1280, height: 900 };
 export interface PageBrowser {
   /** Name and version, for people */
   version: string;
-  /** Opens a tab in a new profile, which shares nothing with other tabs. */
+  /** Opens a tab in a new context, which shares neither storage nor connections with other tabs. */
   open(): Promise<Tab>;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface Tab {
   arrive(url: string): Promise<void>;
   /** Evaluates an expression in the document, and awaits a promise, however long it takes. The value must be JSON. */
   evaluate<Value>(expression: string): Promise<Value>;
-  /** Closes the tab with its profile and connections. */
+  /** Closes the tab with its context and connections. */
   close(): Promise<void>;
 }
 

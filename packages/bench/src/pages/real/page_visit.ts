@@ -6,6 +6,21 @@ import type { PageBrowser, Tab } from './page_browser.js';
 /** Time in milliseconds for paint timings, which are reported with the next frames */
 const SETTLE_MS = 200;
 
+/**
+ * Time in milliseconds within which a page has to be complete. A load that takes longer is censored: it counts with this
+ * time, so that the slowest loads of a scheduler do not vanish.
+ */
+export const LOAD_LIMIT_MS = 60_000;
+
+/** Time in milliseconds between questions whether requests are complete */
+const POLL_MS = 20;
+
+export interface VisitedResource {
+  path: string;
+  /** Whether the page cannot be shown before it is complete */
+  critical: boolean;
+}
+
 export interface Visit {
   /** Origin of the edge, without TLS on `localhost` */
   origin: string;
@@ -16,41 +31,91 @@ export interface Visit {
   ready: () => Promise<void>;
   /** Path of the page, with its style */
   page: string;
-  /** Paths of its resources, in order. The first is the page itself, without query. */
-  resources: readonly string[];
+  /** Its resources, in order. The first is the page itself, without query. */
+  resources: readonly VisitedResource[];
+  /** Time in milliseconds after which the load is censored */
+  limit_ms: number;
 }
 
-export type VisitTimes = Omit<BrowserRun, 'seed' | 'rates_mbps' | 'machine_load' | 'links'>;
+export type VisitTimes = Omit<BrowserRun, 'seed' | 'rates_mbps' | 'machine_load' | 'links' | 'repeats'>;
 
-/** Loads a page by the page loader, in a new profile. @throws UserError when a resource came another way */
+/**
+ * Loads a page by the page loader, in a new context. Returns a censored load when the page is not complete within the
+ * limit, or when a part of it failed or came another way. @throws UserError when that cannot be told, as without paint
+ * timings
+ */
 export async function visitPage(browser: PageBrowser, visit: Visit): Promise<VisitTimes> {
-  const { origin, warmPage, warmFiles } = visit;
   const tab = await browser.open();
   try {
-    await tab.go(`${origin}/.well-known/sheaf/start?to=${encodeURIComponent(warmPage)}`);
-    await tab.arrive(origin + warmPage);
-    await tab.evaluate(
-      `Promise.all(${JSON.stringify(warmFiles)}.map((file) => fetch(file).then((answer) => answer.arrayBuffer()))).then(() => undefined)`,
-    );
-    await visit.ready();
-    await tab.go(origin + visit.page);
-    await tab.evaluate(COMPLETE);
+    await warmUp(tab, visit);
+    const loads = await loadWithin(tab, visit);
+    if (!loads) return censored(visit, `the page was not complete after ${visit.limit_ms} ms`);
+    const paths = new Set(visit.resources.map(({ path }) => path));
+    const wrong = loads.find(isWrong);
+    if (wrong && paths.has(pathOf(wrong))) return censored(visit, describe(wrong));
+    if (wrong) throw new UserError('BENCH_FAILED', describe(wrong));
     await sleep(SETTLE_MS);
-    const loads = await loadsBySession(tab);
     return inOrder(visit, await tab.evaluate<PageTimes>(TIMES), loads);
   } finally {
     await tab.close();
   }
 }
 
-/** Waits until the page says that everything has arrived. */
-const COMPLETE = `new Promise((resolve, reject) => {
+async function warmUp(tab: Tab, { origin, warmPage, warmFiles, ready }: Visit): Promise<void> {
+  await tab.go(`${origin}/.well-known/sheaf/start?to=${encodeURIComponent(warmPage)}`);
+  await tab.arrive(origin + warmPage);
+  await tab.evaluate(
+    `Promise.all(${JSON.stringify(warmFiles)}.map((file) => fetch(file).then((answer) => answer.arrayBuffer()))).then(() => undefined)`,
+  );
+  await ready();
+}
+
+/** Loads the page and returns the requests of the page loader, or undefined after the limit. */
+async function loadWithin(tab: Tab, visit: Visit): Promise<Load[] | undefined> {
+  const ended = new AbortController();
+  try {
+    return await Promise.race([
+      loadPage(tab, visit, ended.signal),
+      sleep(visit.limit_ms, undefined, { signal: ended.signal }),
+    ]);
+  } finally {
+    ended.abort();
+  }
+}
+
+/** Waits until the page says that everything has arrived, and the page loader that all requests are complete. */
+async function loadPage(tab: Tab, { origin, page }: Visit, ended: AbortSignal): Promise<Load[]> {
+  await tab.go(origin + page);
+  await tab.evaluate(COMPLETE);
+  for (;;) {
+    const loads = await tab.evaluate<Load[]>(LOADS);
+    if (loads.length === 0) throw new UserError('BENCH_FAILED', 'the page loader was not asked for anything');
+    if (loads.every((load) => load.endedAt !== undefined || isWrong(load))) return loads;
+    await sleep(POLL_MS, undefined, { signal: ended });
+  }
+}
+
+const COMPLETE = `new Promise((resolve) => {
   const root = document.documentElement;
   const look = () => root.hasAttribute('data-complete') && resolve();
   new MutationObserver(look).observe(root, { attributes: true });
   look();
-  setTimeout(() => reject(new Error('the page was not complete after a minute')), 60000);
 })`;
+
+/** Returns a load of which nothing is known but that it takes longer than the limit. */
+function censored({ resources, limit_ms }: Visit, why: string): VisitTimes {
+  const unknown = resources.map(() => null);
+  return {
+    censored: why,
+    fcp_ms: limit_ms,
+    lcp_ms: limit_ms,
+    lcp_element: '',
+    load_ms: limit_ms,
+    requested_ms: unknown,
+    first_ms: unknown,
+    done_ms: unknown,
+  };
+}
 
 /** Times of the page's timeline */
 interface PageTimes {
@@ -84,8 +149,10 @@ function inOrder(
 ): VisitTimes {
   if (fcp_ms === 0 || lcp_ms === 0 || load_ms === 0)
     throw new UserError('BENCH_FAILED', 'the browser has not told when the page was painted and loaded');
-  const byPath = new Map(loads.map((load) => [decodeURI(new URL(load.url).pathname), load]));
-  const found = resources.map((path) => byPath.get(path));
+  const byPath = new Map(loads.map((load) => [pathOf(load), load]));
+  const absent = resources.find(({ path, critical }) => critical && !byPath.has(path));
+  if (absent) throw new UserError('BENCH_FAILED', `the browser has not asked for ${absent.path}, which is critical`);
+  const found = resources.map(({ path }) => byPath.get(path));
   const sinceNavigation = (time: number | undefined): number | null => (time === undefined ? null : time - origin);
   return {
     fcp_ms,
@@ -108,19 +175,17 @@ interface Load {
   endedAt?: number;
 }
 
-/**
- * Returns the requests of the page loader. Resource Timing is not used, since in Firefox what a Service Worker responds
- * with ends when it begins. @throws UserError when a request fell back to the network, since that measures something
- * else
- */
-async function loadsBySession(tab: Tab): Promise<Load[]> {
-  const loads = await tab.evaluate<Load[]>(LOADS);
-  const wrong = loads.find(({ transport, state }) => transport !== 'webtransport' || state === 'failed');
-  if (loads.length === 0) throw new UserError('BENCH_FAILED', 'the page loader was not asked for anything');
-  if (wrong) throw new UserError('BENCH_FAILED', `${wrong.url} came by ${wrong.transport}, ${wrong.state}`);
-  return loads;
-}
+/** Returns whether a request failed, or fell back to the network, which measures something else. */
+const isWrong = ({ transport, state }: Load): boolean => transport !== 'webtransport' || state === 'failed';
 
+const pathOf = ({ url }: Load): string => decodeURI(new URL(url).pathname);
+
+const describe = ({ url, transport, state }: Load): string => `${url} came by ${transport}, ${state}`;
+
+/**
+ * Asks the page loader for its requests. Resource Timing is not used, since in Firefox what a Service Worker responds
+ * with ends when it begins.
+ */
 const LOADS = `new Promise((resolve, reject) => {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = (event) => resolve(event.data.loads);

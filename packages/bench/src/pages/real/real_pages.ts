@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { errorMessage, UserError } from '@sheaf/gateway';
+import { UserError } from '@sheaf/gateway';
 import { browserDirectory } from '@sheaf/web-client';
 import type { StyleName } from '@sheaf/web-client/priority';
 import { seededRandom } from '../content/random.js';
-import { pageResources } from '../build/fixtures.js';
 import { SitePaths } from '../table/site_path.js';
 import type { LevelName } from '../simulation/network.js';
 import { readPage, type Page, type PageName } from '../simulation/page.js';
@@ -15,7 +14,9 @@ import { RunStore } from '../../measure/run_store.js';
 import { summarizeBrowserCell, type BrowserCell } from './browser_cell.js';
 import { browserRunSchema, type BrowserCellKey, type BrowserRun } from './browser_run.js';
 import { Laboratory } from './laboratory.js';
+import { loadPatiently } from './load_patiently.js';
 import type { BrowserName } from './page_browser.js';
+import type { VisitedResource } from './page_visit.js';
 
 export interface BrowserMatrix {
   pages: readonly PageName[];
@@ -33,6 +34,8 @@ export interface BrowserPagesOptions {
   /** File that keeps runs as they finish. With `resume`, rounds can be added. */
   file: string;
   resume: boolean;
+  /** How to begin anew, and how to go on after a failure, for people */
+  hints: { anew: string; goOn: string };
   /** Stops after the current page load. */
   stop: AbortSignal;
 }
@@ -49,9 +52,6 @@ export interface MeasuredBrowserPages {
   missing: number;
 }
 
-/** Attempts of a page load, since browsers on busy machines sometimes fail */
-const ATTEMPTS = 3;
-
 /**
  * Measures page loads in a real browser, over links in real time. Every round loads each cell once, in an order drawn
  * by the seed, so that a disturbance of the machine affects all cells. @throws UserError
@@ -60,77 +60,95 @@ export async function measureBrowserPages(
   options: BrowserPagesOptions,
   progress: (line: string) => void,
 ): Promise<MeasuredBrowserPages> {
-  const { browser, matrix, runs, seed, file, resume, stop } = options;
+  const { browser, matrix, runs, seed, stop } = options;
   const pages = await Promise.all(matrix.pages.map(readPage));
   const keys = keysOf(matrix);
-  const settings = { browser, seed, program: await programDigest() };
-  const store = await RunStore.open(file, settings, { run: browserRunSchema, resume });
+  const laboratory = await Laboratory.open(browser);
+  const { browserVersion } = laboratory;
   const wanted = Array.from({ length: runs }, (_, round) =>
     shuffled(keys, seed + round).map((key) => ({ key, seed: seed + round })),
   ).flat();
-  const remaining = wanted.filter(
-    ({ key, seed: own }) => !store.cells.get(cellName(key))?.some((run) => run.seed === own),
-  );
-  progress(
-    `${keys.length} cells, ${runs} rounds; ${wanted.length - remaining.length} of ${wanted.length} page loads are there already; they are kept in ${file}`,
-  );
-  const laboratory = await Laboratory.open(browser);
-  const { browserVersion } = laboratory;
-  let done = 0;
+  const isWanted = (run: BrowserRun): boolean => run.seed < seed + runs;
+  let kept: Map<string, BrowserRun[]>;
   try {
+    const store = await openStore(options, browserVersion);
+    const remaining = wanted.filter(
+      ({ key, seed: own }) => !store.cells.get(cellName(key))?.some((run) => run.seed === own),
+    );
+    progress(
+      `${keys.length} cells, ${runs} rounds; ${wanted.length - remaining.length} of ${wanted.length} page loads are there already; they are kept in ${options.file}`,
+    );
     const bar = new ProgressBar(remaining.length, 'page loads', progress);
     for (const { key, seed: own } of remaining) {
       if (stop.aborted) break;
-      await store.add(cellName(key), [await visitWithPatience(laboratory, key, own, progress)]);
+      const page = pages.find(({ name }) => name === key.page)!;
+      await store.add(cellName(key), [await loadCell(laboratory, { key, page, seed: own }, options.hints, progress)]);
       bar.step(cellName(key));
-      done += 1;
     }
+    // The file may have more rounds than are wanted now.
+    kept = new Map(keys.map((key) => [cellName(key), store.cells.get(cellName(key))?.filter(isWanted) ?? []]));
   } finally {
     await laboratory.close();
   }
-  // The file may have more rounds than are wanted now.
-  const kept = new Map(
-    keys.map((key) => [cellName(key), store.cells.get(cellName(key))?.filter((run) => run.seed < seed + runs) ?? []]),
-  );
   const cells = keys.flatMap((key) => {
     const page = pages.find(({ name }) => name === key.page);
     const own = kept.get(cellName(key)) ?? [];
     return page && own.length > 0 ? [summarizeBrowserCell(key, page, own)] : [];
   });
-  return { browser: browserVersion, pages, keys, cells, runs: kept, missing: remaining.length - done };
+  return {
+    browser: browserVersion,
+    pages,
+    keys,
+    cells,
+    runs: kept,
+    missing: wanted.length - [...kept.values()].flat().length,
+  };
 }
 
-async function visitWithPatience(
+async function loadCell(
   laboratory: Laboratory,
-  { page, tree, level, scheduler }: BrowserCellKey,
-  seed: number,
+  { key: { page: name, tree, level, scheduler }, page, seed }: { key: BrowserCellKey; page: Page; seed: number },
+  { goOn }: BrowserPagesOptions['hints'],
   progress: (line: string) => void,
 ): Promise<BrowserRun> {
-  const resources = await sitePaths(page);
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await laboratory.visit({
-        page: `/${page}/index.html?sheaf-style=${tree}`,
-        resources,
-        level,
-        scheduler,
-        seed,
-      });
-    } catch (error) {
-      if (attempt === ATTEMPTS)
-        throw new UserError('BENCH_FAILED', `${page} could not be loaded: ${errorMessage(error)}`, {
-          hint: 'what is measured is kept; --resume goes on',
-          cause: error,
-        });
-      progress(`${page} with ${scheduler} is loaded again: ${errorMessage(error)}`);
-    }
+  const visited = {
+    page: `/${name}/index.html?sheaf-style=${tree}`,
+    resources: resourcesOf(page),
+    level,
+    scheduler,
+    seed,
+  };
+  const load = `${name} with ${scheduler}`;
+  const hint = `what is measured is kept; ${goOn}`;
+  const run = await loadPatiently(() => laboratory.visit(visited), { name: load, hint, progress });
+  if (run.censored !== undefined) progress(`${load} did not end: ${run.censored}`);
+  return run;
+}
+
+/**
+ * Opens the file of runs. Its first line has the version of the browser, since loads of several versions make no sample.
+ * @throws UserError when the file has runs of another version, seed or program
+ */
+async function openStore(
+  { seed, file, resume, hints }: BrowserPagesOptions,
+  browserVersion: string,
+): Promise<RunStore<BrowserRun>> {
+  const settings = { browser: browserVersion, seed, program: await programDigest() };
+  try {
+    return await RunStore.open(file, settings, { run: browserRunSchema, resume });
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError('BENCH_FAILED', error.message, { hint: hints.anew, cause: error });
   }
 }
 
-/** Returns the paths at which the gateway serves the page's resources. */
-async function sitePaths(page: PageName): Promise<string[]> {
+/** Returns the page's resources with the paths at which the gateway serves them. */
+function resourcesOf({ name, resources }: Page): VisitedResource[] {
   const paths = new SitePaths();
-  return (await pageResources(page)).map((resource) => posix.join('/', page, paths.take(resource)));
+  return resources.map((resource) => ({
+    path: posix.join('/', name, paths.take(resource)),
+    critical: resource.critical,
+  }));
 }
 
 function keysOf({ pages, trees, levels, schedulers }: BrowserMatrix): BrowserCellKey[] {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { bootstrapInterval, median } from '../../../src/measure/statistics.js';
 import { seededRandom } from '../../../src/pages/content/random.js';
 import { browserReport } from '../../../src/pages/real/browser_report.js';
-import { summarizeBrowserCell } from '../../../src/pages/real/browser_cell.js';
+import { criticalMs, summarizeBrowserCell } from '../../../src/pages/real/browser_cell.js';
 import { browserFindings } from '../../../src/pages/real/browser_findings.js';
 import type { BrowserCellKey, BrowserRun } from '../../../src/pages/real/browser_run.js';
 import { describeMachine } from '../../../src/measure/machine.js';
@@ -20,6 +20,7 @@ function run(seed: number, lcp_ms: number, load_ms = 400): BrowserRun {
     seed,
     rates_mbps: [32, 56],
     machine_load: 0.5,
+    repeats: [],
     fcp_ms: 100,
     lcp_ms,
     lcp_element: '/google/c.png',
@@ -129,4 +130,29 @@ test('a cell and its report do without the resources that were not asked for', (
   expect(lines).toHaveLength(24);
   expect(lines[0]?.split(',')).toHaveLength(head.split(',').length);
   expect(cellsCsv(report)).toContain('google,extensible,low,rr,olia,12,251,251,');
+});
+
+test('a load that did not end counts with the limit, and repeats are counted', () => {
+  const slow: BrowserRun = {
+    ...run(3, 60_000, 60_000),
+    censored: 'the page was not complete after 60000 ms',
+    lcp_element: '',
+    done_ms: [null, null, null],
+    repeats: ['the browser did not start'],
+  };
+  expect(summarizeBrowserCell(key('rr'), somePage, [run(1, 200), run(2, 200), slow])).toMatchObject({
+    runs: 3,
+    censored: 1,
+    repeats: 1,
+    lcp_ms: { median: 200, mean: 20133 },
+    critical_ms: { median: 120, mean: 20080 },
+    object_ms: { mean: 20060 },
+    lcp_element: '/google/c.png',
+  });
+});
+
+test('a critical resource without a time is an error, not the time 0', () => {
+  expect(() => criticalMs(somePage, { ...run(1, 200), done_ms: [60, null, null] })).toThrow(
+    new RangeError('a<b>&".css is critical and has no time'),
+  );
 });
