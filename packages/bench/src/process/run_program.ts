@@ -15,8 +15,29 @@ export interface ProgramOptions {
 export async function runProgram(
   command: string,
   args: readonly string[],
-  { input = '', ...options }: ProgramOptions = {},
+  options: ProgramOptions = {},
 ): Promise<string> {
+  const { output, failed } = await runToEnd(command, args, options);
+  if (failed) throw failed;
+  return output;
+}
+
+export interface Ended {
+  /** Standard output */
+  output: string;
+  /** BENCH_FAILED when it ended with another code than 0 */
+  failed: UserError | undefined;
+}
+
+/**
+ * Runs a program whose output counts even if it fails. Its standard error goes to ours.
+ * @throws UserError BENCH_FAILED when it cannot be started
+ */
+export async function runToEnd(
+  command: string,
+  args: readonly string[],
+  { input = '', ...options }: ProgramOptions = {},
+): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { ...options, stdio: ['pipe', 'pipe', 'inherit'] });
     // Ignores the error: a program that ends before it read everything has reported why.
@@ -25,8 +46,8 @@ export async function runProgram(
     child.stdout.on('data', (part: Buffer) => parts.push(part));
     child.once('error', (error) => reject(failure(command, args, error.message)));
     child.once('close', (code, signal) => {
-      if (code === 0) resolve(Buffer.concat(parts).toString());
-      else reject(failure(command, args, `ended with ${signal ?? String(code)}`));
+      const failed = code === 0 ? undefined : failure(command, args, `ended with ${signal ?? String(code)}`);
+      resolve({ output: Buffer.concat(parts).toString(), failed });
     });
   });
 }

@@ -43,6 +43,7 @@ export class Downloads {
   #measuredFrom = 0;
   #markedAt = Number.POSITIVE_INFINITY;
   #stopping = false;
+  #abandoned = false;
   #workers: Promise<void>[] = [];
   #timer: NodeJS.Timeout | undefined;
 
@@ -55,7 +56,11 @@ export class Downloads {
     await this.#dial();
     // What is asked before the routes are known goes to the gateway.
     if (backends > 0) await this.#backends.ready(dialMs);
-    while (this.#openBackends() < backends) await new Promise((resolve) => setTimeout(resolve, 50));
+    const deadline = performance.now() + dialMs;
+    while (this.#openBackends() < backends) {
+      if (performance.now() > deadline) throw new Error(`${this.#openBackends()} of ${backends} backends are open`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
     this.#timer = setInterval(() => this.#updateKeys(), 100);
   }
 
@@ -95,6 +100,16 @@ export class Downloads {
     await Promise.all(this.#workers);
     clearInterval(this.#timer);
     await this.#client.close().catch(() => undefined);
+  }
+
+  /** Ends downloads that do not go on: those in flight fail, and count as such. */
+  async abandon(): Promise<void> {
+    this.#abandoned = true;
+    this.#stopping = true;
+    clearInterval(this.#timer);
+    // There is none when the gateway never answered.
+    await (this.#client as Http3Client | undefined)?.close().catch(() => undefined);
+    await Promise.all(this.#workers);
   }
 
   #updateKeys(): void {
@@ -139,6 +154,7 @@ export class Downloads {
 
   /** As an edge does: the gateway of the connection is gone, and comes back. */
   async #elsewhere(request: ClientRequestOptions, lost: Http3Client): Promise<ClientResponse> {
+    if (this.#abandoned) throw new Error('the downloads were abandoned');
     if (this.#client === lost) await (this.#dialling ??= this.#dial().finally(() => (this.#dialling = undefined)));
     return this.#backends.request(request);
   }
@@ -157,6 +173,10 @@ export class Downloads {
           connectTimeoutMs: 1_000,
           keepAliveMs: 10_000,
         });
+        if (this.#abandoned) {
+          await client.close();
+          throw new Error('the downloads were abandoned');
+        }
         this.#client = client;
         this.#open = true;
         client.once('close', () => {
@@ -165,7 +185,7 @@ export class Downloads {
         this.#backends = new BackendClient(client, { elsewhere: (request) => this.#elsewhere(request, client) });
         return;
       } catch (error) {
-        if (performance.now() > deadline) throw error;
+        if (this.#abandoned || performance.now() > deadline) throw error;
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     }

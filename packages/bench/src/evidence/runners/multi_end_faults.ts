@@ -1,27 +1,35 @@
+import { UserError } from '@sheaf/gateway';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { runProgram } from '../../process/run_program.js';
+import { runToEnd, type Ended } from '../../process/run_program.js';
 import { nativeSources } from '../../process/workspace.js';
 import { finishRounds, type RoundSample } from './rounds.js';
 import { parseSettings, runnerSources, type Runner } from './runner.js';
 
-const optionsSchema = z.strictObject({});
+const optionsSchema = z.strictObject({
+  /** Names of all faults that the tests know */
+  faults: z.array(z.string()).min(1),
+});
 const settingsSchema = z.strictObject({ keys: z.enum(['per-path', 'shared']) });
 
-/** A line that the tests print for each fault */
+/** A line that the tests print for each fault, before they judge any of them */
 const rowSchema = z.object({
   fault: z.string(),
   keys: z.string(),
-  failed: z.number(),
+  failures: z.array(z.string()),
   bytesLost: z.number(),
   longestStallMs: z.number(),
+  statedMs: z.number(),
+  keyUpdates: z.number(),
+  interrupted: z.string().optional(),
 });
+type Row = z.output<typeof rowSchema>;
 
 const tests = ['path', 'shared'].map((keys) => `packages/cli/test/multi_end_faults_${keys}_keys.test.ts`);
 
 /**
  * Breaks a site of a gateway and three backends, each a `sheaf up` of its own, in every way that the tests know, while a
- * client downloads from it. A run fails when one of these tests does.
+ * client downloads from it. What a fault costs is a figure even if it fails the test; a run fails when a row is absent.
  */
 export const multiEndFaults: Runner = {
   name: 'multi-end-faults',
@@ -39,24 +47,55 @@ export const multiEndFaults: Runner = {
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const root = join(nativeSources(), '..', '..');
-    const arms = new Map<string, string>(
-      Object.entries(setup.arms).map(([arm, { settings }]) => [settingsSchema.parse(settings).keys, arm]),
-    );
+    const { faults } = optionsSchema.parse(setup.options);
+    const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({
+      arm,
+      keys: settingsSchema.parse(settings).keys,
+    }));
     const cells = await finishRounds(context, async () => {
       const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-      const output = await runProgram(process.execPath, [vitest, 'run', ...tests], { cwd: root });
-      return parseFaults(output).flatMap(({ fault, keys, longestStallMs, failed, bytesLost }): RoundSample[] => {
-        const arm = arms.get(keys);
-        const values = { longest_stall_ms: longestStallMs, failed_requests: failed, lost_bytes: bytesLost };
-        return arm === undefined ? [] : [{ arm, at: { fault }, values }];
-      });
+      return samplesOf(await runToEnd(process.execPath, [vitest, 'run', ...tests], { cwd: root }), arms, faults);
     });
     return { cells, versions: {}, skipped: [] };
   },
 };
 
+/**
+ * Returns what the tests measured for each fault with each kind of keys, whether they passed or not.
+ * @throws UserError BENCH_FAILED when they printed nothing about one of them
+ */
+export function samplesOf(
+  { output, failed }: Ended,
+  arms: readonly { arm: string; keys: string }[],
+  faults: readonly string[],
+): RoundSample[] {
+  const rows = parseFaults(output);
+  return arms.flatMap(({ arm, keys }) =>
+    faults.map((fault) => {
+      const row = rows.find((candidate) => candidate.fault === fault && candidate.keys === keys);
+      if (!row) throw failed ?? absent(fault, keys);
+      return { arm, at: { fault }, values: valuesOf(row) };
+    }),
+  );
+}
+
+const valuesOf = (row: Row): RoundSample['values'] => ({
+  longest_stall_ms: row.longestStallMs,
+  stated_ms: row.statedMs,
+  stall_share: row.longestStallMs / row.statedMs,
+  failed_requests: row.failures.length,
+  lost_bytes: row.bytesLost,
+  interruptions: row.interrupted === undefined ? 0 : 1,
+  key_updates: row.keyUpdates,
+});
+
+const absent = (fault: string, keys: string): UserError =>
+  new UserError('BENCH_FAILED', `the tests printed no row about '${fault}' with ${keys} keys`, {
+    hint: 'name the faults of packages/cli/test/support/multi_end_faults.ts in the options',
+  });
+
 /** Finds the lines about faults in the output of the tests. */
-export const parseFaults = (output: string): z.output<typeof rowSchema>[] =>
+const parseFaults = (output: string): Row[] =>
   output
     .split('\n')
     .filter((line) => line.startsWith('{"fault":'))
