@@ -36,6 +36,7 @@ const valuesOf = ({ primary_cpu_s, backends_cpu_s, connecting_cpu_s, wall_s }: S
   backends_percent: (100 * backends_cpu_s) / wall_s,
   primary_cpu_s,
   backends_cpu_s,
+  total_cpu_s: primary_cpu_s + backends_cpu_s,
   connecting_cpu_s,
 });
 
