@@ -25,6 +25,13 @@ export async function setup(purpose, wanted) {
   });
 }
 
+/** Returns the titles of those steps whose outputs are not built from the present inputs. */
+export const outdated = (wanted) =>
+  steps('build')
+    .filter(({ name }) => wanted.has(name))
+    .filter(({ name, inputs, extra, outputs }) => !isFresh(name, hashInputs(inputs(), extra), outputs))
+    .map(({ title }) => title);
+
 async function perform(step, position) {
   const reason = step.skip?.();
   if (reason) return;

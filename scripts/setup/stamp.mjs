@@ -2,12 +2,12 @@
 // or its outputs are gone, so an interrupted set-up resumes where it stopped.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 
 export const root = dirname(dirname(import.meta.dirname));
 const stampDirectory = join(root, '.sheaf', 'setup');
 
-/** Folders without sources */
+/** Folders without sources, unless they are among sources */
 const produced = new Set(['node_modules', 'dist', 'build', 'target']);
 
 /** Returns all files below `path` (or the file itself) that `accept` accepts, in a stable order. */
@@ -20,7 +20,7 @@ export function filesBelow(path, accept = () => true) {
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const child = join(path, entry.name);
     if (entry.isDirectory()) {
-      if (produced.has(entry.name)) continue;
+      if (produced.has(entry.name) && !child.split(sep).includes('src')) continue;
       found.push(...filesBelow(child, accept));
     } else if (accept(child)) {
       found.push(child);

@@ -70,7 +70,7 @@ export async function runEvidence(
   for (const artefact of chosen)
     if (isRerunnable(artefact)) checkArms(artefact, laboratory.runnerNamed(artefact.setup.runner));
   return untilInterrupted(
-    () => progress('stopping; finished parts are kept, and the same command goes on with them'),
+    () => progress('stopping; finished parts are kept, and the same command without --again goes on with them'),
     async (stop) => {
       const failed: string[] = [];
       const skipped: string[] = [];
@@ -126,7 +126,7 @@ export async function reportEvidence(laboratory: Laboratory, { print }: Evidence
 
 /**
  * Runs `sheaf evidence documents`: writes the tables of documents from full results. With `check`, only compares them.
- * @throws UserError when the tables differ and `check` is set, or when a document names an unknown one
+ * @throws UserError when the tables or the settings of a result differ and `check` is set, or when a document names an unknown one
  */
 export async function writeEvidenceDocuments(
   laboratory: Laboratory,
@@ -138,6 +138,11 @@ export async function writeEvidenceDocuments(
     for (const path of await writeDocuments(laboratory.root, measurements)) print(path);
     return exitCodes.success;
   }
+  const other = measurements.filter(({ otherSettings }) => otherSettings).map(({ artefact }) => artefact.id);
+  if (other.length > 0)
+    throw new UserError('BENCH_FAILED', `results were measured with other settings: ${other.join(', ')}`, {
+      hint: `run \`sheaf evidence run ${other.join(' ')}\``,
+    });
   const differing = (await fillDocuments(laboratory.root, measurements)).filter(
     ({ before, after }) => before !== after,
   );
@@ -152,13 +157,19 @@ export async function writeEvidenceDocuments(
 }
 
 /** Reads all artefacts with their full results. @throws UserError when the file of a result is invalid */
-export const measurementsOf = ({ catalogue, store, runnerNamed }: Laboratory): Promise<Measurement[]> =>
+export const measurementsOf = ({ root, catalogue, store, runnerNamed }: Laboratory): Promise<Measurement[]> =>
   Promise.all(
-    catalogue.map(async (artefact) => ({
-      artefact,
-      result: await store.read(artefact.id, { quick: false }),
-      virtualTime: isRerunnable(artefact) && !runnerNamed(artefact.setup.runner).realTime,
-    })),
+    catalogue.map(async (artefact): Promise<Measurement> => {
+      const current = { stale: false, otherSettings: false };
+      if (!isRerunnable(artefact)) return { artefact, result: undefined, virtualTime: false, ...current };
+      const runner = runnerNamed(artefact.setup.runner);
+      const common = { artefact, virtualTime: !runner.realTime };
+      const result = await store.read(artefact.id, { quick: false });
+      if (!result) return { ...common, result, ...current };
+      const digests = digestsOf(artefact, runner, { quick: false, root });
+      const otherSettings = result.settings !== digests.settings;
+      return { ...common, result, stale: !isCurrent(result, digests), otherSettings };
+    }),
   );
 
 async function viewsOf(laboratory: Laboratory): Promise<ArtefactView[]> {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { nativeSources } from '../process/workspace.js';
 import type { Artefact } from './artefact/artefact.js';
 import { readCatalogue } from './artefact/catalogue.js';
+import { checkBuilt } from './results/built.js';
 import { ResultStore } from './results/result_store.js';
 import { runnerNamed } from './runners/index.js';
 import type { Runner } from './runners/runner.js';
@@ -14,6 +15,8 @@ export interface Laboratory {
   store: ResultStore;
   /** Directory for reports and for parts of unfinished runs */
   scratch: string;
+  /** Compares sources with what was built. @throws UserError when something is not built from them */
+  checkBuilt(): Promise<void>;
   /** Returns a runner. @throws UserError when none has the name */
   runnerNamed(name: string): Runner;
 }
@@ -27,6 +30,7 @@ export async function openLaboratory(): Promise<Laboratory> {
     catalogue: await readCatalogue(),
     store: new ResultStore({ full: join(root, 'packages', 'bench', 'results'), quick: join(scratch, 'quick') }),
     scratch,
+    checkBuilt: () => checkBuilt(root),
     runnerNamed,
   };
 }

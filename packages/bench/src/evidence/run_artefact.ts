@@ -1,19 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
-import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { UserError } from '@sheaf/gateway';
 import { describeMachine } from '../measure/machine.js';
 import { watchOthers } from '../measure/other_programs.js';
+import { quietLoad, untilLoadIsLow } from '../measure/quiet_machine.js';
 import { isRerunnable, type Artefact, type Rerunnable } from './artefact/artefact.js';
 import { checkDeclaredDifferences } from './artefact/declared_differences.js';
 import { digestOfSettings, digestOfSources } from './results/digests.js';
 import type { Laboratory } from './laboratory.js';
 import type { Result, ResultCell } from './results/result.js';
-import type { Runner } from './runners/runner.js';
+import { addSession, type Session } from './results/sessions.js';
+import type { Measured, Runner } from './runners/runner.js';
 
-/** Load average of the last minute above which a machine is not quiet */
-const quietLoad = 0.5;
 /** Longest wait for a quiet machine in milliseconds. Quick runs do not wait. */
 const quietPatienceMs = 180_000;
 
@@ -29,7 +28,8 @@ export type Outcome = 'measured' | 'measured already' | 'up to date' | 'stopped'
 
 /**
  * Measures one artefact and stores its result. @throws UserError when an arm differs in a hidden setting, or its runner
- * fails
+ * fails; when what would run is not built from the sources, or these change meanwhile; and, for a full result, when they
+ * are not those of a commit
  */
 export async function runArtefact(
   artefact: Artefact,
@@ -50,26 +50,44 @@ export async function runArtefact(
     await store.write({ ...same, artefact: artefact.id });
     return 'measured already';
   }
-  const load = runner.realTime ? await becomeQuiet(quick ? 0 : quietPatienceMs, progress, stop) : undefined;
-  if (stop.aborted) return 'stopped';
-  // The sources that are measured are those of now: somebody may change them meanwhile.
   const commit = commitOf(root);
-  const machine = { ...describeMachine(), ...(load !== undefined && { load }) };
+  if (!quick && commit.endsWith(changedSources))
+    throw new UserError('BENCH_FAILED', `the sources differ from commit ${commit.replace(changedSources, '')}`, {
+      hint: 'commit them, so that others can measure the same, or use --quick',
+    });
+  await laboratory.checkBuilt();
+  const patience = { patienceMs: quick ? 0 : quietPatienceMs, progress, stop };
+  const load = runner.realTime ? await untilLoadIsLow(patience) : undefined;
+  if (stop.aborted) return 'stopped';
   const started = performance.now();
   const others = runner.realTime ? watchOthers() : undefined;
   const directory = partsDirectory(join(scratch, 'parts', artefact.id), digests);
+  if (again) await rm(directory, { recursive: true, force: true });
   const count = quick ? runs.quick : runs.full;
   const seed = seeds.held_out;
   progress(runner.seeded ? `${count} runs, seeds ${seed} to ${seed + count - 1}` : `${count} runs`);
-  const measured = await runner
-    .run(artefact.setup, { runs: count, seed, quick, directory, progress, stop })
-    .catch((error: unknown) => {
-      // The signal that stops this process reached the programs of the experiment, too.
-      if (stop.aborted) return undefined;
-      throw error;
+  let measured: Measured | undefined;
+  let session: Session;
+  try {
+    measured = await runner.run(artefact.setup, { runs: count, seed, quick, directory, progress, stop });
+  } catch (error) {
+    // The signal that stops this process reached the programs of the experiment, too.
+    if (!stop.aborted) throw error;
+  } finally {
+    const used = others?.();
+    session = await addSession(directory, {
+      ...(load !== undefined && { load }),
+      ...(used !== undefined && { other_processors: used }),
+      seconds: Math.round((performance.now() - started) / 1000),
     });
+  }
   if (!measured || stop.aborted) return 'stopped';
-  const otherProcessors = others?.();
+  const { program, settings } = digestsOf(artefact, runner, { quick, root });
+  if (program !== digests.program || settings !== digests.settings)
+    throw new UserError('BENCH_FAILED', 'the sources changed while they were measured, so no result is stored', {
+      hint: 'build them with `npm run setup`, and measure again',
+    });
+  const { load: highestLoad, other_processors: otherProcessors, seconds } = session;
   if (otherProcessors !== undefined && otherProcessors >= quietLoad)
     progress(`other programs used ${otherProcessors} processors meanwhile; the result says so`);
   await store.write({
@@ -79,10 +97,10 @@ export async function runArtefact(
     runs: count,
     ...(runner.seeded && { seed }),
     commit,
-    machine,
+    machine: { ...describeMachine(), ...(highestLoad !== undefined && { load: highestLoad }) },
     ...(otherProcessors !== undefined && { other_processors: otherProcessors }),
     finished: new Date().toISOString(),
-    seconds: Math.round((performance.now() - started) / 1000),
+    seconds,
     ...measured,
     cells: measured.cells.map(rounded),
   });
@@ -138,17 +156,8 @@ export const digestsOf = (
 export const isCurrent = (result: Result, { program, settings }: Digests): boolean =>
   result.program === program && result.settings === settings;
 
-/** Waits for a quiet machine, and returns its load. */
-async function becomeQuiet(patienceMs: number, progress: (line: string) => void, stop: AbortSignal): Promise<number> {
-  const load = (): number => loadavg()[0] ?? 0;
-  const until = performance.now() + patienceMs;
-  while (load() >= quietLoad && performance.now() < until && !stop.aborted) {
-    progress(`waiting for a quiet machine: load ${load().toFixed(2)}, at most ${quietLoad} wanted`);
-    await sleep(10_000, undefined, { signal: stop }).catch(() => undefined);
-  }
-  if (load() >= quietLoad) progress(`the machine is not quiet: load ${load().toFixed(2)}; the result says so`);
-  return load();
-}
+/** Ends the commit of a result whose sources differ from it */
+const changedSources = ' with changes';
 
 /** Tracked files that change no measurement. Results and the documents made from them are what earlier runs wrote. */
 const notMeasured = ['packages/bench/results', 'README.md', 'docs'];
@@ -160,7 +169,7 @@ function commitOf(root: string): string {
   const exclusions = notMeasured.map((path) => `:(exclude)${path}`);
   try {
     const changed = git('status', '--porcelain', '--untracked-files=no', '--', '.', ...exclusions) !== '';
-    return `${git('rev-parse', '--short=12', 'HEAD')}${changed ? ' with changes' : ''}`;
+    return `${git('rev-parse', '--short=12', 'HEAD')}${changed ? changedSources : ''}`;
   } catch {
     return 'unknown';
   }

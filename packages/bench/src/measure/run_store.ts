@@ -5,11 +5,19 @@ import { z } from 'zod';
 
 /**
  * Settings that all runs of a file share, by the name of the option. `program` is the SHA-256 of the program that made
- * them. Runs with other settings cannot be added.
+ * them, and `versions` those of compared programs. Runs with other settings cannot be added.
  */
 export type RunSettings = Readonly<Record<string, number | string>>;
 
 const runSettingsSchema = z.record(z.string(), z.union([z.number(), z.string()]));
+
+interface StoreOptions<Run> {
+  run: z.ZodType<Run>;
+  /** Whether to keep the runs in the file */
+  resume: boolean;
+  /** Says how to begin anew when the file cannot be continued */
+  hint?: string;
+}
 
 /**
  * Stores runs as they finish, in a file with one line for some runs of a cell, so that nothing is lost when an
@@ -27,11 +35,11 @@ export class RunStore<Run> {
   static async open<Run>(
     file: string,
     settings: RunSettings,
-    { run, resume }: { run: z.ZodType<Run>; resume: boolean },
+    { run, resume, hint = 'leave out --resume to begin anew' }: StoreOptions<Run>,
   ): Promise<RunStore<Run>> {
     if (resume) {
       const text = await readFile(file, 'utf8').catch(() => undefined);
-      if (text !== undefined) return new RunStore(file, await continueFile(file, text, settings, run));
+      if (text !== undefined) return new RunStore(file, await continueFile(file, text, settings, { run, hint }));
     }
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, `${JSON.stringify(settings)}\n`);
@@ -48,23 +56,16 @@ async function continueFile<Run>(
   file: string,
   text: string,
   settings: RunSettings,
-  run: z.ZodType<Run>,
+  { run, hint }: { run: z.ZodType<Run>; hint: string },
 ): Promise<Map<string, Run[]>> {
   const lineSchema = z.object({ cell: z.string(), runs: z.array(run) });
   const [first = '', ...lines] = text.split('\n');
   const found = runSettingsSchema.safeParse(parseJson(first));
-  if (!found.success)
-    throw new UserError('BENCH_FAILED', `${file} is no file of runs`, { hint: 'leave out --resume to begin anew' });
+  if (!found.success) throw new UserError('BENCH_FAILED', `${file} is no file of runs`, { hint });
   for (const [name, value] of Object.entries(settings)) {
     const had = found.data[name];
     if (had === value) continue;
-    const difference =
-      name === 'program'
-        ? 'the program has changed since'
-        : `it has ${had === undefined ? `no --${name}` : `--${name} ${had}`}`;
-    throw new UserError('BENCH_FAILED', `${file} cannot be continued: ${difference}`, {
-      hint: 'leave out --resume to begin anew',
-    });
+    throw new UserError('BENCH_FAILED', `${file} cannot be continued: ${differenceText(name, had)}`, { hint });
   }
   const cells = new Map<string, Run[]>();
   const kept: string[] = [];
@@ -77,6 +78,12 @@ async function continueFile<Run>(
   }
   await writeFile(file, `${[first, ...kept].join('\n')}\n`);
   return cells;
+}
+
+function differenceText(name: string, had: number | string | undefined): string {
+  if (name === 'program') return 'the program has changed since';
+  if (name === 'versions') return 'compared programs have other versions now';
+  return `it has ${had === undefined ? `no --${name}` : `--${name} ${had}`}`;
 }
 
 function parseJson(text: string): unknown {

@@ -1,7 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { UserError } from '@sheaf/gateway';
 import { expect, test } from 'vitest';
-import { listEvidence, reportEvidence, runEvidence } from '../../src/evidence/evidence.js';
+import { listEvidence, reportEvidence, runEvidence, writeEvidenceDocuments } from '../../src/evidence/evidence.js';
 import { someArtefact, someLaboratory, times } from './some_artefact.js';
 
 const slow = [100, 102, 98, 101, 99, 100];
@@ -159,6 +160,35 @@ test('a result stays while its program stays, and is stale once the program has 
   await runEvidence(laboratory, quick, output());
   expect(laboratory.calls).toBe(2);
   expect(await stale()).toMatchObject({ stale: false });
+});
+
+test('documents --check fails when a result was measured with other settings', async () => {
+  const laboratory = await someLaboratory(someArtefact(), () => ({ cells: times(slow, half) }));
+  await mkdir(join(laboratory.root, 'docs'));
+  await writeFile(join(laboratory.root, 'README.md'), '# Title\n');
+  await runEvidence(laboratory, { ...quick, quick: false }, output());
+  await expect(writeEvidenceDocuments(laboratory, { check: true }, output())).resolves.toBe(0);
+  const changed = { ...laboratory, catalogue: [someArtefact((file) => (file['setup'].network = 'another one'))] };
+  await expect(writeEvidenceDocuments(changed, { check: true }, output())).rejects.toMatchObject({
+    message: 'results were measured with other settings: paper/figure-1',
+    hint: 'run `sheaf evidence run paper/figure-1`',
+  });
+});
+
+test('a run that is measured again drops the parts of earlier ones, and others keep them', async () => {
+  const parts: string[][] = [];
+  const stop = new UserError('BENCH_FAILED', 'a client failed');
+  const laboratory = await someLaboratory(someArtefact(), async ({ directory }) => {
+    parts.push(await readdir(directory).catch(() => []));
+    await mkdir(directory, { recursive: true });
+    await writeFile(join(directory, 'part'), '');
+    throw stop;
+  });
+  const run = (again: boolean) => runEvidence(laboratory, { ...quick, again }, output()).catch(() => undefined);
+  await run(false);
+  await run(false);
+  await run(true);
+  expect(parts).toEqual([[], ['part', 'sessions.jsonl'], []]);
 });
 
 test('the report loads nothing, and shows verdict, figures, intervals and "not published"', async () => {

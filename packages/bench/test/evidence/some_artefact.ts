@@ -68,6 +68,7 @@ export async function someLaboratory(
     catalogue: [artefact, ...more],
     scratch: join(root, 'scratch'),
     store: new ResultStore({ full: join(root, 'results'), quick: join(root, 'quick') }),
+    checkBuilt: () => Promise.resolve(),
     runnerNamed: (): Runner => ({
       name: 'fake',
       realTime: false,

@@ -1,6 +1,6 @@
 import { UserError } from '@sheaf/gateway';
 import { isRerunnable, type Artefact, type DocumentTable, type Rerunnable } from '../artefact/artefact.js';
-import { measuredText } from '../report/words.js';
+import { measuredText, staleText } from '../report/words.js';
 import type { Result } from '../results/result.js';
 import { hasInterval } from '../verdict/figure.js';
 import { inOrder, truthsInOrder, type MeasuredFigure, type Truth } from '../verdict/predicate.js';
@@ -14,6 +14,10 @@ export interface Measurement {
   result: Result | undefined;
   /** Whether it is measured in virtual time */
   virtualTime: boolean;
+  /** Whether the code or the set-up has changed since the measurement */
+  stale: boolean;
+  /** Whether the set-up has changed, so that a document shows other settings than were measured */
+  otherSettings: boolean;
 }
 
 /** A part of a document that names an artefact, and one of its tables, `claims` or `setup` */
@@ -44,8 +48,11 @@ function contentOf(id: string, name: string, measurements: readonly Measurement[
   const table = artefact.tables.find((candidate) => candidate.name === name);
   if (!table && name !== 'claims') throw unknown(`${id} has no table '${name}'`);
   if (!result) return `Not measured yet: \`npx sheaf evidence run ${id}\`.`;
-  if (!table) return claimVerdicts(artefact, result).map(claimLine).join('\n');
-  return `${markdownTable(artefact, result, table)}\n\n${captionOf(artefact, table, result, found.virtualTime)}`;
+  if (!table) {
+    const claims = claimVerdicts(artefact, result).map(claimLine).join('\n');
+    return found.stale ? `**${staleText(result)}:**\n\n${claims}` : claims;
+  }
+  return `${markdownTable(artefact, result, table)}\n\n${captionOf(artefact, table, result, found)}`;
 }
 
 /** Says over what the arms were measured, and how that differs from what was published. */
@@ -63,7 +70,7 @@ function captionOf(
   { quantities, setup, id }: Rerunnable & { id: string },
   { quantities: shown, columns, interval, ratio, published }: DocumentTable,
   result: Result,
-  virtualTime: boolean,
+  { virtualTime, stale }: Pick<Measurement, 'virtualTime' | 'stale'>,
 ): string {
   const described = shown.flatMap((quantity) => quantities[quantity] ?? []);
   const statistics = [...new Set(described.map(({ statistic }) => statistic))];
@@ -74,6 +81,7 @@ function captionOf(
   // The head names several quantities with their units, and an only one unless it is a column.
   const only = described.length === 1 && columns !== 'quantity' ? described[0] : undefined;
   return [
+    ...(stale ? [`**${staleText(result)}.** `] : []),
     capitalised(`${only ? `${only.name}, ${only.unit}: ` : ''}${texts.join(', or ')}`),
     ...(ratio ? [`; × is the ratio to *${setup.arms[setup.baseline]?.label ?? setup.baseline}*`] : []),
     ...(published ? ['; published values in square brackets'] : []),

@@ -29,6 +29,14 @@ export function measuredText(result: Result, virtualTime: boolean): string {
   ].join(' · ');
 }
 
-/** Says how busy the machine was: before the run, and with other programs during it where that is known. */
-const loadText = ({ machine, other_processors: others }: Result): string =>
-  `load ${machine.load} before the run${others === undefined ? '' : `, other programs used ${others} processors during it`}`;
+/** Says how busy the machine was: before the run and its rounds, and with other programs where that is known. */
+const loadText = ({ machine, before_rounds: rounds, other_processors: others }: Result): string =>
+  [
+    `load ${machine.load} before the run`,
+    ...(rounds ? [`other programs used at most ${rounds.busy.largest} processors before a round`] : []),
+    ...(others === undefined ? [] : [`other programs used ${others} processors during it`]),
+  ].join(', ');
+
+/** Marks figures that the present code or set-up did not make. */
+export const staleText = (result: Result): string =>
+  `Measured with older code or settings on ${result.finished.slice(0, 10)}`;

@@ -2,23 +2,30 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Setup } from '../artefact/artefact.js';
+import { withImports } from './import_graph.js';
 
-/** Folders of build results among the sources */
-const built = /(?:^|\/)(?:target|build|dist|node_modules)\//;
+/** Folders of what is built beside sources of programs */
+const built = /(?:^|\/)(?:target|node_modules)\//;
 
 /**
  * Computes the SHA-256 over names and contents of all files in these folders and files, which are relative to the root.
+ * A TypeScript file brings along every module that it imports.
  */
 export function digestOfSources(root: string, sources: readonly string[]): string {
   const hash = createHash('sha256');
-  for (const source of [...sources].sort()) {
-    for (const file of filesOf(root, source))
-      hash
-        .update(`${file}\0`)
-        .update(readFileSync(join(root, file)))
-        .update('\0');
-  }
+  for (const file of measuredFiles(root, sources))
+    hash
+      .update(`${file}\0`)
+      .update(readFileSync(join(root, file)))
+      .update('\0');
   return hash.digest('hex');
+}
+
+/** Returns the files whose change makes results stale, relative to the root. */
+export function measuredFiles(root: string, sources: readonly string[]): string[] {
+  const modules = sources.filter((source) => source.endsWith('.ts'));
+  const others = sources.filter((source) => !source.endsWith('.ts')).flatMap((source) => filesOf(root, source));
+  return [...new Set([...withImports(root, modules), ...others])].sort();
 }
 
 function filesOf(root: string, source: string): string[] {
@@ -26,8 +33,7 @@ function filesOf(root: string, source: string): string[] {
   return readdirSync(join(root, source), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
-    .filter((file) => !built.test(file))
-    .sort();
+    .filter((file) => !built.test(file));
 }
 
 /** Computes the SHA-256 of everything that decides the figures of an artefact beside the program. */

@@ -11,6 +11,17 @@ export const resultCellSchema = z.object({
 });
 export type ResultCell = z.output<typeof resultCellSchema>;
 
+const spread = z.object({ median: z.number(), largest: z.number() });
+
+/** How busy the machine was before the rounds of a measurement */
+const beforeRoundsSchema = z.object({
+  /** Load average of the last minute, to which the round before contributes */
+  load: spread,
+  /** Processors that other programs used */
+  busy: spread,
+});
+export type BeforeRounds = z.output<typeof beforeRoundsSchema>;
+
 export const resultSchema = z.object({
   artefact: z.string(),
   /** SHA-256 of the measured sources */
@@ -32,6 +43,7 @@ export const resultSchema = z.object({
   }),
   /** Processors that other programs used on average during the measurement, where that is known and matters */
   other_processors: z.number().optional(),
+  before_rounds: beforeRoundsSchema.optional(),
   /** ISO 8601 */
   finished: z.string(),
   seconds: z.number(),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Sample } from '../../engine/sample.js';
-import { buildPeers, buildSheaf, runSubject, type TransferOptions } from '../../engine/subjects.js';
+import { buildPeers, buildSheaf, runSubject, type Subject, type TransferOptions } from '../../engine/subjects.js';
 import { finishRounds, type RoundSample } from './rounds.js';
-import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   /** Bytes that each receiver gets */
@@ -48,13 +48,12 @@ export const engine: Runner = {
   realTime: true,
   seeded: false,
   sources: [
-    ...runnerSources('engine.ts'),
-    'packages/native/src',
+    runnerModule('engine.ts'),
+    ...programSources,
     'packages/native/bench/engine_bench.cc',
     'packages/native/bench/engine',
     'packages/native/fuzz/certificate.h',
     'packages/bench/peers',
-    'packages/bench/src/engine',
   ],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
@@ -65,21 +64,28 @@ export const engine: Runner = {
     }));
     const { subjects: peers, skipped } = await buildPeers(context.progress);
     const subjects = [await buildSheaf(context.progress), ...peers];
-    const versions: Record<string, string> = {};
-    const cells = await finishRounds(context, async () => {
+    const versions = await versionsOf(subjects);
+    const measured = await finishRounds(context, versions, async (inTurn) => {
       const samples: RoundSample[] = [];
       for (const count of receivers) {
-        for (const { arm, settings } of arms) {
+        for (const { arm, settings } of inTurn(arms)) {
           const subject = subjects.find(({ library }) => library === settings.library);
           if (!subject) continue;
-          const output = await runSubject(subject, { runs: 1, bytes }, transferOf(settings, count));
-          versions[subject.library] = output.version;
-          for (const sample of output.samples)
+          const { samples: transfers } = await runSubject(subject, { runs: 1, bytes }, transferOf(settings, count));
+          for (const sample of transfers)
             samples.push({ arm, at: { receivers: count }, values: valuesOf(sample, count) });
         }
       }
       return samples;
     });
-    return { cells, versions, skipped: skipped.map(({ library, reason }) => `${library}: ${reason}`) };
+    return { ...measured, skipped: skipped.map(({ library, reason }) => `${library}: ${reason}`) };
   },
 };
+
+/** Asks the programs for the versions of their libraries, with a short transfer each. */
+async function versionsOf(subjects: readonly Subject[]): Promise<Record<string, string>> {
+  const versions: Record<string, string> = {};
+  for (const subject of subjects)
+    versions[subject.library] = (await runSubject(subject, { runs: 1, bytes: 1_000_000 })).version;
+  return versions;
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { measureHandOver } from '../../multi_end/hand_over/hand_over_cost.js';
 import { finishRounds } from './rounds.js';
-import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   /** Connections that a run imports */
@@ -14,23 +14,18 @@ export const handOver: Runner = {
   name: 'hand-over',
   realTime: true,
   seeded: false,
-  sources: [
-    ...runnerSources('hand_over.ts'),
-    'packages/native/src',
-    'packages/native/bench/backend_import_bench.cc',
-    'packages/bench/src/multi_end/hand_over',
-  ],
+  sources: [runnerModule('hand_over.ts'), ...programSources, 'packages/native/bench/backend_import_bench.cc'],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const { connections } = optionsSchema.parse(setup.options);
     const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({ arm, ...settingsSchema.parse(settings) }));
-    const cells = await finishRounds(context, async () => {
+    const measured = await finishRounds(context, {}, async () => {
       const costs = await measureHandOver(connections, context.progress);
       return arms.map(({ arm, keys }) => {
         const { import_us, fresh_bytes, idle_bytes } = costs[keys];
         return { arm, at: {}, values: { import_us, fresh_bytes, idle_bytes } };
       });
     });
-    return { cells, versions: {}, skipped: [] };
+    return { ...measured, skipped: [] };
   },
 };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CIPHER_SUITE, loadClient, PROTOCOLS } from '../../http/load_clients.js';
 import { GATEWAYS, measureGateway, openGateways, type GatewayName } from '../../http/measured_gateways.js';
 import { finishRounds, type RoundSample } from './rounds.js';
-import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { addonSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   protocol: z.enum(PROTOCOLS),
@@ -21,15 +21,7 @@ export const http: Runner = {
   name: 'http',
   realTime: true,
   seeded: false,
-  sources: [
-    ...runnerSources('http.ts'),
-    'packages/native/src',
-    'packages/native/lib',
-    'packages/gateway/src',
-    'packages/bench/peers/http-client',
-    'packages/bench/peers/unchecked_tls.rs',
-    'packages/bench/src/http',
-  ],
+  sources: [runnerModule('http.ts'), ...addonSources, 'packages/bench/peers'],
   settings: (setup, arm) => ({
     ...parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
     cipher_suite: CIPHER_SUITE,
@@ -42,17 +34,17 @@ export const http: Runner = {
     const client = await loadClient(options.protocol, context.progress);
     const opened = await openGateways({ ...options, names: [...arms.keys()] }, context.progress);
     try {
-      const cells = await finishRounds(context, async () => {
+      const versions = Object.fromEntries(opened.gateways.map(({ name, version }) => [name, version]));
+      const measured = await finishRounds(context, versions, async (inTurn) => {
         const samples: RoundSample[] = [];
-        for (const gateway of opened.gateways) {
+        for (const gateway of inTurn(opened.gateways)) {
           const values = await measureGateway(client, gateway, options);
           samples.push({ arm: arms.get(gateway.name) ?? gateway.name, at: {}, values: { ...values } });
         }
         return samples;
       });
       return {
-        cells,
-        versions: Object.fromEntries(opened.gateways.map(({ name, version }) => [name, version])),
+        ...measured,
         skipped: opened.skipped.map(({ library, reason }) => `${library}: ${reason}`),
       };
     } finally {

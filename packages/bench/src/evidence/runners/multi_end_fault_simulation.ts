@@ -7,7 +7,7 @@ import { parseJsonLines } from '../../process/json_lines.js';
 import { runProgram } from '../../process/run_program.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({ faults: z.array(z.enum(FAULTS)).min(1) });
 const settingsSchema = z.strictObject({
@@ -33,11 +33,10 @@ export const multiEndFaultSimulation: Runner = {
   realTime: false,
   seeded: true,
   sources: [
-    ...runnerSources('multi_end_fault_simulation.ts'),
-    'packages/native/src',
+    runnerModule('multi_end_fault_simulation.ts'),
+    ...programSources,
     'packages/native/bench/multi_end_bench.cc',
     'packages/native/bench/setting_lines.h',
-    'packages/bench/src/multi_end/simulation',
   ],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {

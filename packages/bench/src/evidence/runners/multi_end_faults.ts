@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { runToEnd, type Ended } from '../../process/run_program.js';
 import { nativeSources } from '../../process/workspace.js';
 import { finishRounds, type RoundSample } from './rounds.js';
-import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { addonSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   /** Names of all faults that the tests know */
@@ -36,8 +36,8 @@ export const multiEndFaults: Runner = {
   realTime: true,
   seeded: false,
   sources: [
-    ...runnerSources('multi_end_faults.ts'),
-    'packages/native/src',
+    runnerModule('multi_end_faults.ts'),
+    ...addonSources,
     'packages/native/lib',
     'packages/gateway/src',
     'packages/cli/src',
@@ -52,11 +52,11 @@ export const multiEndFaults: Runner = {
       arm,
       keys: settingsSchema.parse(settings).keys,
     }));
-    const cells = await finishRounds(context, async () => {
+    const measured = await finishRounds(context, {}, async () => {
       const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
       return samplesOf(await runToEnd(process.execPath, [vitest, 'run', ...tests], { cwd: root }), arms, faults);
     });
-    return { cells, versions: {}, skipped: [] };
+    return { ...measured, skipped: [] };
   },
 };
 

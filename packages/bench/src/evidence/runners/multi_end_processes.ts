@@ -9,9 +9,8 @@ import {
   type Delivery,
   type Sample,
 } from '../../multi_end/real/real_backends.js';
-import type { ResultCell } from '../results/result.js';
 import { finishRounds, type RoundSample } from './rounds.js';
-import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { addonSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   clients: z.number().int().min(1).max(64),
@@ -48,16 +47,7 @@ export const multiEndProcesses: Runner = {
   name: 'multi-end-processes',
   realTime: true,
   seeded: false,
-  sources: [
-    ...runnerSources('multi_end_processes.ts'),
-    'packages/native/src',
-    'packages/native/lib',
-    'packages/gateway/src',
-    'packages/bench/src/multi_end/real',
-    'packages/bench/src/http/caddy.ts',
-    'packages/bench/src/http/gateways.ts',
-    'packages/bench/src/http/nginx.ts',
-  ],
+  sources: [runnerModule('multi_end_processes.ts'), ...addonSources],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const { backends, ...task } = optionsSchema.parse(setup.options);
@@ -69,7 +59,6 @@ export const multiEndProcesses: Runner = {
     const missing =
       nginx && arms.map((arm) => (arm.delivery === 'nginx' ? nginx.reasons[arm.protocol] : undefined)).find(Boolean);
     if (missing !== undefined) skipped.push(`nginx: ${missing}`);
-    let cells: ResultCell[] = [];
     const versions: Record<string, string> = {};
     const options = {
       backends,
@@ -77,19 +66,19 @@ export const multiEndProcesses: Runner = {
       caddyCommand: command,
       ...(nginx && missing === undefined && { nginx }),
     };
-    await withBackendSite(options, async (site) => {
+    return withBackendSite(options, async (site) => {
       for (const name of ['caddy', 'nginx'] as const) if (uses(name)) versions[name] = site[name]?.version ?? 'none';
       const measured = arms.filter(({ delivery }) => isOwn(delivery) || site[delivery]);
       const measure = ({ delivery, protocol }: (typeof arms)[number], what: typeof task): Promise<Sample> =>
         measureDelivery(site, { direction: 'download', delivery, protocol, backends }, what, context.stop);
       for (const arm of measured) if (!context.stop.aborted) await measure(arm, shortened(task));
-      cells = await finishRounds(context, async () => {
+      const finished = await finishRounds(context, versions, async (inTurn) => {
         const samples: RoundSample[] = [];
-        for (const arm of measured)
+        for (const arm of inTurn(measured))
           samples.push({ arm: arm.arm, at: { backends }, values: valuesOf(await measure(arm, task)) });
         return samples;
       });
+      return { ...finished, skipped };
     });
-    return { cells, versions, skipped };
   },
 };

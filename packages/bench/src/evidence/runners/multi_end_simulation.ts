@@ -5,7 +5,7 @@ import type { Topology } from '../../multi_end/simulation/setting.js';
 import { buildNativeBench } from '../../process/cmake.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 import { simulateTransfers } from './simulated_transfers.js';
 
 const milliseconds = z.number().min(0);
@@ -44,12 +44,10 @@ export const multiEndSimulation: Runner = {
   realTime: false,
   seeded: true,
   sources: [
-    ...runnerSources('multi_end_simulation.ts'),
-    'packages/bench/src/evidence/runners/simulated_transfers.ts',
-    'packages/native/src',
+    runnerModule('multi_end_simulation.ts'),
+    ...programSources,
     'packages/native/bench/multi_end_bench.cc',
     'packages/native/bench/setting_lines.h',
-    'packages/bench/src/multi_end/simulation',
   ],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {

@@ -6,7 +6,7 @@ import { transferRunSchema, type TransferRun } from '../../multi_end/simulation/
 import { buildNativeBench } from '../../process/cmake.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 import { simulateTransfers } from './simulated_transfers.js';
 
 const optionsSchema = z.strictObject({
@@ -27,12 +27,10 @@ export const multiEndTransfers: Runner = {
   realTime: false,
   seeded: true,
   sources: [
-    ...runnerSources('multi_end_transfers.ts'),
-    'packages/bench/src/evidence/runners/simulated_transfers.ts',
-    'packages/native/src',
+    runnerModule('multi_end_transfers.ts'),
+    ...programSources,
     'packages/native/bench/multi_end_bench.cc',
     'packages/native/bench/setting_lines.h',
-    'packages/bench/src/multi_end/simulation',
     'fixtures/pages',
   ],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),

@@ -11,7 +11,7 @@ import { ALL_PAGES, type Page } from '../../pages/simulation/page.js';
 import { cellName } from '../../pages/simulation/run_record.js';
 import { COMPARED_NAMES } from '../../pages/simulation/schedulers.js';
 import { cellsAt } from './cells.js';
-import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { addonSources, againHint, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   browser: z.enum(BROWSER_NAMES),
@@ -30,17 +30,7 @@ export const pagesBrowser: Runner = {
   name: 'pages-browser',
   realTime: true,
   seeded: true,
-  sources: [
-    ...runnerSources('pages_browser.ts'),
-    'packages/native/src',
-    'packages/native/lib',
-    'packages/gateway/src',
-    'packages/web-client/src',
-    'packages/bench/src/browser/chromium.ts',
-    'packages/bench/src/browser/firefox.ts',
-    'packages/bench/src/pages/real',
-    'fixtures/pages',
-  ],
+  sources: [runnerModule('pages_browser.ts'), ...addonSources, 'packages/web-client/src', 'fixtures/pages'],
   settings(setup, arm) {
     const { scheduler } = settingsSchema.parse(setup.arms[arm]?.settings);
     const { levels } = optionsSchema.parse(setup.options);
@@ -69,7 +59,7 @@ export const pagesBrowser: Runner = {
     );
     const matrix = { ...axes, schedulers: [...arms.keys()] };
     const file = join(directory, 'loads.jsonl');
-    const hints = { anew: `remove ${file} to begin anew`, goOn: 'the same command goes on' };
+    const hints = { anew: againHint, goOn: 'the same command without --again goes on' };
     const measured = await measureBrowserPages(
       { browser, matrix, runs, seed, file, resume: true, hints, stop },
       progress,

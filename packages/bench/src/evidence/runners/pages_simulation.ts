@@ -11,7 +11,7 @@ import { buildNativeBench } from '../../process/cmake.js';
 import type { Setup } from '../artefact/artefact.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   pages: z.array(z.enum(ALL_PAGES)).min(1),
@@ -35,11 +35,10 @@ export const pagesSimulation: Runner = {
   realTime: false,
   seeded: true,
   sources: [
-    ...runnerSources('pages_simulation.ts'),
-    'packages/native/src',
+    runnerModule('pages_simulation.ts'),
+    ...programSources,
     'packages/native/bench/pages_bench.cc',
-    'packages/bench/src/pages/simulation',
-    'packages/web-client/src/priority',
+    'packages/native/bench/setting_lines.h',
     'fixtures/pages',
   ],
   settings(setup, arm) {

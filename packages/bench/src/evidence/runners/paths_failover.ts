@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { simulateFailover } from '../../paths/simulated_paths.js';
 import { buildNativeBench } from '../../process/cmake.js';
 import { cellsAt } from './cells.js';
-import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({});
 const settingsSchema = z.strictObject({ scheduler: z.literal('ecf'), controller: z.literal('cubic') });
@@ -12,12 +12,7 @@ export const pathsFailover: Runner = {
   name: 'paths-failover',
   realTime: false,
   seeded: true,
-  sources: [
-    ...runnerSources('paths_failover.ts'),
-    'packages/native/src',
-    'packages/native/bench/paths_bench.cc',
-    'packages/bench/src/paths/simulated_paths.ts',
-  ],
+  sources: [runnerModule('paths_failover.ts'), ...programSources, 'packages/native/bench/paths_bench.cc'],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const program = await buildNativeBench('paths_bench', context.progress);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { downloadOnce, LIBRARIES, openDownloads } from '../../paths/real_paths.js';
 import { finishRounds, type RoundSample } from './rounds.js';
-import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { addonSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   /** Bytes of a download */
@@ -17,23 +17,17 @@ export const pathsLoopback: Runner = {
   name: 'paths-loopback',
   realTime: true,
   seeded: false,
-  sources: [
-    ...runnerSources('paths_loopback.ts'),
-    'packages/native/src',
-    'packages/native/lib',
-    'packages/gateway/src',
-    'packages/bench/interop/noq',
-    'packages/bench/src/paths',
-  ],
+  sources: [runnerModule('paths_loopback.ts'), ...addonSources, 'packages/bench/interop/noq'],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const { bytes, paths } = optionsSchema.parse(setup.options);
     const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({ arm, ...settingsSchema.parse(settings) }));
     const downloads = await openDownloads(bytes, context.progress);
     try {
-      const cells = await finishRounds(context, async () => {
+      const versions = { noq: downloads.noqVersion };
+      const measured = await finishRounds(context, versions, async (inTurn) => {
         const samples: RoundSample[] = [];
-        for (const { arm, server, client } of arms) {
+        for (const { arm, server, client } of inTurn(arms)) {
           for (const count of paths) {
             const mbps = await downloadOnce(downloads, { server, client, paths: count });
             samples.push({ arm, at: { paths: count }, values: { goodput_gbps: mbps / 1000 } });
@@ -41,7 +35,7 @@ export const pathsLoopback: Runner = {
         }
         return samples;
       });
-      return { cells, versions: { noq: downloads.noqVersion }, skipped: [] };
+      return { ...measured, skipped: [] };
     } finally {
       await downloads.close();
     }

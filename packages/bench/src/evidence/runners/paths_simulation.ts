@@ -12,7 +12,7 @@ import {
 import { buildNativeBench } from '../../process/cmake.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   /** Simulated duration of a run */
@@ -37,12 +37,7 @@ export const pathsSimulation: Runner = {
   name: 'paths-simulation',
   realTime: false,
   seeded: true,
-  sources: [
-    ...runnerSources('paths_simulation.ts'),
-    'packages/native/src',
-    'packages/native/bench/paths_bench.cc',
-    'packages/bench/src/paths/simulated_paths.ts',
-  ],
+  sources: [runnerModule('paths_simulation.ts'), ...programSources, 'packages/native/bench/paths_bench.cc'],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const { seconds } = optionsSchema.parse(setup.options);

@@ -1,13 +1,26 @@
 import type { z } from 'zod';
 import type { Setup } from '../artefact/artefact.js';
 import type { CompleteSettings } from '../artefact/declared_differences.js';
-import type { ResultCell } from '../results/result.js';
+import type { BeforeRounds, ResultCell } from '../results/result.js';
 
 const folder = 'packages/bench/src/evidence/runners';
 
-/** Returns the sources of a runner, which converts the output of programs, so they belong to the sources of results. */
-export const runnerSources = (file: string): string[] =>
-  [file, 'cells.ts', 'parts.ts', 'rounds.ts', 'runner.ts'].map((name) => `${folder}/${name}`);
+/** Returns the path of a runner's module. What it imports measures, and converts the output of programs. */
+export const runnerModule = (file: string): string => `${folder}/${file}`;
+
+/** What the Node addon is built from */
+export const addonSources = [
+  'packages/native/src',
+  'packages/native/addon_sources.mjs',
+  'packages/native/binding.gyp',
+  'packages/native/layers.json',
+];
+
+/** What programs of packages/native/bench are built from, beside their own sources */
+export const programSources = ['packages/native/src', 'packages/native/CMakeLists.txt', 'packages/native/layers.json'];
+
+/** Says how to leave kept parts that do not fit. */
+export const againHint = 'run with --again, which begins anew';
 
 export interface RunContext {
   /** Number of runs of each cell, and the seed of the first one */
@@ -24,6 +37,8 @@ export interface Measured {
   cells: ResultCell[];
   versions: Record<string, string>;
   skipped: string[];
+  /** How busy the machine was before rounds in real time */
+  before_rounds?: BeforeRounds;
 }
 
 /**
@@ -42,7 +57,10 @@ export interface Runner {
   realTime: boolean;
   /** Whether runs draw from their seeds. Other runs differ by chance alone. */
   seeded: boolean;
-  /** Folders and files, relative to the repository, whose change makes results stale */
+  /**
+   * Folders and files, relative to the repository, whose change makes results stale. A TypeScript file stands for all
+   * modules that it imports, too.
+   */
   sources: readonly string[];
   /** Returns the complete input of the arm's program. @throws ZodError when options or settings are invalid */
   settings(setup: Setup, arm: string): CompleteSettings;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { measureSchedulers } from '../../schedulers/schedulers_bench.js';
 import { finishRounds } from './rounds.js';
-import { parseSettings, runnerSources, type Runner } from './runner.js';
+import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({});
 const settingsSchema = z.strictObject({ scheduler: z.string() });
@@ -11,24 +11,19 @@ export const streamSchedulers: Runner = {
   name: 'stream-schedulers',
   realTime: true,
   seeded: false,
-  sources: [
-    ...runnerSources('stream_schedulers.ts'),
-    'packages/native/src',
-    'packages/native/bench/stream_scheduler_bench.cc',
-    'packages/bench/src/schedulers',
-  ],
+  sources: [runnerModule('stream_schedulers.ts'), ...programSources, 'packages/native/bench/stream_scheduler_bench.cc'],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const armOf = new Map(
       Object.entries(setup.arms).map(([arm, { settings }]) => [settingsSchema.parse(settings).scheduler, arm]),
     );
-    const cells = await finishRounds(context, async () => {
-      const { cells: measured } = await measureSchedulers(context.progress);
-      return measured.flatMap(({ scheduler, tree, streams, packet_ns, p95_ns }) => {
+    const measured = await finishRounds(context, {}, async () => {
+      const { cells } = await measureSchedulers(context.progress);
+      return cells.flatMap(({ scheduler, tree, streams, packet_ns, p95_ns }) => {
         const arm = armOf.get(scheduler);
         return arm === undefined ? [] : [{ arm, at: { tree, streams }, values: { packet_ns, p95_ns } }];
       });
     });
-    return { cells, versions: {}, skipped: [] };
+    return { ...measured, skipped: [] };
   },
 };

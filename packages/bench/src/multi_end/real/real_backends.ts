@@ -113,15 +113,15 @@ export const shortened = <Options extends { requests: number }>(options: Options
 });
 
 /** Starts a site in a directory of its own, and stops it when the work is done or has failed. @throws UserError */
-export async function withBackendSite(
+export async function withBackendSite<Measured>(
   { backends, ...options }: SiteOptions & { backends: number },
-  work: (site: BackendSite) => Promise<void>,
-): Promise<void> {
+  work: (site: BackendSite) => Promise<Measured>,
+): Promise<Measured> {
   const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-backends-'));
   try {
     const site = await startBackendSite(directory, backends, options);
     try {
-      await work(site);
+      return await work(site);
     } finally {
       await site.stop();
     }

@@ -4,13 +4,13 @@ import { join, posix } from 'node:path';
 import { UserError } from '@sheaf/gateway';
 import { browserDirectory } from '@sheaf/web-client';
 import type { StyleName } from '@sheaf/web-client/priority';
-import { seededRandom } from '../content/random.js';
 import { SitePaths } from '../table/site_path.js';
 import type { LevelName } from '../simulation/network.js';
 import { readPage, type Page, type PageName } from '../simulation/page.js';
 import { ProgressBar } from '../../measure/progress_bar.js';
 import { cellName } from '../simulation/run_record.js';
 import { RunStore } from '../../measure/run_store.js';
+import { shuffled } from '../../measure/shuffled.js';
 import { summarizeBrowserCell, type BrowserCell } from './browser_cell.js';
 import { browserRunSchema, type BrowserCellKey, type BrowserRun } from './browser_run.js';
 import { Laboratory } from './laboratory.js';
@@ -157,17 +157,6 @@ function keysOf({ pages, trees, levels, schedulers }: BrowserMatrix): BrowserCel
       levels.flatMap((level) => schedulers.map((scheduler) => ({ page, tree, level, scheduler }))),
     ),
   );
-}
-
-/** Shuffles (Fisher and Yates). */
-function shuffled<Value>(values: readonly Value[], seed: number): Value[] {
-  const random = seededRandom(`order ${seed}`);
-  const order = [...values];
-  for (let end = order.length - 1; end > 0; end -= 1) {
-    const chosen = random() % (end + 1);
-    [order[end], order[chosen]] = [order[chosen]!, order[end]!];
-  }
-  return order;
 }
 
 /**

@@ -45,10 +45,12 @@ const result: Result = {
   cells: [...times(slow, half), ...times(half, slow, 'shop')],
 };
 
+const current: Measurement = { artefact, result, virtualTime: false, stale: false, otherSettings: false };
+
 const document = (table: string, content = 'anything'): string =>
   `Before.\n\n<!-- evidence: paper/figure-1 ${table} -->\n${content}\n<!-- end of evidence -->\n\nAfter.\n`;
 const fill = (table: string, measurement: Partial<Measurement> = {}): string =>
-  fillBlocks(document(table), [{ artefact, result, virtualTime: false, ...measurement }]);
+  fillBlocks(document(table), [{ ...current, ...measurement }]);
 
 test('a block takes its table from the result, with interval, ratio to the baseline and published value', () => {
   const filled = fill('by-arm');
@@ -112,6 +114,20 @@ test('what other programs used during a run stands beside the load before it', (
   expect(filled).toContain('load 0.1 before the run, other programs used 0.03 processors during it');
 });
 
+test('what older code measured is marked in tables and in claims', () => {
+  const mark = '**Measured with older code or settings on 2026-11-23';
+  expect(fill('by-arm', { stale: true })).toContain(`\n\n${mark}.** Time, ms: median`);
+  expect(fill('claims', { stale: true })).toContain(`${mark}:**\n\n- **contradicted**`);
+  expect(fill('by-arm') + fill('claims')).not.toContain('older code');
+});
+
+test('how busy the machine was before the rounds stands in the caption', () => {
+  const before_rounds = { load: { median: 1, largest: 1.5 }, busy: { median: 0.01, largest: 0.07 } };
+  expect(fill('by-arm', { result: { ...result, before_rounds } })).toContain(
+    'load 0.1 before the run, other programs used at most 0.07 processors before a round',
+  );
+});
+
 test('a block says over what was measured, and how that differs from what was published', () => {
   const different = structuredClone(artefact);
   different.deviations = [{ what: 'links are wired', why: 'there is no radio', effect: 'none' }];
@@ -122,9 +138,9 @@ test('a block says over what was measured, and how that differs from what was pu
 
 test('filling a document again changes nothing, and another result changes it', () => {
   const filled = fill('by-arm');
-  expect(fillBlocks(filled, [{ artefact, result, virtualTime: false }])).toBe(filled);
+  expect(fillBlocks(filled, [current])).toBe(filled);
   const other = { ...result, cells: times(half, half) };
-  expect(fillBlocks(filled, [{ artefact, result: other, virtualTime: false }])).not.toBe(filled);
+  expect(fillBlocks(filled, [{ ...current, result: other }])).not.toBe(filled);
 });
 
 test('claims are listed with their verdicts and the figures that decided', () => {

@@ -51,7 +51,9 @@ test('documents with blocks are written, and others are left alone', async () =>
   const block = '<!-- evidence: paper/figure-1 claims -->\nold\n<!-- end of evidence -->\n';
   await writeFile(join(root, 'README.md'), `# Title\n\n${block}`);
   await writeFile(join(root, 'docs', 'results', 'times.md'), 'nothing is taken from results here\n');
-  const measurements = [{ artefact: someArtefact(), result: undefined, virtualTime: false }];
+  const measurements = [
+    { artefact: someArtefact(), result: undefined, virtualTime: false, stale: false, otherSettings: false },
+  ];
   await expect(writeDocuments(root, measurements)).resolves.toEqual(['README.md']);
   await expect(readFile(join(root, 'README.md'), 'utf8')).resolves.toContain('Not measured yet');
   await expect(writeDocuments(root, measurements)).resolves.toEqual([]);

@@ -39,7 +39,7 @@ test('a run that is stopped in the middle leaves no process behind', { timeout: 
   const run = runnerNamed('multi-end-processes').run(setup, {
     runs: 1,
     seed: 0,
-    quick: false,
+    quick: true,
     directory: await mkdtemp(join(tmpdir(), 'sheaf-evidence-')),
     progress: () => undefined,
     stop: stop.signal,
