@@ -16,7 +16,7 @@ export interface Laboratory {
   /** Directory for reports and for parts of unfinished runs */
   scratch: string;
   /** Compares sources with what was built. @throws UserError when something is not built from them */
-  checkBuilt(): Promise<void>;
+  checkBuilt: () => Promise<void>;
   /** Returns a runner. @throws UserError when none has the name */
   runnerNamed(name: string): Runner;
 }

@@ -11,7 +11,7 @@ import { digestOfSettings, digestOfSources } from './results/digests.js';
 import type { Laboratory } from './laboratory.js';
 import type { Result, ResultCell } from './results/result.js';
 import { addSession, type Session } from './results/sessions.js';
-import type { Measured, Runner } from './runners/runner.js';
+import type { Runner } from './runners/runner.js';
 
 /** Longest wait for a quiet machine in milliseconds. Quick runs do not wait. */
 const quietPatienceMs = 180_000;
@@ -50,43 +50,24 @@ export async function runArtefact(
     await store.write({ ...same, artefact: artefact.id });
     return 'measured already';
   }
-  const commit = commitOf(root);
-  if (!quick && commit.endsWith(changedSources))
-    throw new UserError('BENCH_FAILED', `the sources differ from commit ${commit.replace(changedSources, '')}`, {
-      hint: 'commit them, so that others can measure the same, or use --quick',
-    });
-  await laboratory.checkBuilt();
+  const commit = await checkedCommit(laboratory, quick);
   const patience = { patienceMs: quick ? 0 : quietPatienceMs, progress, stop };
   const load = runner.realTime ? await untilLoadIsLow(patience) : undefined;
   if (stop.aborted) return 'stopped';
-  const started = performance.now();
-  const others = runner.realTime ? watchOthers() : undefined;
   const directory = partsDirectory(join(scratch, 'parts', artefact.id), digests);
   if (again) await rm(directory, { recursive: true, force: true });
   const count = quick ? runs.quick : runs.full;
   const seed = seeds.held_out;
   progress(runner.seeded ? `${count} runs, seeds ${seed} to ${seed + count - 1}` : `${count} runs`);
-  let measured: Measured | undefined;
-  let session: Session;
-  try {
-    measured = await runner.run(artefact.setup, { runs: count, seed, quick, directory, progress, stop });
-  } catch (error) {
-    // The signal that stops this process reached the programs of the experiment, too.
-    if (!stop.aborted) throw error;
-  } finally {
-    const used = others?.();
-    session = await addSession(directory, {
-      ...(load !== undefined && { load }),
-      ...(used !== undefined && { other_processors: used }),
-      seconds: Math.round((performance.now() - started) / 1000),
-    });
-  }
+  const { measured, session } = await inSession({ directory, load }, () =>
+    runner.run(artefact.setup, { runs: count, seed, quick, directory, progress, stop }).catch((error: unknown) => {
+      // The signal that stops this process reached the programs of the experiment, too.
+      if (stop.aborted) return undefined;
+      throw error;
+    }),
+  );
   if (!measured || stop.aborted) return 'stopped';
-  const { program, settings } = digestsOf(artefact, runner, { quick, root });
-  if (program !== digests.program || settings !== digests.settings)
-    throw new UserError('BENCH_FAILED', 'the sources changed while they were measured, so no result is stored', {
-      hint: 'build them with `npm run setup`, and measure again',
-    });
+  checkUnchanged(digests, digestsOf(artefact, runner, { quick, root }));
   const { load: highestLoad, other_processors: otherProcessors, seconds } = session;
   if (otherProcessors !== undefined && otherProcessors >= quietLoad)
     progress(`other programs used ${otherProcessors} processors meanwhile; the result says so`);
@@ -135,6 +116,52 @@ const rounded = ({ values, ...cell }: ResultCell): ResultCell => ({
   ...cell,
   values: values.map((value) => Number(value.toPrecision(6))),
 });
+
+/**
+ * Returns the commit that will be measured. @throws UserError when what would run is not built from the sources, or, for
+ * a full result, when these are not those of a commit
+ */
+async function checkedCommit({ root, checkBuilt }: Laboratory, quick: boolean): Promise<string> {
+  const commit = commitOf(root);
+  if (!quick && commit.endsWith(changedSources))
+    throw new UserError('BENCH_FAILED', `the sources differ from commit ${commit.replace(changedSources, '')}`, {
+      hint: 'commit them, so that others can measure the same, or use --quick',
+    });
+  await checkBuilt();
+  return commit;
+}
+
+/** Measures, and keeps how long that took and how busy the machine was, even if it fails. */
+async function inSession<Measured>(
+  { directory, load }: { directory: string; load: number | undefined },
+  measure: () => Promise<Measured>,
+): Promise<{ measured: Measured; session: Session }> {
+  const started = performance.now();
+  const others = load === undefined ? undefined : watchOthers();
+  const keep = (): Promise<Session> => {
+    const used = others?.();
+    return addSession(directory, {
+      ...(load !== undefined && { load }),
+      ...(used !== undefined && { other_processors: used }),
+      seconds: Math.round((performance.now() - started) / 1000),
+    });
+  };
+  try {
+    const measured = await measure();
+    return { measured, session: await keep() };
+  } catch (error) {
+    await keep();
+    throw error;
+  }
+}
+
+/** Compares the digests before and after a measurement. @throws UserError when they differ */
+function checkUnchanged(before: Digests, after: Digests): void {
+  if (before.program === after.program && before.settings === after.settings) return;
+  throw new UserError('BENCH_FAILED', 'the sources changed while they were measured, so no result is stored', {
+    hint: 'build them with `npm run setup`, and measure again',
+  });
+}
 
 /** Compares the complete settings of the arms. @throws UserError */
 export function checkArms({ id, setup }: Rerunnable & { id: string }, runner: Runner): void {
