@@ -22,11 +22,14 @@ const figure =
 /** Cells of tables that are nothing but a figure */
 const cell = /(?<=\|\s*)[\d,.]+(?:\s\([^)]*\))?(?=\s*\|)/g;
 
-const figuresIn = (text: string): string[] => {
+/** A number with a unit that settings and limits of the product do not have, so that it was measured */
+const measured = /(?<![\w.])\d[\d,.]*(?:\s(?:to|and|or)\s[\d,.]+)?(?:\sinstead of\s[\d,.]+)?\s?(?:×|[nµ]s\b|Gbit\/s)/g;
+
+const figuresIn = (text: string, patterns: readonly RegExp[] = [figure, cell]): string[] => {
   const written = withoutBlocks(text)
     .replace(/^```[\s\S]*?^```$/gm, '')
     .replace(/`[^`]*`/g, '');
-  return [figure, cell].flatMap((pattern) => [...written.matchAll(pattern)].map(([found]) => found));
+  return patterns.flatMap((pattern) => [...written.matchAll(pattern)].map(([found]) => found));
 };
 
 test('a figure that somebody typed is found, and those of blocks and of commands are none', () => {
@@ -43,6 +46,23 @@ test('no figure in the documents of results was typed', async () => {
   for (const name of (await readdir(directory)).filter((file) => file.endsWith('.md')))
     // A figure that no committed result has belongs into a decision, or beside the command that measures it.
     expect(figuresIn(await readFile(join(directory, name), 'utf8')), name).toEqual([]);
+});
+
+test('a measured figure is told from settings, of which other documents have many', () => {
+  expect(figuresIn('The cost is 24 to 40 µs with 256 groups.\n', [measured])).toEqual(['24 to 40 µs']);
+  expect(figuresIn('1.4 to 2.8 instead of 4.1 Gbit/s, 2.5 × as much\n', [measured])).toEqual([
+    '1.4 to 2.8 instead of 4.1 Gbit/s',
+    '2.5 ×',
+  ]);
+  expect(figuresIn('a limit of 256 KiB, a timer of 200 ms\n', [measured])).toEqual([]);
+});
+
+test('no measured figure in the README, in internals and in the guide of the experiments was typed', async () => {
+  const { root } = await openLaboratory();
+  const internals = (await readdir(join(root, 'docs', 'internals'))).filter((file) => file.endsWith('.md'));
+  const names = ['README.md', join('packages', 'bench', 'README.md')];
+  for (const name of [...names, ...internals.map((file) => join('docs', 'internals', file))])
+    expect(figuresIn(await readFile(join(root, name), 'utf8'), [measured]), name).toEqual([]);
 });
 
 test('documents with blocks are written, and others are left alone', async () => {
