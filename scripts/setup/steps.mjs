@@ -44,7 +44,9 @@ async function runOrFail({ command, args }, title, options) {
   });
 }
 
-const isSource = (file) => /\.(ts|tsx|mts|json)$/.test(file) && !file.includes('/test/');
+/** Results of experiments are no sources: an experiment that keeps one does not make what it runs outdated. */
+const isSource = (file) =>
+  /\.(ts|tsx|mts|json)$/.test(file) && !file.includes('/test/') && !file.startsWith('packages/bench/results/');
 
 export function steps(purpose) {
   return [
