@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Setup } from '../artefact/artefact.js';
 import { withImports } from './import_graph.js';
 
-/** Folders of what is built beside sources of programs */
-const built = /(?:^|\/)(?:target|node_modules)\//;
+/** Folders of what is built beside sources of programs, and of the pages that are built from tables */
+const built = /(?:^|\/)(?:target|node_modules)\/|^fixtures\/pages\/build[./]/;
 
 /**
  * Computes the SHA-256 over names and contents of all files in these folders and files, which are relative to the root.

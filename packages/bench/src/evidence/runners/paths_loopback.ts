@@ -17,7 +17,13 @@ export const pathsLoopback: Runner = {
   name: 'paths-loopback',
   realTime: true,
   seeded: false,
-  sources: [runnerModule('paths_loopback.ts'), ...addonSources, 'packages/bench/interop/noq'],
+  sources: [
+    runnerModule('paths_loopback.ts'),
+    ...addonSources,
+    ...['noq', 'body.rs', 'counting_verifier.rs', 'options.rs', 'Cargo.toml', 'Cargo.lock'].map(
+      (name) => `packages/bench/interop/${name}`,
+    ),
+  ],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const { bytes, paths } = optionsSchema.parse(setup.options);

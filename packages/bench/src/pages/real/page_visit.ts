@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UserError } from '@sheaf/gateway';
+import { errorMessage, UserError } from '@sheaf/gateway';
 import type { BrowserRun } from './browser_run.js';
 import type { PageBrowser, Tab } from './page_browser.js';
 
@@ -48,7 +48,8 @@ export async function visitPage(browser: PageBrowser, visit: Visit): Promise<Vis
   const tab = await browser.open();
   try {
     await warmUp(tab, visit);
-    const loads = await loadWithin(tab, visit);
+    const loads = await within(visit.limit_ms, (ended) => loadPage(tab, visit, ended));
+    if (typeof loads === 'string') return censored(visit, loads);
     if (!loads) return censored(visit, `the page was not complete after ${visit.limit_ms} ms`);
     const paths = new Set(visit.resources.map(({ path }) => path));
     const wrong = loads.find(isWrong);
@@ -61,31 +62,41 @@ export async function visitPage(browser: PageBrowser, visit: Visit): Promise<Vis
   }
 }
 
-async function warmUp(tab: Tab, { origin, warmPage, warmFiles, ready }: Visit): Promise<void> {
+async function warmUp(tab: Tab, { origin, warmPage, warmFiles, ready, limit_ms }: Visit): Promise<void> {
   await tab.go(`${origin}/.well-known/sheaf/start?to=${encodeURIComponent(warmPage)}`);
   await tab.arrive(origin + warmPage);
-  await tab.evaluate(
-    `Promise.all(${JSON.stringify(warmFiles)}.map((file) => fetch(file).then((answer) => answer.arrayBuffer()))).then(() => undefined)`,
+  const warm = await within(limit_ms, () =>
+    tab.evaluate<boolean>(
+      `Promise.all(${JSON.stringify(warmFiles)}.map((file) => fetch(file).then((answer) => answer.arrayBuffer()))).then(() => true)`,
+    ),
   );
+  if (!warm) throw new UserError('BENCH_FAILED', `the first files did not arrive within ${limit_ms} ms`);
   await ready();
 }
 
-/** Loads the page and returns the requests of the page loader, or undefined after the limit. */
-async function loadWithin(tab: Tab, visit: Visit): Promise<Load[] | undefined> {
+/** Returns the outcome of the work, or undefined after the limit in milliseconds. */
+async function within<Outcome>(
+  limit_ms: number,
+  work: (ended: AbortSignal) => Promise<Outcome>,
+): Promise<Outcome | undefined> {
   const ended = new AbortController();
   try {
-    return await Promise.race([
-      loadPage(tab, visit, ended.signal),
-      sleep(visit.limit_ms, undefined, { signal: ended.signal }),
-    ]);
+    return await Promise.race([work(ended.signal), sleep(limit_ms, undefined, { signal: ended.signal })]);
   } finally {
     ended.abort();
   }
 }
 
-/** Waits until the page says that everything has arrived, and the page loader that all requests are complete. */
-async function loadPage(tab: Tab, { origin, page }: Visit, ended: AbortSignal): Promise<Load[]> {
-  await tab.go(origin + page);
+/**
+ * Waits until the page says that everything has arrived, and the page loader that all requests are complete. Returns these
+ * requests, or why there is no document.
+ */
+async function loadPage(tab: Tab, { origin, page }: Visit, ended: AbortSignal): Promise<Load[] | string> {
+  try {
+    await tab.go(origin + page);
+  } catch (error) {
+    return `the document did not arrive: ${errorMessage(error)}`;
+  }
   await tab.evaluate(COMPLETE);
   for (;;) {
     const loads = await tab.evaluate<Load[]>(LOADS);

@@ -54,6 +54,15 @@ test('of folders only what is built beside programs is left out', async () => {
   expect(measuredFiles(directory, ['peers'])).toEqual(['peers/build/page.rs', 'peers/main.rs']);
 });
 
+test('pages that a run builds from tables do not change its digest', async () => {
+  const directory = await filesIn({
+    'fixtures/pages/news.tsv': '',
+    'fixtures/pages/build/news/index.html': '',
+    'fixtures/pages/build.17.part/news/index.html': '',
+  });
+  expect(measuredFiles(directory, ['fixtures/pages'])).toEqual(['fixtures/pages/news.tsv']);
+});
+
 test('an import that a package does not export by name stands for the whole package', async () => {
   const directory = await filesIn({ ...workspace, 'a/runner.ts': "import * as tool from '@sheaf/tool';\n" });
   expect(withImports(directory, ['a/runner.ts'])).toEqual(

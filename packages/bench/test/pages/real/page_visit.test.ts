@@ -17,20 +17,24 @@ const request = (path: string, more: object = {}): object => ({
 const unfinished = { state: 'receiving', endedAt: undefined };
 
 /** A browser of which each question for the requests has the next answer, the last one again and again */
-function browserWith(answers: readonly (readonly object[])[], { completes = true } = {}): PageBrowser {
+function browserWith(
+  answers: readonly (readonly object[])[],
+  { completes = true, warms = true, arrives = true } = {},
+): PageBrowser {
   let asked = 0;
   const evaluate = (expression: string): Promise<unknown> => {
     if (expression.includes('data-complete')) return completes ? Promise.resolve() : new Promise(() => undefined);
     if (expression.includes('largest-contentful-paint'))
       return Promise.resolve({ origin: 1000, fcp_ms: 20, lcp_ms: 40, lcp_element: `${ORIGIN}/a.png`, load_ms: 60 });
     if (expression.includes("type: 'status'")) return Promise.resolve(answers[asked++] ?? answers.at(-1));
-    return Promise.resolve();
+    return warms ? Promise.resolve(true) : new Promise(() => undefined);
   };
   return {
     version: 'Browser 1',
     open: () =>
       Promise.resolve({
-        go: () => Promise.resolve(),
+        go: (url) =>
+          arrives || url.includes('/start?') ? Promise.resolve() : Promise.reject(new Error('the server hung up')),
         arrive: () => Promise.resolve(),
         evaluate: <Value>(expression: string) => evaluate(expression) as Promise<Value>,
         close: () => Promise.resolve(),
@@ -109,4 +113,18 @@ test.for([
   ['the page loader was not asked for anything', []],
 ] as const)('what the laboratory failed at is no load: %s', async ([message, loads]) => {
   await expect(visit(browserWith([loads]))).rejects.toMatchObject({ code: 'BENCH_FAILED', message });
+});
+
+test('a load whose document does not arrive is censored, not repeated', async () => {
+  const { censored, load_ms } = await visit(browserWith([[page]], { arrives: false }));
+  expect({ censored, load_ms }).toEqual({
+    censored: 'the document did not arrive: the server hung up',
+    load_ms: 60_000,
+  });
+});
+
+test('a warm-up that does not end fails at the limit', async () => {
+  await expect(visit(browserWith([[page]], { warms: false }), 20)).rejects.toThrow(
+    'the first files did not arrive within 20 ms',
+  );
 });
