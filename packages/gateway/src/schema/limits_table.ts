@@ -172,9 +172,11 @@ export function limitsTable(): string {
   const rows = [...configured, ...fixed.map((bound): [string, Bound] => ['', bound])].map(
     ([key, bound]) => `| ${bound.resource} | ${key} | ${bound.default} | ${bound.pays} | ${bound.gets} |`,
   );
-  return ['| resource | key | default | who pays | what the offender gets |', '|---|---|---|---|---|', ...rows].join(
-    '\n',
-  );
+  return [
+    '| resource | key | default | who pays | what the offender gets |',
+    '| --- | --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n');
 }
 
 const sizes: readonly (keyof Limits)[] = ['connection_memory', 'memory', 'header_size', 'body_size'];
