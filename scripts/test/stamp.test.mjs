@@ -13,7 +13,9 @@ test('a folder of sources counts whatever its name is, and folders of outputs do
 });
 
 test('results that an experiment keeps do not make its programs outdated', () => {
-  const inputs = steps('build').find(({ name }) => name === 'typescript').inputs();
+  const inputs = steps('build')
+    .find(({ name }) => name === 'typescript')
+    .inputs();
   assert.ok(inputs.includes('packages/bench/src/evidence/results/result.ts'));
   assert.deepEqual(
     inputs.filter((file) => file.startsWith('packages/bench/results/')),

@@ -86,8 +86,23 @@ export function tableOf(
   const { quantity: described, cells } = cellsOf(artefact.quantities, quantity, result.cells);
   const { name, unit, statistic, normalisation } = described;
   const wanted = cells.filter(({ arm, at }) => (arms?.includes(arm) ?? true) && matchesAxes(at, where));
-  const rows = wanted.map((cell) => rowOf(artefact, { name: quantity, described, cells }, cell));
+  const rows = inOrderOfArms(artefact, wanted).map((cell) =>
+    rowOf(artefact, { name: quantity, described, cells }, cell),
+  );
   return { quantity, name, unit, statistic, normalisation, rows };
+}
+
+/** Sorts the cells of each place as the artefact declares its arms: results have them in the order of the first round. */
+function inOrderOfArms({ setup }: Rerunnable, cells: readonly ResultCell[]): ResultCell[] {
+  const arms = Object.keys(setup.arms);
+  const places = new Map<string, ResultCell[]>();
+  for (const cell of cells) {
+    const place = axesName(cell.at);
+    places.set(place, [...(places.get(place) ?? []), cell]);
+  }
+  return [...places.values()].flatMap((own) =>
+    own.sort((left, right) => arms.indexOf(left.arm) - arms.indexOf(right.arm)),
+  );
 }
 
 function rowOf(

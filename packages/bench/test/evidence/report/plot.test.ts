@@ -34,6 +34,13 @@ test('a plot has a panel for each value of its facet, all with the same arms', a
   expect({ columns, hasPublished, hasIntervals }).toEqual({ columns: 3, hasPublished: true, hasIntervals: true });
 });
 
+test('rows have places in the order of the result, and arms in that of the artefact', () => {
+  const shuffled = { cells: pages.flatMap((page) => [...times(slow, half, page)].reverse()) };
+  const order = ({ rows }: typeof table): string[] => rows.map(({ place, arm }) => `${place} ${arm}`);
+  expect(order(tableOf(artefact, shuffled, { quantity: 'time_ms' }))).toEqual(order(table));
+  expect(table.rows.map(({ arm }) => arm)).toEqual(pages.flatMap(() => Object.keys(artefact.setup.arms)));
+});
+
 test('a plot shows the wanted places alone', async () => {
   const drawing = await drawPlot({ ...plot, facet: 'page', where: { page: ['shop', 'games'] } }, table);
   expect(drawing.panels.map(({ title }) => title)).toEqual(['shop', 'games']);

@@ -62,6 +62,14 @@ async function bench(
   return JSON.parse(parts.join('')) as BrowserReport;
 }
 
+/** Both links are used, and carry the page together. How much each of them gets is ECF's choice, by the time it takes. */
+function mustHaveUsedBothLinks(run: BrowserRun | undefined): void {
+  const [first = 0, second = 0, ...others] = run?.links.map(({ datagrams }) => datagrams) ?? [];
+  expect(Math.min(first, second)).toBeGreaterThan(0);
+  expect(first + second).toBeGreaterThan(500);
+  expect(others).toEqual([]);
+}
+
 test('Chromium loads a page through the edge and both links with each scheduler; Ctrl-C keeps what is done, and --resume does the rest', async () => {
   let stopped = false;
   const options = ['--scheduler', 'critical-first,rr', '--runs', '1'];
@@ -97,9 +105,7 @@ test('Chromium loads a page through the edge and both links with each scheduler;
     expect(run?.done_ms.slice(0, 3).every((time) => typeof time === 'number')).toBe(true);
     // Far below, they are not asked for.
     expect(run?.done_ms).toContain(null);
-    // Both links carry the page.
-    for (const { datagrams } of run?.links ?? []) expect(datagrams).toBeGreaterThan(50);
-    expect(run?.links).toHaveLength(2);
+    mustHaveUsedBothLinks(run);
   }
   for (const name of ['report.html', 'report.md', 'cells.csv', 'runs.csv'])
     expect(existsSync(join(directory, 'chromium', name)), name).toBe(true);
@@ -121,8 +127,7 @@ test('Firefox loads a page through the edge and both links', async () => {
       if (done === null) continue;
       expect(done).toBeGreaterThan(run?.requested_ms[index] ?? NaN);
     }
-    for (const { datagrams } of run?.links ?? []) expect(datagrams).toBeGreaterThan(50);
-    expect(run?.links).toHaveLength(2);
+    mustHaveUsedBothLinks(run);
   }
 }, 600_000);
 
