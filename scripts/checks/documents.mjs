@@ -80,7 +80,7 @@ export function withoutCode(text) {
     .replace(/^(?!#).*$/gm, (line) => line.replace(/`[^`]+`/g, blank));
 }
 
-/** Finds long paragraphs. Those that `sheaf evidence report` writes are as long as their measured figures. */
+/** Finds long paragraphs. Those that `sheaf evidence documents` writes are as long as their measured figures. */
 export function findLongParagraphs(files) {
   return files.flatMap(({ path, text }) =>
     paragraphs(withoutEvidence(text))
@@ -92,7 +92,7 @@ export function findLongParagraphs(files) {
   );
 }
 
-/** Replaces the lines that `sheaf evidence report` writes by empty ones. */
+/** Replaces the lines that `sheaf evidence documents` writes by empty ones. */
 function withoutEvidence(text) {
   return text.replace(/^<!-- evidence: [\s\S]*?^<!-- end of evidence -->$/gm, (lines) => lines.replace(/[^\n]/g, ''));
 }
