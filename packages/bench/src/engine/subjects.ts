@@ -93,15 +93,25 @@ export interface TransferOptions {
   endpoint?: boolean;
 }
 
+/** Returns the words that a program gets after its leading ones: those that all know, and those of Sheaf's alone. */
+export function wordsOf(
+  { runs, bytes }: { runs: number; bytes: number },
+  { receivers = 1, provider = 'ipsec-mb', endpoint = false }: TransferOptions,
+): { task: string[]; own: string[] } {
+  return {
+    task: [runs, bytes, receivers].map(String),
+    own: endpoint ? [provider, 'endpoint'] : provider === 'ipsec-mb' ? [] : [provider],
+  };
+}
+
 /** Runs `runs` transfers of `bytes` each. @throws UserError */
 export async function runSubject(
   { command: [program, ...leading], version: known, transfer }: Subject,
   { runs, bytes }: { runs: number; bytes: number },
   options: TransferOptions = {},
 ): Promise<{ samples: Sample[]; version: string }> {
-  const { receivers = 1, provider = 'ipsec-mb', endpoint = false } = { ...transfer, ...options };
-  const own = endpoint ? [provider, 'endpoint'] : provider === 'ipsec-mb' ? [] : [provider];
-  const words = [...leading, ...[runs, bytes, receivers].map(String), ...own];
+  const { task, own } = wordsOf({ runs, bytes }, { ...transfer, ...options });
+  const words = [...leading, ...task, ...own];
   const output = engineOutputSchema.parse(JSON.parse(await runProgram(program, words)));
   return { samples: output.samples, version: known ?? output.version ?? 'unknown' };
 }

@@ -21,6 +21,13 @@ export interface Site {
   files: string;
 }
 
+/** What the configuration of a file server depends on */
+export interface FileServer {
+  port: number;
+  /** Directory that it serves */
+  files: string;
+}
+
 /** Creates `large` with this many bytes, and `small` with 1 KB. */
 export async function makeSite(directory: string, largeBytes: number): Promise<Site> {
   const files = join(directory, 'files');
@@ -35,13 +42,14 @@ export async function makeSite(directory: string, largeBytes: number): Promise<S
   return { directory, files };
 }
 
-export async function startSheaf({ directory, files }: Site, alpn = 'h3'): Promise<GatewayUnderTest> {
+/** Returns the configuration of a Sheaf that serves files. */
+export const sheafConfiguration = ({ port, files }: FileServer, alpn = 'h3'): string =>
+  `listen: 127.0.0.1:${port}\ntls: dev\nalpn: [${alpn}]\nlog: { level: warn }\nroutes:\n  - { path: /, files: ${JSON.stringify(files)} }\n`;
+
+export async function startSheaf({ directory, files }: Site, alpn?: string): Promise<GatewayUnderTest> {
   const port = await freePort();
   const configuration = join(directory, 'sheaf.yaml');
-  await writeFile(
-    configuration,
-    `listen: 127.0.0.1:${port}\ntls: dev\nalpn: [${alpn}]\nlog: { level: warn }\nroutes:\n  - { path: /, files: ${JSON.stringify(files)} }\n`,
-  );
+  await writeFile(configuration, sheafConfiguration({ port, files }, alpn));
   const child = spawn(process.execPath, [join(import.meta.dirname, 'sheaf_process.js'), configuration], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -51,7 +59,15 @@ export async function startSheaf({ directory, files }: Site, alpn = 'h3'): Promi
 
 /** Starts Caddy as a file server; undefined when it is not installed. */
 export async function startCaddy({ directory, files }: Site, command: string): Promise<GatewayUnderTest | undefined> {
-  return startCaddyWith(directory, [`root * ${files}`, 'file_server'], command);
+  return startCaddyWith(directory, fileDirectives(files), command);
+}
+
+const fileDirectives = (files: string): string[] => [`root * ${files}`, 'file_server'];
+
+/** Returns a Caddyfile with these directives for its one site. */
+export function caddyfile(port: number, directives: readonly string[]): string {
+  const site = ['tls internal', ...directives].map((line) => `\t${line}\n`).join('');
+  return `{\n\tadmin off\n\tskip_install_trust\n\tauto_https disable_redirects\n\tlog {\n\t\tlevel ERROR\n\t}\n}\nhttps://localhost:${port} {\n${site}}\n`;
 }
 
 /** Returns Caddy's version. One that `go install` built does not know it, but its directory has it in its name. */
@@ -69,14 +85,10 @@ export async function startCaddyWith(
   const caddyVersion = await capture(command, ['version']);
   if (caddyVersion === undefined) return undefined;
   const port = await freePort();
-  const caddyfile = join(directory, 'Caddyfile');
-  const site = ['tls internal', ...directives].map((line) => `\t${line}\n`).join('');
-  await writeFile(
-    caddyfile,
-    `{\n\tadmin off\n\tskip_install_trust\n\tauto_https disable_redirects\n\tlog {\n\t\tlevel ERROR\n\t}\n}\nhttps://localhost:${port} {\n${site}}\n`,
-  );
+  const configuration = join(directory, 'Caddyfile');
+  await writeFile(configuration, caddyfile(port, directives));
   const state = { XDG_DATA_HOME: join(directory, 'caddy'), XDG_CONFIG_HOME: join(directory, 'caddy') };
-  const child = spawn(command, ['run', '--config', caddyfile, '--adapter', 'caddyfile'], {
+  const child = spawn(command, ['run', '--config', configuration, '--adapter', 'caddyfile'], {
     env: { ...process.env, ...state },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

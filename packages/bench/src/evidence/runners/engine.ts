@@ -1,6 +1,15 @@
+import { UserError } from '@sheaf/gateway';
 import { z } from 'zod';
+import { CHOSEN, compiledSettings, type CompiledSettings } from '../../engine/compiled_settings.js';
 import type { Sample } from '../../engine/sample.js';
-import { buildPeers, buildSheaf, runSubject, type Subject, type TransferOptions } from '../../engine/subjects.js';
+import {
+  buildPeers,
+  buildSheaf,
+  runSubject,
+  wordsOf,
+  type Subject,
+  type TransferOptions,
+} from '../../engine/subjects.js';
 import { finishRounds, type RoundSample } from './rounds.js';
 import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
@@ -9,10 +18,12 @@ const optionsSchema = z.strictObject({
   bytes: z.number().int().min(1_000_000),
   /** Numbers of receivers */
   receivers: z.array(z.number().int().min(1).max(100)).min(1),
-  packet_bytes: z.literal(1350),
-  batch_packets: z.literal(32),
-  packets_per_ack: z.literal(2),
-  cipher: z.literal('AES-128-GCM'),
+  /** These are compiled into the programs. */
+  packet_bytes: z.number(),
+  batch_packets: z.number(),
+  packets_per_ack: z.number(),
+  /** The only one that programs take, where their library does not choose */
+  cipher: z.string(),
 });
 
 const settingsSchema = z.strictObject({
@@ -23,6 +34,7 @@ const settingsSchema = z.strictObject({
   endpoint: z.boolean(),
 });
 
+type Options = z.output<typeof optionsSchema>;
 type ArmSettings = z.output<typeof settingsSchema>;
 
 const transferOf = ({ library, cryptography, endpoint }: ArmSettings, receivers: number): TransferOptions => ({
@@ -30,6 +42,16 @@ const transferOf = ({ library, cryptography, endpoint }: ArmSettings, receivers:
   // The programs of other libraries have no choice.
   ...(library === 'sheaf' && { endpoint, provider: cryptography === 'gnutls' ? 'gnutls' : 'ipsec-mb' }),
 });
+
+/** What programs have compiled in. The set-up only says it. @throws UserError when it says something else */
+function compiledFor(library: ArmSettings['library'], endpoint: boolean, options: Options): CompiledSettings {
+  const compiled = compiledSettings(library === 'sheaf' && endpoint ? 'sheaf-endpoint' : library);
+  for (const name of ['packet_bytes', 'batch_packets', 'packets_per_ack', 'cipher'] as const) {
+    if (compiled[name] === options[name] || compiled[name] === CHOSEN) continue;
+    throw new UserError('BENCH_FAILED', `${library} has ${name} ${compiled[name]} instead of ${options[name]}`);
+  }
+  return compiled;
+}
 
 const valuesOf = (sample: Sample, receivers: number): RoundSample['values'] => {
   const { bytes, packets, generation_ns, processing_ns, server_ack_ns, client_ack_ns } = sample;
@@ -55,7 +77,23 @@ export const engine: Runner = {
     'packages/native/fuzz/certificate.h',
     'packages/bench/peers',
   ],
-  settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
+  settings(setup, arm) {
+    const options = optionsSchema.parse(setup.options);
+    const settings = settingsSchema.parse(setup.arms[arm]?.settings);
+    const words = options.receivers.map((count) => wordsOf({ runs: 1, ...options }, transferOf(settings, count)));
+    return {
+      ...parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
+      'command.task': words.map(({ task }) => task),
+      'command.own': words.map(({ own }) => own),
+      // A name for each key, so that arms declare the keys in which their programs differ.
+      ...Object.fromEntries(
+        Object.entries(compiledFor(settings.library, settings.endpoint, options)).map(([key, value]) => [
+          `compiled.${key}`,
+          value,
+        ]),
+      ),
+    };
+  },
   async run(setup, context) {
     const { bytes, receivers } = optionsSchema.parse(setup.options);
     const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({

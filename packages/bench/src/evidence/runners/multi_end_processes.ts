@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { findCaddy } from '../../http/caddy.js';
 import { findNginx } from '../../http/nginx.js';
+import { deliverySettings } from '../../multi_end/real/delivery_settings.js';
 import type { SheafDelivery } from '../../multi_end/real/backend_site.js';
 import {
   measureDelivery,
   shortened,
   withBackendSite,
   type Delivery,
+  type Plan,
   type Sample,
 } from '../../multi_end/real/real_backends.js';
 import { finishRounds, type RoundSample } from './rounds.js';
@@ -26,6 +28,13 @@ const settingsSchema = z.strictObject({
   delivery: z.enum(['direct', 'proxy', 'caddy', 'nginx']),
   /** Protocol that the clients speak */
   protocol: z.enum(['h3', 'h2']),
+});
+type ArmSettings = z.output<typeof settingsSchema>;
+
+const planOf = (delivery: Delivery, protocol: ArmSettings['protocol']): Omit<Plan, 'samples' | 'backends'> => ({
+  direction: 'download',
+  delivery,
+  protocol,
 });
 
 const isOwn = (delivery: Delivery): delivery is SheafDelivery => delivery === 'direct' || delivery === 'proxy';
@@ -48,7 +57,19 @@ export const multiEndProcesses: Runner = {
   realTime: true,
   seeded: false,
   sources: [runnerModule('multi_end_processes.ts'), ...addonSources],
-  settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
+  settings(setup, arm) {
+    const options = optionsSchema.parse(setup.options);
+    const { delivery, protocol } = settingsSchema.parse(setup.arms[arm]?.settings);
+    const plan = { ...planOf(delivery, protocol), backends: options.backends };
+    const { proxy, backends, task } = deliverySettings(plan, options);
+    return {
+      ...parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
+      'configuration.proxy': proxy,
+      'configuration.backends': backends,
+      // A name for each key, so that arms declare the keys in which their clients differ.
+      ...Object.fromEntries(Object.entries(task).map(([key, value]) => [`client.${key}`, value])),
+    };
+  },
   async run(setup, context) {
     const { backends, ...task } = optionsSchema.parse(setup.options);
     const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({ arm, ...settingsSchema.parse(settings) }));
@@ -70,7 +91,7 @@ export const multiEndProcesses: Runner = {
       for (const name of ['caddy', 'nginx'] as const) if (uses(name)) versions[name] = site[name]?.version ?? 'none';
       const measured = arms.filter(({ delivery }) => isOwn(delivery) || site[delivery]);
       const measure = ({ delivery, protocol }: (typeof arms)[number], what: typeof task): Promise<Sample> =>
-        measureDelivery(site, { direction: 'download', delivery, protocol, backends }, what, context.stop);
+        measureDelivery(site, { ...planOf(delivery, protocol), backends }, what, context.stop);
       for (const arm of measured) if (!context.stop.aborted) await measure(arm, shortened(task));
       const finished = await finishRounds(context, versions, async (inTurn) => {
         const samples: RoundSample[] = [];

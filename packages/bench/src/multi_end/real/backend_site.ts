@@ -23,7 +23,7 @@ export interface BackendSite {
   stop(): Promise<unknown>;
 }
 
-interface BackendPorts {
+export interface BackendPorts {
   name: string;
   listen: number;
   backbone: number;
@@ -71,18 +71,26 @@ export async function startBackendSite(
     const configuration = join(directory, 'sheaf.yaml');
     await writeFile(
       configuration,
-      describe({ port, backbone: await freePort(), backends, sink: `http://127.0.0.1:${sink.said.trim()}` }),
+      // JSON is valid YAML.
+      JSON.stringify(
+        siteConfiguration({
+          port,
+          backbone: await freePort(),
+          backends,
+          sink: `http://127.0.0.1:${sink.said.trim()}`,
+        }),
+      ),
     );
     const node = async (name: string): Promise<number> =>
       (await start(join(import.meta.dirname, '../../http/sheaf_process.js'), name, configuration, name)).pid;
     const backendPids: number[] = [];
     for (const { name } of backends) backendPids.push(await node(name));
     const primary = await node('site');
-    const upstreams = backends.map(({ http }) => `127.0.0.1:${http}`);
+    const upstreams = upstreamsOf(backends);
     const caddy =
       caddyCommand === undefined
         ? undefined
-        : await startCaddyWith(directory, [`reverse_proxy ${upstreams.join(' ')}`], caddyCommand);
+        : await startCaddyWith(directory, proxyDirectives(upstreams), caddyCommand);
     others.push(caddy);
     const nginx = foundNginx && (await startNginxProxy(directory, upstreams, foundNginx));
     others.push(nginx);
@@ -92,6 +100,13 @@ export async function startBackendSite(
     throw error;
   }
 }
+
+/** Returns the addresses by which other proxies reach the backends. */
+export const upstreamsOf = (backends: readonly BackendPorts[]): string[] =>
+  backends.map(({ http }) => `127.0.0.1:${http}`);
+
+/** Returns the directives of a Caddy in front of backends. */
+export const proxyDirectives = (upstreams: readonly string[]): string[] => [`reverse_proxy ${upstreams.join(' ')}`];
 
 async function portsOf(name: string): Promise<BackendPorts> {
   return { name, listen: await freePort(), backbone: await freePort(), http: await freePort() };
@@ -104,7 +119,8 @@ async function writeFiles(files: string, bytes: number): Promise<void> {
   }
 }
 
-function describe({
+/** Returns the configuration of the primary, `site`, and of its backends. */
+export function siteConfiguration({
   port,
   backbone,
   backends,
@@ -114,7 +130,7 @@ function describe({
   backbone: number;
   backends: readonly BackendPorts[];
   sink: string;
-}): string {
+}): { nodes: { site: Record<string, unknown> } & Record<string, Record<string, unknown>> } {
   const names = backends.map(({ name }) => name);
   const log = { level: 'warn' };
   const uploads = (['direct', 'proxy'] as const).map((delivery) => ({ path: paths.upload(delivery), upstream: sink }));
@@ -126,7 +142,7 @@ function describe({
     backends: names,
     routes: (['direct', 'proxy'] as const).map((delivery) => ({ path: `/${delivery}`, backends: names, delivery })),
   };
-  const described = backends.map(({ name, listen, backbone: own, http }) => [
+  const described = backends.map(({ name, listen, backbone: own, http }): [string, Record<string, unknown>] => [
     name,
     {
       role: 'backend',
@@ -138,6 +154,5 @@ function describe({
       routes: [...uploads, { path: '/', files: './files' }],
     },
   ]);
-  // JSON is valid YAML.
-  return JSON.stringify({ nodes: { site, ...(Object.fromEntries(described) as Record<string, unknown>) } });
+  return { nodes: { site, ...Object.fromEntries(described) } };
 }

@@ -168,7 +168,7 @@ function proxyOf(site: BackendSite, delivery: Delivery): { pid: number; port: nu
 /**
  * Returns the task of the clients. Proxied clients do not speak Multi-End, so the primary has no hand-overs for them.
  */
-function taskFor(
+export function taskFor(
   port: number,
   { direction, delivery, protocol, backends }: Omit<Plan, 'samples'>,
   { requests, bytes }: Pick<RealBackendsOptions, 'requests' | 'bytes'>,
