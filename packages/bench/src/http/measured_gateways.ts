@@ -7,7 +7,8 @@ import { processorSeconds } from '../process/processor_time.js';
 import { findCaddy } from './caddy.js';
 import { makeSite, startCaddy, startSheaf, type GatewayUnderTest, type Site } from './gateways.js';
 import type { Load, LoadClient, Protocol, Requests } from './load_clients.js';
-import { findNginx, startNginx } from './nginx.js';
+import { findNginx, whatNginxLacks } from './nginx.js';
+import { startNginx } from './nginx_files.js';
 
 export const GATEWAYS = ['sheaf', 'caddy', 'nginx'] as const;
 export type GatewayName = (typeof GATEWAYS)[number];
@@ -33,10 +34,10 @@ const starts: Readonly<Record<GatewayName, Start>> = {
     const { command, reason } = await findCaddy(progress);
     return { gateway: command === undefined ? undefined : await startCaddy(site, command), reason };
   },
-  async nginx(site, protocol) {
-    const found = await findNginx();
-    const reason = found.reasons[protocol];
-    return reason === undefined ? { gateway: await startNginx(site, found) } : { reason };
+  async nginx(site, protocol, progress) {
+    const found = await findNginx(progress);
+    const gateway = found.reasons[protocol] === undefined ? await startNginx(site, found) : undefined;
+    return { gateway, reason: whatNginxLacks(found, [protocol]) };
   },
 };
 

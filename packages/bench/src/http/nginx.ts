@@ -1,46 +1,87 @@
-import { spawn } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { freePort } from '@sheaf/gateway/client';
-import { capture, runProgram } from '../process/run_program.js';
-import { stop, untilListening } from '../process/service.js';
-import type { GatewayUnderTest, Site } from './gateways.js';
+import { capture } from '../process/run_program.js';
 import type { Protocol } from './load_clients.js';
+import { builtNginx, buildNginx, configureOptions, lockedNginx } from './nginx_build.js';
 
-/** Commands of nginx: Debian's package installs it where only root has it in the path. */
-const commands = ['nginx', '/usr/sbin/nginx'];
+/** Commands of an installed nginx: Debian's package has it where only root has it in the path. */
+const installedCommands = ['nginx', '/usr/sbin/nginx'];
 
 export interface FoundNginx {
   command: string;
+  /** Version, with the release of Debian's package or what it was configured with */
   version: string;
+  /** Whether `http2 on` replaces the parameter of `listen`, which would give a warning */
+  http2Directive: boolean;
   /** Why it cannot be measured over a protocol */
   reasons: Partial<Record<Protocol, string>>;
+  /** Why it is not the intended version */
+  reason?: string;
 }
 
-/** Finds nginx. Debian 12's does not speak HTTP/3. */
-export async function findNginx(): Promise<FoundNginx> {
-  for (const command of commands) {
-    // Prints to standard error, which a shell joins to the output.
-    const build = await capture('sh', ['-c', `${command} -V 2>&1`]);
-    if (build === undefined) continue;
-    const described = describeNginx(build);
-    const installed = await capture('dpkg-query', ['--show', '--showformat', '${Version}', 'nginx']);
-    return { command, ...described, version: versionOf(described.version, installed) };
+/** What the intended nginx has */
+export const intendedNginx: Pick<FoundNginx, 'http2Directive' | 'reasons'> = { http2Directive: true, reasons: {} };
+
+/** Builds nginx, which takes minutes the first time. Where it does not build, returns the installed one. */
+export async function findNginx(progress: (line: string) => void): Promise<FoundNginx> {
+  const version = await lockedNginx();
+  if (version === undefined) return findPresentNginx('the sources of the repository are not here');
+  const present = await findPresentNginx();
+  return present.command === builtNginx(version) ? present : findPresentNginx(await buildNginx(version, progress));
+}
+
+/** Finds an nginx that was built before, or the installed one. `reason` says why no newer one is built. */
+export async function findPresentNginx(reason = 'this experiment builds none'): Promise<FoundNginx> {
+  const version = await lockedNginx();
+  const built = version === undefined ? [] : [builtNginx(version)];
+  return chooseNginx({ built, installed: installedCommands }, reason);
+}
+
+/** Chooses the first program that exists. Those that were built count only if they have the present options. */
+export async function chooseNginx(
+  { built, installed }: Readonly<Record<'built' | 'installed', readonly string[]>>,
+  reason: string,
+): Promise<FoundNginx> {
+  for (const command of built) {
+    const found = await describe(command);
+    if (found?.options === configureOptions.join(' ')) return toFound(command, found);
   }
-  const reason = 'nginx is not installed (apt-get install nginx-light)';
-  return { command: '', version: 'none', reasons: { h3: reason, h2: reason } };
+  for (const command of installed) {
+    const found = await describe(command);
+    if (!found) continue;
+    const release = await capture('dpkg-query', ['--show', '--showformat', '${Version}', 'nginx']);
+    const chosen = toFound(command, found, release);
+    return { ...chosen, reason: `a current nginx was not built: ${reason}; the installed one is ${chosen.version}` };
+  }
+  const none = `${reason}, and none is installed (npm run setup, or apt-get install nginx-light)`;
+  return { command: '', version: 'none', http2Directive: false, reasons: { h3: none, h2: none } };
 }
 
-/** Returns the version of the installed package, which names the release of Debian, if the program is its own. */
-export const versionOf = (version: string, installed: string | undefined): string =>
-  installed?.startsWith(`${version}-`) ? installed : version;
+/** Returns why nginx is not measured over each of these protocols, or in another version than the intended one. */
+export function whatNginxLacks({ reason, reasons }: FoundNginx, protocols: readonly Protocol[]): string | undefined {
+  const lacking = new Set([reason, ...protocols.map((protocol) => reasons[protocol])]);
+  return [...lacking].filter((why) => why !== undefined).join('; ') || undefined;
+}
+
+interface NginxBuild extends Pick<FoundNginx, 'version' | 'http2Directive' | 'reasons'> {
+  /** What it was configured with */
+  options: string;
+}
+
+async function describe(command: string): Promise<NginxBuild | undefined> {
+  // Prints to standard error, which a shell joins to the output.
+  const printed = await capture('sh', ['-c', '"$0" -V 2>&1', command]);
+  return printed === undefined ? undefined : describeNginx(printed);
+}
 
 /** Reads the output of `nginx -V`. */
-export function describeNginx(build: string): Omit<FoundNginx, 'command'> {
-  const version = /nginx version: nginx\/(\S+)/.exec(build)?.[1] ?? 'unknown';
-  const has = (protocol: string): boolean => build.includes(`--with-http_${protocol}_module`);
+export function describeNginx(printed: string): NginxBuild {
+  const version = /nginx version: nginx\/(\S+)/.exec(printed)?.[1] ?? 'unknown';
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
+  const has = (protocol: string): boolean => printed.includes(`--with-http_${protocol}_module`);
   return {
     version,
+    options: /^configure arguments: (.*)$/m.exec(printed)?.[1] ?? '',
+    // Since 1.25.1
+    http2Directive: major * 1e6 + minor * 1e3 + patch >= 1_025_001,
     reasons: {
       ...(!has('v3') && { h3: `nginx ${version} is built without HTTP/3, which came with 1.25` }),
       ...(!has('v2') && { h2: `nginx ${version} is built without HTTP/2` }),
@@ -48,59 +89,14 @@ export function describeNginx(build: string): Omit<FoundNginx, 'command'> {
   };
 }
 
-/** Starts nginx as a file server over the protocols that it has. @throws UserError when it does not serve */
-export async function startNginx(
-  { directory, files }: Site,
-  { command, version, reasons }: FoundNginx,
-): Promise<GatewayUnderTest> {
-  const port = await freePort();
-  const own = join(directory, 'nginx');
-  await mkdir(own, { recursive: true });
-  await runProgram('openssl', [
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'],
-    ...['-subj', '/CN=localhost', '-keyout', join(own, 'key.pem'), '-out', join(own, 'certificate.pem')],
-  ]);
-  await writeFile(join(own, 'nginx.conf'), configurationOf({ own, files, port, http3: reasons.h3 === undefined }));
-  const child = spawn(command, ['-p', own, '-c', join(own, 'nginx.conf'), '-e', 'stderr'], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  await untilListening(child, 'nginx', port);
-  return { name: 'nginx', version, port, pid: child.pid ?? 0, stop: () => stop(child) };
-}
+const toFound = (command: string, { options, ...build }: NginxBuild, release?: string): FoundNginx => ({
+  command,
+  ...build,
+  version: versionOf({ ...build, options }, release),
+});
 
-/** One process serves, so that its processor time is that of the process that was started. */
-const configurationOf = ({
-  own,
-  files,
-  port,
-  http3,
-}: {
-  own: string;
-  files: string;
-  port: number;
-  http3: boolean;
-}): string => `
-daemon off;
-master_process off;
-pid ${own}/nginx.pid;
-events { worker_connections 4096; }
-http {
-  access_log off;
-  sendfile on;
-  open_file_cache max=100;
-  keepalive_requests 100000000;
-  client_body_temp_path ${own}/body;
-  proxy_temp_path ${own}/proxy;
-  fastcgi_temp_path ${own}/fastcgi;
-  uwsgi_temp_path ${own}/uwsgi;
-  scgi_temp_path ${own}/scgi;
-  server {
-    listen 127.0.0.1:${port} ssl http2;${http3 ? `\n    listen 127.0.0.1:${port} quic;` : ''}
-    server_name localhost;
-    ssl_certificate ${own}/certificate.pem;
-    ssl_certificate_key ${own}/key.pem;
-    ssl_protocols TLSv1.3;
-    root ${files};
-  }
-}
-`;
+/** Returns the version of the installed package, which names the release of Debian, if the program is its own. */
+export const versionOf = (
+  { version, options }: Pick<NginxBuild, 'version' | 'options'>,
+  installed: string | undefined,
+): string => (installed?.startsWith(`${version}-`) ? installed : `${version} (${options})`);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { findCaddy } from '../../http/caddy.js';
-import { findNginx } from '../../http/nginx.js';
+import { findNginx, whatNginxLacks } from '../../http/nginx.js';
 import { deliverySettings } from '../../multi_end/real/delivery_settings.js';
 import type { SheafDelivery } from '../../multi_end/real/backend_site.js';
 import {
@@ -56,7 +56,7 @@ export const multiEndProcesses: Runner = {
   name: 'multi-end-processes',
   realTime: true,
   seeded: false,
-  sources: [runnerModule('multi_end_processes.ts'), ...addonSources],
+  sources: [runnerModule('multi_end_processes.ts'), ...addonSources, 'packages/bench/peers/nginx'],
   settings(setup, arm) {
     const options = optionsSchema.parse(setup.options);
     const { delivery, protocol } = settingsSchema.parse(setup.arms[arm]?.settings);
@@ -76,20 +76,23 @@ export const multiEndProcesses: Runner = {
     const uses = (name: Delivery): boolean => arms.some(({ delivery }) => delivery === name);
     const { command, reason } = uses('caddy') ? await findCaddy(context.progress) : {};
     const skipped = reason === undefined ? [] : [`caddy: ${reason}`];
-    const nginx = uses('nginx') ? await findNginx() : undefined;
-    const missing =
-      nginx && arms.map((arm) => (arm.delivery === 'nginx' ? nginx.reasons[arm.protocol] : undefined)).find(Boolean);
-    if (missing !== undefined) skipped.push(`nginx: ${missing}`);
+    const nginx = uses('nginx') ? await findNginx(context.progress) : undefined;
+    const protocols = arms.flatMap(({ delivery, protocol }) => (delivery === 'nginx' ? [protocol] : []));
+    const lacking = nginx && whatNginxLacks(nginx, protocols);
+    if (lacking !== undefined) skipped.push(`nginx: ${lacking}`);
     const versions: Record<string, string> = {};
     const options = {
       backends,
       bytes: task.bytes,
       caddyCommand: command,
-      ...(nginx && missing === undefined && { nginx }),
+      ...(nginx && nginx.command !== '' && { nginx }),
     };
     return withBackendSite(options, async (site) => {
       for (const name of ['caddy', 'nginx'] as const) if (uses(name)) versions[name] = site[name]?.version ?? 'none';
-      const measured = arms.filter(({ delivery }) => isOwn(delivery) || site[delivery]);
+      const measured = arms.filter(
+        ({ delivery, protocol }) =>
+          isOwn(delivery) || (site[delivery] && !(delivery === 'nginx' && nginx?.reasons[protocol])),
+      );
       const measure = ({ delivery, protocol }: (typeof arms)[number], what: typeof task): Promise<Sample> =>
         measureDelivery(site, { ...planOf(delivery, protocol), backends }, what, context.stop);
       for (const arm of measured) if (!context.stop.aborted) await measure(arm, shortened(task));
