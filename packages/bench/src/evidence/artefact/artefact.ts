@@ -99,11 +99,13 @@ const setupSchema = z
 export type Setup = z.output<typeof setupSchema>;
 
 const plotSchema = z.strictObject({
-  kind: z.enum(['bars', 'lines']),
+  /** Form of the marks. A `distribution` has a cumulative curve for each arm. */
+  kind: z.enum(['bars', 'lines', 'distribution']),
   title: text,
   quantity: text,
   /** Arms in the plot, at most as many as there are distinguishable colors */
   arms: z.array(text).min(1).max(8),
+  /** Axis whose values go across. Of a distribution it is the one of the shares in percent, which go up. */
   x: text,
   facet: text.optional(),
   row: text.optional(),

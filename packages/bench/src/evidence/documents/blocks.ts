@@ -1,5 +1,6 @@
 import { UserError } from '@sheaf/gateway';
 import { isRerunnable, type Artefact, type DocumentTable, type Rerunnable } from '../artefact/artefact.js';
+import { tableOf } from '../report/view.js';
 import { measuredText, staleText } from '../report/words.js';
 import type { Result } from '../results/result.js';
 import { hasInterval } from '../verdict/figure.js';
@@ -47,13 +48,18 @@ function contentOf(id: string, name: string, measurements: readonly Measurement[
   if (name === 'setup') return setupOf(artefact);
   const table = artefact.tables.find((candidate) => candidate.name === name);
   if (!table && name !== 'claims') throw unknown(`${id} has no table '${name}'`);
-  if (!result) return `Not measured yet: \`npx sheaf evidence run ${id}\`.`;
+  if (!result || (table && !hasValues(artefact, result, table)))
+    return `Not measured yet: \`npx sheaf evidence run ${id}\`.`;
   if (!table) {
     const claims = claimVerdicts(artefact, result).map(claimLine).join('\n');
     return found.stale ? `**${staleText(result)}:**\n\n${claims}` : claims;
   }
   return `${markdownTable(artefact, result, table)}\n\n${captionOf(artefact, table, result, found)}`;
 }
+
+/** Returns whether a result has values of a table, which older settings may not have measured. */
+const hasValues = (artefact: Rerunnable, result: Result, { quantities, arms, where }: DocumentTable): boolean =>
+  quantities.some((quantity) => tableOf(artefact, result, { quantity, arms, where }).rows.length > 0);
 
 /** Says over what the arms were measured, and how that differs from what was published. */
 const setupOf = ({ setup, deviations }: Rerunnable): string =>

@@ -171,13 +171,13 @@ async function articleOf(view: ReportedView): Promise<string> {
 }
 
 function figureWith(title: string, drawing: Drawing, { statistic, rows }: QuantityTable): string {
-  const { panels, legend, columns, hasIntervals, hasPublished } = drawing;
+  const { kind, panels, legend, columns, hasIntervals, hasPublished } = drawing;
   if (panels.length === 0) return '';
   const runs = Math.min(...rows.map(({ ours }) => ours.n));
   const notes = [
     `${statistic} of ${runs} ${runs === 1 ? 'run' : 'runs'}`,
     ...(hasIntervals ? [runs >= 5 ? 'lines: 95 % intervals' : 'lines: range of the runs'] : []),
-    ...(hasPublished ? ['diamonds: published values'] : []),
+    ...(hasPublished ? [kind === 'distribution' ? 'dashed: published curves' : 'diamonds: published values'] : []),
   ];
   const names = legend.map(({ label, colour }) =>
     element('li', {}, element('i', { style: `background:${colour}` }), escapeText(label)),

@@ -12,6 +12,7 @@ import type { Setup } from '../artefact/artefact.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
 import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { cellsOfShares } from './shares_of_objects.js';
 
 const optionsSchema = z.strictObject({
   pages: z.array(z.enum(ALL_PAGES)).min(1),
@@ -19,6 +20,8 @@ const optionsSchema = z.strictObject({
   levels: z.array(z.enum(ALL_LEVELS)).min(1),
   /** Clients that load the page at the same time over the same links */
   clients: z.number().int().min(1).max(64),
+  /** Shares of a load's objects in percent, of which each run keeps the times of completion */
+  shares: z.array(z.number().positive().max(100)).default([]),
 });
 type Options = z.output<typeof optionsSchema>;
 
@@ -64,9 +67,13 @@ export const pagesSimulation: Runner = {
         ),
     );
     return {
-      cells: finished.flatMap(({ part: { arm, at }, runs }) =>
-        cellsAt({ arm, at: { ...at } }, runs, quantitiesOf(pages.get(at.page)!)),
-      ),
+      cells: finished.flatMap(({ part: { arm, at }, runs }) => {
+        const place = { arm, at: { ...at } };
+        return [
+          ...cellsAt(place, runs, quantitiesOf(pages.get(at.page)!)),
+          ...cellsOfShares(place, runs, options.shares),
+        ];
+      }),
       versions: {},
       skipped: [],
     };

@@ -171,6 +171,13 @@ test('without a result, a block says how to measure', () => {
   expect(fill('by-arm', { result: undefined })).toContain('Not measured yet: `npx sheaf evidence run paper/figure-1`.');
 });
 
+test('a table whose values an older set-up did not measure says how to measure them', () => {
+  const cells = result.cells.filter(({ at }) => at['page'] !== 'shop');
+  expect(fill('shops', { result: { ...result, cells } })).toContain(
+    'Not measured yet: `npx sheaf evidence run paper/figure-1`.',
+  );
+});
+
 test('an unknown artefact or table is refused', () => {
   expect(() => fill('by-page')).toThrow("paper/figure-1 has no table 'by-page'");
   expect(() => fillBlocks(document('by-arm'), [])).toThrow("there is no artefact 'paper/figure-1'");
