@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { Downloads } from './support/downloads.js';
 import { MultiEndSite } from './support/multi_end_site.js';
 
@@ -84,6 +84,7 @@ it(
   { timeout: 600_000 },
   async () => {
     const site = await MultiEndSite.start(['site', 'backend1', 'backend2', 'backend3']);
+    onTestFinished(() => site.stop());
     for (const fault of faults) {
       let again = await suffer(site, fault);
       // It may happen between two requests.

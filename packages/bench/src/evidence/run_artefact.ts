@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UserError } from '@sheaf/gateway';
@@ -43,8 +44,11 @@ export async function runArtefact(
   checkArms(artefact, runner);
   const digests = digestsOf(artefact, runner, { quick, root });
   const last = await store.read(artefact.id, { quick });
-  if (!again && last && isCurrent(last, digests)) return 'up to date';
-  const same = again ? undefined : await sameMeasurement(artefact, laboratory, digests, quick);
+  const directory = partsDirectory(join(scratch, 'parts', artefact.id), digests);
+  // A measurement that was interrupted goes on, also when it repeats one that has a result.
+  const anew = again || existsSync(directory);
+  if (!anew && last && isCurrent(last, digests)) return 'up to date';
+  const same = anew ? undefined : await sameMeasurement(artefact, laboratory, digests, quick);
   if (same) {
     progress(`${same.artefact} is the same measurement`);
     await store.write({ ...same, artefact: artefact.id });
@@ -54,7 +58,6 @@ export async function runArtefact(
   const patience = { patienceMs: quick ? 0 : quietPatienceMs, progress, stop };
   const load = runner.realTime ? await untilLoadIsLow(patience) : undefined;
   if (stop.aborted) return 'stopped';
-  const directory = partsDirectory(join(scratch, 'parts', artefact.id), digests);
   if (again) await rm(directory, { recursive: true, force: true });
   const count = quick ? runs.quick : runs.full;
   const seed = seeds.held_out;

@@ -64,6 +64,9 @@ export async function startCaddy({ directory, files }: Site, command: string): P
 
 const fileDirectives = (files: string): string[] => [`root * ${files}`, 'file_server'];
 
+/** Returns the configuration of a Caddy that serves files. */
+export const caddyFilesConfiguration = ({ port, files }: FileServer): string => caddyfile(port, fileDirectives(files));
+
 /** Returns a Caddyfile with these directives for its one site. */
 export function caddyfile(port: number, directives: readonly string[]): string {
   const site = ['tls internal', ...directives].map((line) => `\t${line}\n`).join('');

@@ -5,10 +5,19 @@ import { UserError } from '@sheaf/gateway';
 import type { Skipped } from '../engine/subjects.js';
 import { processorSeconds } from '../process/processor_time.js';
 import { findCaddy } from './caddy.js';
-import { makeSite, startCaddy, startSheaf, type GatewayUnderTest, type Site } from './gateways.js';
+import {
+  caddyFilesConfiguration,
+  makeSite,
+  sheafConfiguration,
+  startCaddy,
+  startSheaf,
+  type FileServer,
+  type GatewayUnderTest,
+  type Site,
+} from './gateways.js';
 import type { Load, LoadClient, Protocol, Requests } from './load_clients.js';
 import { findNginx, whatNginxLacks } from './nginx.js';
-import { startNginx } from './nginx_files.js';
+import { nginxFilesConfiguration, startNginx } from './nginx_files.js';
 
 export const GATEWAYS = ['sheaf', 'caddy', 'nginx'] as const;
 export type GatewayName = (typeof GATEWAYS)[number];
@@ -40,6 +49,15 @@ const starts: Readonly<Record<GatewayName, Start>> = {
     return { gateway, reason: whatNginxLacks(found, [protocol]) };
   },
 };
+
+const configurations: Readonly<Record<GatewayName, (server: FileServer) => string>> = {
+  sheaf: (server) => sheafConfiguration(server),
+  caddy: caddyFilesConfiguration,
+  nginx: (server) => nginxFilesConfiguration(server),
+};
+
+/** Returns what a gateway is configured with, as it is when it has neither a port nor files yet. */
+export const configurationOf = (name: GatewayName): string => configurations[name]({ port: 0, files: 'files' });
 
 /** Starts gateways that serve a large file of `bytes` and a small one of 1 KB. @throws UserError */
 export async function openGateways(

@@ -191,6 +191,26 @@ test('a run that is measured again drops the parts of earlier ones, and others k
   expect(parts).toEqual([[], ['part', 'sessions.jsonl'], []]);
 });
 
+test('a repetition that was interrupted goes on, although there is a result', async () => {
+  const parts: string[][] = [];
+  let fails = false;
+  const laboratory = await someLaboratory(someArtefact(), async ({ directory }) => {
+    parts.push(await readdir(directory).catch(() => []));
+    await mkdir(directory, { recursive: true });
+    await writeFile(join(directory, 'part'), '');
+    if (fails) throw new UserError('BENCH_FAILED', 'a client failed');
+    return { cells: times(slow, half) };
+  });
+  const run = (again: boolean) => runEvidence(laboratory, { ...quick, check: false, again }, output());
+  await run(false);
+  fails = true;
+  await expect(run(true)).rejects.toThrow('skipped: paper/figure-1');
+  fails = false;
+  await run(false);
+  await run(false);
+  expect(parts).toEqual([[], [], ['part', 'sessions.jsonl']]);
+});
+
 test('the report loads nothing, and shows verdict, figures, intervals and "not published"', async () => {
   const laboratory = await someLaboratory(someArtefact(), () => ({ cells: times(slow, half) }));
   await runEvidence(laboratory, { ...quick, quick: false }, output());

@@ -5,17 +5,24 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findNginx } from '../../src/http/nginx.js';
+import { findPresentNginx } from '../../src/http/nginx.js';
 import { Http2Requester } from '../../src/multi_end/real/http2_requester.js';
 import { proxyConfiguration, startNginxProxy } from '../../src/multi_end/real/nginx_proxy.js';
 
-const nginx = await findNginx();
+const nginx = await findPresentNginx();
 if (nginx.reasons.h2 !== undefined) console.log(`without nginx: ${nginx.reasons.h2}`);
 
 test('every backend is an upstream whose connections are kept', () => {
   const configuration = proxyConfiguration(4433, ['127.0.0.1:1001', '127.0.0.1:1002']);
-  expect(configuration).toContain('server 127.0.0.1:1001;\n    server 127.0.0.1:1002;\n    keepalive 32;');
+  expect(configuration).toContain('server 127.0.0.1:1001;\nserver 127.0.0.1:1002;\nkeepalive 32;');
+  expect(configuration).toContain('listen 127.0.0.1:4433 ssl;\nhttp2 on;\nlisten 127.0.0.1:4433 quic;\nquic_gso on;');
+});
+
+test('an nginx of Debian 12 gets the parameter that it knows, and no sockets of UDP', () => {
+  const old = { http2Directive: false, reasons: { h3: 'too old' } };
+  const configuration = proxyConfiguration(4433, ['127.0.0.1:1001'], old);
   expect(configuration).toContain('listen 127.0.0.1:4433 ssl http2;');
+  expect(configuration).not.toContain('quic');
 });
 
 test.skipIf(nginx.reasons.h2 !== undefined)(

@@ -1,7 +1,7 @@
 import { createLinkRelay, type LinkOptions, type LinkRelay } from '@sheaf/native';
-import { onTestFinished, vi } from 'vitest';
+import { vi } from 'vitest';
 
-/** A link to a port of this machine, with an address of its own until the test is over. */
+/** A link to a port of this machine, with an address of its own until it is closed. */
 export class ClientLink {
   readonly port: number;
   readonly #target: number;
@@ -13,7 +13,6 @@ export class ClientLink {
     this.#options = options;
     this.#relay = this.#create(0);
     this.port = this.#relay.listen().port;
-    onTestFinished(() => this.#relay.close());
   }
 
   get address(): string {
@@ -22,6 +21,10 @@ export class ClientLink {
 
   cut(cut: boolean): void {
     this.#relay.setDown(cut);
+  }
+
+  close(): void {
+    this.#relay.close();
   }
 
   /**

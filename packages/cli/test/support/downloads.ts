@@ -10,6 +10,8 @@ import { expect } from 'vitest';
 
 /** How long a request that needs another connection keeps trying, in milliseconds. */
 const dialMs = 60_000;
+/** How long downloads may take to end once no new ones begin, in milliseconds. */
+const endMs = 60_000;
 const parallel = 6;
 /** RFC 9218 §4.2: all at the same time, so that a stall is no waiting for one's turn. */
 const sharing = { priority: 'u=3, i' };
@@ -21,6 +23,15 @@ export interface DownloadsOptions {
   content: Buffer;
   /** Undefined: a client without Multi-End. */
   keyMode?: BackendKeyMode;
+}
+
+/** Rejects with what `late` says unless the promise settles in time. */
+async function within(ms: number, promise: Promise<unknown> | undefined, late: () => string): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${late()} within ${ms / 1000} s`)), ms);
+  });
+  await Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
 }
 
 /** Downloads, several at a time and one after the other, with what became of them. */
@@ -45,6 +56,8 @@ export class Downloads {
   #stopping = false;
   #abandoned = false;
   #workers: Promise<void>[] = [];
+  /** Bytes that came so far, by the numbers of the requests in flight. */
+  readonly #inFlight = new Map<number, number>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: DownloadsOptions) {
@@ -95,21 +108,32 @@ export class Downloads {
     expect(this.#client.status().paths.find(({ id }) => id === path)?.local.address).toBe(local);
   }
 
+  /** Resolves once the downloads in flight are complete. Rejects with those that do not end. */
   async end(): Promise<void> {
     this.#stopping = true;
-    await Promise.all(this.#workers);
+    await this.#ended();
     clearInterval(this.#timer);
-    await this.#client.close().catch(() => undefined);
+    await within(endMs, this.#client.close(), () => 'the connection did not close').catch(() => undefined);
   }
 
-  /** Ends downloads that do not go on: those in flight fail, and count as such. */
+  #ended(): Promise<void> {
+    return within(endMs, Promise.all(this.#workers), () => {
+      const open = [...this.#inFlight].map(
+        ([request, bytes]) => `request ${request} with ${bytes} of ${this.#options.content.length} bytes`,
+      );
+      return `${open.length} downloads did not end: ${open.join(', ')}`;
+    });
+  }
+
+  /** Ends downloads that do not go on: those in flight fail, and count as such. Rejects with those that do not even fail. */
   async abandon(): Promise<void> {
     this.#abandoned = true;
     this.#stopping = true;
     clearInterval(this.#timer);
     // There is none when the gateway never answered.
-    await (this.#client as Http3Client | undefined)?.close().catch(() => undefined);
-    await Promise.all(this.#workers);
+    const closed = (this.#client as Http3Client | undefined)?.close();
+    await within(endMs, closed, () => 'the connection did not close').catch(() => undefined);
+    await this.#ended();
   }
 
   #updateKeys(): void {
@@ -127,6 +151,8 @@ export class Downloads {
   async #download(): Promise<void> {
     const began = performance.now();
     this.requests += 1;
+    const number = this.requests;
+    this.#inFlight.set(number, 0);
     const chunks: Buffer[] = [];
     let heardAt = began;
     const heard = (): void => {
@@ -140,6 +166,7 @@ export class Downloads {
         heard();
         chunks.push(chunk);
         this.bytesReceived += chunk.length;
+        this.#inFlight.set(number, this.#inFlight.get(number)! + chunk.length);
       }
       if (response.status !== 200) throw new Error(`status ${response.status}`);
       const body = Buffer.concat(chunks);
@@ -149,6 +176,8 @@ export class Downloads {
     } catch (error) {
       heard();
       this.failures.push(`${errorMessage(error)} (${systemErrorCode(error)})`);
+    } finally {
+      this.#inFlight.delete(number);
     }
   }
 

@@ -1,6 +1,6 @@
 import { errorMessage } from '@sheaf/gateway';
 import type { BackendKeyMode } from '@sheaf/native';
-import { expect, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { Downloads } from './downloads.js';
 import { MultiEndSite } from './multi_end_site.js';
 
@@ -114,8 +114,8 @@ async function suffer(site: MultiEndSite, fault: Fault, keyMode: BackendKeyMode)
   const interrupted = await breakDuring(downloads, site, fault).then(
     () => undefined,
     async (error: unknown) => {
-      await downloads.abandon();
-      return errorMessage(error);
+      const stuck = await downloads.abandon().catch((reason: unknown) => `; ${errorMessage(reason)}`);
+      return `${errorMessage(error)}${stuck ?? ''}`;
     },
   );
   const { requests, failures, bytesLost, longestStallMs, keyUpdates } = downloads;
@@ -161,25 +161,28 @@ async function breakDuring(downloads: Downloads, site: MultiEndSite, fault: Faul
 
 const nodes = ['site', 'backend1', 'backend2', 'backend3'] as const;
 
-/** What clients of a site of several processes see while everything breaks in turn. They update their keys all the time. */
-export async function sufferAll(keyMode: BackendKeyMode): Promise<void> {
-  let site: MultiEndSite | undefined;
-  const rows: Row[] = [];
-  for (const fault of faults) {
-    site ??= await MultiEndSite.start(nodes.slice(0, 1 + fault.backends));
-    const row = await suffer(site, fault, keyMode);
-    rows.push(row);
-    process.stdout.write(`${JSON.stringify(row)}\n`);
-    // What the fault left broken shall not be taken for a consequence of the next one.
-    if (row.interrupted !== undefined) site = undefined;
-  }
-  for (const { fault, failures, bytesLost, interrupted } of rows)
-    expect({ fault, failures, bytesLost, interrupted }).toEqual({
-      fault,
-      failures: [],
-      bytesLost: 0,
-      interrupted: undefined,
+/**
+ * What clients of a site of several processes see while everything breaks in turn. They update their keys all the time.
+ * Each fault is a test of its own; they share a site, since it takes a while to start.
+ */
+export function describeFaults(keyMode: BackendKeyMode): void {
+  describe(`a site of several processes fails no request and loses no byte, ${keyMode} keys`, () => {
+    let site: MultiEndSite | undefined;
+    let sound = false;
+    afterAll(() => site?.stop());
+
+    it.each(faults)('$name', { timeout: 300_000 }, async (fault) => {
+      // What a fault left broken shall not be taken for a consequence of the next one.
+      if (!sound) await site?.stop();
+      if (!site || !sound) site = await MultiEndSite.start(nodes.slice(0, 1 + fault.backends));
+      sound = false;
+      const row = await suffer(site, fault, keyMode);
+      sound = row.interrupted === undefined;
+      process.stdout.write(`${JSON.stringify(row)}\n`);
+      const { failures, bytesLost, interrupted } = row;
+      expect({ failures, bytesLost, interrupted }).toEqual({ failures: [], bytesLost: 0, interrupted: undefined });
+      // Keys were updated while something was broken, not only where nothing was.
+      expect(row.keyUpdates).toBeGreaterThan(0);
     });
-  // Keys were updated while something was broken, not only where nothing was.
-  for (const { fault, keyUpdates } of rows) expect(keyUpdates, fault).toBeGreaterThan(0);
+  });
 }

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BackendReport, GatewayStatus, NodeStatus } from '@sheaf/gateway';
 import type { LinkOptions } from '@sheaf/native';
 import { expect, vi } from 'vitest';
 import { askAdmin } from '../../src/admin.js';
 import { ClientLink } from './client_link.js';
-import { freePort, start, type RunningProcess } from './process.js';
-import { sheaf, temporaryDirectory } from './world.js';
+import { freePort, launch, type RunningProcess } from './process.js';
+import { sheaf } from './world.js';
 
 const backendNames = ['backend1', 'backend2', 'backend3'] as const;
 type BackendName = (typeof backendNames)[number];
@@ -35,6 +36,7 @@ export class MultiEndSite {
   readonly large = randomBytes(5_000_000);
   /** As `/any/small.bin`. */
   readonly small = randomBytes(1_000);
+  #stopped = false;
   readonly #running = new Map<Name, RunningProcess>();
   /** To the backends. */
   readonly #clientLinks: ClientLink[] = [];
@@ -46,34 +48,51 @@ export class MultiEndSite {
     readonly ports: Readonly<Record<Name, Ports>>,
   ) {}
 
-  /** The nodes named run; the others can be started later. */
+  /** The nodes named run; the others can be started later. All of it lasts until `stop`. */
   static async start(names: readonly Name[]): Promise<MultiEndSite> {
     const ports = async (): Promise<Ports> => ({
       listen: await freePort(),
       backbone: await freePort(),
       admin: await freePort(),
     });
-    const site = new MultiEndSite(await temporaryDirectory(), {
+    const site = new MultiEndSite(await mkdtemp(join(tmpdir(), 'sheaf-site-')), {
       site: await ports(),
       backend1: await ports(),
       backend2: await ports(),
       backend3: await ports(),
     });
-    await site.#writeFile('file.bin', site.file);
-    await site.#writeFile('large.bin', site.large);
-    await site.#writeFile('small.bin', site.small);
-    await site.#configure();
-    const [first, ...others] = names;
+    try {
+      await site.#begin(names);
+      return site;
+    } catch (error) {
+      await site.stop();
+      throw error;
+    }
+  }
+
+  async #begin([first, ...others]: readonly Name[]): Promise<void> {
+    await this.#writeFile('file.bin', this.file);
+    await this.#writeFile('large.bin', this.large);
+    await this.#writeFile('small.bin', this.small);
+    await this.#configure();
     // The first one makes the certificate that all use.
-    if (first) await site.run(first);
-    await Promise.all(others.map((name) => site.run(name)));
-    return site;
+    if (first) await this.run(first);
+    await Promise.all(others.map((name) => this.run(name)));
+  }
+
+  /** Ends every process and every link, in whatever state they are. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all([...this.#running.keys()].map((name) => this.kill(name)));
+    for (const link of [...this.#clientLinks, ...this.#gatewayLinks, ...this.#backboneLinks]) link.close();
+    await rm(this.directory, { recursive: true, force: true });
   }
 
   async run(name: Name): Promise<void> {
-    const process = start(['up', name === 'site' ? 'site.yaml' : 'backends.yaml', '--node', name], this.directory);
+    if (this.#stopped) throw new Error('the site has stopped');
+    const process = launch(['up', name === 'site' ? 'site.yaml' : 'backends.yaml', '--node', name], this.directory);
     this.#running.set(name, process);
-    await vi.waitFor(() => expect(process.out() + process.err()).toMatch(/ready|error\[/), 180_000);
+    await vi.waitFor(() => expect(process.out() + process.err()).toMatch(/ready|error\[/), 60_000);
     expect(process.err()).not.toContain('error[');
   }
 
@@ -167,6 +186,8 @@ export class MultiEndSite {
         `listen: 127.0.0.1:${listen}`,
         `backbone: 127.0.0.1:${backbone}`,
         `admin: 127.0.0.1:${admin}`,
+        // RFC 9218 §10: incremental streams take turns. By default short ones go first, and the wait of others is no stall.
+        'stream_scheduler: rfc9218',
         ...lines,
       ].join('\n    ');
     };

@@ -15,7 +15,14 @@ export interface RunningProcess {
 }
 
 /** `sheaf` with these arguments, killed when the test is over; `nodeArgs` are Node's own, and `file` is what Node runs. */
-export function start(
+export function start(...launched: Parameters<typeof launch>): RunningProcess {
+  const running = launch(...launched);
+  onTestFinished(() => void running.child.kill('SIGKILL'));
+  return running;
+}
+
+/** As `start`, but the caller kills it. */
+export function launch(
   args: readonly string[],
   cwd: string,
   nodeArgs: readonly string[] = [],
@@ -25,7 +32,6 @@ export function start(
   const text = { out: '', err: '' };
   child.stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (text.err += chunk.toString()));
-  onTestFinished(() => void child.kill('SIGKILL'));
   return {
     child,
     out: () => text.out,

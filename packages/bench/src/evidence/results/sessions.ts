@@ -19,9 +19,9 @@ export type Session = z.output<typeof sessionSchema>;
 export async function addSession(directory: string, session: Session): Promise<Session> {
   const file = join(directory, 'sessions.jsonl');
   await mkdir(directory, { recursive: true });
-  await appendFile(file, `${JSON.stringify(session)}\n`);
-  const lines = (await readFile(file, 'utf8')).trim().split('\n');
-  const sessions = lines.map((line) => sessionSchema.parse(JSON.parse(line)));
+  // A line begins with the line feed, so that it stands apart from one that was cut off when a program was killed.
+  await appendFile(file, `\n${JSON.stringify(session)}`);
+  const sessions = (await readFile(file, 'utf8')).split('\n').flatMap(parseSession);
   const seconds = sessions.reduce((sum, part) => sum + part.seconds, 0);
   const others = sessions.flatMap((part) =>
     part.other_processors === undefined ? [] : [{ seconds: part.seconds, used: part.other_processors }],
@@ -33,4 +33,13 @@ export async function addSession(directory: string, session: Session): Promise<S
     ...(watched > 0 && { other_processors: Number((used / watched).toFixed(2)) }),
     seconds,
   };
+}
+
+/** Returns the session of a line; none when the line was cut off. */
+function parseSession(line: string): Session[] {
+  try {
+    return [sessionSchema.parse(JSON.parse(line))];
+  } catch {
+    return [];
+  }
 }

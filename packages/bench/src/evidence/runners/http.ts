@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { CIPHER_SUITE, loadClient, PROTOCOLS } from '../../http/load_clients.js';
-import { GATEWAYS, measureGateway, openGateways, type GatewayName } from '../../http/measured_gateways.js';
+import {
+  configurationOf,
+  GATEWAYS,
+  measureGateway,
+  openGateways,
+  type GatewayName,
+} from '../../http/measured_gateways.js';
 import { finishRounds, type RoundSample } from './rounds.js';
 import { addonSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
@@ -25,6 +31,7 @@ export const http: Runner = {
   settings: (setup, arm) => ({
     ...parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
     cipher_suite: CIPHER_SUITE,
+    configuration: configurationOf(settingsSchema.parse(setup.arms[arm]?.settings).gateway),
   }),
   async run(setup, context) {
     const options = optionsSchema.parse(setup.options);

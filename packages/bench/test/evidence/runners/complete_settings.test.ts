@@ -41,6 +41,8 @@ test.each([
     'configuration.proxy',
     /configuration\.proxy \(".*reverse_proxy 127\.0\.0\.1:0/,
   ],
+  ['own/http-3', 'sheaf', 'configuration', /configuration \("listen: 127\.0\.0\.1:0/],
+  ['own/http-2', 'nginx', 'configuration', /open_file_cache/],
   ['own/processor-time-three-backends', 'direct', 'client.backends', 'client.backends (3 instead of 0)'],
 ])('%s: %s is refused when it does not declare %s', (id, arm, setting, message) => {
   expect(() => {
