@@ -27,9 +27,10 @@ const testPackages = [
   // Firefox, and `certutil`, which makes a profile trust an authority
   'firefox-esr',
   'libnss3-tools',
-  // h2load, the benchmark's client over HTTP/2, and a web server that it measures
+  // h2load, the benchmark's client over HTTP/2; a web server that it measures, and what a newer one is built with
   'nghttp2-client',
   'nginx-light',
+  'libssl-dev',
 ];
 
 /** Programs of ngtcp2 */

@@ -63,6 +63,6 @@ test('the demo needs a browser and no test tools', () => {
   const { plain } = requiredPackages('demo');
   assert.ok(plain.includes('chromium'));
   assert.ok(!plain.includes('libgtest-dev'));
-  for (const name of ['libgtest-dev', 'firefox-esr', 'libnss3-tools', 'nghttp2-client', 'nginx-light'])
+  for (const name of ['libgtest-dev', 'firefox-esr', 'libnss3-tools', 'nghttp2-client', 'nginx-light', 'libssl-dev'])
     assert.ok(requiredPackages('test').plain.includes(name));
 });
