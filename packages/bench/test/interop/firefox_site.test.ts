@@ -10,10 +10,15 @@ import { echoInPage, endSessionsInPage } from './peers/page_sessions.js';
 import { root } from './programs.js';
 
 /** What the demo page puts into `window.demo`. */
+interface Arrival {
+  path: string;
+  carriedBy: string;
+}
+
 interface DemoState {
   scripts: string[];
   errors: string[];
-  arrivals: { path: string; carriedBy: string }[];
+  arrivals: Arrival[];
 }
 
 let site: string;
@@ -63,7 +68,13 @@ test('Firefox loads every resource of a page over WebTransport, by the page load
       { timeout: 120_000, interval: 200 },
     );
     const { arrivals, errors } = await state();
-    expect([...new Set(arrivals.map(({ carriedBy }) => carriedBy))]).toEqual(['WebTransport']);
+    const overSession = new Set(
+      arrivals.filter(({ carriedBy }) => carriedBy === 'WebTransport').map(({ path }) => path),
+    );
+    // What a page asks for twice may come from the cache the second time.
+    const isRepeat = ({ carriedBy, path }: Arrival): boolean => carriedBy === 'cache' && overSession.has(path);
+    const others = arrivals.filter((arrival) => arrival.carriedBy !== 'WebTransport' && !isRepeat(arrival));
+    expect(others).toEqual([]);
     expect(errors).toEqual([]);
   });
 });
