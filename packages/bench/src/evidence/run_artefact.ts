@@ -46,9 +46,9 @@ export async function runArtefact(
   const last = await store.read(artefact.id, { quick });
   const directory = partsDirectory(join(scratch, 'parts', artefact.id), digests);
   // A measurement that was interrupted goes on, also when it repeats one that has a result.
-  const anew = again || existsSync(directory);
-  if (!anew && last && isCurrent(last, digests)) return 'up to date';
-  const same = anew ? undefined : await sameMeasurement(artefact, laboratory, digests, quick);
+  const isDue = again || existsSync(directory);
+  if (!isDue && last && isCurrent(last, digests)) return 'up to date';
+  const same = isDue ? undefined : await sameMeasurement(artefact, laboratory, digests, quick);
   if (same) {
     progress(`${same.artefact} is the same measurement`);
     await store.write({ ...same, artefact: artefact.id });
