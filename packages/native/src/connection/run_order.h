@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "util/time.h"
+#include "wire/types.h"
+
+namespace sheaf::quic {
+
+// An order to another node to send part of a stream
+// (docs/decisions/0022-packet-numbers-in-runs.md). Packet `first + i` carries `payload` bytes of
+// the stream from `offset + i * payload`, in a single STREAM frame without a length field, whose
+// offset field has 8 bytes. All packets have path 0 and packet numbers of 4 bytes. The connection
+// has counted them as sent.
+struct RunOrder {
+  std::uint8_t sender = 0;  // index of the node; 0 is this node, which is never ordered
+  StreamId stream;
+  PacketNumber first = 0;
+  std::uint8_t count = 0;     // packets
+  std::uint16_t payload = 0;  // bytes of the stream in each packet
+  std::uint64_t offset = 0;
+  bool fin = false;              // the last packet ends the stream
+  std::uint64_t generation = 0;  // of the keys to seal with: number of earlier key updates
+  Ecn ecn = Ecn::kNotEct;
+  Time time{};  // when the run was ordered
+
+  std::uint64_t end() const { return offset + std::uint64_t{count} * payload; }
+};
+
+// What the owner of the senders permits. It changes as ways are measured.
+struct RunLimits {
+  std::size_t longest = 32;  // packets of a run
+  // Packets below which a run waits until window and pacer let more go, unless it is all that the
+  // sender has.
+  std::size_t shortest = 8;
+  // Numbers that are given out at one instant, whoever gets them. It limits bursts of the pacer.
+  std::size_t per_turn = 96;
+  // How long data of one sender, or of this node, waits after a run of another sender.
+  Duration before_switch{};
+};
+
+}  // namespace sheaf::quic
