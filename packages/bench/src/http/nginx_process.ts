@@ -21,10 +21,11 @@ export async function startNginxWith(directory: string, site: NginxSite, found: 
   const port = await freePort();
   const own = join(directory, 'nginx');
   await mkdir(own, { recursive: true });
-  await runProgram('openssl', [
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'],
-    ...['-subj', '/CN=localhost', '-keyout', join(own, 'key.pem'), '-out', join(own, 'certificate.pem')],
-  ]);
+  const [key, certificate] = [join(own, 'key.pem'), join(own, 'certificate.pem')];
+  // Two commands, since one that does both prints a line of dashes.
+  await runProgram('openssl', ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', key]);
+  const what = ['-x509', '-days', '1', '-subj', '/CN=localhost'];
+  await runProgram('openssl', ['req', ...what, '-key', key, '-out', certificate]);
   const configuration = join(own, 'nginx.conf');
   await writeFile(configuration, nginxConfiguration(port, site, found));
   const child = spawn(found.command, ['-p', own, '-c', configuration, '-e', 'stderr'], {

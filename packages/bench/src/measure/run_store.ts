@@ -2,6 +2,7 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { UserError } from '@sheaf/gateway';
 import { z } from 'zod';
+import { parseJson } from '../process/json_lines.js';
 
 /**
  * Settings that all runs of a file share, by the name of the option. `program` is the SHA-256 of the program that made
@@ -84,12 +85,4 @@ function differenceText(name: string, had: number | string | undefined): string 
   if (name === 'program') return 'the program has changed since';
   if (name === 'versions') return 'compared programs have other versions now';
   return `it has ${had === undefined ? `no --${name}` : `--${name} ${had}`}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import { appendFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { parseJson } from '../../process/json_lines.js';
 
 const sessionSchema = z.object({
   /** Load average before it, where the machine matters */
@@ -36,10 +37,7 @@ export async function addSession(directory: string, session: Session): Promise<S
 }
 
 /** Returns the session of a line; none when the line was cut off. */
-function parseSession(line: string): Session[] {
-  try {
-    return [sessionSchema.parse(JSON.parse(line))];
-  } catch {
-    return [];
-  }
-}
+const parseSession = (line: string): Session[] => {
+  const parsed = sessionSchema.safeParse(parseJson(line));
+  return parsed.success ? [parsed.data] : [];
+};

@@ -11,7 +11,7 @@ import {
   type TransferOptions,
 } from '../../engine/subjects.js';
 import { finishRounds, type RoundSample } from './rounds.js';
-import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { armsOf, prefixed, programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   /** Bytes that each receiver gets */
@@ -44,7 +44,7 @@ const transferOf = ({ library, cryptography, endpoint }: ArmSettings, receivers:
 });
 
 /** What programs have compiled in. The set-up only says it. @throws UserError when it says something else */
-function compiledFor(library: ArmSettings['library'], endpoint: boolean, options: Options): CompiledSettings {
+function compiledFor({ library, endpoint, ...options }: Options & ArmSettings): CompiledSettings {
   const compiled = compiledSettings(library === 'sheaf' && endpoint ? 'sheaf-endpoint' : library);
   for (const name of ['packet_bytes', 'batch_packets', 'packets_per_ack', 'cipher'] as const) {
     if (compiled[name] === options[name] || compiled[name] === CHOSEN) continue;
@@ -78,35 +78,25 @@ export const engine: Runner = {
     'packages/bench/peers',
   ],
   settings(setup, arm) {
-    const options = optionsSchema.parse(setup.options);
-    const settings = settingsSchema.parse(setup.arms[arm]?.settings);
-    const words = options.receivers.map((count) => wordsOf({ runs: 1, ...options }, transferOf(settings, count)));
+    const settings = parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema });
+    const words = settings.receivers.map((count) => wordsOf({ runs: 1, ...settings }, transferOf(settings, count)));
     return {
-      ...parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
+      ...settings,
       'command.task': words.map(({ task }) => task),
       'command.own': words.map(({ own }) => own),
-      // A name for each key, so that arms declare the keys in which their programs differ.
-      ...Object.fromEntries(
-        Object.entries(compiledFor(settings.library, settings.endpoint, options)).map(([key, value]) => [
-          `compiled.${key}`,
-          value,
-        ]),
-      ),
+      ...prefixed('compiled', compiledFor(settings)),
     };
   },
   async run(setup, context) {
     const { bytes, receivers } = optionsSchema.parse(setup.options);
-    const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({
-      arm,
-      settings: settingsSchema.parse(settings),
-    }));
+    const arms = armsOf(setup, settingsSchema);
     const { subjects: peers, skipped } = await buildPeers(context.progress);
     const subjects = [await buildSheaf(context.progress), ...peers];
     const versions = await versionsOf(subjects);
     const measured = await finishRounds(context, versions, async (inTurn) => {
       const samples: RoundSample[] = [];
       for (const count of receivers) {
-        for (const { arm, settings } of inTurn(arms)) {
+        for (const { arm, ...settings } of inTurn(arms)) {
           const subject = subjects.find(({ library }) => library === settings.library);
           if (!subject) continue;
           const { samples: transfers } = await runSubject(subject, { runs: 1, bytes }, transferOf(settings, count));

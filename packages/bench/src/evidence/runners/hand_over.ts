@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { measureHandOver } from '../../multi_end/hand_over/hand_over_cost.js';
 import { finishRounds } from './rounds.js';
-import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { armsOf, programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   /** Connections that a run imports */
@@ -18,7 +18,7 @@ export const handOver: Runner = {
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const { connections } = optionsSchema.parse(setup.options);
-    const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({ arm, ...settingsSchema.parse(settings) }));
+    const arms = armsOf(setup, settingsSchema);
     const measured = await finishRounds(context, {}, async () => {
       const costs = await measureHandOver(connections, context.progress);
       return arms.map(({ arm, keys }) => {

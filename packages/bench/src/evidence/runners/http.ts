@@ -8,7 +8,7 @@ import {
   type GatewayName,
 } from '../../http/measured_gateways.js';
 import { finishRounds, type RoundSample } from './rounds.js';
-import { addonSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { addonSources, armsOf, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   protocol: z.enum(PROTOCOLS),
@@ -28,16 +28,13 @@ export const http: Runner = {
   realTime: true,
   seeded: false,
   sources: [runnerModule('http.ts'), ...addonSources, 'packages/bench/peers'],
-  settings: (setup, arm) => ({
-    ...parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
-    cipher_suite: CIPHER_SUITE,
-    configuration: configurationOf(settingsSchema.parse(setup.arms[arm]?.settings).gateway),
-  }),
+  settings(setup, arm) {
+    const settings = parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema });
+    return { ...settings, cipher_suite: CIPHER_SUITE, configuration: configurationOf(settings.gateway) };
+  },
   async run(setup, context) {
     const options = optionsSchema.parse(setup.options);
-    const arms = new Map<GatewayName, string>(
-      Object.entries(setup.arms).map(([arm, { settings }]) => [settingsSchema.parse(settings).gateway, arm]),
-    );
+    const arms = new Map<GatewayName, string>(armsOf(setup, settingsSchema).map(({ arm, gateway }) => [gateway, arm]));
     const client = await loadClient(options.protocol, context.progress);
     const opened = await openGateways({ ...options, names: [...arms.keys()] }, context.progress);
     try {

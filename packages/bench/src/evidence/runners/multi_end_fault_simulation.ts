@@ -7,7 +7,7 @@ import { parseJsonLines } from '../../process/json_lines.js';
 import { runProgram } from '../../process/run_program.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { armsOf, programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({ faults: z.array(z.enum(FAULTS)).min(1) });
 const settingsSchema = z.strictObject({
@@ -42,8 +42,8 @@ export const multiEndFaultSimulation: Runner = {
   async run(setup, context) {
     const { faults } = optionsSchema.parse(setup.options);
     const program = await buildNativeBench('multi_end_bench', context.progress);
-    const parts = Object.entries(setup.arms).flatMap(([arm, { settings }]) =>
-      faults.map((fault) => ({ name: `${arm}/${fault}`, arm, fault, ...settingsSchema.parse(settings) })),
+    const parts = armsOf(setup, settingsSchema).flatMap((settings) =>
+      faults.map((fault) => ({ name: `${settings.arm}/${fault}`, fault, ...settings })),
     );
     const finished = await finishParts(
       parts,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { runToEnd, type Ended } from '../../process/run_program.js';
 import { nativeSources } from '../../process/workspace.js';
 import { finishRounds, type RoundSample } from './rounds.js';
-import { addonSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { addonSources, armsOf, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   /** Names of all faults that the tests know */
@@ -48,10 +48,7 @@ export const multiEndFaults: Runner = {
   async run(setup, context) {
     const root = join(nativeSources(), '..', '..');
     const { faults } = optionsSchema.parse(setup.options);
-    const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({
-      arm,
-      keys: settingsSchema.parse(settings).keys,
-    }));
+    const arms = armsOf(setup, settingsSchema);
     const measured = await finishRounds(context, {}, async () => {
       const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
       return samplesOf(await runToEnd(process.execPath, [vitest, 'run', ...tests], { cwd: root }), arms, faults);

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { findCaddy } from '../../http/caddy.js';
 import { findNginx, whatNginxLacks } from '../../http/nginx.js';
 import { deliverySettings } from '../../multi_end/real/delivery_settings.js';
-import type { SheafDelivery } from '../../multi_end/real/backend_site.js';
 import {
   measureDelivery,
   shortened,
@@ -12,7 +11,7 @@ import {
   type Sample,
 } from '../../multi_end/real/real_backends.js';
 import { finishRounds, type RoundSample } from './rounds.js';
-import { addonSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { addonSources, armsOf, parseSettings, prefixed, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   clients: z.number().int().min(1).max(64),
@@ -37,8 +36,6 @@ const planOf = (delivery: Delivery, protocol: ArmSettings['protocol']): Omit<Pla
   protocol,
 });
 
-const isOwn = (delivery: Delivery): delivery is SheafDelivery => delivery === 'direct' || delivery === 'proxy';
-
 const valuesOf = ({ primary_cpu_s, backends_cpu_s, connecting_cpu_s, wall_s }: Sample): RoundSample['values'] => ({
   primary_percent: (100 * primary_cpu_s) / wall_s,
   backends_percent: (100 * backends_cpu_s) / wall_s,
@@ -58,21 +55,19 @@ export const multiEndProcesses: Runner = {
   seeded: false,
   sources: [runnerModule('multi_end_processes.ts'), ...addonSources, 'packages/bench/peers/nginx'],
   settings(setup, arm) {
-    const options = optionsSchema.parse(setup.options);
-    const { delivery, protocol } = settingsSchema.parse(setup.arms[arm]?.settings);
-    const plan = { ...planOf(delivery, protocol), backends: options.backends };
-    const { proxy, backends, task } = deliverySettings(plan, options);
+    const settings = parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema });
+    const plan = { ...planOf(settings.delivery, settings.protocol), backends: settings.backends };
+    const { proxy, backends, task } = deliverySettings(plan, settings);
     return {
-      ...parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
+      ...settings,
       'configuration.proxy': proxy,
       'configuration.backends': backends,
-      // A name for each key, so that arms declare the keys in which their clients differ.
-      ...Object.fromEntries(Object.entries(task).map(([key, value]) => [`client.${key}`, value])),
+      ...prefixed('client', task),
     };
   },
   async run(setup, context) {
     const { backends, ...task } = optionsSchema.parse(setup.options);
-    const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({ arm, ...settingsSchema.parse(settings) }));
+    const arms = armsOf(setup, settingsSchema);
     const uses = (name: Delivery): boolean => arms.some(({ delivery }) => delivery === name);
     const { command, reason } = uses('caddy') ? await findCaddy(context.progress) : {};
     const skipped = reason === undefined ? [] : [`caddy: ${reason}`];
@@ -80,6 +75,9 @@ export const multiEndProcesses: Runner = {
     const protocols = arms.flatMap(({ delivery, protocol }) => (delivery === 'nginx' ? [protocol] : []));
     const lacking = nginx && whatNginxLacks(nginx, protocols);
     if (lacking !== undefined) skipped.push(`nginx: ${lacking}`);
+    const isLacking = ({ delivery, protocol }: ArmSettings): boolean =>
+      (delivery === 'caddy' && command === undefined) ||
+      (delivery === 'nginx' && nginx?.reasons[protocol] !== undefined);
     const versions: Record<string, string> = {};
     const options = {
       backends,
@@ -89,10 +87,7 @@ export const multiEndProcesses: Runner = {
     };
     return withBackendSite(options, async (site) => {
       for (const name of ['caddy', 'nginx'] as const) if (uses(name)) versions[name] = site[name]?.version ?? 'none';
-      const measured = arms.filter(
-        ({ delivery, protocol }) =>
-          isOwn(delivery) || (site[delivery] && !(delivery === 'nginx' && nginx?.reasons[protocol])),
-      );
+      const measured = arms.filter((arm) => !isLacking(arm));
       const measure = ({ delivery, protocol }: (typeof arms)[number], what: typeof task): Promise<Sample> =>
         measureDelivery(site, { ...planOf(delivery, protocol), backends }, what, context.stop);
       for (const arm of measured) if (!context.stop.aborted) await measure(arm, shortened(task));

@@ -5,7 +5,7 @@ import type { Topology } from '../../multi_end/simulation/setting.js';
 import { buildNativeBench } from '../../process/cmake.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { armsOf, programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 import { simulateTransfers } from './simulated_transfers.js';
 
 const milliseconds = z.number().min(0);
@@ -53,12 +53,12 @@ export const multiEndSimulation: Runner = {
   async run(setup, context) {
     const options = optionsSchema.parse(setup.options);
     const program = await buildNativeBench('multi_end_bench', context.progress);
-    const parts = Object.entries(setup.arms).flatMap(([arm, { settings }]) =>
+    const parts = armsOf(setup, settingsSchema).flatMap(({ arm, delivery }) =>
       placesOf(options).map((at) => ({
         name: [arm, at.topology, at.size, at.start].join('/'),
         arm,
         at,
-        delivery: settingsSchema.parse(settings).delivery,
+        delivery,
       })),
     );
     const finished = await finishParts(

@@ -6,7 +6,7 @@ import { transferRunSchema, type TransferRun } from '../../multi_end/simulation/
 import { buildNativeBench } from '../../process/cmake.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { armsOf, programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 import { simulateTransfers } from './simulated_transfers.js';
 
 const optionsSchema = z.strictObject({
@@ -40,11 +40,11 @@ export const multiEndTransfers: Runner = {
     const experiments = (await transferExperiments()).filter(({ kind }) => kinds.some((wanted) => wanted === kind));
     const parts = experiments.flatMap(({ name, topology, transfers }) =>
       starts.flatMap((start) =>
-        Object.entries(setup.arms).map(([arm, { settings }]) => ({
+        armsOf(setup, settingsSchema).map(({ arm, delivery }) => ({
           name: [arm, name, start].join('/'),
           arm,
           at: { what: name, start },
-          wanted: { delivery: settingsSchema.parse(settings).delivery, start, topology, transfers },
+          wanted: { delivery, start, topology, transfers },
         })),
       ),
     );

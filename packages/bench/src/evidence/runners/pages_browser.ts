@@ -11,7 +11,7 @@ import { ALL_PAGES, type Page } from '../../pages/simulation/page.js';
 import { cellName } from '../../pages/simulation/run_record.js';
 import { COMPARED_NAMES } from '../../pages/simulation/schedulers.js';
 import { cellsAt } from './cells.js';
-import { addonSources, againHint, parseSettings, runnerModule, type Runner } from './runner.js';
+import { addonSources, againHint, armsOf, parseSettings, prefixed, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   browser: z.enum(BROWSER_NAMES),
@@ -32,14 +32,12 @@ export const pagesBrowser: Runner = {
   seeded: true,
   sources: [runnerModule('pages_browser.ts'), ...addonSources, 'packages/web-client/src', 'fixtures/pages'],
   settings(setup, arm) {
-    const { scheduler } = settingsSchema.parse(setup.arms[arm]?.settings);
-    const { levels } = optionsSchema.parse(setup.options);
-    const gateway = gatewayConfiguration(scheduler, { pages: 'pages', warm: 'warm' });
-    const networks = levels.map((level) => [level, networkAt(level)] as const);
+    const settings = parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema });
+    const gateway = gatewayConfiguration(settings.scheduler, { pages: 'pages', warm: 'warm' });
+    const networks = settings.levels.map((level) => [level, networkAt(level)] as const);
     return {
-      ...parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
-      // A name for each key, so that arms declare the keys in which their gateways differ.
-      ...Object.fromEntries(Object.entries(gateway).map(([key, value]) => [`gateway.${key}`, value])),
+      ...settings,
+      ...prefixed('gateway', gateway),
       edges: Object.fromEntries(
         networks.map(([level, { links }]) => [
           level,
@@ -54,9 +52,7 @@ export const pagesBrowser: Runner = {
   },
   async run(setup, { runs, seed, directory, progress, stop }) {
     const { browser, ...axes } = optionsSchema.parse(setup.options);
-    const arms = new Map(
-      Object.entries(setup.arms).map(([arm, { settings }]) => [settingsSchema.parse(settings).scheduler, arm]),
-    );
+    const arms = new Map(armsOf(setup, settingsSchema).map(({ arm, scheduler }) => [scheduler, arm]));
     const matrix = { ...axes, schedulers: [...arms.keys()] };
     const file = join(directory, 'loads.jsonl');
     const hints = { anew: againHint, goOn: 'the same command without --again goes on' };

@@ -45,9 +45,9 @@ export const pagesSimulation: Runner = {
     'fixtures/pages',
   ],
   settings(setup, arm) {
-    const { levels } = optionsSchema.parse(setup.options);
-    const networks = Object.fromEntries(levels.map((level) => [level, networkAt(level)]));
-    return { ...parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }), networks };
+    const settings = parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema });
+    const networks = Object.fromEntries(settings.levels.map((level) => [level, networkAt(level)]));
+    return { ...settings, networks };
   },
   async run(setup, context) {
     const options = optionsSchema.parse(setup.options);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { downloadOnce, LIBRARIES, openDownloads } from '../../paths/real_paths.js';
 import { finishRounds, type RoundSample } from './rounds.js';
-import { addonSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { addonSources, armsOf, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   /** Bytes of a download */
@@ -27,7 +27,7 @@ export const pathsLoopback: Runner = {
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const { bytes, paths } = optionsSchema.parse(setup.options);
-    const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({ arm, ...settingsSchema.parse(settings) }));
+    const arms = armsOf(setup, settingsSchema);
     const downloads = await openDownloads(bytes, context.progress);
     try {
       const versions = { noq: downloads.noqVersion };

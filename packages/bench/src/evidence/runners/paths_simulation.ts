@@ -12,7 +12,7 @@ import {
 import { buildNativeBench } from '../../process/cmake.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { armsOf, programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   /** Simulated duration of a run */
@@ -42,7 +42,7 @@ export const pathsSimulation: Runner = {
   async run(setup, context) {
     const { seconds } = optionsSchema.parse(setup.options);
     const program = await buildNativeBench('paths_bench', context.progress);
-    const arms = Object.entries(setup.arms).map(([arm, { settings }]) => ({ arm, ...settingsSchema.parse(settings) }));
+    const arms = armsOf(setup, settingsSchema);
     const finished = await finishParts(
       partsOf(arms),
       { file: join(context.directory, 'goodput.jsonl'), schema: z.number(), ...context },

@@ -44,11 +44,25 @@ export interface Measured {
 /**
  * Merges the options of the set-up and the settings of one arm into one object. @throws ZodError when either is invalid
  */
-export const parseSettings = (
+export const parseSettings = <Options extends z.ZodObject, Settings extends z.ZodObject>(
   { options, arms }: Setup,
   arm: string,
-  schemas: { options: z.ZodObject; settings: z.ZodObject },
-): CompleteSettings => ({ ...schemas.options.parse(options), ...schemas.settings.parse(arms[arm]?.settings) });
+  schemas: { options: Options; settings: Settings },
+): z.output<Options> & z.output<Settings> => ({
+  ...schemas.options.parse(options),
+  ...schemas.settings.parse(arms[arm]?.settings),
+});
+
+/** Returns the settings of all arms, with their names. @throws ZodError when the settings of one are invalid */
+export const armsOf = <Settings extends z.ZodObject>(
+  { arms }: Setup,
+  settings: Settings,
+): ({ arm: string } & z.output<Settings>)[] =>
+  Object.entries(arms).map(([arm, { settings: given }]) => ({ arm, ...settings.parse(given) }));
+
+/** Gives each key a name of its own, so that arms declare the keys in which their programs differ. */
+export const prefixed = (prefix: string, values: object): CompleteSettings =>
+  Object.fromEntries(Object.entries(values).map(([key, value]) => [`${prefix}.${key}`, value as unknown]));
 
 /** Measures the arms of an artefact. There is one runner for each kind of experiment. */
 export interface Runner {

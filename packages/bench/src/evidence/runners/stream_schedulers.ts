@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { measureSchedulers } from '../../schedulers/schedulers_bench.js';
 import { finishRounds } from './rounds.js';
-import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { armsOf, programSources, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({});
 const settingsSchema = z.strictObject({ scheduler: z.string() });
@@ -14,9 +14,7 @@ export const streamSchedulers: Runner = {
   sources: [runnerModule('stream_schedulers.ts'), ...programSources, 'packages/native/bench/stream_scheduler_bench.cc'],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
-    const armOf = new Map(
-      Object.entries(setup.arms).map(([arm, { settings }]) => [settingsSchema.parse(settings).scheduler, arm]),
-    );
+    const armOf = new Map(armsOf(setup, settingsSchema).map(({ arm, scheduler }) => [scheduler, arm]));
     const measured = await finishRounds(context, {}, async () => {
       const { cells } = await measureSchedulers(context.progress);
       return cells.flatMap(({ scheduler, tree, streams, packet_ns, p95_ns }) => {
