@@ -65,8 +65,6 @@ const primaryObject = z.strictObject({
   public_key: publicKey.describe('Its public key.'),
 });
 
-export type PrimaryReferenceOptions = z.output<typeof primaryObject>;
-
 const primaryOptions = z
   .union([z.string().min(1), primaryObject])
   .describe(

@@ -89,5 +89,4 @@ export const edgeConfiguration = z.strictObject({
 });
 
 export type EdgeConfiguration = z.output<typeof edgeConfiguration>;
-export type PathOptions = z.output<typeof pathOptions>;
 export type TrustOptions = z.output<typeof trustOptions>;
