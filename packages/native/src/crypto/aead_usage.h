@@ -43,9 +43,9 @@ class AeadUsage {
   bool forgery_limit_reached() const { return forged_ > integrity_limit_; }
 
  private:
-  // Packets that may still be sealed after the limit was found: the rest of a batch (at most 64
-  // packets), then at most 64 packets of a closing connection (`CloseState` answers less and less
-  // often).
+  // Packets that may still be sealed after the limit was found: the rest of a batch and of the runs
+  // numbered with it (fewer than 128 packets), then at most 64 packets of a closing connection
+  // (`CloseState` answers less and less often).
   static constexpr std::uint64_t k_reserve = 256;
   static constexpr std::uint64_t k_parts = 64;
 

@@ -145,6 +145,22 @@ bool OneRttKeys::seal(std::span<const SealJob> jobs) {
   return true;
 }
 
+std::optional<PhaseKeys> OneRttKeys::phase_for_sending(PathId path) const {
+  const PathKeys* keys = state_->keys_of(path);
+  if (!state_->handshake_confirmed || !keys || !keys->can_send()) return std::nullopt;
+  const KnownPath* known = state_->find(path);
+  return keys->phase_for_sending(path, known ? known->next_number : 0);
+}
+
+bool OneRttKeys::note_numbered_elsewhere(PathId path, PacketNumber first, std::uint64_t count) {
+  if (count == 0 || !can_send(path)) return false;
+  KnownPath& known = *state_->find_or_make(path);
+  if (first < known.next_number) return false;
+  known.next_number = first + count;
+  state_->keys_of(known).note_numbered_elsewhere(path, first, count);
+  return true;
+}
+
 OpenedPacket OneRttKeys::open(MutableBytes packet, std::size_t packet_number_offset, PathId path,
                               PacketNumber largest_received, Time now, Duration probe_timeout) {
   const OpenedPacket opened = can_receive(path) ? state_->keys_of(*state_->find_or_make(path))

@@ -5,6 +5,7 @@
 
 #include "crypto/packet_protection.h"
 #include "crypto/path_hand_over.h"
+#include "crypto/phase_keys.h"
 #include "util/time.h"
 #include "wire/transport_error.h"
 
@@ -56,6 +57,17 @@ class OneRttKeys {
   // unknown, or a number is not above the numbers sealed before, so that no nonce is used twice
   // with one key.
   [[nodiscard]] bool seal(std::span<const SealJob> jobs);
+
+  // Lends the keys that the path seals with in its present phase. The path stays with this node,
+  // which allocates all of its numbers. Returns nothing for a path that is unknown or was not used
+  // yet, and before the handshake is confirmed.
+  std::optional<PhaseKeys> phase_for_sending(PathId path) const;
+  // Counts numbers that another node may use with lent keys of the present phase, whether it will
+  // or not: against the AEAD limits, as reached by an update, and as used up, so that they are
+  // never sealed here. Returns false and notes nothing when the path is unknown, `count` is 0, or
+  // `first` is not above the numbers sealed or noted before; packets with lower numbers are sealed
+  // first.
+  [[nodiscard]] bool note_numbered_elsewhere(PathId path, PacketNumber first, std::uint64_t count);
 
   // Opens a packet. `packet` starts with the short header, and `packet_number_offset` is 1 + the
   // length of the connection id. Old keys are kept for three times `probe_timeout`, which is the

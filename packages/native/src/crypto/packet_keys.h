@@ -22,6 +22,8 @@ std::uint8_t key_length(CipherSuite suite);
 PacketKeys derive_packet_keys(const TrafficSecret& secret);  // "quic key" and "quic iv"
 PacketKeys derive_header_key(const TrafficSecret& secret);   // "quic hp", no IV
 
+// Return null for `kIpsecMb` with ChaCha20 or without the library.
+std::unique_ptr<Aead> make_aead(CipherSuite suite, const PacketKeys& keys, CryptoProvider provider);
 std::unique_ptr<HeaderProtection> make_header_protection(CipherSuite suite, const PacketKeys& keys,
                                                          CryptoProvider provider);
 

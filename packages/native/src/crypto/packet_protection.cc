@@ -43,12 +43,16 @@ PacketKeys derive_header_key(const TrafficSecret& secret) {
 }
 
 std::unique_ptr<Aead> make_aead(const TrafficSecret& secret, CryptoProvider provider) {
-  const PacketKeys keys = derive_packet_keys(secret);
+  return make_aead(secret.suite, derive_packet_keys(secret), provider);
+}
+
+std::unique_ptr<Aead> make_aead(CipherSuite suite, const PacketKeys& keys,
+                                CryptoProvider provider) {
   if (provider != CryptoProvider::kGnuTls) {
-    auto aead = make_ipsec_mb_aead(secret.suite, keys);
+    auto aead = make_ipsec_mb_aead(suite, keys);
     if (aead || provider == CryptoProvider::kIpsecMb) return aead;
   }
-  return make_gnutls_aead(secret.suite, keys);
+  return make_gnutls_aead(suite, keys);
 }
 
 std::unique_ptr<HeaderProtection> make_header_protection(const TrafficSecret& secret,

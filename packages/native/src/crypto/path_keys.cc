@@ -119,6 +119,22 @@ void PathKeys::seal(std::span<const SealJob> jobs) {
   send_->header_protection->protect(jobs);
 }
 
+PhaseKeys PathKeys::phase_for_sending(PathId path, PacketNumber first_number) const {
+  const DirectionKeys& keys = send_->keys;
+  return {.suite = keys.secret.suite,
+          .path = path,
+          .packet = derive_packet_keys(keys.secret),
+          .header = keys.header_key,
+          .generation = keys.generation,
+          .first_number = first_number};
+}
+
+void PathKeys::note_numbered_elsewhere(PathId path, PacketNumber first, std::uint64_t count) {
+  send_->used = true;
+  if (!send_->acknowledged) send_->first_sent.add(path, first);
+  usage_.on_sealed(count);
+}
+
 OpenedPacket PathKeys::open(MutableBytes packet, std::size_t packet_number_offset, PathId path,
                             PacketNumber largest_received, Time now, Duration probe_timeout) {
   // Every return uses this one object, so that it is built in the caller's memory.

@@ -20,9 +20,12 @@ class PathKeys {
   bool can_receive() const { return receive_.has_value(); }
   void save(PathHandOver& state) const;
   bool same_header_keys(const PathHandOver& state) const;
+  PhaseKeys phase_for_sending(PathId path, PacketNumber first_number) const;
 
   std::uint8_t key_phase_bit() const;
   void seal(std::span<const SealJob> jobs);
+  // Counts packets that another node seals with the present sending keys.
+  void note_numbered_elsewhere(PathId path, PacketNumber first, std::uint64_t count);
   OpenedPacket open(MutableBytes packet, std::size_t packet_number_offset, PathId path,
                     PacketNumber largest_received, Time now, Duration probe_timeout);
 
@@ -41,7 +44,7 @@ class PathKeys {
     DirectionKeys keys;
     std::unique_ptr<Aead> aead;
     std::unique_ptr<HeaderProtection> header_protection;
-    bool used = false;             // this generation has sealed a packet
+    bool used = false;             // a packet of this generation was sealed, here or elsewhere
     bool acknowledged = false;     // and such a packet was acknowledged
     Time acknowledged_at{};        // only when `acknowledged`
     PathPacketNumbers first_sent;  // lowest numbers of this generation, kept until `acknowledged`
