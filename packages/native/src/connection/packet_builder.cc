@@ -16,6 +16,10 @@ namespace {
 constexpr std::size_t k_max_batch = 64;
 // The smallest size of datagrams that validate a path (RFC 9000 §14.1, §8.2.1).
 constexpr std::size_t k_minimum_path_size = 1200;
+// Between two numbers that are left out.
+constexpr PacketNumber k_shortest_way_to_hole = 128;
+constexpr PacketNumber k_longest_way_to_hole = k_shortest_way_to_hole + 4096;
+static_assert(k_shortest_way_to_hole >= k_max_run, "the run after a hole has none inside");
 
 }  // namespace
 
@@ -150,13 +154,18 @@ bool PacketBuilder::grease_fixed_bit() {
   return parts_.peer_parameters.grease_quic_bit && parts_.grease.next(parts_.random);
 }
 
+void PacketBuilder::leave_hole_before(std::size_t packets) {
+  SentPackets& sent = path_.loss.sent();
+  if (sent.next_number() + packets <= entry_.skip_number_at) return;
+  if (sent.next_number() > 0) sent.skip_number();
+  entry_.skip_number_at = sent.next_number() + k_shortest_way_to_hole +
+                          parts_.random.below(k_longest_way_to_hole - k_shortest_way_to_hole);
+}
+
 void PacketBuilder::write_short_header(Writer& writer, SealJob& job,
                                        const ConnectionId& destination) {
   SentPackets& sent = path_.loss.sent();
-  if (sent.next_number() >= entry_.skip_number_at) {
-    if (sent.next_number() > 0) sent.skip_number();
-    entry_.skip_number_at = sent.next_number() + 128 + parts_.random.below(4096);
-  }
+  leave_hole_before(1);
   job.packet = writer.position();
   job.path = path_.id;
   job.number = sent.next_number();
@@ -350,13 +359,17 @@ std::size_t PacketBuilder::number_packet(const Draft& draft, Ecn mark, bool mtu_
 void PacketBuilder::commit(const Draft& draft, Ecn mark, bool mtu_probe) {
   if (parts_.path_scheduler->duplicates()) queue_copies(draft);
   const std::size_t bytes = number_packet(draft, mark, mtu_probe);
-  path_.amplification.on_sent(bytes);
-  path_.bytes_sent += bytes;
-  ++path_.packets_sent;
-  if (parts_.config.use_ecn) path_.ecn.on_sent(mark);
-  if (!draft.ack_eliciting) return;
-  parts_.path_scheduler->on_sent(path_.id, bytes);
-  path_.pacer.on_sent(bytes, now_);
+  account({.packets = 1, .bytes = bytes, .ack_eliciting = draft.ack_eliciting}, mark);
+}
+
+void PacketBuilder::account(const Numbered& numbered, Ecn mark) {
+  path_.amplification.on_sent(numbered.bytes);
+  path_.bytes_sent += numbered.bytes;
+  path_.packets_sent += numbered.packets;
+  if (parts_.config.use_ecn) path_.ecn.on_sent(mark, numbered.packets);
+  if (!numbered.ack_eliciting) return;
+  parts_.path_scheduler->on_sent(path_.id, numbered.bytes);
+  path_.pacer.on_sent(numbered.bytes, now_);
   parts_.idle.on_ack_eliciting_sent(now_);
   if (path_.probe_credits > 0) --path_.probe_credits;
 }

@@ -54,6 +54,9 @@ class PacketBuilder {
   Admission admit(std::size_t packet_size);
   void obey(const Admission& admission);
   bool write_packet(MutableBytes room, const Admission& admission, Draft& draft);
+  // Leaves a number out (RFC 9000 §21.4) if a hole is due below the end of the next `packets`
+  // packets, at most `k_max_run`: no hole lies inside a run.
+  void leave_hole_before(std::size_t packets);
   void write_short_header(Writer& writer, SealJob& job, const ConnectionId& destination);
   void write_frames(Writer& writer, Draft& draft);
   void write_validation_frames(Writer& writer, Draft& draft);
@@ -70,6 +73,14 @@ class PacketBuilder {
   std::size_t number_packet(const Draft& draft, Ecn mark, bool mtu_probe);
   // Does the same for a packet on the path's own addresses, and counts it there.
   void commit(const Draft& draft, Ecn mark, bool mtu_probe);
+  // Packets that took their numbers, of this node or of a run, and their size together.
+  struct Numbered {
+    std::size_t packets = 0;
+    std::uint64_t bytes = 0;
+    bool ack_eliciting = false;
+  };
+  // Counts them on the path.
+  void account(const Numbered& numbered, Ecn mark);
   void seal_single(TransmitBatch& batch, Draft& draft);
   bool grease_fixed_bit();
 

@@ -15,12 +15,17 @@ class EcnValidation {
                        (state_ == State::kTesting && sent_in_test_ < k_testing_packets);
     return marks ? Ecn::kEct0 : Ecn::kNotEct;
   }
-  void on_sent(Ecn mark) {
+  // Returns the mark for the packets of a run. A run is longer than the test of the path, so it has
+  // no part in it.
+  Ecn next_mark_of_run() const { return state_ == State::kCapable ? Ecn::kEct0 : Ecn::kNotEct; }
+  void on_sent(Ecn mark, std::uint64_t packets = 1) {
     if (mark != Ecn::kEct0) return;
-    ++sent_;
-    if (state_ == State::kTesting) ++sent_in_test_;
+    sent_ += packets;
+    if (state_ == State::kTesting) sent_in_test_ += packets;
   }
   void on_lost(Ecn mark);
+  // Takes back an `on_sent`: another node was to send the packet, and did not.
+  void on_refused(Ecn mark) { sent_ -= mark == Ecn::kEct0 ? 1 : 0; }
   // `newly_acknowledged_ect0` is the number of packets sent with ECT(0) that this ACK settled.
   // Returns the number of new CE marks, which are a congestion signal. The caller passes only ACKs
   // that raise the largest acknowledged packet number (§13.4.2.1).

@@ -40,18 +40,49 @@ bool SentPackets::skipped_in(PacketNumber first, PacketNumber last) const {
                      [=](PacketNumber skipped) { return skipped >= first && skipped <= last; });
 }
 
-PacketNumber SentPackets::commit(const SentPacket& packet) {
+bool SentPackets::refused_in(PacketNumber first, PacketNumber last) const {
+  if (refused_.empty()) return false;
+  const auto found = refused_.find(first);
+  return found != refused_.end() && found->start <= last;
+}
+
+SentPacket& SentPackets::append(const SentPacket& packet) {
   if (next_ - oldest_ == packet_mask_ + 1) grow_packets();
-  SentPacket& kept = at(next_);
+  SentPacket& kept = at(next_++);
   kept = packet;
   kept.first_frame = frames_end_;
-  kept.frame_count = static_cast<std::uint16_t>(pending_.size());
-  for (const SentFrame& frame : pending_) {
-    if (frames_end_ - frames_begin_ == frame_mask_ + 1) grow_frames();
-    frames_[frames_end_++ & frame_mask_] = frame;
-  }
+  return kept;
+}
+
+void SentPackets::append_frame(const SentFrame& frame) {
+  if (frames_end_ - frames_begin_ == frame_mask_ + 1) grow_frames();
+  frames_[frames_end_++ & frame_mask_] = frame;
+}
+
+PacketNumber SentPackets::commit(const SentPacket& packet) {
+  append(packet).frame_count = static_cast<std::uint16_t>(pending_.size());
+  for (const SentFrame& frame : pending_) append_frame(frame);
   pending_.clear();
-  return next_++;
+  return next_ - 1;
+}
+
+PacketNumber SentPackets::commit_run(const SentPacket& packet, std::size_t count,
+                                     const RunData& data) {
+  const PacketNumber first = next_;
+  std::uint64_t offset = data.offset;
+  for (std::size_t left = count; left > 0; --left) {
+    append(packet).frame_count = 1;
+    append_frame(
+        SentFrame::for_data(data.stream, offset, data.bytes_per_packet, data.fin && left == 1));
+    offset += data.bytes_per_packet;
+  }
+  return first;
+}
+
+void SentPackets::refuse(PacketNumber number) {
+  at(number).state = SentPacket::State::kRefused;
+  refused_.insert(number);
+  if (refused_.size() > k_remembered_refusals) refused_.pop_front();
 }
 
 void SentPackets::prune(Time keep_lost_since) {

@@ -5,13 +5,16 @@
 #include <vector>
 
 #include "recovery/sent_frame.h"
+#include "util/interval_set.h"
 #include "util/time.h"
 #include "wire/types.h"
 
 namespace sheaf::quic {
 
 struct SentPacket {
-  enum class State : std::uint8_t { kSkipped, kOutstanding, kAcknowledged, kLost };
+  // `kSkipped` and `kRefused` were never sent: the number was left out, or the node that was to
+  // send the packet did not.
+  enum class State : std::uint8_t { kSkipped, kRefused, kOutstanding, kAcknowledged, kLost };
   Time time_sent{};
   // For the rate sample (recovery/delivery_rate.h): the state when the packet was sent. Bytes
   // delivered and lost on the path are modulo 2^32, since only differences over one flight count.
@@ -32,8 +35,21 @@ struct SentPacket {
   bool application_limited : 1 = false;
   bool repeated : 1 = false;  // its frames were sent again before it was settled
   Ecn ecn = Ecn::kNotEct;
+  std::uint8_t sender = 0;  // the node that sends it: this one, 0, or one that was given a run
 };
 static_assert(sizeof(SentPacket) == 40, "compact: a whole window of them is walked");
+
+// Packets in a run at most (docs/decisions/0022).
+inline constexpr std::size_t k_max_run = 32;
+
+// The stream data of a run: consecutive packets that another node sends, each with one STREAM frame
+// (docs/decisions/0022).
+struct RunData {
+  StreamId stream;
+  std::uint64_t offset = 0;            // of the first packet's data
+  std::uint32_t bytes_per_packet = 0;  // of the stream
+  bool fin = false;                    // the last packet ends the stream
+};
 
 // The packets of one packet number space from the oldest outstanding to the newest. They lie in two
 // rings, indexed by packet number and by frame index, that grow to the working set and are then
@@ -50,6 +66,11 @@ class SentPackets {
   void discard_pending() { pending_.clear(); }
   // Ends the packet being built and gives it the number `next_number()`.
   PacketNumber commit(const SentPacket& packet);
+  // Numbers `count` packets that another node sends, at most `k_max_run` and each like `packet`.
+  // Returns the first number.
+  PacketNumber commit_run(const SentPacket& packet, std::size_t count, const RunData& data);
+  // Marks a packet that is kept, and that its sender did not send.
+  void refuse(PacketNumber number);
 
   // Returns null for numbers that are no longer kept or were never sent.
   SentPacket* find(PacketNumber number) {
@@ -62,6 +83,8 @@ class SentPackets {
   // remembered longer than packets: a peer that acknowledges packets it did not receive may do so
   // late.
   bool skipped_in(PacketNumber first, PacketNumber last) const;
+  // Does the same for numbers that were refused. Those of the highest 64 runs or so are remembered.
+  bool refused_in(PacketNumber first, PacketNumber last) const;
   // Visits the frames of a packet that is kept.
   template <typename Visit>
   void for_each_frame(const SentPacket& packet, Visit&& visit) const {
@@ -80,7 +103,10 @@ class SentPackets {
 
  private:
   static constexpr std::size_t k_remembered_skips = 4;
+  static constexpr std::size_t k_remembered_refusals = 64;
 
+  SentPacket& append(const SentPacket& packet);
+  void append_frame(const SentFrame& frame);
   const SentFrame& frame_at(std::uint32_t index) const { return frames_[index & frame_mask_]; }
   void grow_packets();
   void grow_frames();
@@ -99,6 +125,7 @@ class SentPackets {
   PacketNumber skipped_[k_remembered_skips] = {k_no_packet_number, k_no_packet_number,
                                                k_no_packet_number, k_no_packet_number};
   std::size_t skips_ = 0;
+  IntervalSet refused_;
 };
 
 }  // namespace sheaf::quic

@@ -37,6 +37,30 @@ TEST(EcnValidation, ReportsOnlyNewCongestionMarks) {
   EXPECT_EQ(ecn.on_ack(counts(4, 3), 2), 2u);
 }
 
+// Other nodes' packets have marks, too, once the path is known to carry them.
+TEST(EcnValidation, RunsAreMarkedAfterTheTest) {
+  EcnValidation ecn;
+  EXPECT_EQ(ecn.next_mark_of_run(), Ecn::kNotEct);
+  send(ecn, 1);
+  EXPECT_EQ(ecn.on_ack(counts(1, 0), 1), 0u);
+  ASSERT_EQ(ecn.next_mark_of_run(), Ecn::kEct0);
+  ecn.on_sent(ecn.next_mark_of_run(), 32);
+  EXPECT_EQ(ecn.on_ack(counts(31, 2), 32), 2u);
+  EXPECT_EQ(ecn.state(), State::kCapable);
+}
+
+TEST(EcnValidation, NoPeerReceivesARunThatWasRefused) {
+  EcnValidation ecn;
+  send(ecn, 1);
+  ecn.on_ack(counts(1, 0), 1);
+  ecn.on_sent(Ecn::kEct0, 8);
+  ecn.on_refused(Ecn::kNotEct);
+  for (int i = 0; i < 8; ++i) ecn.on_refused(Ecn::kEct0);
+  EXPECT_EQ(ecn.state(), State::kCapable);
+  ecn.on_ack(counts(2, 0), 0);
+  EXPECT_EQ(ecn.state(), State::kFailed);
+}
+
 TEST(EcnValidation, FailsWhenCountsDoNotAddUp) {
   struct Case {
     const char* name;

@@ -101,6 +101,75 @@ TEST(SentPackets, MemoryStopsGrowingAtTheWorkingSet) {
   EXPECT_EQ(sent.memory_bytes(), after_first_round);
 }
 
+// docs/decisions/0022: one record and one STREAM frame for each number of a run.
+TEST(SentPackets, ARunIsNumberedLikeItsPackets) {
+  SentPackets sent;
+  send(sent, 7, 2, at_ms(0));
+  sent.add_frame(SentFrame::for_data({}, 9, 0, false));  // of the packet being built
+  const SentPacket packet{
+      .time_sent = at_ms(5), .bytes = 1200, .ack_eliciting = true, .in_flight = true, .sender = 3};
+  const RunData data{.stream = {4}, .offset = 1000, .bytes_per_packet = 100, .fin = true};
+  EXPECT_EQ(sent.commit_run(packet, 20, data), 1u);
+  EXPECT_EQ(sent.next_number(), 21u);
+  for (PacketNumber number = 1; number <= 20; ++number) {
+    const SentPacket* kept = sent.find(number);
+    ASSERT_NE(kept, nullptr);
+    EXPECT_EQ(kept->sender, 3);
+    EXPECT_EQ(kept->time_sent, at_ms(5));
+    EXPECT_EQ(kept->state, State::kOutstanding);
+    int frames = 0;
+    sent.for_each_frame(*kept, [&](const SentFrame& frame) {
+      ++frames;
+      EXPECT_EQ(frame.stream(), StreamId{4});
+      EXPECT_EQ(frame.offset(), 1000 + 100 * (number - 1));
+      EXPECT_EQ(frame.length(), 100u);
+      EXPECT_EQ(frame.fin(), number == 20);
+    });
+    EXPECT_EQ(frames, 1);
+  }
+  ASSERT_EQ(sent.pending_frames().size(), 1u);
+  EXPECT_EQ(sent.commit({.time_sent = at_ms(6)}), 21u);
+  EXPECT_EQ(offsets(sent, *sent.find(21)), (std::vector<std::uint64_t>{9}));
+  EXPECT_EQ(offsets(sent, *sent.find(0)), (std::vector<std::uint64_t>{7, 8}));
+}
+
+TEST(SentPackets, RefusedNumbersAreRememberedBeyondPruning) {
+  SentPackets sent;
+  send(sent, 0, 1, at_ms(0));
+  for (PacketNumber first : {20, 10}) {
+    while (sent.next_number() < 40) send(sent, 0, 1, at_ms(0));
+    for (PacketNumber number = first; number < first + 5; ++number) sent.refuse(number);
+  }
+  EXPECT_EQ(sent.find(12)->state, State::kRefused);
+  for (PacketNumber number = 0; number < sent.next_number(); ++number) {
+    if (sent.at(number).state == State::kOutstanding) sent.at(number).state = State::kAcknowledged;
+  }
+  sent.prune(at_ms(0));
+  EXPECT_EQ(sent.oldest(), sent.next_number());
+  EXPECT_TRUE(sent.refused_in(0, 39));
+  EXPECT_TRUE(sent.refused_in(14, 14));
+  EXPECT_TRUE(sent.refused_in(15, 20));
+  EXPECT_FALSE(sent.refused_in(15, 19));
+  EXPECT_FALSE(sent.refused_in(0, 9));
+  EXPECT_FALSE(sent.refused_in(25, 39));
+  EXPECT_FALSE(sent.skipped_in(0, 39));
+}
+
+TEST(SentPackets, TheOldestRefusalsAreForgotten) {
+  SentPackets sent;
+  for (PacketNumber run = 0; run < 1000; ++run) {
+    send(sent, 0, 1, at_ms(0));
+    send(sent, 0, 1, at_ms(0));
+    sent.refuse(2 * run);
+    sent.at(2 * run + 1).state = State::kAcknowledged;
+    sent.prune(at_ms(0));
+  }
+  EXPECT_FALSE(sent.refused_in(0, 2 * 935));
+  for (PacketNumber run = 936; run < 1000; ++run) {
+    EXPECT_TRUE(sent.refused_in(2 * run, 2 * run)) << run;
+  }
+}
+
 // Compares with a plain deque, with random operations.
 TEST(SentPackets, BehavesLikeADeque) {
   constexpr std::uint64_t k_seed = 0x5e17;
@@ -121,9 +190,19 @@ TEST(SentPackets, BehavesLikeADeque) {
       ASSERT_EQ(send(sent, offset, frames, at_ms(0)), oldest + model.size());
       model.push_back({{}, State::kOutstanding});
       for (int i = 0; i < frames; ++i) model.back().offsets.push_back(offset++);
+    } else if (choice == 4 && random.below(2) == 0) {
+      const std::uint64_t count = 1 + random.below(32);
+      ASSERT_EQ(sent.commit_run({.in_flight = true}, count,
+                                {.stream = {}, .offset = offset, .bytes_per_packet = 1}),
+                oldest + model.size());
+      for (std::uint64_t i = 0; i < count; ++i) model.push_back({{offset++}, State::kOutstanding});
     } else if (choice == 4) {
       sent.skip_number();
       model.push_back({{}, State::kSkipped});
+    } else if (choice == 5 && !model.empty()) {
+      const std::uint64_t index = random.below(model.size());
+      model[index].state = State::kRefused;
+      sent.refuse(oldest + index);
     } else if (choice < 9 && !model.empty()) {
       const std::uint64_t index = random.below(model.size());
       model[index].state = State::kAcknowledged;
