@@ -9,7 +9,8 @@ type Check = (peer: Peer, site: Site) => Promise<void>;
 /** More than fits into the time of the test run can be asked for. */
 const handshakes = Number(process.env['SHEAF_INTEROP_HANDSHAKES'] ?? 50);
 
-function expectWhole(reports: readonly ConnectionReport[], bodies: readonly Body[]): void {
+/** Expects every byte of all bodies, on each connection. */
+export function expectWhole(reports: readonly ConnectionReport[], bodies: readonly Body[]): void {
   const sorted = (downloads: readonly Body[]): Body[] =>
     [...downloads].sort((one, other) => (one.path < other.path ? -1 : 1));
   for (const { downloads } of reports) {
@@ -94,7 +95,7 @@ export const clientChecks: Record<keyof typeof clientFeatures, Check> = {
 
   async rebinding(peer, site) {
     const rebind = { bytes: midway, call: () => relay.rebind() };
-    const relay = await startRelay(site.port, { after: rebind });
+    const relay = await startRelay(site.port, { after: [rebind] });
     try {
       await download(peer, site, [site.large], { port: relay.port });
       expect(relay.counts.afterRebinding).toBeGreaterThan(100);
@@ -109,13 +110,13 @@ export const clientChecks: Record<keyof typeof clientFeatures, Check> = {
   },
 
   async resumption(peer, site) {
-    const [first, second] = await download(peer, site, [site.small], { connections: 2, resume: true });
+    const [first, second] = await download(peer, site, [site.small], { connections: 2, resume: site });
     expect([first?.resumed, second?.resumed]).toEqual([false, true]);
   },
 
   async early(peer, site) {
     // Several: whether a ticket counts as fresh must not depend on when in a second it was issued.
-    const [first, ...others] = await download(peer, site, [site.small], { connections: 6, resume: true, early: true });
+    const [first, ...others] = await download(peer, site, [site.small], { connections: 6, resume: site, early: true });
     expect(first?.early).toBe(false);
     expect(others.map(({ early }) => early)).toEqual(others.map(() => true));
   },

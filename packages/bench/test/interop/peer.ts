@@ -20,14 +20,14 @@ export interface ConnectionReport {
 }
 
 export interface DownloadOptions {
-  site: Site;
+  site: Pick<Site, 'certificates'>;
   port: number;
   /** All at once. */
   paths: readonly string[];
   /** One after the other; default 1. */
   connections?: number;
-  /** With the ticket of the connection before. */
-  resume?: boolean;
+  /** With the ticket of the connection before; at a browser's gateway, which is this one, connections end by silence. */
+  resume?: Pick<Site, 'idlePort' | 'untilIdle'>;
   /** In 0-RTT, with such a ticket. */
   early?: boolean;
   largeHello?: boolean;

@@ -6,8 +6,10 @@ export interface RelayOptions {
   /** Share of the datagrams that are dropped, each way. */
   loss?: number;
   seed?: number;
-  /** Called when this many bytes went to the client. */
-  after?: { bytes: number; call: () => void };
+  /** Longest datagram that passes; default: all do. */
+  longest?: number;
+  /** What to call when this many bytes went to the client. */
+  after?: readonly { bytes: number; call: () => void }[];
 }
 
 /** Carries UDP datagrams between one client at a time and a server, both on loopback. */
@@ -22,6 +24,12 @@ export interface Relay {
     early: number;
     /** Datagrams of the server since the client's port changed. */
     afterRebinding: number;
+    /** Datagrams of the client. */
+    fromClient: number;
+    /** Datagrams of the server that are as long as a client's with an Initial packet: those with much data. */
+    full: number;
+    /** Bytes of the server's datagrams. */
+    toClientBytes: number;
   };
   /** From now on clients come from another port, as behind a NAT that forgot them. */
   rebind(): void;
@@ -43,15 +51,22 @@ const [typeBits, zeroRtt] = [0xb0, 0x90];
 /** `target`: the server's port, asked for with the first datagram of a client if it is a function. */
 export async function startRelay(
   target: number | (() => number),
-  { loss = 0, seed = 1, after }: RelayOptions = {},
+  { loss = 0, seed = 1, longest = Infinity, after = [] }: RelayOptions = {},
 ): Promise<Relay> {
   const random = seededRandom(seed);
-  const counts = { dropped: 0, carried: 0, hello: 0, early: 0, afterRebinding: 0 };
+  const counts = {
+    dropped: 0,
+    carried: 0,
+    hello: 0,
+    early: 0,
+    afterRebinding: 0,
+    fromClient: 0,
+    full: 0,
+    toClientBytes: 0,
+  };
   const outside = createSocket('udp4');
   const portOfServer = typeof target === 'number' ? (): number => target : target;
   const insides = new Map<number, Inside>();
-  let bytes = 0;
-  let answered = false;
   let rebound = false;
   const pass = (send: () => void): void => {
     if (loss > 0 && random() < loss) counts.dropped += 1;
@@ -64,19 +79,22 @@ export async function startRelay(
     const socket = createSocket('udp4');
     const inside = { socket, port: portOfServer() };
     socket.on('message', (datagram) => {
-      if (datagram.length >= minInitial) answered = true;
+      if (datagram.length > longest) return;
+      if (datagram.length >= minInitial) counts.full += 1;
       if (rebound) counts.afterRebinding += 1;
-      const before = bytes;
-      bytes += datagram.length;
-      if (after && before < after.bytes && bytes >= after.bytes) after.call();
+      const before = counts.toClientBytes;
+      counts.toClientBytes += datagram.length;
+      for (const { bytes, call } of after) if (before < bytes && counts.toClientBytes >= bytes) call();
       pass(() => outside.send(datagram, client, '127.0.0.1'));
     });
     insides.set(client, inside);
     return inside;
   };
   outside.on('message', (datagram, client) => {
+    if (datagram.length > longest) return;
     if (((datagram[0] ?? 0) & typeBits) === zeroRtt) counts.early += 1;
-    if (!answered && datagram.length >= minInitial) counts.hello += 1;
+    counts.fromClient += 1;
+    if (counts.full === 0 && datagram.length >= minInitial) counts.hello += 1;
     const { socket, port } = insides.get(client.port) ?? openInside(client.port);
     pass(() => socket.send(datagram, port, '127.0.0.1'));
   });

@@ -153,7 +153,7 @@ export const serverChecks: Record<keyof typeof serverFeatures, Check> = {
     serving(peer, site, async (port) => {
       const rebind = { bytes: bodyBytes.large / 4, call: (): void => rebound() };
       let rebound = (): void => undefined;
-      await relayed(port, { after: rebind }, async (relay) => {
+      await relayed(port, { after: [rebind] }, async (relay) => {
         rebound = () => relay.rebind();
         const client = await connect(peer, relay.port);
         await get(client, bodyBytes.large);

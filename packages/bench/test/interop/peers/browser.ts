@@ -20,7 +20,7 @@ export interface Browser {
 }
 
 /** Starts a browser that uses HTTP/3, and nothing else, for localhost at a port. */
-export type StartBrowser = (site: Site, port: number) => Promise<Browser>;
+export type StartBrowser = (site: Pick<Site, 'certificates'>, port: number) => Promise<Browser>;
 
 /** The text of an expression that calls the function in a page. */
 export const call = (work: (...given: never[]) => unknown, given: readonly unknown[]): string =>
@@ -38,14 +38,14 @@ export function browserPeer(slug: string, name: string, start: StartBrowser): Pe
     name,
     protocol: 'h3',
     exerciseSessions: (site) => withPage(site, site.port, (page, authority) => page.run(exerciseInPage, authority)),
-    async download({ site, port, paths, connections = 1, resume = false }) {
+    async download({ site, port, paths, connections = 1, resume }) {
       if (resume) {
         let reports: ConnectionReport[] = [];
         for (let profile = 0; profile < profiles && !allResumed(reports, connections); profile += 1)
           reports = await withPage(
             site,
-            site.idlePort,
-            (page) => resumedDownloads(page, { site, paths, connections }),
+            resume.idlePort,
+            (page) => resumedDownloads(page, { idle: resume, paths, connections }),
             '/early',
           );
         return reports;
@@ -65,7 +65,7 @@ export function browserPeer(slug: string, name: string, start: StartBrowser): Pe
 
 /** Opens the page `path` (default: /) at the UDP port of a gateway, or of a relay before it. */
 type WithPage = <Result>(
-  site: Site,
+  site: Pick<Site, 'certificates'>,
   port: number,
   use: (page: BrowserPage, authority: string) => Promise<Result>,
   path?: string,
@@ -77,7 +77,7 @@ interface Pages {
 }
 
 /** Browsers are told once at which port HTTP/3 is. It is that of a relay, which leads to where each page wants to go. */
-async function startPages(site: Site, start: StartBrowser): Promise<Pages> {
+async function startPages(site: Pick<Site, 'certificates'>, start: StartBrowser): Promise<Pages> {
   let target = 0;
   const front: Relay = await startRelay(() => target);
   const browser = await start(site, front.port);
@@ -124,7 +124,11 @@ const attempts = 15;
 /** Connections end by silence, and the next request makes another one. That it came in 0-RTT shows that the ticket was used, too. */
 async function resumedDownloads(
   page: BrowserPage,
-  { site, paths, connections }: { site: Site } & Required<Pick<DownloadOptions, 'paths' | 'connections'>>,
+  {
+    idle,
+    paths,
+    connections,
+  }: { idle: Pick<Site, 'untilIdle'> } & Required<Pick<DownloadOptions, 'paths' | 'connections'>>,
 ): Promise<ConnectionReport[]> {
   const comesEarly = async (): Promise<boolean> => (await page.run(textInPage, '/early')) === 'early';
   // The page itself is what the first connection of the profile brought.
@@ -133,7 +137,7 @@ async function resumedDownloads(
   while (reports.length < connections) {
     let early = false;
     for (let attempt = 0; attempt < attempts && !early; attempt += 1) {
-      await site.untilIdle();
+      await idle.untilIdle();
       early = await comesEarly();
     }
     reports.push({ ...(await downloads(page, paths)), early, resumed: early });

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@sheaf/gateway/client';
 import type { ConnectionReport, Download, DownloadOptions, Peer, ServerOptions } from '../peer.js';
@@ -43,15 +43,7 @@ async function download(options: DownloadOptions): Promise<ConnectionReport[]> {
 }
 
 async function oneConnection(
-  {
-    port,
-    paths,
-    resume = false,
-    early = false,
-    largeHello = false,
-    keyUpdate = false,
-    migrate = false,
-  }: DownloadOptions,
+  { port, paths, resume, early = false, largeHello = false, keyUpdate = false, migrate = false }: DownloadOptions,
   kept: string,
 ): Promise<ConnectionReport> {
   const into = join(kept, 'download');
@@ -100,7 +92,7 @@ function bytesOfServerHandshake(said: string): number {
 }
 
 function described(path: string, directory: string): Download {
-  const data = readFileSync(join(directory, path.slice(1)));
+  const data = readFileSync(join(directory, basename(path)));
   return { path, bytes: data.length, sha256: createHash('sha256').update(data).digest('hex') };
 }
 
