@@ -8,7 +8,8 @@ namespace sheaf::quic {
 
 namespace {
 
-// Reports the frames that another path may take over. Data of pinned streams stays on its path.
+// Reports the frames that another path may take over. Data of pinned streams stays on its path, and
+// data of other nodes with the one path that they send on.
 class TakenOver final : public SentFrameListener {
  public:
   TakenOver(ConnectionParts& parts, Time now) : parts_(parts), outcome_(parts, now) {}
@@ -17,8 +18,10 @@ class TakenOver final : public SentFrameListener {
   }
   void on_frame_lost(PathId path, const SentFrame& frame) override {
     if (frame.kind() == SentFrame::Kind::kStream &&
-        parts_.streams.pinned().contains(frame.stream()))
+        (parts_.streams.pinned().contains(frame.stream()) ||
+         parts_.streams.remote().contains(frame.stream()))) {
       return;
+    }
     outcome_.on_frame_lost(path, frame);
   }
 

@@ -11,6 +11,7 @@ Stream& OpenStreams::create(StreamId id, StreamLane& lane) {
   stream.priority = {};
   stream.expected_bytes = 0;
   stream.counted_unsent = 0;
+  stream.turns_taken = 0;
   stream.counted_held = stream.counted_stalled = stream.reserved = 0;
   stream.sends = bidirectional || local;
   stream.receives = bidirectional || !local;

@@ -95,7 +95,7 @@ std::size_t OutgoingFrames::write_lane_data(StreamLane& lane, Writer& writer, Se
       continue;
     }
     SendStream::Segment segment = stream.send.next_segment();
-    if (!write_stream_frame(stream, segment, writer, sent)) break;
+    if (segment.remote || !write_stream_frame(stream, segment, writer, sent)) break;
     written += segment.length;
     lane.on_sent(stream, segment.length, opportunity);
     parts_.lanes.refresh(stream);
@@ -106,25 +106,70 @@ std::size_t OutgoingFrames::write_lane_data(StreamLane& lane, Writer& writer, Se
 
 Stream* OutgoingFrames::next_to_send(StreamLane& lane, const SendOpportunity& opportunity) {
   if (Stream* first = lane.ahead.front()) return first;
-  const std::optional<StreamId> chosen = lane.scheduler->next(opportunity);
-  return chosen ? parts_.open.find(*chosen) : nullptr;
+  while (true) {
+    const std::optional<StreamId> chosen = lane.scheduler->next(opportunity);
+    Stream* const stream = chosen ? parts_.open.find(*chosen) : nullptr;
+    if (!stream || stream->turns_taken == 0) return stream;
+    --stream->turns_taken;
+    lane.on_sent(*stream, 0, opportunity);
+  }
+}
+
+std::optional<RemoteTurn> OutgoingFrames::peek_remote(const SendOpportunity& opportunity) {
+  const SendLimit& credit = parts_.limits.send;
+  StreamLane& lane = parts_.lanes.any_path();
+  while (parts_.lanes.has_data(lane)) {
+    Stream* const next = next_to_send(lane, opportunity);
+    if (!next || next->send.sender() == 0) break;
+    if (next->sendability == SendStream::Sendability::kNewData && credit.available() == 0) {
+      parts_.lanes.place(*next);
+      continue;
+    }
+    SendStream::Segment segment = next->send.next_segment();
+    if (!segment.remote) break;
+    if (segment.is_new) segment.length = std::min(segment.length, credit.available());
+    return RemoteTurn{.stream = next,
+                      .id = next->id,
+                      .sender = next->send.sender(),
+                      .segment = segment,
+                      .ends = next->send.ends_at(segment.offset + segment.length)};
+  }
+  return std::nullopt;
+}
+
+void OutgoingFrames::take_remote(const RemoteTurn& turn, std::uint64_t bytes, std::size_t packets,
+                                 const SendOpportunity& opportunity) {
+  Stream& stream = *turn.stream;
+  SendStream::Segment taken = turn.segment;
+  taken.length = bytes;
+  on_numbered(stream, taken);
+  // Schedulers take turns by packets.
+  stream.turns_taken = packets - 1;
+  stream.lane->on_sent(stream, bytes, opportunity);
+  parts_.lanes.refresh(stream);
+  if (parts_.limits.send.available() == 0) parts_.lanes.note_connection_blocked();
 }
 
 bool OutgoingFrames::write_stream_frame(Stream& stream, SendStream::Segment& segment,
                                         Writer& writer, SentPackets& sent) {
-  SendLimit& credit = parts_.limits.send;
-  if (segment.is_new) segment.length = std::min(segment.length, credit.available());
-  if (!write_segment(stream, segment, writer, sent)) return false;
   if (segment.is_new) {
-    credit.consume(segment.length);
+    segment.length = std::min(segment.length, parts_.limits.send.available());
+  }
+  if (!write_segment(stream, segment, writer, sent)) return false;
+  on_numbered(stream, segment);
+  if (stream.write_refused && parts_.room.has_room(stream)) parts_.room.wake(stream);
+  return true;
+}
+
+void OutgoingFrames::on_numbered(Stream& stream, const SendStream::Segment& segment) {
+  if (segment.is_new) {
+    parts_.limits.send.consume(segment.length);
     stream.lane->use.sent += segment.length;
   }
   stream.send.on_sent(segment);
   const bool reset_follows =
       segment.is_new && stream.send.was_reset() && stream.send.unsent_bytes() == 0;
   if (reset_follows) parts_.lanes.request_control(stream, Stream::k_reset_stream);
-  if (stream.write_refused && parts_.room.has_room(stream)) parts_.room.wake(stream);
-  return true;
 }
 
 // Writes as much of the segment as fits into a frame, and shortens the segment to that. Returns
@@ -159,6 +204,7 @@ bool OutgoingFrames::write_segment(Stream& stream, SendStream::Segment& segment,
 bool OutgoingFrames::write_copy(SentFrame& rest, Writer& writer, SentPackets& sent) {
   Stream* stream = parts_.open.find(rest.stream());
   if (!stream || !stream->sends || stream->send.was_reset()) return true;
+  if (stream->send.sender() != 0) return true;  // its bytes may be remote
   while (auto segment = stream->send.first_unacknowledged(rest.offset(), rest.length())) {
     if (!write_segment(*stream, *segment, writer, sent)) return false;
     rest.remove_before(segment->offset + segment->length);
@@ -182,7 +228,10 @@ void OutgoingFrames::on_acknowledged(const SentFrame& frame) {
     parts_.room.on_change();
     // Data that was declared lost may have arrived after all.
     const bool news = stream->send.on_acknowledged(frame.offset(), frame.length(), frame.fin());
-    if (news) parts_.events.push(*stream, StreamEvent::Kind::kAcknowledged);
+    // Nobody waits for the acknowledgement of remote bytes.
+    if (news && stream->send.sender() == 0) {
+      parts_.events.push(*stream, StreamEvent::Kind::kAcknowledged);
+    }
     parts_.lanes.refresh(*stream);
     if (!news || !stream->send.terminal()) return;
   }

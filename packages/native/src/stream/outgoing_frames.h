@@ -10,6 +10,15 @@ struct Stream;
 struct StreamLane;
 struct StreamParts;
 
+// The next data to send, which another node has.
+struct RemoteTurn {
+  Stream* stream = nullptr;
+  StreamId id;
+  std::uint8_t sender = 0;
+  SendStream::Segment segment;
+  bool ends = false;  // the stream ends with the segment
+};
+
 // Fills packets with the frames of streams, and learns the fate of those frames. Records each frame
 // with `sent.add_frame`.
 class OutgoingFrames {
@@ -21,8 +30,15 @@ class OutgoingFrames {
   bool has_data_to_send() const;     // STREAM frames that flow control allows
   void write_control(Writer& writer, SentPackets& sent);
   // Fills the packet with STREAM frames in the scheduler's order. The last frame has no length
-  // field when it reaches the end of the writer. Returns the number of payload bytes written.
+  // field when it reaches the end of the writer. Stops where remote data is next. Returns the
+  // number of payload bytes written.
   std::size_t write_data(Writer& writer, SentPackets& sent, const SendOpportunity& opportunity);
+  // Returns the data that is next in the scheduler's order if it is remote.
+  std::optional<RemoteTurn> peek_remote(const SendOpportunity& opportunity);
+  // Notes that the first `bytes` of the turn were given to its sender, for this many packets. The
+  // caller records their frames. No other call may come between `peek_remote` and this one.
+  void take_remote(const RemoteTurn& turn, std::uint64_t bytes, std::size_t packets,
+                   const SendOpportunity& opportunity);
   // Returns the number of bytes written by the application but not yet in a packet.
   std::uint64_t unsent_bytes() const;
   // Returns whether the application filled the buffer of such a stream and has not ended it: more
@@ -58,6 +74,8 @@ class OutgoingFrames {
                           SentPackets& sent);
   bool write_segment(Stream& stream, SendStream::Segment& segment, Writer& writer,
                      SentPackets& sent);
+  // Keeps account of new or repeated data that has its packet.
+  void on_numbered(Stream& stream, const SendStream::Segment& segment);
   void on_stream_frame_lost(Stream& stream, const SentFrame& frame);
 
   StreamParts& parts_;

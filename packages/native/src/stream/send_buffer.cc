@@ -1,6 +1,8 @@
 #include "stream/send_buffer.h"
 
 #include <algorithm>
+#include <cassert>
+#include <utility>
 
 namespace sheaf::quic {
 
@@ -18,6 +20,57 @@ void SendBuffer::append(SendChunk chunk) {
       {.chunk = std::move(chunk), .start = end_, .unacknowledged = size, .size = size});
   end_ += size;
   held_bytes_ += size;
+}
+
+void SendBuffer::append_remote(std::uint64_t size) {
+  if (size == 0) return;
+  if (!pieces_.empty() && pieces_.back().remote()) {
+    pieces_.back().size += size;
+    pieces_.back().unacknowledged += size;
+  } else {
+    pieces_.push_back({.chunk = {}, .start = end_, .unacknowledged = size, .size = size});
+  }
+  end_ += size;
+}
+
+void SendBuffer::replace(std::uint64_t offset, SendChunk chunk) {
+  const std::uint64_t end = offset + chunk.bytes().size();
+  if (end <= std::max(offset, acknowledged_)) return;
+  assert(offset <= end_);
+  Ring<Piece> before = std::exchange(pieces_, {});
+  std::size_t next = 0;
+  for (; next < before.size() && before[next].end() <= offset; ++next) {
+    pieces_.push_back(std::move(before[next]));
+  }
+  if (next < before.size()) put({}, before[next].start, offset);
+  put(std::move(chunk), offset, end);
+  for (; next < before.size() && before[next].start < end; ++next) {
+    assert(before[next].remote());
+    put({}, end, before[next].end());
+  }
+  for (; next < before.size(); ++next) pieces_.push_back(std::move(before[next]));
+  end_ = std::max(end_, end);
+  cursor_ = 0;
+}
+
+void SendBuffer::put(SendChunk chunk, std::uint64_t start, std::uint64_t end) {
+  if (start >= end) return;
+  std::uint64_t left = 0;
+  for_each_unacknowledged(start, end,
+                          [&](std::uint64_t from, std::uint64_t to) { left += to - from; });
+  if (left == 0) chunk = {};  // it arrived before, behind a gap
+  held_bytes_ += chunk.bytes().size();
+  pieces_.push_back(
+      {.chunk = std::move(chunk), .start = start, .unacknowledged = left, .size = end - start});
+}
+
+SendBuffer::Part SendBuffer::part_at(std::uint64_t offset) const {
+  std::size_t index = find(offset);
+  Part part{pieces_[index].end(), pieces_[index].remote()};
+  while (++index < pieces_.size() && pieces_[index].remote() == part.remote) {
+    part.end = pieces_[index].end();
+  }
+  return part;
 }
 
 std::size_t SendBuffer::find(std::uint64_t offset) const {
@@ -41,6 +94,7 @@ void SendBuffer::copy(std::uint64_t offset, std::size_t length, Writer& writer) 
   std::size_t index = find(offset);
   for (;; ++index) {
     const Piece& piece = pieces_[index];
+    assert(!piece.remote());
     const std::size_t skipped = offset - piece.start;
     const std::size_t taken = std::min<std::size_t>(length, piece.size - skipped);
     writer.write_bytes(piece.chunk.bytes().subspan(skipped, taken));
@@ -74,7 +128,7 @@ void SendBuffer::release(std::uint64_t start, std::uint64_t end) {
     start += part;
     piece.unacknowledged -= part;
     if (piece.unacknowledged > 0) continue;
-    held_bytes_ -= piece.size;
+    held_bytes_ -= piece.chunk.bytes().size();
     piece.chunk = {};
   }
   while (!pieces_.empty() && pieces_.front().unacknowledged == 0) {

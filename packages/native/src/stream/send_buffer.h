@@ -7,7 +7,8 @@
 namespace sheaf::quic {
 
 // Holds the bytes that the application wrote to one stream and that are not acknowledged. Each
-// chunk is released as soon as all of it is acknowledged, in any order.
+// chunk is released as soon as all of it is acknowledged, in any order. Bytes may be remote:
+// another node has them, and only their acknowledgement is known here.
 class SendBuffer {
  public:
   std::uint64_t end() const { return end_; }                    // bytes written
@@ -15,7 +16,18 @@ class SendBuffer {
   std::uint64_t held_bytes() const { return held_bytes_; }      // in chunks not yet released
 
   void append(SendChunk chunk);
-  // Writes bytes that are in the buffer and not acknowledged.
+  void append_remote(std::uint64_t size);
+  // Puts bytes at the place of remote ones. They begin at or before the end and may reach beyond
+  // it, and part of them may be acknowledged.
+  void replace(std::uint64_t offset, SendChunk chunk);
+  // Bytes that are all remote, or all here.
+  struct Part {
+    std::uint64_t end = 0;
+    bool remote = false;
+  };
+  // Returns the rest of the part that contains the offset, which is not acknowledged.
+  Part part_at(std::uint64_t offset) const;
+  // Writes bytes that are in the buffer, neither acknowledged nor remote.
   void copy(std::uint64_t offset, std::size_t length, Writer& writer);
   void acknowledge(std::uint64_t offset, std::uint64_t length);
   // Visits the parts of [start, end) that are not acknowledged.
@@ -33,16 +45,19 @@ class SendBuffer {
 
  private:
   struct Piece {
-    SendChunk chunk;
+    SendChunk chunk;  // empty when the bytes are remote, or all of them acknowledged
     std::uint64_t start = 0;
     std::uint64_t unacknowledged = 0;  // bytes
     std::uint64_t end() const { return start + size; }
+    bool remote() const { return chunk.bytes().empty(); }
     std::uint64_t size = 0;
   };
 
   // Returns the index of the piece that contains the offset.
   std::size_t find(std::uint64_t offset) const;
   void release(std::uint64_t start, std::uint64_t end);
+  // Adds a piece behind the others, unless it is empty.
+  void put(SendChunk chunk, std::uint64_t start, std::uint64_t end);
 
   Ring<Piece> pieces_;
   IntervalSet beyond_;  // acknowledged bytes above a gap

@@ -10,12 +10,26 @@ void SendStream::open(std::uint64_t limit) {
   limit_ = SendLimit(limit);
   reset_error_ = reliable_size_ = 0;
   state_ = State::kSend;
-  fin_written_ = fin_due_ = fin_acknowledged_ = reset_acknowledged_ = false;
+  sender_ = 0;
+  fin_written_ = fin_due_ = fin_acknowledged_ = reset_acknowledged_ = withheld_ = false;
 }
 
 void SendStream::write(SendChunk chunk, bool fin) {
   buffer_.append(std::move(chunk));
-  if (!fin) return;
+  if (fin) end_written();
+}
+
+void SendStream::append_remote(std::uint64_t bytes, bool fin) {
+  buffer_.append_remote(bytes);
+  if (fin) end_written();
+}
+
+void SendStream::replace(std::uint64_t offset, SendChunk chunk, bool fin) {
+  buffer_.replace(offset, std::move(chunk));
+  if (fin) end_written();
+}
+
+void SendStream::end_written() {
   fin_written_ = true;
   fin_due_ = true;
 }
@@ -33,15 +47,41 @@ bool SendStream::reset(std::uint64_t error, bool permit_reliable) {
 }
 
 SendStream::Sendability SendStream::sendability() const {
+  if (withheld_) {
+    const std::optional<Segment> here = next_here();
+    if (!here) return Sendability::kNothing;
+    return here->is_new ? Sendability::kNewData : Sendability::kNowPossible;
+  }
   if (!lost_.empty()) return Sendability::kNowPossible;
   if (unsent_bytes() == 0) return fin_due_ ? Sendability::kNowPossible : Sendability::kNothing;
   return limit_.available() > 0 ? Sendability::kNewData : Sendability::kNothing;
 }
 
-SendStream::Segment SendStream::next_segment() const {
-  if (!lost_.empty()) return {lost_.front().start, lost_.front().size(), false};
-  const std::uint64_t length = std::min(unsent_bytes(), limit_.available());
-  return {limit_.used(), length, length > 0};
+SendStream::Segment SendStream::cut(Segment segment) const {
+  if (segment.length == 0) return segment;
+  const SendBuffer::Part part = buffer_.part_at(segment.offset);
+  segment.length = std::min(segment.length, part.end - segment.offset);
+  segment.remote = part.remote;
+  return segment;
+}
+
+SendStream::Segment SendStream::next_part() const {
+  if (withheld_) return next_here().value_or(Segment{});
+  return cut(lost_.empty() ? new_segment() : lost_segment());
+}
+
+std::optional<SendStream::Segment> SendStream::next_here() const {
+  for (const Interval& lost : lost_) {
+    for (std::uint64_t start = lost.start; start < lost.end;) {
+      const Segment segment = cut({start, lost.end - start});
+      if (!segment.remote) return segment;
+      start += segment.length;
+    }
+  }
+  const Segment segment = cut(new_segment());
+  const bool only_end = unsent_bytes() == 0 && fin_due_;
+  if (segment.remote || (segment.length == 0 && !only_end)) return std::nullopt;
+  return segment;
 }
 
 std::optional<SendStream::Segment> SendStream::first_unacknowledged(std::uint64_t offset,
@@ -49,7 +89,7 @@ std::optional<SendStream::Segment> SendStream::first_unacknowledged(std::uint64_
   std::optional<Segment> first;
   buffer_.for_each_unacknowledged(offset, offset + length,
                                   [&](std::uint64_t start, std::uint64_t end) {
-                                    if (!first) first = Segment{start, end - start, false};
+                                    if (!first) first = Segment{start, end - start};
                                   });
   return first;
 }

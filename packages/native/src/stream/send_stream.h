@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "flow_control/send_limit.h"
@@ -23,6 +24,7 @@ class SendStream {
     std::uint64_t offset = 0;
     std::uint64_t length = 0;
     bool is_new = false;  // counts against the connection's limit
+    bool remote = false;  // another node has the bytes
   };
 
   void open(std::uint64_t limit);
@@ -50,12 +52,30 @@ class SendStream {
     return end > limit_.used() ? end - limit_.used() : 0;
   }
   std::uint64_t held_bytes() const { return buffer_.held_bytes(); }
+  // Returns the number of bytes written, wherever they are.
+  std::uint64_t written() const { return buffer_.end(); }
   std::uint64_t acknowledged() const { return buffer_.acknowledged(); }
+
+  // --- bytes that another node has --------------------------------------------------------------
+  // The index of this node; 0 as long as all bytes are here.
+  std::uint8_t sender() const { return sender_; }
+  // Permits remote bytes. Those of an earlier sender count as those of the new one.
+  void set_sender(std::uint8_t sender) { sender_ = sender; }
+  // The sender has further bytes.
+  void append_remote(std::uint64_t bytes, bool fin);
+  // While remote bytes are withheld, only bytes that are here can be sent.
+  void withhold_remote(bool withheld) { withheld_ = withheld; }
+  // Puts bytes at the place of remote ones, or behind the end.
+  void replace(std::uint64_t offset, SendChunk chunk, bool fin);
 
   // --- packets --------------------------------------------------------------------------------
   Sendability sendability() const;
-  // Returns lost data first (RFC 9000 §13.3), then new data within the stream's own limit.
-  Segment next_segment() const;
+  // Returns lost data first (RFC 9000 §13.3), then new data within the stream's own limit. All of
+  // it is remote, or all is here.
+  Segment next_segment() const {
+    if (sender_ != 0) return next_part();
+    return lost_.empty() ? new_segment() : lost_segment();
+  }
   // Returns the first part of [offset, offset + length) that the peer may lack.
   std::optional<Segment> first_unacknowledged(std::uint64_t offset, std::uint64_t length) const;
   // Returns whether a frame that ends at this offset ends the stream.
@@ -80,6 +100,17 @@ class SendStream {
  private:
   // Returns true when everything that is to arrive has arrived.
   bool settle();
+  void end_written();
+  Segment lost_segment() const { return {lost_.front().start, lost_.front().size()}; }
+  Segment new_segment() const {
+    const std::uint64_t length = std::min(unsent_bytes(), limit_.available());
+    return {limit_.used(), length, length > 0};
+  }
+  // Cuts a segment where remote bytes and those that are here meet.
+  Segment cut(Segment segment) const;
+  Segment next_part() const;
+  // Returns the first part that is here; nothing when there is none.
+  std::optional<Segment> next_here() const;
 
   SendBuffer buffer_;
   IntervalSet lost_;  // sent, lost and not acknowledged
@@ -87,6 +118,8 @@ class SendStream {
   std::uint64_t reset_error_ = 0;
   std::uint64_t reliable_size_ = 0;
   State state_ = State::kSend;
+  std::uint8_t sender_ = 0;
+  bool withheld_ = false;
   bool fin_written_ = false;
   bool fin_due_ = false;  // not sent yet, or lost
   bool fin_acknowledged_ = false;

@@ -35,6 +35,7 @@ struct Stream {
   std::uint64_t counted_held = 0;     // its share of SendBudget::held, including `reserved`
   std::uint64_t counted_stalled = 0;  // its share of SendBudget::stalled
   std::uint64_t reserved = 0;         // bytes kept free for its next write
+  std::size_t turns_taken = 0;        // turns that it passes, since a run took them in advance
   SendStream::Sendability sendability = SendStream::Sendability::kNothing;
   std::uint8_t control_due = 0;     // bits of ControlBit
   std::uint16_t events_queued = 0;  // bit per StreamEvent::Kind

@@ -7,6 +7,7 @@
 #include "stream/leased_limits.h"
 #include "stream/outgoing_frames.h"
 #include "stream/pinned_streams.h"
+#include "stream/remote_streams.h"
 #include "stream/shared_limits.h"
 #include "stream/stream_event.h"
 #include "stream/stream_memory.h"
@@ -40,6 +41,10 @@ class StreamSet {
   const OutgoingFrames& outgoing() const { return outgoing_; }
   PinnedStreams& pinned() { return pinned_; }
   const PinnedStreams& pinned() const { return pinned_; }
+
+  // Responses that another node sends in part.
+  RemoteStreams& remote() { return remote_; }
+  const RemoteStreams& remote() const { return remote_; }
 
   // --- several servers ------------------------------------------------------------------------
 
@@ -84,6 +89,7 @@ class StreamSet {
   IncomingFrames incoming_;
   OutgoingFrames outgoing_;
   PinnedStreams pinned_;
+  RemoteStreams remote_;
   SharedLimits shared_limits_;
   LeasedLimits leased_limits_;
 };

@@ -26,16 +26,35 @@ Result<bool, StreamRefusal> StreamWriter::write(StreamId id, SendChunk chunk, bo
   if (stream == nullptr) return StreamRefusal::kUnknownStream;
   if (!stream->sends) return StreamRefusal::kWrongDirection;
   if (!stream->send.writable()) return StreamRefusal::kFinished;
-  const bool known = stream->scheduled;
   stream->send.write(std::move(chunk), fin);
-  stream->reserved = 0;
-  parts_.room.count(*stream);
-  stream->overfilled = !parts_.room.has_room(*stream);
-  if (stream->overfilled && !fin) parts_.room.await(*stream);
-  parts_.lanes.refresh(*stream);
-  if (known) stream->lane->schedule(*stream);
+  return on_written(*stream, fin);
+}
+
+Result<bool, StreamRefusal> StreamWriter::replace(StreamId id, std::uint64_t offset,
+                                                  SendChunk chunk, bool fin) {
+  Stream* stream = parts_.open.find(id);
+  if (stream == nullptr) return StreamRefusal::kUnknownStream;
+  if (!stream->sends) return StreamRefusal::kWrongDirection;
+  const std::uint64_t written = stream->send.written();
+  const bool longer = fin || offset + chunk.bytes().size() > written;
+  if (stream->send.was_reset() || offset > written || (longer && !stream->send.writable())) {
+    return StreamRefusal::kFinished;
+  }
+  stream->send.replace(offset, std::move(chunk), fin);
+  return on_written(*stream, fin);
+}
+
+// Returns whether the buffer has room for more.
+bool StreamWriter::on_written(Stream& stream, bool fin) {
+  const bool known = stream.scheduled;
+  stream.reserved = 0;
+  parts_.room.count(stream);
+  stream.overfilled = !parts_.room.has_room(stream);
+  if (stream.overfilled && !fin) parts_.room.await(stream);
+  parts_.lanes.refresh(stream);
+  if (known) stream.lane->schedule(stream);
   if (parts_.limits.send.available() == 0) parts_.lanes.note_connection_blocked();
-  return !stream->overfilled;
+  return !stream.overfilled;
 }
 
 Status<StreamRefusal> StreamWriter::reset(StreamId id, std::uint64_t error) {

@@ -6,6 +6,7 @@
 
 namespace sheaf::quic {
 
+struct Stream;
 struct StreamParts;
 
 // Sends for the application: opens streams, writes to them, resets them and sets their order.
@@ -18,6 +19,10 @@ class StreamWriter {
   // Accepts the whole chunk. A result of false says that the buffer is full now, and that the
   // caller should wait for kWritable.
   Result<bool, StreamRefusal> write(StreamId stream, SendChunk chunk, bool fin);
+  // Does the same with bytes that take the place of remote ones (stream/remote_streams.h), or that
+  // follow the end. They begin at or before the end.
+  Result<bool, StreamRefusal> replace(StreamId stream, std::uint64_t offset, SendChunk chunk,
+                                      bool fin);
   Status<StreamRefusal> reset(StreamId stream, std::uint64_t error);
   // Makes the first `bytes` arrive even when the stream is reset, provided that the peer supports
   // RESET_STREAM_AT and does not send STOP_SENDING.
@@ -39,6 +44,8 @@ class StreamWriter {
   void set_expected_bytes(StreamId stream, std::uint64_t total);
 
  private:
+  bool on_written(Stream& stream, bool fin);
+
   StreamParts& parts_;
 };
 

@@ -18,7 +18,7 @@ void WriteRoom::release(std::uint64_t bytes) {
 // packet's worth to write.
 bool WriteRoom::has_room(const Stream& stream) const {
   const std::uint64_t bound = stream.write_refused ? send_buffer_ / 2 + 1 : send_buffer_;
-  return stream.send.unsent_bytes() < bound && budget_.has_room(view(stream), for_receiving());
+  return unsent_here(stream) < bound && budget_.has_room(view(stream), for_receiving());
 }
 
 std::uint64_t WriteRoom::reserve(Stream& stream) {

@@ -54,8 +54,12 @@ class WriteRoom {
 
  private:
   static SendBudget::Stream view(const Stream& stream) {
-    return {.unsent = stream.send.unsent_bytes() + stream.reserved,
+    return {.unsent = unsent_here(stream) + stream.reserved,
             .credit = stream.send.limit().available()};
+  }
+  // Remote bytes take no memory. For a stream that has some, all bytes that are held here count.
+  static std::uint64_t unsent_here(const Stream& stream) {
+    return stream.send.sender() == 0 ? stream.send.unsent_bytes() : stream.send.held_bytes();
   }
   void look_for_room();
   // Bytes of memory.

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include "stream/stream_set_config.h"
+#include "util/result.h"
+
+namespace sheaf::quic {
+
+struct StreamParts;
+
+// Streams whose further bytes another node has and sends, while flow control, priorities and losses
+// stay here (docs/decisions/0022-packet-numbers-in-runs.md). `OutgoingFrames::peek_remote` returns
+// what such a node is to send next.
+class RemoteStreams {
+ public:
+  explicit RemoteStreams(StreamParts& parts) : parts_(parts) {}
+
+  // Leaves the rest of the stream to a sender, which has an index other than 0. Returns the offset
+  // at which the rest begins. For a stream that has a sender already, the new one has all bytes of
+  // the old one. A stream that is pinned to a path stays there.
+  Result<std::uint64_t, StreamRefusal> assign(StreamId stream, std::uint8_t sender);
+  // The sender has further bytes. `fin` says that they are the last.
+  Status<StreamRefusal> append(StreamId stream, std::uint64_t bytes, bool fin);
+  // While remote bytes are withheld, they are not chosen. Bytes that are here go on, among them
+  // those that `StreamWriter::replace` puts at the place of remote ones.
+  void withhold(StreamId stream, bool withheld);
+
+  // The offset up to which the peer has everything; 0 for a stream that has closed.
+  std::uint64_t acknowledged(StreamId stream) const;
+  // The offset up to which bytes were given to a packet, or to a sender.
+  std::uint64_t numbered(StreamId stream) const;
+  // Returns whether another node has bytes of the stream.
+  bool contains(StreamId stream) const;
+
+ private:
+  StreamParts& parts_;
+};
+
+}  // namespace sheaf::quic
