@@ -32,6 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!reader.empty()) {
     const std::uint8_t operation = reader.read_u8();
     now += std::chrono::microseconds(100 * (operation >> 3));
+    // Frames that follow each other are one batch.
+    if (operation % 8 < 6) loss.conclude(now, listener);
     if (operation % 8 < 3) {
       const bool eliciting = operation % 8 > 0;
       const Ecn mark = ecn.next_mark();
@@ -60,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const auto frame = decode_frame(reader, PacketType::kOneRtt);
       if (!frame) return 0;
       const auto* ack = std::get_if<AckFrame>(&*frame);
-      if (ack && !loss.on_ack(*ack, {.handshake_confirmed = true}, now, listener)) return 0;
+      if (ack && !loss.settle(*ack, {.handshake_confirmed = true}, now, listener)) return 0;
     }
     if (loss.bytes_in_flight() > sent || controller->window() < 2400) __builtin_trap();
     if (loss.has_ack_eliciting_in_flight() != (loss.bytes_in_flight() > 0)) __builtin_trap();

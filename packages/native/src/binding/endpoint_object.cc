@@ -143,12 +143,11 @@ void EndpointObject::on_removed(quic::ConnectionDriver& driver) {
 void EndpointObject::on_turn_end() {
   if (!parts_.connections.some_pending() || parts_.loop->closing()) return;
   Napi::Env env = Env();
-  Napi::HandleScope scope(env);
-  Napi::Array events = Napi::Array::New(env);
+  EventList events(env);
   parts_.connections.take_pending([&](HostedConnection& hosted) { report_events(hosted, events); });
-  if (events.Length() == 0) return;
+  if (events.empty()) return;
   ++parts_.javascript_calls;
-  on_events_.MakeCallback(Value(), {events}, async_context_);
+  on_events_.MakeCallback(Value(), {events.array()}, async_context_);
   if (env.IsExceptionPending()) {
     // An exception of an event handler is an error of the program, as in any other callback of
     // Node.

@@ -12,7 +12,7 @@ namespace sheaf::binding {
 
 namespace {
 
-void report_path_event(HostedConnection& hosted, const quic::Event& event, Napi::Array& events) {
+void report_path_event(HostedConnection& hosted, const quic::Event& event, EventList& events) {
   const auto report = [&](EventKind kind, quic::PathId path, auto... values) {
     push(events, kind, hosted, number(path.value), values...);
   };
@@ -40,13 +40,13 @@ void report_path_event(HostedConnection& hosted, const quic::Event& event, Napi:
       event);
 }
 
-void report_backend_event(HostedConnection& hosted, const quic::Event& event, Napi::Array& events) {
+void report_backend_event(HostedConnection& hosted, const quic::Event& event, EventList& events) {
   const auto report = [&](EventKind kind, const auto& about, auto... values) {
     push(events, kind, hosted, number(about.backend.value), number(about.path.value), values...);
   };
   std::visit(Overloaded{[&](const quic::BackendOfferedEvent& offered) {
                           report(EventKind::kBackendOffered, offered,
-                                 Napi::String::New(events.Env(), ip_text(offered.address)),
+                                 Napi::String::New(events.open(), ip_text(offered.address)),
                                  static_cast<double>(offered.address.port));
                         },
                         [&](const quic::BackendWithdrawnEvent& withdrawn) {
@@ -63,8 +63,8 @@ void report_backend_event(HostedConnection& hosted, const quic::Event& event, Na
 }
 
 void report_connection_event(HostedConnection& hosted, const quic::Event& event,
-                             Napi::Array& events) {
-  Napi::Env env = events.Env();
+                             EventList& events) {
+  Napi::Env env = events.open();
   quic::ConnectionDriver& driver = hosted.driver();
   if (const auto* closed = std::get_if<quic::ConnectionClosed>(&event)) {
     push(events, EventKind::kConnectionClosed, hosted, static_cast<double>(closed->cause),
@@ -82,8 +82,8 @@ void report_connection_event(HostedConnection& hosted, const quic::Event& event,
 }
 
 void report_session_event(HostedConnection& hosted, const http3::SessionEvent& event,
-                          Napi::Array& events) {
-  Napi::Env env = events.Env();
+                          EventList& events) {
+  Napi::Env env = events.open();
   const auto stream_event = [&](EventKind kind, quic::StreamId stream) {
     push(events, kind, hosted, number(stream.value));
   };
@@ -138,7 +138,7 @@ void report_session_event(HostedConnection& hosted, const http3::SessionEvent& e
              event);
 }
 
-bool report_http_events(HostedConnection& hosted, Napi::Array& events, quic::Time now) {
+bool report_http_events(HostedConnection& hosted, EventList& events, quic::Time now) {
   bool any = false;
   while (hosted.session()) {
     auto event = hosted.session()->poll_event();
@@ -152,10 +152,9 @@ bool report_http_events(HostedConnection& hosted, Napi::Array& events, quic::Tim
 
 // Reports messages between the servers of one connection, of which a transfer causes a few per
 // round trip.
-void report_backend_messages(HostedConnection& hosted, Napi::Array& events, quic::Time now) {
-  Napi::Env env = events.Env();
+void report_backend_messages(HostedConnection& hosted, EventList& events, quic::Time now) {
   const auto buffer = [&](const std::vector<std::uint8_t>& bytes) {
-    return Napi::Buffer<std::uint8_t>::Copy(env, bytes.data(), bytes.size());
+    return Napi::Buffer<std::uint8_t>::Copy(events.open(), bytes.data(), bytes.size());
   };
   if (quic::PrimaryExchange* exchange = hosted.driver().primary_exchange()) {
     // The client's connection ids for paths arrive a little later than the end of the handshake.
@@ -179,9 +178,9 @@ void report_backend_messages(HostedConnection& hosted, Napi::Array& events, quic
 
 }  // namespace
 
-void report_established(HostedConnection& hosted, Napi::Array& events) {
+void report_established(HostedConnection& hosted, EventList& events) {
   if (std::exchange(hosted.reported, true)) return;
-  Napi::Env env = events.Env();
+  Napi::Env env = events.open();
   quic::ConnectionDriver& driver = hosted.driver();
   const auto paths = driver.connection().paths().stats();
   const quic::Address remote = paths.empty() ? quic::Address{} : paths.front().addresses.remote;
@@ -191,7 +190,7 @@ void report_established(HostedConnection& hosted, Napi::Array& events) {
        Napi::String::New(env, family_text(remote)));
 }
 
-void report_events(HostedConnection& hosted, Napi::Array& events) {
+void report_events(HostedConnection& hosted, EventList& events) {
   const quic::Time now = io::monotonic_now();
   while (const auto event = hosted.poll_connection_event()) {
     report_connection_event(hosted, *event, events);

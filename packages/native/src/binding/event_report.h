@@ -1,21 +1,20 @@
 #pragma once
 
-#include <napi.h>
-
+#include "binding/event_list.h"
 #include "binding/hosted_connection.h"
 
 namespace sheaf::binding {
 
 // Appends everything that has happened on the connection since the last call, as the `NativeEvent`s
 // of lib/addon.ts.
-void report_events(HostedConnection& hosted, Napi::Array& events);
+void report_events(HostedConnection& hosted, EventList& events);
 
 // Reports a connection, which JavaScript knows from then on. This and the following functions are
 // parts of `report_events`.
-void report_established(HostedConnection& hosted, Napi::Array& events);
+void report_established(HostedConnection& hosted, EventList& events);
 // Reports events of WebTransport sessions, and returns whether there were any.
-bool report_webtransport_events(HostedConnection& hosted, Napi::Array& events);
+bool report_webtransport_events(HostedConnection& hosted, EventList& events);
 // Reports the datagrams of a turn as one Buffer and a list of their sizes.
-void report_datagrams(HostedConnection& hosted, Napi::Array& events);
+void report_datagrams(HostedConnection& hosted, EventList& events);
 
 }  // namespace sheaf::binding

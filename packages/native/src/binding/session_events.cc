@@ -10,8 +10,8 @@ namespace sheaf::binding {
 namespace {
 
 void report_webtransport_event(HostedConnection& hosted, const webtransport::Event& event,
-                               Napi::Array& events) {
-  Napi::Env env = events.Env();
+                               EventList& events) {
+  Napi::Env env = events.open();
   const auto report = [&](EventKind kind, quic::StreamId id, auto... values) {
     push(events, kind, hosted, number(id.value), values...);
   };
@@ -69,7 +69,7 @@ void report_webtransport_event(HostedConnection& hosted, const webtransport::Eve
 
 }  // namespace
 
-bool report_webtransport_events(HostedConnection& hosted, Napi::Array& events) {
+bool report_webtransport_events(HostedConnection& hosted, EventList& events) {
   bool any = false;
   while (hosted.sessions()) {
     const auto event = hosted.sessions()->poll_event();
@@ -80,10 +80,10 @@ bool report_webtransport_events(HostedConnection& hosted, Napi::Array& events) {
   return any;
 }
 
-void report_datagrams(HostedConnection& hosted, Napi::Array& events) {
-  Napi::Env env = events.Env();
+void report_datagrams(HostedConnection& hosted, EventList& events) {
   hosted.datagrams().drain(
       [&](quic::StreamId session, quic::Bytes bytes, const std::vector<std::uint32_t>& sizes) {
+        Napi::Env env = events.open();
         auto lengths = Napi::Uint32Array::New(env, sizes.size());
         std::copy(sizes.begin(), sizes.end(), lengths.Data());
         push(events, EventKind::kSessionDatagrams, hosted, number(session.value),

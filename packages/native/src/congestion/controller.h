@@ -10,23 +10,24 @@ namespace sheaf::quic {
 
 // All sizes are in bytes.
 
-// Facts about one received acknowledgement, after its packets were removed from flight, and the
-// losses that it reveals were reported
+// Facts about the acknowledgements that were received at once, after their packets were removed
+// from flight, and the losses that they reveal were reported
 struct AckSample {
   Time now{};
   std::uint64_t acknowledged_bytes = 0;
-  std::uint64_t bytes_in_flight_before = 0;  // before this acknowledgement
-  std::uint64_t bytes_in_flight = 0;         // after it and after its losses
+  std::uint64_t bytes_in_flight_before = 0;  // before these acknowledgements
+  std::uint64_t bytes_in_flight = 0;         // after them and after their losses
   PacketNumber largest_acknowledged = 0;
   Time largest_time_sent{};
-  Duration latest_rtt = Duration::zero();  // zero: this acknowledgement gave no sample
+  Duration smallest_rtt = Duration::zero();  // of the samples that they gave; zero: none
+  std::uint32_t rtt_samples = 0;
   Duration min_rtt = Duration::zero();
   Duration smoothed_rtt = Duration::zero();
   // The rate sample (draft-ietf-ccwg-bbr §4.1), of the packet that was sent last of those
   // acknowledged now
   std::uint64_t delivery_rate = 0;                 // bytes per second; 0 when unknown
   bool delivery_rate_application_limited = false;  // the path may be faster
-  std::uint64_t delivered = 0;                     // on this path so far, with this acknowledgement
+  std::uint64_t delivered = 0;                     // on this path so far, with these bytes
   std::uint64_t delivered_at_send = 0;             // the same when that packet was sent
   std::uint64_t in_flight_at_send = 0;             // including that packet
   std::uint64_t lost_since_send = 0;               // declared lost since that packet was sent

@@ -22,11 +22,11 @@ void HyStart::start_round() {
   samples_ = 0;
 }
 
-bool HyStart::on_acknowledgement(PacketNumber largest, Duration rtt) {
+bool HyStart::on_acknowledgement(PacketNumber largest, Duration rtt, std::uint32_t samples) {
   if (!active_) return false;
-  if (rtt > Duration::zero()) {
+  if (samples > 0) {
     round_minimum_ = std::min(round_minimum_, rtt);
-    ++samples_;
+    samples_ += samples;
   }
   if (conservative_) {
     if (samples_ >= k_round_samples && round_minimum_ < baseline_) {

@@ -13,9 +13,10 @@ class HyStart {
  public:
   // Notes the highest number sent so far.
   void on_packet_sent(PacketNumber number) { last_sent_ = number; }
-  // Processes one acknowledgement in slow start. `rtt` is zero when there is no sample. Returns
-  // true when slow start is over because the window is large enough.
-  bool on_acknowledgement(PacketNumber largest, Duration rtt);
+  // Processes the acknowledgements of one moment in slow start. `rtt` is the smallest of their
+  // samples, and ignored when there is none. Returns true when slow start is over because the
+  // window is large enough.
+  bool on_acknowledgement(PacketNumber largest, Duration rtt, std::uint32_t samples);
   // Stops: only the first slow start is guarded (RFC 9406 §4.2).
   void stop() { active_ = false; }
   // Divisor of the window's growth

@@ -37,7 +37,8 @@ void LossBasedController::on_acknowledgement(const AckSample& sample) {
 }
 
 void LossBasedController::grow_in_slow_start(const AckSample& sample) {
-  const bool over = hystart_.on_acknowledgement(sample.largest_acknowledged, sample.latest_rtt);
+  const bool over = hystart_.on_acknowledgement(sample.largest_acknowledged, sample.smallest_rtt,
+                                                sample.rtt_samples);
   const std::uint64_t growth = sample.acknowledged_bytes / hystart_.growth_divisor();
   window_ += static_cast<double>(growth);
   if (!over) return;

@@ -1,8 +1,10 @@
 #include "connection/connection.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "connection/address_change.h"
+#include "connection/frame_outcome.h"
 #include "connection/local_parameters.h"
 #include "connection/packet_builder.h"
 #include "connection/packet_receiver.h"
@@ -36,7 +38,23 @@ void Connection::receive(const Datagram& datagram, Time now) {
   PacketReceiver(*parts_, now).receive(datagram);
 }
 
+void Connection::end_batch(Time now) {
+  ConnectionParts& parts = *parts_;
+  FrameOutcome outcome(parts, now);
+  bool any = false;
+  for (PathEntry* entry : parts.paths.in_use()) {
+    Path& path = *entry->path;
+    if (!std::exchange(path.batch_open, false)) continue;
+    any = true;
+    path.loss.conclude(now, outcome);
+    path.update_pacing(now);
+    if (parts.log) parts.log->metrics_updated(now, parts.path_stats(*entry));
+  }
+  if (any) parts.update_stream_rtt();
+}
+
 void Connection::poll_transmit(TransmitBatch& batch, Time now) {
+  end_batch(now);
   batch.size = 0;
   batch.segment_size = 0;
   ConnectionParts& parts = *parts_;
@@ -110,6 +128,7 @@ Time Connection::next_timeout() const {
   if (parts.policy) next = std::min(next, parts.policy->next_timeout());
   for (PathEntry* entry : parts.paths.in_use()) {
     const Path& path = *entry->path;
+    if (path.batch_open) return Time{};
     if (!entry->abandonment) {
       next = std::min({next, path.loss.next_timeout(parts.timer_terms(path)),
                        AddressChange::next_timeout(*entry)});
@@ -122,6 +141,7 @@ Time Connection::next_timeout() const {
 }
 
 void Connection::on_timeout(Time now) {
+  end_batch(now);
   ConnectionParts& parts = *parts_;
   if (parts.close.phase() != CloseState::Phase::kOpen) return parts.close.on_timeout(now);
   if (now >= parts.idle.deadline(parts.probe_timeout())) {

@@ -21,9 +21,9 @@ namespace sheaf::quic {
 class EventLog;  // connection/event_log.h: qlog
 
 // One QUIC connection's 0-RTT and 1-RTT life, for either role. Sans-IO: driven by `receive`,
-// `poll_transmit`, `next_timeout`, `on_timeout` and `poll_event`. It sequences its parts (paths,
-// streams, keys, connection ids, close) and holds no rules itself. Each role is one side from which
-// a connection is seen.
+// `end_batch`, `poll_transmit`, `next_timeout`, `on_timeout` and `poll_event`. It sequences its
+// parts (paths, streams, keys, connection ids, close) and holds no rules itself. Each role is one
+// side from which a connection is seen.
 class Connection {
  public:
   Connection(Role role, const ConnectionConfig& config, Random& random, Time now);
@@ -44,7 +44,12 @@ class Connection {
   // --- sans-IO ----------------------------------------------------------------------------------
   // Takes one short header packet or one 0-RTT packet: a whole datagram or a part of one.
   void receive(const Datagram& datagram, Time now);
+  // Says that what arrived at once was given to `receive`. Acknowledgements settle packets as they
+  // come; losses and the congestion controller wait for this call, which costs as much for many as
+  // for one. `poll_transmit` and `on_timeout` make it themselves.
+  void end_batch(Time now);
   void poll_transmit(TransmitBatch& batch, Time now);
+  // Returns a time that is over while a batch is open.
   Time next_timeout() const;
   void on_timeout(Time now);
   std::optional<Event> poll_event();

@@ -347,14 +347,12 @@ TransportStatus PacketReceiver::acknowledge(PathEntry& entry, const AckFrame& fr
       .handshake_confirmed = parts_.handshake.confirmed(),
       .application_limited = path.application_limited};
   FrameOutcome outcome(parts_, now_);
-  const auto news = path.loss.on_ack(frame, context, now_, outcome);
+  const auto news = path.loss.settle(frame, context, now_, outcome);
   if (!news) return news.error();
   if (*news == LossDetection::AckNews::kNone) return {};
   path.probe_credits = 0;
+  path.batch_open = true;
   parts_.keys.on_acknowledged(path.id, frame.largest, now_);
-  path.update_pacing(now_);
-  parts_.update_stream_rtt();
-  if (parts_.log) parts_.log->metrics_updated(now_, parts_.path_stats(entry));
   return {};
 }
 

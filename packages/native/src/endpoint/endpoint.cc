@@ -1,6 +1,7 @@
 #include "endpoint/endpoint.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "connection/connection_ids.h"
 #include "multi_end/connection_snapshot.h"
@@ -196,6 +197,7 @@ void Endpoint::forget_queued() {
   const auto is_finished = [](const Slot* slot) { return slot->finished; };
   if (std::ranges::any_of(finished_, &Slot::sending)) senders_.erase_if(is_finished);
   if (std::ranges::any_of(finished_, &Slot::active)) active_.erase_if(is_finished);
+  if (std::ranges::any_of(finished_, &Slot::received)) std::erase_if(receivers_, is_finished);
 }
 
 void Endpoint::add_connection(EndpointStats& stats, const Connection& connection) {
@@ -225,12 +227,24 @@ void Endpoint::receive(const Datagram& datagram, Time now) {
   if (header.destination.size() <= ConnectionId::k_max_length) {
     const auto route = routes_.find(ConnectionId(header.destination));
     if (route != routes_.end()) {
-      Slot& slot = *route->second;
-      slot.driver->receive(datagram, now);
-      return touch(slot, now);
+      return receive_on(*route->second, datagram, now);
     }
   }
   receive_first(datagram, now);
+}
+
+void Endpoint::receive_on(Slot& slot, const Datagram& datagram, Time now) {
+  slot.driver->receive(datagram, now);
+  if (!std::exchange(slot.received, true)) receivers_.push_back(&slot);
+  touch(slot, now);
+}
+
+void Endpoint::end_batch(Time now) {
+  for (Slot* slot : receivers_) {
+    slot->received = false;
+    slot->driver->end_batch(now);
+  }
+  receivers_.clear();
 }
 
 void Endpoint::receive_first(const Datagram& datagram, Time now) {
@@ -239,10 +253,7 @@ void Endpoint::receive_first(const Datagram& datagram, Time now) {
     case DatagramHeader::Kind::kInvalid:
       return;
     case DatagramHeader::Kind::kShort:
-      if (Slot* slot = find_reset(datagram.payload)) {
-        slot->driver->receive(datagram, now);
-        return touch(*slot, now);
-      }
+      if (Slot* slot = find_reset(datagram.payload)) return receive_on(*slot, datagram, now);
       return send_stateless_reset(datagram, now);
     case DatagramHeader::Kind::kUnsupportedVersion: {
       drop(DropReason::kUnsupportedVersion);
@@ -330,8 +341,7 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   slot.ids.push_back(initial.destination);
   routes_[initial.destination] = &slot;
   ++stats_.connections_accepted;
-  slot.driver->receive(datagram, now);
-  touch(slot, now);
+  receive_on(slot, datagram, now);
 }
 
 void Endpoint::refuse(const InitialHeader& initial, const AddressPair& path,

@@ -62,6 +62,8 @@ class Endpoint final : private EndpointLimits::Listener {
   void stop_accepting() { accepting_ = false; }
 
   void receive(const Datagram& datagram, Time now);
+  // Says that what arrived at once was given to `receive` (connection/connection.h).
+  void end_batch(Time now);
   // Returns one batch to one destination; `batch.size` is 0 when there is nothing to send.
   void poll_transmit(TransmitBatch& batch, Time now);
   Time next_timeout() const { return timers_.next(); }
@@ -92,6 +94,7 @@ class Endpoint final : private EndpointLimits::Listener {
 
   Slot& add(std::unique_ptr<ConnectionDriver> driver);
   ConnectionId new_id();
+  void receive_on(Slot& slot, const Datagram& datagram, Time now);
   void touch(Slot& slot, Time now);
   void update_ids(Slot& slot);
   void receive_first(const Datagram& datagram, Time now);
@@ -120,6 +123,7 @@ class Endpoint final : private EndpointLimits::Listener {
   std::unordered_map<ConnectionId, Slot*> routes_;
   std::unordered_set<Slot*> called_;  // connections on which this side is the client
   TimerQueue<Slot> timers_;
+  std::vector<Slot*> receivers_;  // that received since the last end of a batch
   Ring<Slot*> senders_;
   Ring<Slot*> active_;
   Slot* draining_ = nullptr;  // the latest result of `next_active`

@@ -16,6 +16,7 @@ struct EndpointSlot {
   std::unique_ptr<ConnectionDriver> driver;
   TimerQueue<EndpointSlot>::Entry timer;
   std::vector<ConnectionId> ids;
+  bool received = false;                               // since the last end of a batch
   bool sending = false;                                // queued to send
   bool active = false;                                 // queued for its owner to drain
   bool finished = false;                               // queued to be freed

@@ -154,6 +154,7 @@ void EndpointLoop::on_ready(WatchedSocket& socket) {
     });
     if (received == 0) break;
   }
+  endpoint_.end_batch(now);
   run_turn(now);
 }
 

@@ -50,6 +50,7 @@ class Path {
   // Packets that may leave beyond the congestion window after a probe timeout (RFC 9002 §6.2.4).
   std::uint32_t probe_credits = 0;
   bool ping_due = false;
+  bool batch_open = false;  // acknowledgements were settled, and `loss.conclude` must follow
   // Nothing was left to send although the window had room (RFC 9002 §7.8).
   bool application_limited = true;
   PathResponses responses;  // on this path's addresses

@@ -1,6 +1,7 @@
 #include "recovery/loss_detection.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "wire/violation.h"
 
@@ -26,6 +27,9 @@ constexpr std::uint32_t k_max_backoff = 16;
 // forever for a peer that makes us acknowledge but never acknowledges anything: acknowledgements
 // are not congestion controlled.
 constexpr std::uint64_t k_max_kept = 1 << 16;
+// Packets of known fate that the frames of one batch may make us look at. A gap in what was
+// acknowledged stays until the batch ends, and each frame passes all packets above it.
+constexpr std::uint64_t k_max_revisited = 1024;
 
 FrameType type_of(const AckFrame& frame) {
   return frame.ecn ? FrameType::kAckEcn : FrameType::kAck;
@@ -40,6 +44,7 @@ void LossDetection::set_controller(CongestionController& controller) {
   controller_ = &controller;
   first_current_ = sent_.next_number();
   bytes_in_flight_ = 0;
+  batch_ = {.largest = batch_.largest, .max_ack_delay = batch_.max_ack_delay};
   delivery_rate_ = {};
   persistent_congestion_ = {};
   spurious_loss_ = {};
@@ -64,14 +69,14 @@ void LossDetection::on_packet_sent(PacketNumber number, Time now) {
 
 // --- acknowledgements ---------------------------------------------------------------------------
 
-Result<LossDetection::AckNews, TransportError> LossDetection::on_ack(const AckFrame& frame,
+Result<LossDetection::AckNews, TransportError> LossDetection::settle(const AckFrame& frame,
                                                                      const AckContext& context,
                                                                      Time now,
                                                                      SentFrameListener& listener) {
   if (frame.largest >= sent_.next_number()) {
     return violation(type_of(frame), "acknowledges a packet that was not sent");
   }
-  const std::uint64_t in_flight_before = bytes_in_flight_;
+  if (!batch_.open()) batch_.in_flight_before = bytes_in_flight_;
   const bool raises_largest =
       largest_acknowledged_ == k_no_packet_number || frame.largest > largest_acknowledged_;
   Settled settled;
@@ -79,26 +84,52 @@ Result<LossDetection::AckNews, TransportError> LossDetection::on_ack(const AckFr
     return status.error();
   }
   if (raises_largest) largest_acknowledged_ = frame.largest;
-  if (!settled.any()) return AckNews::kNone;
-
-  probe_count_ = 0;
-  next_probe_ = 0;
-  // RFC 9002 §5.1: a sample requires that the largest acknowledged packet is newly acknowledged,
-  // and that at least one newly acknowledged packet was ack-eliciting.
-  settled.gave_rtt =
-      settled.largest == frame.largest && settled.ack_eliciting && is_current(settled.largest);
-  if (settled.gave_rtt) {
-    rtt_->add_sample(now - settled.largest_time_sent, context.ack_delay, context.max_ack_delay,
-                     context.handshake_confirmed);
-    persistent_congestion_.on_rtt_sample(now);
+  batch_.add(settled);
+  if (settled.any()) {
+    probe_count_ = 0;
+    next_probe_ = 0;
+    batch_.max_ack_delay = context.max_ack_delay;
+    batch_.application_limited = context.application_limited;
+    take_rtt_sample(frame, settled, context, now);
+    if (raises_largest) process_ecn(frame, settled, now);
+    // The next frame of the batch need not look at these packets again.
+    batch_.persistent_congestion |= advance_first_outstanding(context.max_ack_delay);
   }
-  if (raises_largest) process_ecn(frame, settled, now);
-  if (mtu_ != nullptr) mtu_->on_acknowledged(settled.largest_size);
-  detect_lost(context.max_ack_delay, now, listener);
-  report_acknowledged(settled, context, in_flight_before, now);
-  prune(over_limit() ? Time::max()
-                     : now - k_keep_lost * rtt_->probe_timeout(context.max_ack_delay));
-  return AckNews::kPackets;
+  if (batch_.revisited > k_max_revisited) conclude(now, listener);
+  return settled.any() ? AckNews::kPackets : AckNews::kNone;
+}
+
+void LossDetection::Batch::add(const Settled& settled) {
+  bytes += settled.bytes;
+  revisited += settled.revisited;
+  largest_size = std::max(largest_size, settled.largest_size);
+  if (settled.any() && (!open() || settled.largest > largest)) {
+    largest = settled.largest;
+    largest_time_sent = settled.largest_time_sent;
+  }
+}
+
+// RFC 9002 §5.1: a sample requires that the largest acknowledged packet is newly acknowledged, and
+// that at least one newly acknowledged packet was ack-eliciting.
+void LossDetection::take_rtt_sample(const AckFrame& frame, const Settled& settled,
+                                    const AckContext& context, Time now) {
+  if (settled.largest != frame.largest || !settled.ack_eliciting || !is_current(settled.largest)) {
+    return;
+  }
+  rtt_->add_sample(now - settled.largest_time_sent, context.ack_delay, context.max_ack_delay,
+                   context.handshake_confirmed);
+  persistent_congestion_.on_rtt_sample(now);
+  batch_.smallest_rtt = std::min(batch_.smallest_rtt, rtt_->latest());
+  ++batch_.rtt_samples;
+}
+
+void LossDetection::conclude(Time now, SentFrameListener& listener) {
+  const Batch batch = std::exchange(batch_, {});
+  if (!batch.open()) return;
+  if (mtu_ != nullptr) mtu_->on_acknowledged(batch.largest_size);
+  detect_lost(batch.max_ack_delay, batch.persistent_congestion, now, listener);
+  report_acknowledged(batch, now);
+  prune(over_limit() ? Time::max() : now - k_keep_lost * rtt_->probe_timeout(batch.max_ack_delay));
 }
 
 TransportStatus LossDetection::settle_ranges(const AckFrame& frame, Time now,
@@ -112,20 +143,20 @@ TransportStatus LossDetection::settle_ranges(const AckFrame& frame, Time now,
       return violation(type_of(frame), "acknowledges a packet number that was skipped");
     }
     for (PacketNumber number = std::max(first, first_outstanding); number <= last; ++number) {
-      settle(number, now, listener, settled);
+      settle_packet(number, now, listener, settled);
     }
     // Below first_outstanding everything is settled: only packets counted as lost can be news.
     if (first < first_outstanding && !spurious_loss_.empty()) {
       spurious_loss_.for_each_lost(
           first, std::min(last, first_outstanding - 1),
-          [&](PacketNumber number) { settle(number, now, listener, settled); });
+          [&](PacketNumber number) { settle_packet(number, now, listener, settled); });
     }
   }
   return {};
 }
 
-void LossDetection::settle(PacketNumber number, Time now, SentFrameListener& listener,
-                           Settled& settled) {
+void LossDetection::settle_packet(PacketNumber number, Time now, SentFrameListener& listener,
+                                  Settled& settled) {
   SentPacket& packet = sent_.at(number);
   if (packet.state == State::kOutstanding) {
     if (packet.in_flight) {
@@ -145,6 +176,7 @@ void LossDetection::settle(PacketNumber number, Time now, SentFrameListener& lis
       controller_->on_spurious_congestion(now);
     }
   } else {
+    ++settled.revisited;
     return;
   }
   packet.state = State::kAcknowledged;
@@ -171,19 +203,19 @@ void LossDetection::process_ecn(const AckFrame& frame, const Settled& settled, T
                               .ecn = true});
 }
 
-void LossDetection::report_acknowledged(const Settled& settled, const AckContext& context,
-                                        std::uint64_t in_flight_before, Time now) {
-  if (context.application_limited) delivery_rate_.on_application_limited(bytes_in_flight_);
-  if (settled.bytes == 0) return;
+void LossDetection::report_acknowledged(const Batch& batch, Time now) {
+  if (batch.application_limited) delivery_rate_.on_application_limited(bytes_in_flight_);
+  if (batch.bytes == 0) return;
   const DeliveryRate::Sample rate = delivery_rate_.take_sample(now, rtt_->minimum());
   controller_->on_acknowledgement(
       {.now = now,
-       .acknowledged_bytes = settled.bytes,
-       .bytes_in_flight_before = in_flight_before,
+       .acknowledged_bytes = batch.bytes,
+       .bytes_in_flight_before = batch.in_flight_before,
        .bytes_in_flight = bytes_in_flight_,
-       .largest_acknowledged = settled.largest,
-       .largest_time_sent = settled.largest_time_sent,
-       .latest_rtt = settled.gave_rtt ? rtt_->latest() : Duration::zero(),
+       .largest_acknowledged = batch.largest,
+       .largest_time_sent = batch.largest_time_sent,
+       .smallest_rtt = batch.rtt_samples > 0 ? batch.smallest_rtt : Duration::zero(),
+       .rtt_samples = batch.rtt_samples,
        .min_rtt = rtt_->minimum(),
        .smoothed_rtt = rtt_->smoothed(),
        .delivery_rate = rate.bytes_per_second,
@@ -192,12 +224,13 @@ void LossDetection::report_acknowledged(const Settled& settled, const AckContext
        .delivered_at_send = rate.delivered_at_send,
        .in_flight_at_send = rate.in_flight_at_send,
        .lost_since_send = rate.lost_since_send,
-       .application_limited = context.application_limited});
+       .application_limited = batch.application_limited});
 }
 
 // --- losses -------------------------------------------------------------------------------------
 
-void LossDetection::detect_lost(Duration max_ack_delay, Time now, SentFrameListener& listener) {
+void LossDetection::detect_lost(Duration max_ack_delay, bool persistent, Time now,
+                                SentFrameListener& listener) {
   loss_time_ = k_never;
   if (largest_acknowledged_ == k_no_packet_number) return;
   const Duration loss_delay = rtt_->loss_delay();
@@ -231,7 +264,7 @@ void LossDetection::detect_lost(Duration max_ack_delay, Time now, SentFrameListe
     sample.largest_lost = number;
     sample.largest_lost_time_sent = packet.time_sent;
   }
-  sample.persistent = advance_first_outstanding(max_ack_delay);
+  sample.persistent = advance_first_outstanding(max_ack_delay) || persistent;
   sample.bytes_in_flight = bytes_in_flight_;
   if (sample.lost_bytes == 0) return;
   respond_to_loss(sample);
@@ -301,6 +334,7 @@ void LossDetection::abandon_outstanding(SentFrameListener& listener) {
     }
   }
   prune(Time::max());
+  batch_ = {};
   persistent_congestion_.break_run();
   loss_time_ = k_never;
   probe_count_ = 0;
@@ -338,7 +372,7 @@ LossDetection::TimeoutAction LossDetection::on_timeout(const TimerTerms& terms, 
   }
   if (loss_time_ != k_never) {
     if (now < loss_time_) return TimeoutAction::kNone;
-    detect_lost(terms.max_ack_delay, now, listener);
+    detect_lost(terms.max_ack_delay, false, now, listener);
     return TimeoutAction::kLossDetected;
   }
   if (now < probe_deadline(terms)) return TimeoutAction::kNone;

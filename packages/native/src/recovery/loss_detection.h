@@ -53,10 +53,15 @@ class LossDetection {
     bool application_limited = false;
   };
   enum class AckNews : std::uint8_t { kNone, kPackets };
-  // Settles packets, then looks for losses. Returns whether the frame acknowledged anything new. A
-  // frame that acknowledges a packet that was not sent is a PROTOCOL_VIOLATION (RFC 9000 §13.1).
-  Result<AckNews, TransportError> on_ack(const AckFrame& frame, const AckContext& context, Time now,
+  // Settles the packets that a frame acknowledges, and takes its RTT sample. Returns whether the
+  // frame acknowledged anything new; then `conclude` must follow before the next packet is sent or
+  // a timer is asked for. Several frames may come before it: a batch. A frame that acknowledges a
+  // packet that was not sent is a PROTOCOL_VIOLATION (RFC 9000 §13.1).
+  Result<AckNews, TransportError> settle(const AckFrame& frame, const AckContext& context, Time now,
                                          SentFrameListener& listener);
+  // Ends a batch: looks for losses, and tells the controller of both. Does nothing when no frame
+  // waits for it.
+  void conclude(Time now, SentFrameListener& listener);
 
   // The conditions that the timers depend on besides the packets.
   struct TimerTerms {
@@ -111,23 +116,42 @@ class LossDetection {
   struct Settled {
     std::uint64_t bytes = 0;
     std::uint64_t marked_ect0 = 0;
+    std::uint64_t revisited = 0;  // packets that were looked at although their fate was known
     PacketNumber largest = k_no_packet_number;
     Time largest_time_sent{};
     std::uint16_t largest_size = 0;
     bool ack_eliciting = false;
-    bool gave_rtt = false;
     bool any() const { return largest != k_no_packet_number; }
+  };
+  // What the frames since the last `conclude` settled.
+  struct Batch {
+    std::uint64_t bytes = 0;
+    std::uint64_t in_flight_before = 0;
+    std::uint64_t revisited = 0;
+    PacketNumber largest = k_no_packet_number;
+    Time largest_time_sent{};
+    Duration smallest_rtt = Duration::max();
+    Duration max_ack_delay = Duration::zero();
+    std::uint32_t rtt_samples = 0;
+    std::uint16_t largest_size = 0;
+    bool application_limited = false;
+    bool persistent_congestion = false;
+    bool open() const { return largest != k_no_packet_number; }
+    void add(const Settled& settled);
   };
   TransportStatus settle_ranges(const AckFrame& frame, Time now, SentFrameListener& listener,
                                 Settled& settled);
-  void settle(PacketNumber number, Time now, SentFrameListener& listener, Settled& settled);
+  void settle_packet(PacketNumber number, Time now, SentFrameListener& listener, Settled& settled);
+  void take_rtt_sample(const AckFrame& frame, const Settled& settled, const AckContext& context,
+                       Time now);
   void process_ecn(const AckFrame& frame, const Settled& settled, Time now);
-  void report_acknowledged(const Settled& settled, const AckContext& context,
-                           std::uint64_t in_flight_before, Time now);
-  void detect_lost(Duration max_ack_delay, Time now, SentFrameListener& listener);
+  void report_acknowledged(const Batch& batch, Time now);
+  // `persistent` says that settled packets have established persistent congestion already.
+  void detect_lost(Duration max_ack_delay, bool persistent, Time now, SentFrameListener& listener);
   void declare_lost(PacketNumber number, SentFrameListener& listener);
   void report_lost(PacketNumber number, Time now);
   void respond_to_loss(const LossSample& sample);
+  // Returns whether the packets that it passes establish persistent congestion.
   bool advance_first_outstanding(Duration max_ack_delay);
   bool worth_repeating(PacketNumber number) const;
   void mark_for_probe(PacketNumber number, SentFrameListener& listener);
@@ -170,6 +194,7 @@ class LossDetection {
   // The time of the last ack-eliciting packet or of the last probe timeout. The latter counts
   // because a probe that could not leave must not fire again at once.
   Time probe_wait_from_{};
+  Batch batch_;
   PersistentCongestion persistent_congestion_;
   SpuriousLoss spurious_loss_;
 };

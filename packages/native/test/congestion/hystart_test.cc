@@ -11,7 +11,7 @@ bool round(HyStart& hystart, PacketNumber& next, Duration rtt) {
   for (int i = 0; i < 10; ++i) hystart.on_packet_sent(next++);
   bool over = false;
   for (PacketNumber number = first; number < next; ++number) {
-    over |= hystart.on_acknowledgement(number, rtt);
+    over |= hystart.on_acknowledgement(number, rtt, 1);
   }
   return over;
 }
@@ -64,10 +64,24 @@ TEST(HyStart, NeedsEightSamples) {
   for (int i = 0; i < 10; ++i) hystart.on_packet_sent(next++);
   // The first of these packets ends the previous round.
   for (PacketNumber number = next - 10; number < next - 2; ++number) {
-    hystart.on_acknowledgement(number, 200ms);
+    hystart.on_acknowledgement(number, 200ms, 1);
   }
   EXPECT_EQ(hystart.growth_divisor(), 1u);
-  hystart.on_acknowledgement(next - 2, 200ms);
+  hystart.on_acknowledgement(next - 2, 200ms, 1);
+  EXPECT_EQ(hystart.growth_divisor(), 4u);
+}
+
+TEST(HyStart, EachSampleOfABatchCounts) {
+  HyStart hystart;
+  PacketNumber next = 0;
+  for (int i = 0; i < 3; ++i) round(hystart, next, 100ms);
+  for (int i = 0; i < 10; ++i) hystart.on_packet_sent(next++);
+  hystart.on_acknowledgement(next - 9, 200ms, 1);  // ends the previous round
+  hystart.on_acknowledgement(next - 3, 200ms, 7);
+  EXPECT_EQ(hystart.growth_divisor(), 1u);
+  hystart.on_acknowledgement(next - 2, Duration::zero(), 0);
+  EXPECT_EQ(hystart.growth_divisor(), 1u);
+  hystart.on_acknowledgement(next - 1, 200ms, 1);
   EXPECT_EQ(hystart.growth_divisor(), 4u);
 }
 

@@ -75,6 +75,7 @@ class RandomEventsTest : public ::testing::TestWithParam<CongestionAlgorithm> {
   }
   void acknowledge(Random& random) {
     const std::uint64_t bytes = 1 + magnitude(random, 33);
+    const auto samples = static_cast<std::uint32_t>(random.below(4));
     delivered_ += bytes;
     controller_->on_acknowledgement(
         {.now = now_,
@@ -83,7 +84,8 @@ class RandomEventsTest : public ::testing::TestWithParam<CongestionAlgorithm> {
          .bytes_in_flight = magnitude(random, 40),
          .largest_acknowledged = number_,
          .largest_time_sent = now_ - duration(random),
-         .latest_rtt = random.below(3) == 0 ? Duration::zero() : duration(random),
+         .smallest_rtt = samples == 0 ? Duration::zero() : duration(random),
+         .rtt_samples = samples,
          .min_rtt = duration(random),
          .smoothed_rtt = Duration(1) + duration(random),
          .delivery_rate = random.below(4) == 0 ? 0 : magnitude(random, 63),

@@ -52,7 +52,8 @@ class WindowDriver {
                                     .bytes_in_flight_before = packets_in_flight * k_datagram,
                                     .largest_acknowledged = largest,
                                     .largest_time_sent = sent,
-                                    .latest_rtt = now - sent,
+                                    .smallest_rtt = now - sent,
+                                    .rtt_samples = 1,
                                     .min_rtt = now - sent,
                                     .smoothed_rtt = now - sent,
                                     .application_limited = application_limited});

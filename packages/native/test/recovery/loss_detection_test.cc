@@ -22,7 +22,7 @@ TEST_F(LossDetectionTest, SettlesWhatIsAcknowledged) {
   ASSERT_EQ(controller_.acknowledgements.size(), 1u);
   EXPECT_EQ(controller_.acknowledgements[0].acknowledged_bytes, 2u * k_datagram);
   EXPECT_EQ(controller_.acknowledgements[0].bytes_in_flight_before, 4u * k_datagram);
-  EXPECT_EQ(controller_.acknowledgements[0].latest_rtt, 100ms);
+  EXPECT_EQ(controller_.acknowledgements[0].smallest_rtt, 100ms);
 }
 
 TEST_F(LossDetectionTest, ARepeatedAcknowledgementIsNoNews) {
@@ -567,7 +567,8 @@ TEST_F(LossDetectionTest, RandomNetwork) {
         }
       }
       if (ranges.empty()) return;
-      ASSERT_TRUE(loss.on_ack(AckBuilder(ranges).frame(), context_, now, listener));
+      ASSERT_TRUE(loss.settle(AckBuilder(ranges).frame(), context_, now, listener));
+      loss.conclude(now, listener);
     };
     for (int step = 0; step < 2000; ++step) {
       now += std::chrono::microseconds(random.below(3000));

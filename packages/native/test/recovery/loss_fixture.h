@@ -110,13 +110,15 @@ class LossDetectionTest : public ::testing::Test {
   bool acknowledge(const std::vector<AckRange>& ranges, Time now,
                    const std::optional<EcnCounts>& ecn = std::nullopt) {
     const AckBuilder ack(ranges, ecn);
-    const auto news = loss_.on_ack(ack.frame(), context_, now, listener_);
+    const auto news = loss_.settle(ack.frame(), context_, now, listener_);
+    loss_.conclude(now, listener_);
     EXPECT_TRUE(news);
     return news && *news == LossDetection::AckNews::kPackets;
   }
   TransportStatus try_acknowledge(const std::vector<AckRange>& ranges, Time now) {
     const AckBuilder ack(ranges);
-    const auto news = loss_.on_ack(ack.frame(), context_, now, listener_);
+    const auto news = loss_.settle(ack.frame(), context_, now, listener_);
+    loss_.conclude(now, listener_);
     return news ? TransportStatus{} : news.error();
   }
   Time next_timeout() const { return loss_.next_timeout(terms_); }

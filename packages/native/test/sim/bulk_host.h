@@ -22,7 +22,8 @@ class BulkSender final : public Host, SentFrameListener {
     const LossDetection::AckContext context{.max_ack_delay = k_max_ack_delay,
                                             .handshake_confirmed = true,
                                             .application_limited = path_.application_limited};
-    violated_ |= !frame || !path_.loss.on_ack(std::get<AckFrame>(*frame), context, now, *this);
+    violated_ |= !frame || !path_.loss.settle(std::get<AckFrame>(*frame), context, now, *this);
+    path_.loss.conclude(now, *this);
     path_.update_pacing(now);
     maximum_window = std::max(maximum_window, path_.controller->window());
   }

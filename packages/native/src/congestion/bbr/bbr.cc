@@ -115,7 +115,7 @@ void Bbr::update_minimum_rtt(const AckSample& sample) {
     // §5.3.4.1: use the estimate before a sample with a queue in it replaces it.
     probe_rtt_.window = std::max(0.5 * path_volume(bandwidth()), minimum_window());
   }
-  minimum_rtt_.on_acknowledgement(sample.latest_rtt, sample.now);
+  minimum_rtt_.on_acknowledgement(sample.smallest_rtt, sample.now);
   check_probe_rtt(sample, expired);
 }
 

@@ -36,7 +36,7 @@ void Bbr::learn_random_loss(const AckSample& sample) {
   random_loss_.on_quiet_round(
       {.delivered = static_cast<double>(sample.delivered - sample.delivered_at_send),
        .lost = static_cast<double>(sample.lost_since_send),
-       .rtt = sample.latest_rtt,
+       .rtt = sample.smallest_rtt,
        .minimum_rtt = minimum_rtt_.minimum()});
 }
 

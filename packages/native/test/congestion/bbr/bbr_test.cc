@@ -52,7 +52,8 @@ class BbrTest : public ::testing::Test {
                              .bytes_in_flight = remains_in_flight_,
                              .largest_acknowledged = number_,
                              .largest_time_sent = now_ - rtt,
-                             .latest_rtt = rtt,
+                             .smallest_rtt = rtt,
+                             .rtt_samples = 1,
                              .min_rtt = base_rtt_,
                              .smoothed_rtt = rtt,
                              .delivery_rate = static_cast<std::uint64_t>(
