@@ -71,6 +71,8 @@ class Session final : public RequestSession,
   void claim_datagrams(StreamId request, DatagramConsumer& consumer) {
     datagrams_.claim(request, consumer);
   }
+  // Ends the deliveries of a request before it ends.
+  void release_datagrams(StreamId request) { datagrams_.release(request); }
 
   std::size_t max_webtransport_sessions() const { return parts_.config.max_webtransport_sessions; }
 

@@ -144,6 +144,14 @@ void EndpointLoop::wake(quic::ConnectionDriver& driver) {
   unsent_ = true;
 }
 
+void EndpointLoop::send_now(quic::ConnectionDriver& driver) {
+  wake(driver);
+  if (in_turn_ || closing_) return;
+  flush(monotonic_now());
+  unsent_ =
+      true;  // for the events and the timer, which the turn before the loop sleeps looks after
+}
+
 void EndpointLoop::on_ready(WatchedSocket& socket) {
   const Time now = monotonic_now();
   std::size_t bytes = 0;
@@ -172,11 +180,14 @@ void EndpointLoop::on_prepare() {
 void EndpointLoop::run_turn(Time now) {
   if (closing_) return;
   unsent_ = false;
+  in_turn_ = true;
   deliver_events(now);
   if (closing_) return;
   flush(now);
+  listener_.on_flushed(now);
   // The flush, or the application's reaction to events, may have caused more of them.
   deliver_events(now);
+  in_turn_ = false;
   if (closing_) return;
   endpoint_.reap([this](quic::ConnectionDriver& driver) { listener_.on_removed(driver); });
   timer_->set(endpoint_.next_timeout());

@@ -24,6 +24,8 @@ class EndpointLoop {
     virtual void on_active(quic::ConnectionDriver& driver, quic::Time now) = 0;
     // Reports that every connection of this turn was shown, so that the application can be told.
     virtual void on_turn_end() = 0;
+    // Reports that the connections have sent what they may send now. May call other loops.
+    virtual void on_flushed(quic::Time) {}
     // Reports that a connection is about to be removed. `driver` is invalid after the call.
     virtual void on_removed(quic::ConnectionDriver& driver) = 0;
   };
@@ -49,6 +51,9 @@ class EndpointLoop {
   // Must be called after the application called a connection: its packets are sent before the loop
   // sleeps.
   void wake(quic::ConnectionDriver& driver);
+  // As `wake`, but sends now, before the loop serves anything else. Within a turn of this loop that
+  // is its next flush. Events are delivered before the loop sleeps.
+  void send_now(quic::ConnectionDriver& driver);
   // Sends what is left, such as CONNECTION_CLOSE, and stops. libuv frees the handles later and then
   // calls `done`.
   void close(std::function<void()> done);
@@ -79,6 +84,7 @@ class EndpointLoop {
   Handles* handles_;
   std::vector<std::uint8_t> buffer_;
   bool unsent_ = false;  // the application called a connection, or a flush stopped early
+  bool in_turn_ = false;
   bool closing_ = false;
   std::unique_ptr<DeadlineTimer> timer_;
 };

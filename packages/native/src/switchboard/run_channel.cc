@@ -1,0 +1,46 @@
+#include "switchboard/run_channel.h"
+
+#include <utility>
+
+#include "crypto/wipe.h"
+
+namespace sheaf::switchboard {
+
+RunChannel::RunChannel(const Request& request) : request_(request) {
+  request_.session.claim_datagrams(request_.stream, *this);
+}
+
+RunChannel::~RunChannel() {
+  request_.session.release_datagrams(request_.stream);
+  forget_received();
+}
+
+bool RunChannel::send(quic::Bytes payload) {
+  const bool taken = request_.session.send_datagram(request_.stream, payload, 0);
+  queued_ = queued_ || taken;
+  if (!taken) ++dropped_;
+  return taken;
+}
+
+void RunChannel::send_and_wipe(quic::MutableBytes payload) {
+  send(payload);
+  quic::wipe(payload.data(), payload.size());
+}
+
+void RunChannel::flush() {
+  if (std::exchange(queued_, false)) request_.loop.send_now(request_.driver);
+}
+
+// The queue of the transport bounds what one turn brings.
+void RunChannel::on_datagram(http3::HttpDatagram datagram) {
+  received_.insert(received_.end(), datagram.payload.begin(), datagram.payload.end());
+  sizes_.push_back(datagram.payload.size());
+}
+
+void RunChannel::forget_received() {
+  if (!received_.empty()) quic::wipe(received_.data(), received_.size());
+  received_.clear();
+  sizes_.clear();
+}
+
+}  // namespace sheaf::switchboard

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <vector>
+
+#include "http3/session.h"
+#include "io/endpoint_loop.h"
+
+namespace sheaf::switchboard {
+
+// Carries datagrams between two nodes of a site: those of one long request on a connection of the
+// backbone. None passes through JavaScript. Datagrams may be lost, and come in any order. They may
+// hold keys, so what has come is wiped after use.
+class RunChannel final : private http3::DatagramConsumer {
+ public:
+  // The request on this connection of the loop. It is open, and its peer sends the first datagram
+  // only after this side has made its channel (RFC 9297 §2). All must outlive this object.
+  struct Request {
+    io::EndpointLoop& loop;
+    quic::ConnectionDriver& driver;
+    http3::Session& session;
+    http3::StreamId stream;
+  };
+  explicit RunChannel(const Request& request);
+  ~RunChannel();
+  RunChannel(const RunChannel&) = delete;
+  RunChannel& operator=(const RunChannel&) = delete;
+
+  // Bytes that fit into a datagram now; 0 before the peer has told that it takes any.
+  std::size_t max_payload() const { return request_.session.max_datagram_payload(request_.stream); }
+  // Queues a datagram, which leaves with `flush`. Returns false, and drops it, when it is larger
+  // than `max_payload` or too many wait.
+  bool send(quic::Bytes payload);
+  // Sends what was queued, before the loop serves anything else. The connection's events must have
+  // been drained.
+  void flush();
+  // Sends all that a node's end of a session, a RunOrders or an Executor, has to say.
+  template <typename End>
+  void send_all(End& end, quic::Time now) {
+    for (auto message = end.poll_message(now); !message.empty(); message = end.poll_message(now)) {
+      send_and_wipe(message);
+    }
+    flush();
+  }
+
+  bool has_received() const { return !sizes_.empty(); }
+  // Calls `take(payload)` for each datagram that has come. `take` may call `send`, but must not
+  // destroy the channel. To be called after the session has seen the events of its connection.
+  template <typename Take>
+  void drain(Take&& take) {
+    quic::Bytes rest(received_);
+    for (const std::size_t size : sizes_) {
+      take(rest.first(size));
+      rest = rest.subspan(size);
+    }
+    forget_received();
+  }
+
+  // Datagrams that `send` has dropped so far
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  void on_datagram(http3::HttpDatagram datagram) override;
+  void forget_received();
+  void send_and_wipe(quic::MutableBytes payload);
+
+  Request request_;
+  std::vector<std::uint8_t> received_;  // one behind the other
+  std::vector<std::size_t> sizes_;
+  bool queued_ = false;
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace sheaf::switchboard
