@@ -305,7 +305,15 @@ export interface NativeAddress {
   port: number;
 }
 
+/** `src/binding/return_socket_object.h` */
+export interface NativeReturnSocket {
+  send(bytes: Uint8Array, to: NativeAddress, size: number): boolean;
+  close(): void;
+}
+
 interface Addon {
+  /** Throws with `code` set to the system's error name. */
+  ReturnSocket: new (from: NativeAddress, transparent: boolean) => NativeReturnSocket;
   LinkRelay: new (
     listen: NativeAddress,
     target: NativeAddress,

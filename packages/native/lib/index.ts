@@ -12,6 +12,7 @@ export {
   type LinkRelayStats,
   type LinkStats,
 } from './link_relay.js';
+export { openReturnSocket, type ReturnSocket, type ReturnSocketOptions, type ReturnWay } from './direct_return.js';
 export { QuicError } from './quic_error.js';
 export { readCached } from './cached_file.js';
 export { returnFreedMemory } from './freed_memory.js';

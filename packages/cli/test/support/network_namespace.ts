@@ -1,4 +1,4 @@
-/** A network of its own, as `fixtures/several-interfaces` makes it. */
+/** A network of its own, as the examples in `fixtures` make it. */
 export interface NetworkNamespace {
   /** The id of the process that holds it. */
   readonly id: number;
@@ -15,6 +15,6 @@ interface NetworkNamespaces {
   make(): NetworkNamespace;
 }
 
-const home = new URL('../../../../fixtures/several-interfaces/network_namespace.mjs', import.meta.url);
+const home = new URL('../../../../fixtures/namespaces/network_namespace.mjs', import.meta.url);
 
 export const { NetworkNamespace } = (await import(home.href)) as { NetworkNamespace: NetworkNamespaces };

@@ -4,6 +4,7 @@
 #include "binding/endpoint_object.h"
 #include "binding/javascript_buffer.h"
 #include "binding/link_relay_object.h"
+#include "binding/return_socket_object.h"
 #include "crypto/library_check.h"
 #include "io/cached_file.h"
 #include "io/tcp_socket.h"
@@ -39,6 +40,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   }
   exports.Set("Endpoint", sheaf::binding::EndpointObject::define(env));
   exports.Set("LinkRelay", sheaf::binding::LinkRelayObject::define(env));
+  exports.Set("ReturnSocket", sheaf::binding::ReturnSocketObject::define(env));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));
   exports.Set("readCached", Napi::Function::New<read_cached>(env, "readCached"));
   exports.Set("returnFreedMemory",

@@ -7,17 +7,12 @@
 #include <vector>
 
 #include "connection/transmit.h"
+#include "io/batch_sender.h"
+#include "io/socket_calls.h"
 #include "util/address.h"
 #include "util/result.h"
 
 namespace sheaf::io {
-
-// Describes a failed system call in a message that names the address. Carries errno's name, such as
-// "EADDRINUSE".
-struct SocketError {
-  int number = 0;
-  std::string message;
-};
 
 struct UdpSocketOptions {
   bool reuse_port = false;           // lets several threads share the port
@@ -41,12 +36,8 @@ class UdpSocket {
   int descriptor() const { return descriptor_; }
   const quic::Address& local_address() const { return local_; }
 
-  enum class SendOutcome : std::uint8_t {
-    kSent,
-    kBlocked,  // the socket's buffer is full; call again with the same batch when it is writable.
-               // Datagrams that were sent are not sent again.
-    kDropped,  // the network refused the batch (no route, too large), which counts as loss
-  };
+  // Sends a batch. When it is blocked, call again with the same batch when the socket is writable.
+  // Datagrams that were sent are not sent again.
   SendOutcome send(const quic::TransmitBatch& batch);
 
   // Receives the datagrams that one system call returns, and passes each to `sink(const
@@ -76,22 +67,13 @@ class UdpSocket {
   };
   struct Buffers;
 
-  // Reports how far one system call came: the bytes of the batch that are settled, or the error.
-  struct Attempt {
-    std::size_t bytes = 0;
-    int error = 0;
-  };
-
   UdpSocket(int descriptor, bool ipv6, const UdpSocketOptions& options);
-  void set_options(const UdpSocketOptions& options);
-  Attempt send_offloaded(const quic::TransmitBatch& batch, std::size_t offset);
-  Attempt send_messages(const quic::TransmitBatch& batch, std::size_t offset);
+  void set_options(bool ipv6, const UdpSocketOptions& options);
   std::size_t receive_messages();
   void take(std::size_t index);
 
   int descriptor_;
-  bool ipv6_;
-  bool segmentation_;
+  BatchSender sender_;
   std::size_t resume_offset_ = 0;  // position in the batch that was blocked
   quic::Address local_;
   std::vector<Received> received_;

@@ -73,7 +73,7 @@ void WatchedSocket::on_error() {
 }
 
 void WatchedSocket::send(const quic::TransmitBatch& batch, std::vector<std::uint8_t>& buffer) {
-  if (blocked() || socket_->send(batch) != UdpSocket::SendOutcome::kBlocked) return;
+  if (blocked() || socket_->send(batch) != SendOutcome::kBlocked) return;
   waiting_.resize(buffer.size());
   std::swap(waiting_, buffer);
   blocked_ = batch;
@@ -81,7 +81,7 @@ void WatchedSocket::send(const quic::TransmitBatch& batch, std::vector<std::uint
 }
 
 void WatchedSocket::resume() {
-  if (!blocked() || socket_->send(blocked_) == UdpSocket::SendOutcome::kBlocked) return;
+  if (!blocked() || socket_->send(blocked_) == SendOutcome::kBlocked) return;
   blocked_ = {};
   watch();
 }

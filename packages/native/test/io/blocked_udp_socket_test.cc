@@ -7,8 +7,6 @@
 namespace sheaf::io {
 namespace {
 
-using SendOutcome = UdpSocket::SendOutcome;
-
 // Sends numbered datagrams until the socket is full, unblocks the network, and sends the blocked
 // batch again. Every datagram must arrive exactly once and in order.
 void resume_after_block(bool segmentation_offload, std::string& missing) {

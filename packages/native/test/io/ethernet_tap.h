@@ -71,22 +71,32 @@ class EthernetTap {
     configure(SIOCSARP, &request);
   }
 
-  // Returns UDP payloads to the peer, until none comes for a while.
-  std::vector<std::vector<std::uint8_t>> read_payloads() {
-    constexpr std::size_t k_headers = 14 + 20 + 8;  // Ethernet, IPv4, UDP
-    std::vector<std::vector<std::uint8_t>> payloads;
+  // Returns the IPv4 packets with UDP in them that the peer got, until none comes for a while.
+  std::vector<std::vector<std::uint8_t>> read_packets() {
+    constexpr std::size_t k_ethernet = 14;
+    std::vector<std::vector<std::uint8_t>> packets;
     std::uint8_t frame[2048];
     pollfd readable{descriptor_, POLLIN, 0};
     while (poll(&readable, 1, 300) == 1) {
       const ssize_t length = ::read(descriptor_, frame, sizeof frame);
-      const bool is_udp = length > static_cast<ssize_t>(k_headers) && frame[12] == 0x08 &&
-                          frame[13] == 0x00 && frame[14 + 9] == IPPROTO_UDP;
-      if (is_udp) payloads.emplace_back(frame + k_headers, frame + length);
+      const bool is_udp = length > static_cast<ssize_t>(k_ethernet + k_headers) &&
+                          frame[12] == 0x08 && frame[13] == 0x00 &&
+                          frame[k_ethernet + 9] == IPPROTO_UDP;
+      if (is_udp) packets.emplace_back(frame + k_ethernet, frame + length);
     }
+    return packets;
+  }
+
+  // Returns what these packets carry.
+  std::vector<std::vector<std::uint8_t>> read_payloads() {
+    std::vector<std::vector<std::uint8_t>> payloads = read_packets();
+    for (auto& packet : payloads) packet.erase(packet.begin(), packet.begin() + k_headers);
     return payloads;
   }
 
  private:
+  static constexpr long k_headers = 20 + 8;  // IPv4 and UDP
+
   static ifreq interface_request() {
     ifreq request{};
     std::strcpy(request.ifr_name, k_tap_interface);

@@ -37,7 +37,7 @@ class Peer {
     TransmitBatch batch{.buffer = bytes, .path = {socket->local_address(), to}};
     batch.size = batch.segment_size = size;
     batch.ecn = ecn;
-    ASSERT_EQ(socket->send(batch), UdpSocket::SendOutcome::kSent);
+    ASSERT_EQ(socket->send(batch), SendOutcome::kSent);
   }
   void receive() {
     const auto take = [this](const Datagram& datagram) {

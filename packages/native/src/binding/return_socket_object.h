@@ -1,0 +1,24 @@
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+
+#include "io/send_only_socket.h"
+
+namespace sheaf::binding {
+
+// Implements `NativeReturnSocket` of lib/addon.ts.
+class ReturnSocketObject final : public Napi::ObjectWrap<ReturnSocketObject> {
+ public:
+  static Napi::Function define(Napi::Env env);
+  explicit ReturnSocketObject(const Napi::CallbackInfo& info);
+
+ private:
+  Napi::Value send(const Napi::CallbackInfo& info);
+  void close(const Napi::CallbackInfo& info);
+
+  std::unique_ptr<io::SendOnlySocket> socket_;  // null when the constructor threw, and when closed
+};
+
+}  // namespace sheaf::binding
