@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,7 +24,8 @@ struct RunOrder {
   bool fin = false;              // the last packet ends the stream
   std::uint64_t generation = 0;  // of the keys to seal with: number of earlier key updates
   Ecn ecn = Ecn::kNotEct;
-  Time time{};  // when the run was ordered
+  Time time{};      // when the run was ordered
+  Duration wait{};  // after which the node sends it, from RunLimits::waits
 
   std::uint64_t end() const { return offset + std::uint64_t{count} * payload; }
 };
@@ -38,6 +40,9 @@ struct RunLimits {
   std::size_t per_turn = 96;
   // How long data of one sender, or of this node, waits after a run of another sender.
   Duration before_switch{};
+  // How long packets of each sender wait between their numbering and their sending, so that all
+  // arrive in the order of their numbers. The first is for this node's own packets.
+  std::array<Duration, 9> waits{};
 };
 
 }  // namespace sheaf::quic

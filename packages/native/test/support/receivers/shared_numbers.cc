@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <map>
+#include <optional>
 
 #include "emulation/link.h"
 #include "util/random.h"
@@ -34,14 +36,17 @@ class Delivery {
       ranges_.push_back({.due = Time(packet_time() * std::int64_t(i))});
     }
     ways_.emplace_back(LinkConfig{.queue_bytes = k_queue}, random_.next());  // the gateway's own
+    newest_.resize(config.senders);
   }
 
   SharedNumbersResult run() {
     for (Time now = next_event(); now != k_never; now = next_event()) {
       send_data(now);
       send_acknowledgements(now);
+      send_waiting(now);
       deliver_to_client(now);
       if (client_.ack_deadline() <= now) send_back(now);
+      take_samples(now);
       while (const LinkDatagram* datagram = back_.poll_arrival(now)) {
         held_.push_back({.due = now + config_.hold, .report = datagram->header.tag});
       }
@@ -56,6 +61,17 @@ class Delivery {
     PacketNumber next = 0;
     std::size_t left = 0;
   };
+  struct Waiting {
+    std::size_t sender = 0;
+    PacketNumber first = 0;
+    std::size_t count = 0;
+    std::size_t report = 0;  // as in Held; 0: data
+  };
+  struct Sample {
+    Time due;  // when the ACK arrives
+    std::size_t sender = 0;
+    Duration round_trip{};
+  };
   struct Held {
     Time due;
     std::size_t report = 0;  // index into `reports_`, from 1
@@ -65,7 +81,9 @@ class Delivery {
 
   Time next_event() const {
     Time next = std::min({bottleneck_.next_timeout(), back_.next_timeout(), client_.ack_deadline(),
-                          held_.empty() ? k_never : held_.front().due});
+                          held_.empty() ? k_never : held_.front().due,
+                          waiting_.empty() ? k_never : waiting_.begin()->first,
+                          samples_.empty() ? k_never : samples_.front().due});
     for (const Link& way : ways_) next = std::min(next, way.next_timeout());
     if (sent_ == config_.packets) return next;
     if (config_.sending == SharedNumbers::Sending::kWholeRuns) return std::min(next, turn_due_);
@@ -85,12 +103,35 @@ class Delivery {
     while (turn_due_ <= now && sent_ < config_.packets) {
       for (std::size_t i = 0; i < config_.runs_together; ++i) {
         const std::size_t sender = random_.below(config_.senders);
-        for (std::size_t j = 0; j < config_.run && sent_ < config_.packets; ++j) {
-          send(sender, next_number_++, 0, now);
-          ++sent_;
-        }
+        const std::size_t count = std::min(config_.run, config_.packets - sent_);
+        if (count == 0) break;
+        const Duration wait = wait_of(sender, now);
+        const Duration late(std::int64_t(random_.below(std::uint64_t(config_.jitter.count()) + 1)));
+        due_.resize(next_number_ + count, now + wait);
+        waiting_.insert({now + wait + late, {sender, next_number_, count, 0}});
+        next_number_ += count;
+        sent_ += count;
       }
       turn_due_ += packet_time() * std::int64_t(config_.run * config_.runs_together);
+    }
+  }
+
+  Duration wait_of(std::size_t sender, Time now) {
+    return config_.timing ? config_.timing->wait(sender, now) : Duration{};
+  }
+
+  void send_waiting(Time now) {
+    for (; !waiting_.empty() && waiting_.begin()->first <= now; waiting_.erase(waiting_.begin())) {
+      const Waiting& run = waiting_.begin()->second;
+      for (std::size_t i = 0; i < run.count; ++i) {
+        send(run.sender, run.first + i, run.report, now);
+      }
+    }
+  }
+
+  void take_samples(Time now) {
+    for (; !samples_.empty() && samples_.front().due <= now; samples_.pop_front()) {
+      config_.timing->on_sample(samples_.front().sender, samples_.front().round_trip, now);
     }
   }
 
@@ -112,13 +153,15 @@ class Delivery {
 
   void send_acknowledgements(Time now) {
     for (; !held_.empty() && held_.front().due <= now; held_.pop_front()) {
-      send(config_.senders, next_number_++, held_.front().report, now);
+      const Duration wait = wait_of(config_.senders, now);
+      waiting_.insert({now + wait, {config_.senders, next_number_++, 1, held_.front().report}});
     }
   }
 
   void send(std::size_t way, PacketNumber number, std::size_t report, Time now) {
     std::array<std::uint8_t, k_datagram> bytes{};
     std::memcpy(bytes.data(), &number, sizeof number);
+    std::memcpy(bytes.data() + sizeof number, &way, sizeof way);
     ways_[way].send(bytes, {.path = {}, .tag = report}, now);
   }
 
@@ -130,15 +173,18 @@ class Delivery {
     }
     while (const LinkDatagram* datagram = bottleneck_.poll_arrival(now)) {
       PacketNumber number;
+      std::size_t sender;
       std::memcpy(&number, datagram->payload.data(), sizeof number);
-      receive(number, datagram->header.tag, now);
+      std::memcpy(&sender, datagram->payload.data() + sizeof number, sizeof sender);
+      receive(sender, number, datagram->header.tag, now);
     }
   }
 
-  void receive(PacketNumber number, std::size_t report, Time now) {
+  void receive(std::size_t sender, PacketNumber number, std::size_t report, Time now) {
     largest_ = std::max(largest_, number);
     result_.deepest = std::max(result_.deepest, largest_ - number);
     const bool accepted = client_.receive(number, report == 0, now);
+    if (accepted && report == 0) newest_[sender] = std::max(newest_[sender].value_or(0), number);
     if (report == 0 && !accepted) ++result_.refused;
     if (report != 0 && accepted) client_.on_ack_acknowledged(reports_[report - 1]);
     result_.most_ranges = std::max(result_.most_ranges, client_.ranges());
@@ -147,6 +193,12 @@ class Delivery {
 
   void send_back(Time now) {
     std::vector<AckRange> report = client_.acknowledge(now);
+    for (std::size_t sender = 0; config_.timing && sender < newest_.size(); ++sender) {
+      if (!newest_[sender]) continue;
+      const Time arrives = now + config_.delay;
+      samples_.push_back({arrives, sender, arrives - due_[*newest_[sender]]});
+      newest_[sender].reset();
+    }
     if (++result_.acknowledgements % config_.elicit_every != 0) return;
     reports_.push_back(std::move(report));
     const std::array<std::uint8_t, 1> byte{};
@@ -161,6 +213,10 @@ class Delivery {
   Link back_;
   std::vector<Range> ranges_;
   std::deque<Held> held_;
+  std::multimap<Time, Waiting> waiting_;
+  std::vector<Time> due_;  // of the run of each number; numbers of ACKs have that of a neighbour
+  std::vector<std::optional<PacketNumber>> newest_;  // of each sender, since the client's last ACK
+  std::deque<Sample> samples_;
   std::vector<std::vector<AckRange>> reports_;  // ranges of ACKs that elicit one
   Time turn_due_{};
   PacketNumber next_number_ = 0;

@@ -8,6 +8,17 @@
 
 namespace sheaf::quic {
 
+// Decides how long a sender waits before it sends a run, and learns from the client's ACKs.
+class RunTiming {
+ public:
+  virtual ~RunTiming() = default;
+  // Returns how long what `sender` is given now waits. The gateway's own packets are those of the
+  // sender behind the last one.
+  virtual Duration wait(std::size_t sender, Time now) = 0;
+  // Takes the time from the end of the wait to the ACK of a sender's newest packet.
+  virtual void on_sample(std::size_t sender, Duration round_trip, Time now) = 0;
+};
+
 // A connection whose packets come from several senders with the gateway's address. The gateway
 // allocates all packet numbers. It sends only ACKs itself, always numbered above all that it gave
 // out before.
@@ -33,6 +44,8 @@ struct SharedNumbers {
   // to the twentieth (kMaxConsecutiveNonRetransmittablePackets); others send MAX_DATA at times.
   std::size_t elicit_every = 20;
   std::size_t packets = 6'000;  // of all senders
+  RunTiming* timing = nullptr;  // of whole runs. Null: none waits
+  Duration jitter{};            // up to which each run of a sender comes later at random
 };
 
 struct SharedNumbersResult {

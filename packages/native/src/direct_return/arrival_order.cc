@@ -1,0 +1,101 @@
+#include "direct_return/arrival_order.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+namespace {
+
+constexpr int k_jitter_gain = 16;  // RFC 3550 §6.4.1
+// Twice the mean difference covers nearly all of them.
+constexpr int k_jitter_margin = 2;
+
+std::uint64_t packets_in(Duration duration, std::uint64_t rate) {
+  const double packets = to_seconds(duration) * static_cast<double>(rate);
+  return packets >= 1e9 ? 1'000'000'000 : static_cast<std::uint64_t>(packets);
+}
+
+}  // namespace
+
+void ArrivalOrder::begin_span(Time now) {
+  if (span_began_ != Time::min() && now - span_began_ < k_span) return;
+  const bool adjacent = span_began_ != Time::min() && now - span_began_ < 2 * k_span;
+  for (Known& known : senders_) {
+    known.before = adjacent ? known.current : Duration::max();
+    known.current = Duration::max();
+  }
+  span_began_ = now;
+}
+
+void ArrivalOrder::on_sample(Sender sender, Duration round_trip, Time now) {
+  begin_span(now);
+  Known& known = senders_[sender];
+  known.current = std::min(known.current, round_trip);
+  known.last = std::min(known.current, known.before);
+  const Duration shared = round_trip - way(sender);
+  if (has_sample_) {
+    const Duration difference = shared > shared_ ? shared - shared_ : shared_ - shared;
+    jitter_ += (difference - jitter_) / k_jitter_gain;
+  }
+  shared_ = shared;
+  has_sample_ = true;
+}
+
+void ArrivalOrder::on_numbered(Sender sender, Time now) { senders_[sender].numbered_at = now; }
+
+void ArrivalOrder::forget(Sender sender) { senders_[sender] = {}; }
+
+Duration ArrivalOrder::nearest() const {
+  Duration nearest = Duration::max();
+  for (const Known& known : senders_) nearest = std::min(nearest, known.last);
+  return nearest;
+}
+
+Duration ArrivalOrder::way(Sender sender) const {
+  const Known& known = senders_[sender];
+  return known.last == Duration::max() ? Duration::zero() : known.last - nearest();
+}
+
+// A packet that was numbered one round trip ago has arrived.
+bool ArrivalOrder::is_active(const Known& known, Time now) const {
+  return known.numbered_at != Time::min() && has_sample_ &&
+         now - known.numbered_at <=
+             std::max(known.last == Duration::max() ? shared_ : known.last, shared_);
+}
+
+Duration ArrivalOrder::farthest_active(Time now) const {
+  Duration farthest = Duration::zero();
+  for (std::size_t i = 0; i < senders_.size(); ++i) {
+    if (is_active(senders_[i], now)) {
+      farthest = std::max(farthest, way(static_cast<Sender>(i)));
+    }
+  }
+  return farthest;
+}
+
+Duration ArrivalOrder::wait(Sender sender, Time now) const {
+  return std::max(farthest_active(now) - way(sender), Duration::zero());
+}
+
+std::size_t ArrivalOrder::active(Time now) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(senders_, [&](const Known& known) { return is_active(known, now); }));
+}
+
+Duration ArrivalOrder::uncertainty() const { return k_jitter_margin * jitter_; }
+
+RunLimits ArrivalOrder::limits(std::uint64_t rate, Time now) const {
+  const std::uint64_t overtaken = packets_in(uncertainty(), rate);
+  RunLimits limits;
+  limits.per_turn = k_window;
+  if (active(now) > 1) {
+    limits.per_turn = std::max(k_window - std::min(overtaken, k_window), limits.shortest);
+  }
+  if (overtaken > k_tolerable) limits.before_switch = uncertainty();
+  for (std::size_t i = 0; i < senders_.size(); ++i) {
+    limits.waits[i] = wait(static_cast<Sender>(i), now);
+  }
+  return limits;
+}
+
+}  // namespace sheaf::quic

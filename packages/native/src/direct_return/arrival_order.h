@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "connection/run_order.h"
+#include "util/time.h"
+
+namespace sheaf::quic {
+
+// Makes the packets of several senders arrive in the order of their numbers, although their ways to
+// the client differ: near senders wait. Receivers acknowledge far more often when more packets than
+// half a run overtake each other (docs/decisions/0022-packet-numbers-in-runs.md). A pure value: it
+// is told what the gateway numbers and measures.
+class ArrivalOrder {
+ public:
+  using Sender = std::uint8_t;
+  static constexpr Sender k_gateway = 0;
+  static constexpr std::size_t k_max_senders = 9;  // with the gateway
+
+  // A client's window of numbers is 128, and a run has up to 32 of them.
+  static constexpr std::uint64_t k_window = 96;
+  // Overtaken packets that a client hardly notices: half a run.
+  static constexpr std::uint64_t k_tolerable = 16;
+  // Samples of the last one to two spans count.
+  static constexpr Duration k_span = 500ms;
+
+  // Takes the round trip of a sender's packet: from the moment at which its run is due at a sender
+  // that waits no way, to its ACK. In order of time.
+  void on_sample(Sender sender, Duration round_trip, Time now);
+  // Notes that packets of a sender were numbered now. The gateway's own packets with nothing but an
+  // ACK need not be noted.
+  void on_numbered(Sender sender, Time now);
+  // Forgets a sender that is gone.
+  void forget(Sender sender);
+
+  // Returns by how much later a sender's packets arrive than those of the nearest sender; zero
+  // before its first sample.
+  Duration way(Sender sender) const;
+  // Returns how long packets of the sender that are numbered now wait, so that they arrive after
+  // what was numbered before. This holds for all of the gateway's own packets, too: one with
+  // nothing but an ACK costs as many ACKs as it overtakes packets.
+  Duration wait(Sender sender, Time now) const;
+  // Returns what the connection may order, at a rate in packets per second. The packets that still
+  // overtake each other, since ways are not certain, leave that much less to a turn. Where they are
+  // more than half a run, whoever is next waits that time.
+  RunLimits limits(std::uint64_t rate, Time now) const;
+  // Returns by how much packets may overtake those of other senders, in spite of waits.
+  Duration uncertainty() const;
+
+ private:
+  struct Known {
+    Duration current = Duration::max();  // smallest sample of this span
+    Duration before = Duration::max();   // and of the span before
+    Duration last = Duration::max();     // the latest of these that is known
+    Time numbered_at = Time::min();
+  };
+
+  void begin_span(Time now);
+  Duration nearest() const;
+  bool is_active(const Known& known, Time now) const;
+  Duration farthest_active(Time now) const;
+  std::size_t active(Time now) const;
+
+  std::array<Known, k_max_senders> senders_{};
+  Time span_began_ = Time::min();
+  // What remains of the latest sample of all without the sender's way, and how much neighbouring
+  // ones differ (RFC 3550 §6.4.1). Queues that fill slowly do not matter to it.
+  Duration shared_ = Duration::zero();
+  Duration jitter_ = Duration::zero();
+  bool has_sample_ = false;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "connection/transmit.h"
+#include "crypto/bounded_sealer.h"
+#include "direct_return/grant.h"
+#include "direct_return/payload_source.h"
+#include "direct_return/run_queue.h"
+#include "direct_return/settled_runs.h"
+#include "util/random.h"
+
+namespace sheaf::quic {
+
+struct ExecutorConfig {
+  std::uint32_t session = 0;     // counter of the session with the gateway
+  std::uint64_t process = 0;     // names this start of the backend
+  std::vector<Address> sources;  // from which grants may let it send
+  std::size_t max_grants = 4096;
+  std::size_t max_runs = 8192;  // that wait
+  CryptoProvider crypto = CryptoProvider::kAutomatic;
+};
+
+// Why a grant is not accepted. The response is proxied then.
+enum class GrantRefusal : std::uint8_t {
+  kForeignProcess,  // made for another process, or for one that this one replaced
+  kForeignSource,   // names an address that the configuration does not permit
+  kTaken,           // the id is in use
+  kTooMany,
+  kUnfit,  // its values do not fit together, or not to other grants of the connection
+};
+
+// Why a run is not sent.
+enum class RunRefusal : std::uint8_t {
+  kLate,         // its lifetime is over
+  kLow,          // its numbers are not above all that were sent
+  kOtherPhase,   // it needs other keys
+  kOutOfBounds,  // outside of the grant, or its packets are too large
+  kNoData,       // not all bytes are there
+  kPaused,       // the client's address is being validated
+  kTooMany,      // too many wait
+};
+inline constexpr std::size_t k_run_refusals = 7;
+
+// The part of a backend that carries out what one gateway says, from one session of theirs
+// (docs/internals/direct-return.md). It never chooses a number, an address, a time or an amount. It
+// seals no number twice and forgets all keys when the gateway falls silent. Sans-IO.
+class Executor {
+ public:
+  struct Stats {
+    std::uint64_t runs = 0;  // sent
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;                              // of UDP payload
+    std::array<std::uint64_t, k_run_refusals> refused{};  // runs, by RunRefusal
+    std::uint64_t repeated = 0;                           // runs that came again
+    std::uint64_t foreign = 0;  // messages about a grant or connection that is not known
+    std::uint64_t expired = 0;  // grants whose gateway fell silent
+  };
+
+  // PROGRESS leaves at most so often.
+  static constexpr Duration k_progress_interval = 5ms;
+  static constexpr Duration k_ping_interval = 200ms;
+
+  // `random` outlives the executor, and should not be predictable.
+  Executor(ExecutorConfig config, Random& random, Time now);
+
+  // --- what the backend's application says ------------------------------------------------------
+  Status<GrantRefusal> accept(const Grant& grant, std::unique_ptr<PayloadSource> source, Time now);
+  // The source of a grant has more bytes.
+  void on_available(GrantId id);
+  // The response cannot be completed. `code` is one of HTTP/3.
+  void fail(GrantId id, std::uint64_t code);
+
+  // --- the channel of both nodes ----------------------------------------------------------------
+  // Takes a datagram of the gateway. Returns false, and ignores it, when it cannot be one of this
+  // session.
+  bool receive(Bytes datagram, Time now);
+  // Returns a datagram for the gateway; empty when there is none now.
+  std::vector<std::uint8_t> poll_message(Time now);
+
+  // --- the network ------------------------------------------------------------------------------
+  // Writes the packets of one run that is due. Returns false when none is.
+  bool poll_transmit(TransmitBatch& batch, Time now);
+  // Returns when there is something to do: to send, to say or to forget.
+  Time next_timeout() const;
+  // Forgets grants whose gateway is silent.
+  void on_timeout(Time now);
+
+  std::size_t grants() const { return grants_.size(); }
+  std::size_t waiting_runs() const { return runs_.size(); }
+  const Stats& stats() const { return stats_; }
+
+ private:
+  // What the grants of a connection have in common
+  struct Client {
+    BoundedSealer sealer;
+    CipherSuite suite;
+    AddressPair addresses;
+    ConnectionId client_id;
+    bool grease_fixed_bit = false;
+    bool paused = false;
+    std::size_t grants = 0;
+    Time last_due = Time::min();  // of its waiting runs; the next one is not due before it
+    SettledRuns settled;
+  };
+  struct Granted {
+    std::uint64_t connection = 0;
+    StreamId stream;
+    std::uint64_t first_offset = 0;
+    std::uint64_t limit = 0;
+    std::uint16_t max_datagram = 0;
+    Time accepted_at;
+    Duration silence{};
+    std::unique_ptr<PayloadSource> source;
+
+    std::uint64_t highest_offset = 0;  // that was sent
+    PacketNumber executed_end = 0;
+    std::uint16_t refused = 0;
+    std::deque<PacketNumber> newest_refused;
+    std::size_t unreported = 0;  // of these
+    bool changed = false;        // since the last PROGRESS
+  };
+  using Grants = std::map<GrantId, Granted>;
+  using Waiting = RunQueue::Waiting;
+
+  void handle(const RunMessage& run, Time now);
+  void handle(const Acknowledged& acknowledged, Time now);
+  void handle(const PhaseChange& change, Time now);
+  void handle(const AddressChange& change, Time now);
+  void handle(const GrantEnded& ended, Time now);
+  void handle(const Ping&, Time) {}
+  void handle(const Progress&, Time) {}  // never comes: `receive` refuses it
+
+  bool is_permitted(const Address& source) const;
+  // Returns why the run must not be sent now.
+  std::optional<RunRefusal> check(const Waiting& waiting, const Granted& granted,
+                                  const Client& client, Time now) const;
+  void refuse(const RunMessage& run, Granted& granted, Client& client, RunRefusal reason);
+  // Builds and seals the packets of a run. Returns why it could not.
+  std::optional<RunRefusal> execute(const RunMessage& run, Granted& granted, Client& client,
+                                    TransmitBatch& batch);
+  std::uint8_t first_byte(const Client& client);
+  void mark_changed(GrantId id, Granted& granted);
+  void end(GrantId id, GrantEnd how, std::uint64_t code);
+  void forget(Grants::iterator grant);
+  std::vector<std::uint8_t> ended_message();
+  std::vector<std::uint8_t> progress_message();
+  Time silence_deadline() const;
+
+  ExecutorConfig config_;
+  Random& random_;
+  std::map<std::uint64_t, Client> clients_;  // by the number of the connection
+  Grants grants_;
+  RunQueue runs_;
+  std::deque<GrantId> changed_;   // grants with something to report
+  std::deque<GrantEnded> ended_;  // to report
+  Time last_word_;                // of the gateway
+  Time last_said_;                // by this node
+  Time last_progress_ = Time::min();
+  Stats stats_;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <vector>
+
+#include "crypto/phase_keys.h"
+#include "direct_return/run_messages.h"
+
+namespace sheaf::quic {
+
+// Permits a backend to send the packets of one stream from the gateway's address
+// (docs/internals/direct-return.md). It has keys of one phase for sending, from which neither the
+// next phase nor the other direction follows.
+struct Grant {
+  std::uint64_t connection = 0;  // number of the connection at this process of the gateway, which
+                                 // uses none twice
+  GrantId id = 0;
+  std::uint64_t process = 0;          // of the backend; names one start of it
+  PhaseKeys keys;                     // of path 0, with a generation of 32 bits and numbers of 48
+  AddressPair addresses;              // `local` is the gateway's, `remote` the client's
+  ConnectionId client_id;             // which the client chose
+  bool grease_fixed_bit = false;      // the client accepts any value of the fixed bit (RFC 9287)
+  StreamId stream;                    // of a request
+  std::uint64_t first_offset = 0;     // no byte of the stream before it may be sent
+  std::uint64_t limit = 0;            // no byte at or after it may be sent, until more is permitted
+  std::uint16_t max_datagram = 1200;  // bytes of UDP payload
+  // The grant ends when the gateway said nothing for this long. In milliseconds on the wire.
+  Duration silence = 1s;
+
+  static constexpr std::size_t k_encoded_size = 198;
+  static constexpr Duration k_max_silence = 60s;
+};
+
+enum class GrantFault : std::uint8_t {
+  kUnknownVersion,
+  kMalformed,   // of another length
+  kOutOfRange,  // a value that no gateway of this version writes
+};
+
+// Encodes a grant in Grant::k_encoded_size bytes. They contain keys, so their carrier seals them
+// for the backend and wipes them.
+std::vector<std::uint8_t> encode_grant(const Grant& grant);
+// Decodes a grant. Whether the backend may send from the address is not checked here.
+Result<Grant, GrantFault> decode_grant(Bytes bytes);
+
+}  // namespace sheaf::quic

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+#include "util/bytes.h"
+
+namespace sheaf::quic {
+
+// The bytes of one stream that a backend sends. Offsets are those of the stream, so the bytes at an
+// offset never change (RFC 9000 §2.2).
+class PayloadSource {
+ public:
+  virtual ~PayloadSource() = default;
+  // Returns the end of the bytes that are there.
+  virtual std::uint64_t available() const = 0;
+  // Copies bytes. Returns false when not all of them are there, or not any more.
+  [[nodiscard]] virtual bool read(std::uint64_t offset, MutableBytes out) = 0;
+  // The client has everything before `offset`, which is never read again.
+  virtual void release(std::uint64_t offset) = 0;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,271 @@
+#include "direct_return/run_messages.h"
+
+#include <algorithm>
+
+#include "direct_return/fixed_fields.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+using fixed::k_end_of_48_bits;
+
+constexpr std::size_t k_header = 4 + 1;  // session and kind
+
+enum class Kind : std::uint8_t {
+  kRun = 1,
+  kProgress = 2,
+  kAcknowledged = 3,
+  kPhase = 4,
+  kAddress = 5,
+  kFinish = 6,
+  kReset = 7,
+  kStop = 8,
+  kRevoke = 9,
+  kPing = 10,
+};
+// The kinds of GrantEnded follow each other in the order of GrantEnd.
+constexpr auto k_first_end = static_cast<std::uint8_t>(Kind::kFinish);
+
+// Flags of a run
+constexpr std::uint8_t k_phase_bits = PhaseKeys::k_phase_names - 1;
+constexpr int k_ecn_shift = 3;
+constexpr std::uint8_t k_ecn_bits = 0x18;
+constexpr std::uint8_t k_fin = 0x20;
+constexpr std::uint8_t k_paused = 0x01;  // flag of an AddressChange
+
+// Most bytes of one message
+constexpr std::size_t size_of(const RunMessage*) { return 24; }
+constexpr std::size_t size_of(const Progress*) { return 19 + 6 * Progress::k_max_refused; }
+constexpr std::size_t size_of(const Acknowledged*) { return 16; }
+constexpr std::size_t size_of(const PhaseChange*) { return 62; }
+constexpr std::size_t size_of(const AddressChange*) { return 66; }
+constexpr std::size_t size_of(const GrantEnded*) { return 24; }
+constexpr std::size_t size_of(const Ping*) { return 8; }
+
+std::uint16_t units(Duration duration) {
+  return static_cast<std::uint16_t>(std::clamp(duration, Duration{}, RunMessage::k_max_duration) /
+                                    RunMessage::k_unit);
+}
+
+bool in_48_bits(std::uint64_t first, std::uint64_t count) {
+  return first + count < k_end_of_48_bits;
+}
+
+void write(Writer& out, const RunMessage& run) {
+  out.write_u32(run.grant);
+  fixed::write_u48(out, run.first);
+  fixed::write_u48(out, run.offset);
+  out.write_u16(run.bytes);
+  out.write_u8(run.packets);
+  out.write_u8(static_cast<std::uint8_t>((run.phase_name & k_phase_bits) |
+                                         static_cast<int>(run.ecn) << k_ecn_shift |
+                                         (run.fin ? k_fin : 0)));
+  out.write_u16(units(run.wait));
+  out.write_u16(units(run.lifetime));
+}
+
+bool read(Reader& in, RunMessage& run) {
+  run.grant = in.read_u32();
+  run.first = fixed::read_u48(in);
+  run.offset = fixed::read_u48(in);
+  run.bytes = in.read_u16();
+  run.packets = in.read_u8();
+  const std::uint8_t flags = in.read_u8();
+  run.phase_name = flags & k_phase_bits;
+  run.ecn = static_cast<Ecn>((flags & k_ecn_bits) >> k_ecn_shift);
+  run.fin = (flags & k_fin) != 0;
+  run.wait = RunMessage::k_unit * in.read_u16();
+  run.lifetime = RunMessage::k_unit * in.read_u16();
+  // Only the end of a stream may be a packet without bytes.
+  const bool holds_something = run.bytes > 0 || (run.fin && run.packets == 1);
+  return (flags & ~(k_phase_bits | k_ecn_bits | k_fin)) == 0 && run.ecn != Ecn::kCe &&
+         run.packets >= 1 && run.packets <= RunMessage::k_max_packets && holds_something &&
+         in_48_bits(run.first, run.packets) && in_48_bits(run.end(), 0);
+}
+
+void write(Writer& out, const Progress& progress) {
+  out.write_u32(progress.grant);
+  fixed::write_u48(out, progress.available);
+  fixed::write_u48(out, progress.executed_end);
+  out.write_u16(progress.refused);
+  out.write_u8(static_cast<std::uint8_t>(progress.newest_refused.size()));
+  for (const PacketNumber first : progress.newest_refused.view()) fixed::write_u48(out, first);
+}
+
+bool read(Reader& in, Progress& progress) {
+  progress.grant = in.read_u32();
+  progress.available = fixed::read_u48(in);
+  progress.executed_end = fixed::read_u48(in);
+  progress.refused = in.read_u16();
+  const std::size_t listed = in.read_u8();
+  if (listed > Progress::k_max_refused || listed > progress.refused) return false;
+  for (std::size_t i = 0; i < listed; ++i) progress.newest_refused.push_back(fixed::read_u48(in));
+  return true;
+}
+
+void write(Writer& out, const Acknowledged& acknowledged) {
+  out.write_u32(acknowledged.grant);
+  fixed::write_u48(out, acknowledged.offset);
+  fixed::write_u48(out, acknowledged.limit);
+}
+
+bool read(Reader& in, Acknowledged& acknowledged) {
+  acknowledged.grant = in.read_u32();
+  acknowledged.offset = fixed::read_u48(in);
+  acknowledged.limit = fixed::read_u48(in);
+  return acknowledged.offset <= acknowledged.limit;
+}
+
+void write(Writer& out, const PhaseChange& change) {
+  fixed::write_u64(out, change.connection);
+  out.write_u32(change.generation);
+  fixed::write_u48(out, change.first_number);
+  fixed::write_padded(out, Bytes(change.packet.key).first(change.packet.key_length),
+                      change.packet.key.size());
+  out.write_bytes(change.packet.iv);
+}
+
+// The length of the key follows from the suite, which the grant named.
+bool read(Reader& in, PhaseChange& change) {
+  change.connection = fixed::read_u64(in);
+  change.generation = in.read_u32();
+  change.first_number = fixed::read_u48(in);
+  const Bytes key = in.read_bytes(change.packet.key.size());
+  std::ranges::copy(key, change.packet.key.begin());
+  change.packet.key_length = static_cast<std::uint8_t>(change.packet.key.size());
+  std::ranges::copy(in.read_bytes(change.packet.iv.size()), change.packet.iv.begin());
+  return change.generation > 0;
+}
+
+void write(Writer& out, const AddressChange& change) {
+  fixed::write_u64(out, change.connection);
+  fixed::write_addresses(out, change.addresses);
+  fixed::write_connection_id(out, change.client_id);
+  out.write_u8(change.paused ? k_paused : 0);
+}
+
+bool read(Reader& in, AddressChange& change) {
+  change.connection = fixed::read_u64(in);
+  change.addresses = fixed::read_addresses(in);
+  const auto id = fixed::read_connection_id(in);
+  const std::uint8_t flags = in.read_u8();
+  if (id) change.client_id = *id;
+  change.paused = flags == k_paused;
+  return id && flags <= k_paused && fixed::may_return(change.addresses);
+}
+
+void write(Writer& out, const GrantEnded& ended) {
+  out.write_u32(ended.grant);
+  fixed::write_u64(out, ended.code);
+  fixed::write_u48(out, ended.offset);
+  fixed::write_u48(out, ended.executed_end);
+}
+
+bool read(Reader& in, GrantEnded& ended) {
+  ended.grant = in.read_u32();
+  ended.code = fixed::read_u64(in);
+  ended.offset = fixed::read_u48(in);
+  ended.executed_end = fixed::read_u48(in);
+  return ended.code <= k_max_varint;
+}
+
+void write(Writer& out, const Ping& ping) { fixed::write_u64(out, ping.process); }
+
+bool read(Reader& in, Ping& ping) {
+  ping.process = fixed::read_u64(in);
+  return true;
+}
+
+struct KindOf {
+  Kind operator()(const std::vector<RunMessage>&) const { return Kind::kRun; }
+  Kind operator()(const std::vector<Progress>&) const { return Kind::kProgress; }
+  Kind operator()(const std::vector<Acknowledged>&) const { return Kind::kAcknowledged; }
+  Kind operator()(const std::vector<PhaseChange>&) const { return Kind::kPhase; }
+  Kind operator()(const std::vector<AddressChange>&) const { return Kind::kAddress; }
+  Kind operator()(const std::vector<GrantEnded>& ended) const {
+    return static_cast<Kind>(k_first_end + static_cast<std::uint8_t>(ended.front().end));
+  }
+  Kind operator()(const std::vector<Ping>&) const { return Kind::kPing; }
+};
+
+// Returns an empty list of the messages that a datagram of this kind holds.
+std::optional<RunMessages> list_for(Kind kind) {
+  switch (kind) {
+    case Kind::kRun:
+      return std::vector<RunMessage>();
+    case Kind::kProgress:
+      return std::vector<Progress>();
+    case Kind::kAcknowledged:
+      return std::vector<Acknowledged>();
+    case Kind::kPhase:
+      return std::vector<PhaseChange>();
+    case Kind::kAddress:
+      return std::vector<AddressChange>();
+    case Kind::kFinish:
+    case Kind::kReset:
+    case Kind::kStop:
+    case Kind::kRevoke:
+      return std::vector<GrantEnded>();
+    case Kind::kPing:
+      return std::vector<Ping>();
+  }
+  return std::nullopt;
+}
+
+template <typename Message>
+std::optional<RunMessageFault> read_all(Reader& in, Kind kind, std::vector<Message>& messages) {
+  do {
+    Message& message = messages.emplace_back();
+    const bool in_range = read(in, message);
+    if (!in.ok()) return RunMessageFault::kMalformed;
+    if (!in_range) return RunMessageFault::kOutOfRange;
+    if constexpr (std::is_same_v<Message, GrantEnded>) {
+      message.end = static_cast<GrantEnd>(static_cast<std::uint8_t>(kind) - k_first_end);
+    }
+  } while (!in.empty());
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::size_t most_in_datagram(const RunMessages& messages) {
+  return std::visit(
+      [](const auto& list) { return (k_max_run_datagram - k_header) / size_of(list.data()); },
+      messages);
+}
+
+std::vector<std::uint8_t> encode_run_datagram(const RunDatagram& datagram) {
+  std::array<std::uint8_t, k_max_run_datagram> buffer;
+  Writer out(buffer);
+  out.write_u32(datagram.session);
+  out.write_u8(static_cast<std::uint8_t>(std::visit(KindOf{}, datagram.messages)));
+  std::visit(
+      [&](const auto& list) {
+        for (const auto& message : list) write(out, message);
+      },
+      datagram.messages);
+  std::vector<std::uint8_t> bytes(out.written().begin(), out.written().end());
+  if (std::holds_alternative<std::vector<PhaseChange>>(datagram.messages)) {
+    wipe(buffer.data(), out.size());
+  }
+  return bytes;
+}
+
+Result<RunDatagram, RunMessageFault> decode_run_datagram(Bytes bytes) {
+  if (bytes.size() > k_max_run_datagram) return RunMessageFault::kMalformed;
+  Reader in(bytes);
+  RunDatagram datagram;
+  datagram.session = in.read_u32();
+  const auto kind = static_cast<Kind>(in.read_u8());
+  if (!in.ok() || in.empty()) return RunMessageFault::kMalformed;
+  auto messages = list_for(kind);
+  if (!messages) return RunMessageFault::kUnknownKind;
+  datagram.messages = *std::move(messages);
+  const auto fault =
+      std::visit([&](auto& list) { return read_all(in, kind, list); }, datagram.messages);
+  if (fault) return *fault;
+  return datagram;
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "crypto/phase_keys.h"
+#include "util/address.h"
+#include "util/inplace_vector.h"
+#include "util/result.h"
+#include "util/time.h"
+#include "wire/types.h"
+
+namespace sheaf::quic {
+
+// Messages between a gateway and a backend that sends for it (docs/internals/direct-return.md shows
+// the layout). Every value is a total or names its own place, so a message that is lost, repeated
+// or late costs time alone.
+
+// Number of a grant within the session of a gateway and a backend
+using GrantId = std::uint32_t;
+
+// Tells a backend to send packets with consecutive numbers, in one burst. Each holds one STREAM
+// frame with the same number of bytes.
+struct RunMessage {
+  static constexpr std::uint8_t k_max_packets = 32;
+  static constexpr Duration k_unit = 16us;  // of `wait` and `lifetime`, which are rounded down
+  static constexpr Duration k_max_duration = k_unit * 0xffff;
+
+  GrantId grant = 0;
+  PacketNumber first = 0;
+  std::uint64_t offset = 0;     // in the stream, of the first packet's data
+  std::uint16_t bytes = 0;      // of the stream in each packet
+  std::uint8_t packets = 0;     // 1 to k_max_packets
+  std::uint8_t phase_name = 0;  // of the keys (crypto/phase_keys.h)
+  Ecn ecn = Ecn::kNotEct;
+  bool fin = false;     // the last packet ends the stream
+  Duration wait{};      // from receipt until it is due
+  Duration lifetime{};  // from receipt until it must not be sent any more
+
+  std::uint64_t end() const { return offset + std::uint64_t{bytes} * packets; }
+  auto operator<=>(const RunMessage&) const = default;
+};
+
+// What a backend did for a grant
+struct Progress {
+  static constexpr std::size_t k_max_refused = 4;
+
+  GrantId grant = 0;
+  std::uint64_t available = 0;    // end of the bytes that the backend has, as offset in the stream
+  PacketNumber executed_end = 0;  // one above the highest number that it sent; 0: it sent none
+  std::uint16_t refused = 0;      // runs that it refused so far; 65535 stands for more as well
+  // First numbers of runs that it refused, the newest last
+  InplaceVector<PacketNumber, k_max_refused> newest_refused;
+};
+
+// What the client has, and may still get
+struct Acknowledged {
+  GrantId grant = 0;
+  std::uint64_t offset = 0;  // the client has all bytes of the stream before it
+  std::uint64_t limit = 0;   // no byte of the stream at or after it may be sent
+  auto operator<=>(const Acknowledged&) const = default;
+};
+
+// New keys after a key update. Runs of earlier generations that were not sent yet are void.
+struct PhaseChange {
+  std::uint64_t connection = 0;
+  std::uint32_t generation = 0;   // number of key updates so far
+  PacketNumber first_number = 0;  // all numbers of this generation are at or above it
+  PacketKeys packet;              // key and IV; a key that is shorter than 32 bytes ends in zeros
+};
+
+// Where the packets of a connection go from now on
+struct AddressChange {
+  std::uint64_t connection = 0;
+  AddressPair addresses;   // `local` is the gateway's, `remote` the client's
+  ConnectionId client_id;  // which the client chose
+  bool paused = false;     // nothing may be sent until the next message of this kind
+  auto operator<=>(const AddressChange&) const = default;
+};
+
+// How a grant ends
+enum class GrantEnd : std::uint8_t {
+  kFinish,  // backend: it sends nothing more, and `offset` is the end of what it sent
+  kReset,   // backend: the response failed with `code`
+  kStop,    // gateway: send nothing more, and say FINISH
+  kRevoke,  // gateway: forget the grant. Backend: there is no such grant
+};
+struct GrantEnded {
+  GrantEnd end = GrantEnd::kFinish;
+  GrantId grant = 0;
+  std::uint64_t code = 0;         // of HTTP/3
+  std::uint64_t offset = 0;       // highest that was sent
+  PacketNumber executed_end = 0;  // as in Progress
+  auto operator<=>(const GrantEnded&) const = default;
+};
+
+// Shows that a process lives that has nothing else to say.
+struct Ping {
+  std::uint64_t process = 0;  // names one start of it
+  auto operator<=>(const Ping&) const = default;
+};
+
+// A datagram holds messages of one kind.
+using RunMessages =
+    std::variant<std::vector<RunMessage>, std::vector<Progress>, std::vector<Acknowledged>,
+                 std::vector<PhaseChange>, std::vector<AddressChange>, std::vector<GrantEnded>,
+                 std::vector<Ping>>;
+struct RunDatagram {
+  std::uint32_t session = 0;  // counter of the session of gateway and backend
+  RunMessages messages;       // at least one
+};
+
+// Largest datagram, in bytes
+inline constexpr std::size_t k_max_run_datagram = 1200;
+// Returns how many messages of the same kind as `messages` fit into a datagram, whatever they hold.
+std::size_t most_in_datagram(const RunMessages& messages);
+
+enum class RunMessageFault : std::uint8_t {
+  kUnknownKind,
+  kMalformed,   // truncated, longer than a datagram, with bytes left over, or without a message
+  kOutOfRange,  // a value that no node of this version writes
+};
+
+// Encodes from one message to `most_in_datagram`. All `GrantEnded` of a datagram end in the same
+// way. The bytes of a PhaseChange contain keys, so their carrier encrypts and wipes them.
+std::vector<std::uint8_t> encode_run_datagram(const RunDatagram& datagram);
+Result<RunDatagram, RunMessageFault> decode_run_datagram(Bytes bytes);
+
+}  // namespace sheaf::quic

@@ -1,0 +1,193 @@
+#include "direct_return/arrival_order.h"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "support/receivers/chromium_receiver.h"
+#include "support/receivers/neqo_receiver.h"
+#include "support/receivers/receiving.h"
+#include "support/receivers/shared_numbers.h"
+#include "util/random.h"
+
+namespace sheaf::quic {
+namespace {
+
+constexpr std::uint64_t k_rate = 8'400;  // packets per second: 100 Mbit/s
+
+// A gateway 20 ms away from the client, a backend beside it and one that is 8 ms farther
+class TwoBackends : public ::testing::Test {
+ protected:
+  TwoBackends() {
+    for (int i = 0; i < 40; ++i) {
+      now_ += 5ms;
+      order_.on_sample(0, 20ms, now_);
+      order_.on_sample(1, 21ms, now_);
+      order_.on_sample(2, 28ms, now_);
+    }
+  }
+
+  Time now_{};
+  ArrivalOrder order_;
+};
+
+TEST_F(TwoBackends, HaveWays) {
+  EXPECT_EQ(order_.way(0), 0ms);
+  EXPECT_EQ(order_.way(1), 1ms);
+  EXPECT_EQ(order_.way(2), 8ms);
+  EXPECT_EQ(order_.way(3), 0ms);  // not measured
+}
+
+TEST_F(TwoBackends, WaitOnlyForThoseThatSendNow) {
+  EXPECT_EQ(order_.wait(1, now_), 0ms);
+  order_.on_numbered(1, now_);
+  EXPECT_EQ(order_.wait(1, now_), 0ms);
+  order_.on_numbered(2, now_);
+  EXPECT_EQ(order_.wait(1, now_), 7ms);
+  EXPECT_EQ(order_.wait(2, now_), 0ms);
+  EXPECT_EQ(order_.wait(0, now_), 8ms);  // so do the gateway's own packets
+  EXPECT_EQ(order_.wait(1, now_ + 28ms), 7ms);
+  EXPECT_EQ(order_.wait(1, now_ + 29ms), 0ms);
+}
+
+TEST_F(TwoBackends, MayAlternateWhileTheirWaysAreCertain) {
+  order_.on_numbered(2, now_);
+  order_.on_numbered(1, now_);
+  EXPECT_EQ(order_.uncertainty(), 0ms);
+  EXPECT_EQ(order_.limits(k_rate, now_).per_turn, 96u);
+  EXPECT_EQ(order_.limits(k_rate, now_).before_switch, 0ms);
+  EXPECT_EQ(order_.limits(k_rate, now_).waits[1], 7ms);
+}
+
+TEST_F(TwoBackends, PauseBetweenTheirTurnsWhileTheirWaysAreUncertain) {
+  SeededRandom random(3);
+  for (int i = 0; i < 200; ++i) {
+    now_ += 1ms;
+    order_.on_sample(i % 2 == 0 ? 1 : 2, 30ms + Duration(std::int64_t(random.below(8'000'000))),
+                     now_);
+  }
+  const Duration uncertainty = order_.uncertainty();
+  EXPECT_GT(uncertainty, 2ms);
+  EXPECT_LT(uncertainty, 16ms);
+  order_.on_numbered(1, now_);
+  EXPECT_EQ(order_.limits(k_rate, now_).per_turn, 96u);  // nobody else to overtake
+  EXPECT_EQ(order_.limits(k_rate, now_).before_switch, uncertainty);
+  order_.on_numbered(2, now_);
+  EXPECT_LT(order_.limits(k_rate, now_).per_turn, 80u);
+  EXPECT_EQ(order_.limits(100 * k_rate, now_).per_turn, 8u);
+  // Where packets are rare, fewer than half a run of them overtake.
+  EXPECT_EQ(order_.limits(k_rate / 10, now_).before_switch, 0ms);
+  EXPECT_GT(order_.limits(k_rate / 10, now_).per_turn, 80u);
+}
+
+TEST_F(TwoBackends, AreNotTakenForUncertainWhenAQueueFillsSlowly) {
+  for (int i = 0; i < 2'000; ++i) {
+    now_ += 1ms;
+    const Duration queue = 25us * i;  // 50 ms within two seconds
+    order_.on_sample(1, 21ms + queue, now_);
+    order_.on_sample(2, 28ms + queue, now_);
+  }
+  EXPECT_NEAR(to_seconds(order_.way(2) - order_.way(1)), 0.007, 0.0001);
+  order_.on_numbered(1, now_);
+  order_.on_numbered(2, now_);
+  EXPECT_LT(order_.uncertainty(), 100us);
+}
+
+TEST_F(TwoBackends, AreMeasuredAnewWhenAWayChanges) {
+  for (int i = 0; i < 1'100; ++i) {
+    now_ += 1ms;
+    order_.on_sample(1, 24ms, now_);
+    order_.on_sample(2, 26ms, now_);
+  }
+  EXPECT_EQ(order_.way(2) - order_.way(1), 2ms);
+}
+
+TEST_F(TwoBackends, AreForgottenWhenTheyAreGone) {
+  order_.on_numbered(1, now_);
+  order_.on_numbered(2, now_);
+  order_.forget(2);
+  EXPECT_EQ(order_.wait(1, now_), 0ms);
+  EXPECT_EQ(order_.way(2), 0ms);
+}
+
+// Runs that wait as ArrivalOrder says. Sender 0 of the models is the nearest backend.
+class Equalised final : public RunTiming {
+ public:
+  explicit Equalised(std::size_t backends, bool own_packets_wait = true)
+      : backends_(backends), own_packets_wait_(own_packets_wait) {}
+  Duration wait(std::size_t sender, Time now) override {
+    if (sender == backends_) {
+      return own_packets_wait_ ? order_.wait(ArrivalOrder::k_gateway, now) : Duration{};
+    }
+    const auto known = static_cast<ArrivalOrder::Sender>(sender + 1);
+    order_.on_numbered(known, now);
+    return order_.wait(known, now);
+  }
+  void on_sample(std::size_t sender, Duration round_trip, Time now) override {
+    order_.on_sample(static_cast<ArrivalOrder::Sender>(sender + 1), round_trip, now);
+  }
+
+ private:
+  std::size_t backends_;
+  bool own_packets_wait_;
+  ArrivalOrder order_;
+};
+
+double acks_per_packet(SharedNumbers config, ReceiverModel& client, std::uint64_t seed) {
+  const bool equalised = config.timing != nullptr;
+  const SharedNumbersResult result = deliver(config, client, seed);
+  const double acks =
+      static_cast<double>(result.acknowledgements) / static_cast<double>(config.packets);
+  std::cout << client.name() << (equalised ? ", equalised, " : ", ") << config.senders
+            << " senders, " << to_seconds(config.spread) * 1e3 << " ms apart, seed " << seed << ": "
+            << acks << " ACKs per packet, " << result.most_ranges << " ranges, refused "
+            << result.refused << '\n';
+  EXPECT_LE(result.refused * 1000, config.packets);
+  EXPECT_LE(result.most_ranges, 24u);
+  return acks;
+}
+
+// The work of the gateway follows the number of ACKs.
+TEST(ArrivalOrder, MakesChromiumAcknowledgeSeldom) {
+  std::uint64_t seed = 301;
+  for (const std::size_t senders : {2, 4, 8}) {
+    for (const Duration spread : {Duration(2ms), Duration(5ms), Duration(10ms)}) {
+      SharedNumbers config{.senders = senders, .spread = spread};
+      Equalised equalised(senders);
+      config.timing = &equalised;
+      ChromiumReceiver calm(2 * config.delay);
+      EXPECT_LE(acks_per_packet(config, calm, seed), 0.2);
+      config.timing = nullptr;
+      ChromiumReceiver busy(2 * config.delay);
+      const double without = acks_per_packet(config, busy, seed);
+      if (spread >= 10ms) {
+        EXPECT_GT(without, 0.4);
+      }
+      ++seed;
+    }
+  }
+}
+
+// What lies below a number that the client has reported is acknowledged packet by packet. So a
+// single packet that overtakes all runs on their way costs as many ACKs as they have packets.
+TEST(ArrivalOrder, HelpsOnlyWhenTheGatewaysOwnPacketsWaitToo) {
+  Equalised hasty(2, false);
+  const SharedNumbers config{.spread = 10ms, .timing = &hasty};
+  ChromiumReceiver client(2 * config.delay);
+  EXPECT_GT(acks_per_packet(config, client, 303), 0.4);
+}
+
+// Backends that are busy send a little later at times.
+TEST(ArrivalOrder, BearsBackendsThatAreLateByAFewPackets) {
+  std::uint64_t seed = 321;
+  for (const std::size_t senders : {2, 8}) {
+    Equalised equalised(senders);
+    const SharedNumbers config{
+        .senders = senders, .spread = 10ms, .timing = &equalised, .jitter = 500us};
+    ChromiumReceiver client(2 * config.delay);
+    EXPECT_LE(acks_per_packet(config, client, seed++), 0.2);
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::quic

@@ -1,0 +1,480 @@
+#include "direct_return/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
+#include <set>
+
+#include "direct_return/held_payload.h"
+#include "direct_return/messages.h"
+#include "wire/frame_codec.h"
+
+namespace sheaf::quic {
+namespace {
+
+constexpr std::uint32_t k_session = 5;
+constexpr std::size_t k_payload = 1000;
+constexpr std::uint64_t k_first_offset = 0x100;
+
+std::uint8_t byte_at(std::uint64_t offset) { return static_cast<std::uint8_t>(offset * 7 + 3); }
+
+// The client's end of the connection, for what backends send
+struct Opener {
+  explicit Opener(const PhaseKeys& keys)
+      : aead(make_aead(keys.suite, keys.packet, CryptoProvider::kAutomatic)),
+        header(make_header_protection(keys.suite, keys.header, CryptoProvider::kAutomatic)) {}
+
+  struct Opened {
+    std::uint8_t first_byte = 0;
+    PacketNumber number = 0;
+    std::vector<std::uint8_t> payload;
+  };
+  // Numbers of the tests fit into the 4 bytes.
+  std::optional<Opened> open(MutableBytes packet, std::size_t id_length) {
+    const auto unprotected = remove_header_protection(*header, packet, 1 + id_length);
+    if (!unprotected || unprotected->packet_number_length != 4) return std::nullopt;
+    const std::size_t header_length = 1 + id_length + 4;
+    const MutableBytes payload = packet.subspan(header_length);
+    if (!aead->open(packet.first(header_length), payload, {},
+                    unprotected->truncated_packet_number)) {
+      return std::nullopt;
+    }
+    return Opened{packet[0],
+                  unprotected->truncated_packet_number,
+                  {payload.begin(), payload.end() - k_aead_tag_length}};
+  }
+
+  std::unique_ptr<Aead> aead;
+  std::unique_ptr<HeaderProtection> header;
+};
+
+std::uint8_t phase_name(std::uint64_t generation) {
+  PhaseKeys keys;
+  keys.generation = generation;
+  return keys.phase_name();
+}
+
+class ExecutorTest : public ::testing::Test {
+ protected:
+  ExecutorTest() : random_(1), executor_(config(), random_, now_) {
+    grant_.first_offset = k_first_offset;
+    grant_.limit = 1 << 20;
+    grant_.keys.first_number = 0;
+  }
+
+  static ExecutorConfig config() {
+    return {.session = k_session,
+            .process = example_grant().process,
+            .sources = {example_grant().addresses.local},
+            .max_grants = 3,
+            .max_runs = 8};
+  }
+
+  HeldPayload* accept(std::size_t bytes = 100'000) {
+    auto source = std::make_unique<HeldPayload>(k_first_offset);
+    HeldPayload* held = source.get();
+    std::vector<std::uint8_t> content(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) content[i] = byte_at(k_first_offset + i);
+    EXPECT_EQ(held->append(content), bytes);
+    EXPECT_TRUE(executor_.accept(grant_, std::move(source), now_));
+    return held;
+  }
+
+  RunMessage run(PacketNumber first, std::uint64_t offset = k_first_offset) const {
+    return {.grant = grant_.id,
+            .first = first,
+            .offset = offset,
+            .bytes = k_payload,
+            .packets = 4,
+            .phase_name = grant_.keys.phase_name(),
+            .ecn = Ecn::kEct0,
+            .fin = false,
+            .wait = {},
+            .lifetime = 10ms};
+  }
+
+  bool say(RunMessages messages) {
+    return executor_.receive(encode_run_datagram({k_session, std::move(messages)}), now_);
+  }
+
+  // Sends what is due. Returns the numbers of the packets.
+  std::vector<PacketNumber> send() {
+    std::vector<PacketNumber> numbers;
+    TransmitBatch batch;
+    batch.buffer = buffer_;
+    Opener opener(grant_.keys);
+    while (executor_.poll_transmit(batch, now_)) {
+      last_path_ = batch.path;
+      last_ecn_ = batch.ecn;
+      for (std::size_t at = 0; at < batch.size; at += batch.segment_size) {
+        const auto opened =
+            opener.open(batch.buffer.subspan(at, batch.segment_size), grant_.client_id.length);
+        if (!opened) {
+          ADD_FAILURE() << "a packet does not open";
+          continue;
+        }
+        numbers.push_back(opened->number);
+        opened_.push_back(*opened);
+      }
+    }
+    return numbers;
+  }
+
+  // Takes what the backend says now.
+  template <typename Message>
+  std::vector<Message> heard() {
+    std::vector<Message> all;
+    for (auto bytes = executor_.poll_message(now_); !bytes.empty();
+         bytes = executor_.poll_message(now_)) {
+      const auto datagram = decode_run_datagram(bytes);
+      EXPECT_TRUE(datagram);
+      EXPECT_EQ(datagram->session, k_session);
+      if (const auto* list = std::get_if<std::vector<Message>>(&datagram->messages)) {
+        all.insert(all.end(), list->begin(), list->end());
+      }
+    }
+    return all;
+  }
+
+  std::uint64_t refused(RunRefusal reason) const {
+    return executor_.stats().refused[static_cast<std::size_t>(reason)];
+  }
+
+  Time now_{1s};
+  SeededRandom random_;
+  Grant grant_ = example_grant();
+  Executor executor_;
+  std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(64 << 10);
+  std::vector<Opener::Opened> opened_;
+  AddressPair last_path_;
+  Ecn last_ecn_ = Ecn::kNotEct;
+};
+
+TEST_F(ExecutorTest, SendsARunAsItIsTold) {
+  accept();
+  RunMessage last = run(1'000);
+  last.fin = true;
+  ASSERT_TRUE(say(std::vector{last}));
+  EXPECT_EQ(send(), (std::vector<PacketNumber>{1'000, 1'001, 1'002, 1'003}));
+  EXPECT_EQ(last_path_, grant_.addresses);
+  EXPECT_EQ(last_ecn_, Ecn::kEct0);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Opener::Opened& packet = opened_[i];
+    EXPECT_EQ(packet.first_byte & 0x9f, (grant_.keys.key_phase_bit() | 3)) << i;
+    Reader reader(packet.payload);
+    EXPECT_EQ(reader.read_varint(), i == 3 ? 0x0du : 0x0cu);  // RFC 9000 §19.8
+    EXPECT_EQ(reader.read_varint(), grant_.stream.value);
+    EXPECT_EQ(reader.position()[0] >> 6, 3) << "an offset of 8 bytes";
+    EXPECT_EQ(reader.read_varint(), k_first_offset + i * k_payload);
+    const Bytes data = reader.read_rest();
+    ASSERT_EQ(data.size(), k_payload);
+    for (std::size_t j = 0; j < data.size(); ++j) {
+      ASSERT_EQ(data[j], byte_at(k_first_offset + i * k_payload + j));
+    }
+  }
+}
+
+TEST_F(ExecutorTest, GreasesTheFixedBitOnlyWhereTheClientAllowsIt) {
+  for (const bool allowed : {false, true}) {
+    grant_.grease_fixed_bit = allowed;
+    grant_.connection = allowed;
+    grant_.id = allowed;
+    opened_.clear();
+    accept();
+    for (PacketNumber first = 0; first < 80; first += 4) {
+      say(std::vector{run(first)});
+      send();
+    }
+    std::set<int> fixed;
+    std::set<int> spin;
+    for (const Opener::Opened& packet : opened_) {
+      fixed.insert(packet.first_byte & 0x40);
+      spin.insert(packet.first_byte & 0x20);
+    }
+    EXPECT_EQ(fixed.size(), allowed ? 2u : 1u);
+    EXPECT_EQ(spin.size(), 2u);
+  }
+}
+
+TEST_F(ExecutorTest, WaitsAndKeepsTheOrderOfNumbers) {
+  accept();
+  RunMessage far = run(100);
+  far.wait = 4ms;
+  RunMessage near = run(200);
+  near.wait = 1ms;
+  say(std::vector{far, near});
+  EXPECT_TRUE(send().empty());
+  EXPECT_LE(executor_.next_timeout(), now_) << "PROGRESS is due";
+  heard<Progress>();
+  EXPECT_EQ(executor_.next_timeout(), now_ + 4ms);
+  now_ += 3ms;
+  EXPECT_TRUE(send().empty());
+  now_ += 1ms;
+  EXPECT_EQ(send().size(), 8u);
+}
+
+TEST_F(ExecutorTest, RefusesWhatIsLateLowForeignOrOutOfBounds) {
+  HeldPayload* source = accept();
+  const auto expect_refused = [&](RunRefusal reason, const RunMessage& message) {
+    const std::uint64_t before = refused(reason);
+    say(std::vector{message});
+    EXPECT_TRUE(send().empty());
+    EXPECT_EQ(refused(reason), before + 1);
+  };
+  say(std::vector{run(1'000)});
+  EXPECT_EQ(send().size(), 4u);
+  expect_refused(RunRefusal::kLow, run(996));
+  expect_refused(RunRefusal::kLow, run(1'002));
+  RunMessage other = run(2'000);
+  other.phase_name = phase_name(grant_.keys.generation + 2);
+  expect_refused(RunRefusal::kOtherPhase, other);
+  RunMessage large = run(2'100);
+  large.bytes = grant_.max_datagram;
+  expect_refused(RunRefusal::kOutOfBounds, large);
+  expect_refused(RunRefusal::kOutOfBounds, run(2'200, k_first_offset - 1));
+  expect_refused(RunRefusal::kOutOfBounds, run(2'300, grant_.limit - 4 * k_payload + 1));
+  expect_refused(RunRefusal::kNoData, run(2'400, source->available() - 4 * k_payload + 1));
+  RunMessage late = run(2'500);
+  late.lifetime = 16us;
+  say(std::vector{late});
+  now_ += 16us;
+  EXPECT_TRUE(send().empty());
+  EXPECT_EQ(refused(RunRefusal::kLate), 1u);
+  // All that is reported, in messages of up to four.
+  std::vector<PacketNumber> reported;
+  for (const Progress& progress : heard<Progress>()) {
+    EXPECT_EQ(progress.executed_end, 1'004u);
+    EXPECT_EQ(progress.refused, 8u);
+    const auto listed = progress.newest_refused.view();
+    reported.insert(reported.end(), listed.begin(), listed.end());
+  }
+  EXPECT_EQ(reported,
+            (std::vector<PacketNumber>{996, 1'002, 2'000, 2'100, 2'200, 2'300, 2'400, 2'500}));
+  RunMessage foreign = run(3'000);
+  foreign.grant = 77;
+  say(std::vector{foreign});
+  EXPECT_TRUE(send().empty());
+  const auto ended = heard<GrantEnded>();
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].grant, 77u);
+  EXPECT_EQ(ended[0].end, GrantEnd::kRevoke);
+}
+
+TEST_F(ExecutorTest, BoundsTheRunsThatWait) {
+  accept();
+  std::vector<RunMessage> runs;
+  for (PacketNumber first = 0; first < 40; first += 4) runs.push_back(run(first));
+  say(runs);
+  EXPECT_EQ(executor_.waiting_runs(), 8u);
+  EXPECT_EQ(refused(RunRefusal::kTooMany), 2u);
+  EXPECT_EQ(send().size(), 32u);
+}
+
+// The gateway takes an ACK of a refused run for a violation of the client.
+TEST_F(ExecutorTest, NeverSendsWhatItRefusedNorRefusesWhatItSent) {
+  accept();
+  say(std::vector{run(100), run(100)});
+  EXPECT_EQ(send().size(), 4u);
+  say(std::vector{run(100)});
+  EXPECT_TRUE(send().empty());
+  RunMessage late = run(200);
+  late.lifetime = 0ms;
+  say(std::vector{late, run(200)});
+  EXPECT_TRUE(send().empty());
+  EXPECT_EQ(executor_.stats().repeated, 3u);
+  const auto progress = heard<Progress>();
+  ASSERT_EQ(progress.size(), 1u);
+  EXPECT_EQ(progress[0].refused, 1u);
+  EXPECT_EQ(progress[0].newest_refused.view()[0], 200u);
+}
+
+TEST_F(ExecutorTest, FollowsTheGatewayToNewKeys) {
+  accept();
+  say(std::vector{run(100)});
+  EXPECT_EQ(send().size(), 4u);
+  PhaseChange change{.connection = grant_.connection,
+                     .generation = static_cast<std::uint32_t>(grant_.keys.generation) + 1,
+                     .first_number = 200,
+                     .packet = {}};
+  change.packet.key_length = 16;
+  change.packet.key[0] = 0x99;
+  const RunMessage old = run(150);
+  say(std::vector{change});
+  say(std::vector{change});
+  say(std::vector{old});
+  grant_.keys.packet.key = change.packet.key;
+  grant_.keys.packet.iv = change.packet.iv;
+  ++grant_.keys.generation;
+  EXPECT_TRUE(send().empty());
+  EXPECT_EQ(refused(RunRefusal::kLow), 1u);
+  RunMessage of_old_phase = run(250);
+  of_old_phase.phase_name = phase_name(grant_.keys.generation - 1);
+  say(std::vector{of_old_phase});
+  EXPECT_TRUE(send().empty());
+  EXPECT_EQ(refused(RunRefusal::kOtherPhase), 1u);
+  say(std::vector{run(300)});
+  EXPECT_EQ(send().size(), 4u);
+}
+
+TEST_F(ExecutorTest, FollowsTheClientAndPauses) {
+  accept();
+  AddressChange change{.connection = grant_.connection,
+                       .addresses = {grant_.addresses.local, ipv4(123, 4711)},
+                       .client_id = ConnectionId(std::vector<std::uint8_t>{9, 8, 7}),
+                       .paused = true};
+  say(std::vector{change});
+  say(std::vector{run(100)});
+  EXPECT_TRUE(send().empty());
+  EXPECT_EQ(refused(RunRefusal::kPaused), 1u);
+  change.paused = false;
+  say(std::vector{change});
+  say(std::vector{run(200)});
+  grant_.client_id = change.client_id;
+  EXPECT_EQ(send().size(), 4u);
+  EXPECT_EQ(last_path_, change.addresses);
+  // Not from an address that the configuration does not permit.
+  const AddressPair before = last_path_;
+  change.addresses.local = ipv4(8, 443);
+  say(std::vector{change});
+  say(std::vector{run(300)});
+  EXPECT_EQ(send().size(), 4u);
+  EXPECT_EQ(last_path_, before);
+}
+
+TEST_F(ExecutorTest, ReleasesWhatTheClientHasAndMayThenSendMore) {
+  HeldPayload* source = accept();
+  grant_.limit = k_first_offset + 4 * k_payload;
+  executor_.receive(encode_run_datagram({k_session, std::vector{GrantEnded{.end = GrantEnd::kRevoke,
+                                                                           .grant = grant_.id}}}),
+                    now_);
+  source = accept();
+  const std::size_t room = source->room();
+  say(std::vector{run(100, k_first_offset + k_payload)});
+  EXPECT_TRUE(send().empty());
+  say(std::vector{
+      Acknowledged{grant_.id, k_first_offset + k_payload, k_first_offset + 5 * k_payload}});
+  EXPECT_EQ(source->room(), room + k_payload);
+  say(std::vector{run(200, k_first_offset + k_payload)});
+  EXPECT_EQ(send().size(), 4u);
+  say(std::vector{run(300, k_first_offset)});  // the bytes are gone
+  EXPECT_TRUE(send().empty());
+  EXPECT_EQ(refused(RunRefusal::kNoData), 1u);
+}
+
+TEST_F(ExecutorTest, AcceptsOnlyGrantsThatItMayUse) {
+  const auto fault = [&](const std::function<void(Grant&)>& change) {
+    Grant grant = grant_;
+    change(grant);
+    const auto status = executor_.accept(grant, std::make_unique<HeldPayload>(0), now_);
+    return status ? std::nullopt : std::optional(status.error());
+  };
+  accept();
+  EXPECT_EQ(fault([](Grant& grant) { ++grant.process; }), GrantRefusal::kForeignProcess);
+  EXPECT_EQ(fault([](Grant& grant) { ++grant.addresses.local.port; }),
+            GrantRefusal::kForeignSource);
+  EXPECT_EQ(fault([](Grant&) {}), GrantRefusal::kTaken);
+  EXPECT_EQ(fault([](Grant& grant) {
+              ++grant.id;
+              grant.keys.suite = CipherSuite::kChacha20Poly1305Sha256;
+              grant.keys.packet.key_length = grant.keys.header.key_length = 32;
+            }),
+            GrantRefusal::kUnfit);
+  EXPECT_FALSE(fault([](Grant& grant) { grant.id += 1; }));
+  EXPECT_FALSE(fault([](Grant& grant) { grant.id += 2; }));
+  EXPECT_EQ(fault([](Grant& grant) { grant.id += 3; }), GrantRefusal::kTooMany);
+  EXPECT_EQ(executor_.grants(), 3u);
+}
+
+// Two streams of one connection share its numbers.
+TEST_F(ExecutorTest, SealsNoNumberTwiceForTwoGrantsOfAConnection) {
+  accept();
+  const GrantId first = grant_.id;
+  grant_.id = first + 1;
+  accept();
+  say(std::vector{run(100)});
+  EXPECT_EQ(send().size(), 4u);
+  grant_.id = first;
+  say(std::vector{run(102)});
+  EXPECT_TRUE(send().empty());
+  EXPECT_EQ(refused(RunRefusal::kLow), 1u);
+}
+
+TEST_F(ExecutorTest, StopsWhenItIsTold) {
+  accept();
+  say(std::vector{run(100)});
+  EXPECT_EQ(send().size(), 4u);
+  say(std::vector{run(200)});
+  say(std::vector{GrantEnded{.end = GrantEnd::kStop, .grant = grant_.id}});
+  EXPECT_TRUE(send().empty());
+  EXPECT_EQ(executor_.grants(), 0u);
+  const auto ended = heard<GrantEnded>();
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0], (GrantEnded{.end = GrantEnd::kFinish,
+                                  .grant = grant_.id,
+                                  .code = 0,
+                                  .offset = k_first_offset + 4 * k_payload,
+                                  .executed_end = 104}));
+}
+
+TEST_F(ExecutorTest, SaysWhenAResponseFails) {
+  accept();
+  executor_.fail(grant_.id, 0x102);
+  EXPECT_EQ(executor_.grants(), 0u);
+  const auto ended = heard<GrantEnded>();
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].end, GrantEnd::kReset);
+  EXPECT_EQ(ended[0].code, 0x102u);
+}
+
+TEST_F(ExecutorTest, ForgetsItsGrantsOneSecondAfterTheLastWord) {
+  accept();
+  now_ += 999ms;
+  EXPECT_TRUE(say(std::vector{Ping{1}}));
+  now_ += 999ms;
+  executor_.on_timeout(now_);
+  EXPECT_EQ(executor_.grants(), 1u);
+  while (!executor_.poll_message(now_).empty()) continue;
+  EXPECT_EQ(executor_.next_timeout(), now_ + 1ms);
+  now_ += 1ms;
+  executor_.on_timeout(now_);
+  EXPECT_EQ(executor_.grants(), 0u);
+  EXPECT_EQ(executor_.stats().expired, 1u);
+  say(std::vector{run(100)});
+  EXPECT_TRUE(send().empty());
+}
+
+TEST_F(ExecutorTest, IgnoresWhatIsNotOfThisSession) {
+  accept();
+  EXPECT_FALSE(
+      executor_.receive(encode_run_datagram({k_session + 1, std::vector{run(100)}}), now_));
+  EXPECT_FALSE(executor_.receive(std::vector<std::uint8_t>{1, 2, 3}, now_));
+  EXPECT_FALSE(say(std::vector{Progress{.grant = grant_.id, .newest_refused = {}}}));
+  EXPECT_TRUE(send().empty());
+  now_ += 1s;
+  executor_.on_timeout(now_);
+  EXPECT_EQ(executor_.grants(), 0u) << "it took these for words of the gateway";
+}
+
+TEST_F(ExecutorTest, ReportsProgressAtMostEvery5MsAndAPingWhenThereIsNone) {
+  HeldPayload* source = accept(0);
+  auto progress = heard<Progress>();
+  ASSERT_EQ(progress.size(), 1u);
+  EXPECT_EQ(progress[0].available, k_first_offset);
+  EXPECT_EQ(progress[0].executed_end, 0u);
+  source->append(std::vector<std::uint8_t>(10));
+  executor_.on_available(grant_.id);
+  EXPECT_TRUE(heard<Progress>().empty());
+  EXPECT_EQ(executor_.next_timeout(), now_ + 5ms);
+  now_ += 5ms;
+  progress = heard<Progress>();
+  ASSERT_EQ(progress.size(), 1u);
+  EXPECT_EQ(progress[0].available, k_first_offset + 10);
+  EXPECT_EQ(executor_.next_timeout(), now_ + 200ms);
+  now_ += 200ms;
+  EXPECT_EQ(heard<Ping>(), std::vector{Ping{config().process}});
+  EXPECT_TRUE(heard<Ping>().empty());
+}
+
+}  // namespace
+}  // namespace sheaf::quic
