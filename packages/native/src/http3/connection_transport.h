@@ -19,6 +19,10 @@ class ConnectionTransport final : public Transport {
                                                 bool fin) override {
     return connection_.streams().writer().write(stream, std::move(chunk), fin);
   }
+  quic::Result<bool, quic::StreamRefusal> replace(StreamId stream, std::uint64_t offset,
+                                                  SendChunk chunk, bool fin) override {
+    return connection_.streams().writer().replace(stream, offset, std::move(chunk), fin);
+  }
   quic::Result<quic::ReadResult, quic::StreamRefusal> read(StreamId stream, quic::MutableBytes out,
                                                            Time now) override {
     return connection_.streams().reader().read(stream, out, now);

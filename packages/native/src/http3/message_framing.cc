@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "http3/name_values.h"
+
 namespace sheaf::http3 {
 namespace {
 
@@ -36,10 +38,6 @@ std::string_view view_of(nghttp3_rcbuf* buffer) {
   return {reinterpret_cast<const char*>(vector.base), vector.len};
 }
 
-const std::uint8_t* bytes_of(std::string_view text) {
-  return reinterpret_cast<const std::uint8_t*>(text.data());
-}
-
 StreamId stream_of(std::int64_t id) { return {static_cast<std::uint64_t>(id)}; }
 std::int64_t id_of(StreamId stream) { return static_cast<std::int64_t>(stream.value); }
 
@@ -62,19 +60,6 @@ bool has_key(std::string_view member) {
   return !key.empty() && may_begin(key[0]) && std::ranges::all_of(key, [&](char c) {
     return may_begin(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
   });
-}
-
-std::vector<nghttp3_nv> name_values_of(const FieldSection& fields) {
-  std::vector<nghttp3_nv> values;
-  values.reserve(fields.size());
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const Field field = fields[i];
-    values.push_back({bytes_of(field.name), bytes_of(field.value), field.name.size(),
-                      field.value.size(),
-                      static_cast<std::uint8_t>(field.sensitive ? NGHTTP3_NV_FLAG_NEVER_INDEX
-                                                                : NGHTTP3_NV_FLAG_NONE)});
-  }
-  return values;
 }
 
 }  // namespace
@@ -281,15 +266,15 @@ bool MessageFraming::valid(const Field& field) {
   for (const char c : field.name) {
     if (c >= 'A' && c <= 'Z') return false;
   }
-  return nghttp3_check_header_name(bytes_of(field.name), field.name.size()) != 0 &&
-         nghttp3_check_header_value(bytes_of(field.value), field.value.size()) != 0;
+  return nghttp3_check_header_name(bytes_of_text(field.name), field.name.size()) != 0 &&
+         nghttp3_check_header_value(bytes_of_text(field.value), field.value.size()) != 0;
 }
 
 std::optional<StreamPriority> MessageFraming::parse_priority(Bytes value) {
   nghttp3_pri priority{};
   priority.urgency = NGHTTP3_DEFAULT_URGENCY;
   const auto parse = [&priority](std::string_view text) {
-    return nghttp3_pri_parse_priority(&priority, bytes_of(text), text.size()) == 0;
+    return nghttp3_pri_parse_priority(&priority, bytes_of_text(text), text.size()) == 0;
   };
   std::string_view rest(reinterpret_cast<const char*>(value.data()), value.size());
   // RFC 9218 §4: members of a wrong type or out of range are ignored one by one. nghttp3 would

@@ -40,7 +40,12 @@ struct RequestStream {
   bool fields_too_large = false;
 
   // --- our message ------------------------------------------------------------------------
-  enum class Writing : std::uint8_t { kNotBegun, kBody, kEnded };
+  enum class Writing : std::uint8_t {
+    kNotBegun,
+    kBody,
+    kElsewhere,  // another node sends the body
+    kEnded
+  };
   Writing writing = Writing::kNotBegun;
   bool own_request = false;  // this side sent the request
   bool answered = false;     // a final response was sent, whoever produced it

@@ -1,5 +1,7 @@
 #include "http3/request_writer.h"
 
+#include "http3/encoded_head.h"
+
 namespace sheaf::http3 {
 
 quic::Status<Refusal> RequestWriter::check(const FieldSection& fields) const {
@@ -112,6 +114,42 @@ quic::Status<Refusal> RequestWriter::submit_trailers(StreamId id, const FieldSec
   parts_.framing.resume(id);
   write_pending();
   return {};
+}
+
+quic::Status<Refusal> RequestWriter::hand_off(StreamId id, Bytes head,
+                                              std::optional<std::uint64_t> body_length) {
+  if (parts_.transport.role() != Role::kServer) return Refusal::kNotSupported;
+  if (parts_.closed) return Refusal::kConnectionClosed;
+  RequestStream* stream = parts_.find(id);
+  if (!stream || !stream->message_begun) return Refusal::kUnknownStream;
+  if (stream->writing != RequestStream::Writing::kNotBegun) return Refusal::kWrongState;
+  // An interim response waits for room.
+  if (stream->transport_full) return Refusal::kNotReady;
+  if (head.size() > k_max_encoded_head) return Refusal::kFieldsTooLarge;
+  if (!refers_to_no_table(head)) return Refusal::kInvalidField;
+  // nghttp3 knows only the request of such a stream.
+  parts_.framing.shut_writing(id);
+  stream->answered = true;
+  const bool ends = body_length == 0u;
+  stream->writing = ends ? RequestStream::Writing::kEnded : RequestStream::Writing::kElsewhere;
+  const std::vector<std::uint8_t> framed = frame_head(head, body_length);
+  if (body_length) parts_.transport.set_expected_bytes(id, framed.size() + *body_length);
+  write_part(id, SendChunk::copy_of(framed), ends);
+  return {};
+}
+
+quic::Result<bool, Refusal> RequestWriter::write_instead(StreamId id, std::uint64_t offset,
+                                                         SendChunk chunk, bool fin) {
+  if (parts_.closed) return Refusal::kConnectionClosed;
+  RequestStream* stream = parts_.find(id);
+  if (!stream) return Refusal::kUnknownStream;
+  if (stream->writing != RequestStream::Writing::kElsewhere) return Refusal::kWrongState;
+  const auto accepted = parts_.transport.replace(id, offset, std::move(chunk), fin);
+  // It was reset, or the other node has ended it.
+  if (!accepted) return Refusal::kWrongState;
+  if (fin) stream->writing = RequestStream::Writing::kEnded;
+  stream->transport_full = stream->wants_writable = !*accepted;
+  return *accepted;
 }
 
 std::size_t RequestWriter::next_body(StreamId id, std::span<Bytes> chunks, bool& end) {

@@ -20,6 +20,11 @@ class RequestWriter {
   std::size_t reserve_body(StreamId id);
   quic::Status<Refusal> submit_trailers(StreamId id, const FieldSection& fields);
 
+  // --- as in Session ----------------------------------------------------------------------------
+  quic::Status<Refusal> hand_off(StreamId id, Bytes head, std::optional<std::uint64_t> body_length);
+  quic::Result<bool, Refusal> write_instead(StreamId id, std::uint64_t offset, SendChunk chunk,
+                                            bool fin);
+
   // Client: the peer accepts no further requests.
   void stop_requests() { requests_stopped_ = true; }
   // Implements MessageFraming::Listener::next_body.

@@ -203,6 +203,16 @@ quic::Status<Refusal> Session::submit_trailers(StreamId id, const FieldSection& 
   return writer_.submit_trailers(id, fields);
 }
 
+quic::Status<Refusal> Session::hand_off(StreamId id, Bytes head,
+                                        std::optional<std::uint64_t> body_length) {
+  return writer_.hand_off(id, head, body_length);
+}
+
+quic::Result<bool, Refusal> Session::write_instead(StreamId id, std::uint64_t offset,
+                                                   SendChunk chunk, bool fin) {
+  return writer_.write_instead(id, offset, std::move(chunk), fin);
+}
+
 Bytes Session::peek_body(StreamId id) const { return reader_.peek_body(id); }
 
 void Session::consume_body(StreamId id, std::size_t bytes, Time now) {

@@ -37,6 +37,16 @@ class Session final : public RequestSession,
   quic::Result<bool, Refusal> write_body(StreamId stream, SendChunk chunk, bool fin) override;
   std::size_t reserve_body(StreamId stream) override;
   quic::Status<Refusal> submit_trailers(StreamId stream, const FieldSection& fields) override;
+  // Server: sends a response whose body another node sends (stream/remote_streams.h). `head` comes
+  // from `encode_head`. With a length in bytes, the body is one DATA frame, and the response ends
+  // here if the length is 0. `framed_size` tells how far the body's first byte is behind what was
+  // written before.
+  quic::Status<Refusal> hand_off(StreamId stream, Bytes head,
+                                 std::optional<std::uint64_t> body_length);
+  // Sends part of such a body from here, at an offset in the stream: bytes that the other node has
+  // not delivered, or that follow all of its bytes. As `write_body` otherwise.
+  quic::Result<bool, Refusal> write_instead(StreamId stream, std::uint64_t offset, SendChunk chunk,
+                                            bool fin);
   Bytes peek_body(StreamId stream) const override;
   void consume_body(StreamId stream, std::size_t bytes, Time now) override;
   std::size_t readable_body(StreamId stream) const override;

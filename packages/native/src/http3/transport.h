@@ -30,6 +30,8 @@ class Transport {
   virtual quic::Result<StreamId, quic::StreamRefusal> open_stream(Directionality direction) = 0;
   virtual quic::Result<bool, quic::StreamRefusal> write(StreamId stream, SendChunk chunk,
                                                         bool fin) = 0;
+  virtual quic::Result<bool, quic::StreamRefusal> replace(StreamId stream, std::uint64_t offset,
+                                                          SendChunk chunk, bool fin) = 0;
   virtual quic::Result<quic::ReadResult, quic::StreamRefusal> read(StreamId stream,
                                                                    quic::MutableBytes out,
                                                                    Time now) = 0;

@@ -59,6 +59,15 @@ class MemoryNetwork {
       stream->was_full = true;
       return false;
     }
+    // No other node has bytes here, so they can only follow the end.
+    quic::Result<bool, quic::StreamRefusal> replace(StreamId id, std::uint64_t offset,
+                                                    SendChunk chunk, bool fin) override {
+      const Stream* stream = find(id);
+      if (stream && offset != stream->moved + stream->unsent) {
+        return quic::StreamRefusal::kFinished;
+      }
+      return write(id, std::move(chunk), fin);
+    }
     std::uint64_t readable_bytes(StreamId id) const override { return unread(id); }
     quic::Result<quic::ReadResult, quic::StreamRefusal> read(StreamId id, quic::MutableBytes out,
                                                              Time now) override {
