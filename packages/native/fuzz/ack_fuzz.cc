@@ -12,10 +12,50 @@ class Listener final : public SentFrameListener {
   void on_frame_lost(PathId, const SentFrame&) override {}
 };
 
+// Holes, and packets that other nodes send.
+struct Runs {
+  LossDetection& loss;
+  EcnValidation& ecn;
+  Listener& listener;
+  std::uint64_t bytes = 0;
+  bool opened = false;
+
+  void step(std::uint8_t choice, Reader& reader, Time now) {
+    const auto sender = static_cast<std::uint8_t>(1 + choice / 4 % 2);
+    if (choice % 4 == 0) return loss.sent().skip_number();
+    if (!opened) {
+      for (std::uint8_t other = 1; other <= 2; ++other) loss.open_sender(other, 30ms);
+      opened = true;
+    }
+    const std::uint8_t value = reader.read_u8();
+    if (choice % 4 == 1) {
+      const std::size_t count = 1 + value % k_max_run;
+      const Ecn mark = ecn.next_mark_of_run();
+      loss.number_run({.time_sent = now + std::chrono::microseconds(50 * value),
+                       .bytes = 1200,
+                       .ack_eliciting = true,
+                       .in_flight = true,
+                       .ecn = mark,
+                       .sender = sender},
+                      count, {.bytes_per_packet = 1000}, now);
+      ecn.on_sent(mark, count);
+      bytes += 1200 * count;
+    } else if (choice % 4 == 2) {
+      const PacketNumber last = loss.sent().next_number();
+      loss.refuse_run(sender, last - std::min<PacketNumber>(last, value), k_max_run, now, listener);
+    } else {
+      loss.abandon_sender(sender, listener);
+      loss.open_sender(sender, std::chrono::milliseconds(value));
+    }
+    if (loss.sender_rtt(sender).rtt.smoothed() < Duration::zero()) __builtin_trap();
+  }
+};
+
 }  // namespace
 
 // Feeds ACK frames of a hostile peer between packets that are sent, skipped, timed out and
-// received. Checks that no more is in flight than was sent, and that the logs stay small.
+// received, and runs that other nodes send, refuse and leave undone. Checks that no more is in
+// flight than was sent, and that the logs stay small.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Reader reader(Bytes(data, size));
   RttEstimator rtt;
@@ -28,6 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ReceivedPackets received;
   Listener listener;
   Time now{1s};
+  Runs runs{loss, ecn, listener};
   std::uint64_t sent = 0;
   while (!reader.empty()) {
     const std::uint8_t operation = reader.read_u8();
@@ -47,7 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       ecn.on_sent(mark);
       sent += eliciting ? 1200 : 0;
     } else if (operation % 8 == 3) {
-      loss.sent().skip_number();
+      runs.step(operation >> 3, reader, now);
     } else if (operation % 8 == 4) {
       const LossDetection::TimerTerms terms{.max_ack_delay = 25ms, .may_probe = true};
       if (loss.on_timeout(terms, now, listener) == LossDetection::TimeoutAction::kProbe) {
@@ -64,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const auto* ack = std::get_if<AckFrame>(&*frame);
       if (ack && !loss.settle(*ack, {.handshake_confirmed = true}, now, listener)) return 0;
     }
-    if (loss.bytes_in_flight() > sent || controller->window() < 2400) __builtin_trap();
+    if (loss.bytes_in_flight() > sent + runs.bytes || controller->window() < 2400) __builtin_trap();
     if (loss.has_ack_eliciting_in_flight() != (loss.bytes_in_flight() > 0)) __builtin_trap();
   }
   return 0;

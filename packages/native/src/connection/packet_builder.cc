@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t k_max_batch = 64;
 // The smallest size of datagrams that validate a path (RFC 9000 §14.1, §8.2.1).
 constexpr std::size_t k_minimum_path_size = 1200;
+constexpr std::size_t k_longest_packet_number = 4;  // bytes
 // Between two numbers that are left out.
 constexpr PacketNumber k_shortest_way_to_hole = 128;
 constexpr PacketNumber k_longest_way_to_hole = k_shortest_way_to_hole + 4096;
@@ -170,8 +171,11 @@ void PacketBuilder::write_short_header(Writer& writer, SealJob& job,
   job.path = path_.id;
   job.number = sent.next_number();
   const auto acknowledged = path_.loss.largest_acknowledged();
+  // Packets of other nodes overtake this one, so the peer may expect a much higher number.
   const std::size_t length =
-      packet_number_length(job.number, acknowledged.value_or(k_no_packet_number));
+      path_.loss.runs_in_flight()
+          ? k_longest_packet_number
+          : packet_number_length(job.number, acknowledged.value_or(k_no_packet_number));
   const std::uint8_t fixed_bit = grease_fixed_bit() ? 0 : k_fixed_bit;
   writer.write_u8(
       static_cast<std::uint8_t>(fixed_bit | parts_.keys.key_phase_bit(path_.id) | (length - 1)));

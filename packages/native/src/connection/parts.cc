@@ -61,8 +61,8 @@ Duration ConnectionParts::probe_timeout() const {
 }
 
 Duration ConnectionParts::probe_timeout(const Path& of) const {
-  return of.rtt.probe_timeout(handshake.confirmed() ? peer_parameters.max_ack_delay
-                                                    : Duration::zero());
+  return of.loss.probe_timeout(handshake.confirmed() ? peer_parameters.max_ack_delay
+                                                     : Duration::zero());
 }
 
 Duration ConnectionParts::key_probe_timeout(const PathEntry& of) const {

@@ -1,6 +1,7 @@
 #include "recovery/loss_detection.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "wire/violation.h"
@@ -31,6 +32,10 @@ constexpr std::uint64_t k_max_kept = 1 << 16;
 // acknowledged stays until the batch ends, and each frame passes all packets above it.
 constexpr std::uint64_t k_max_revisited = 1024;
 
+// Ranges of an ACK frame that are read, from the largest number down. No client is known to keep
+// more than 255, and the work for a frame is bounded.
+constexpr std::size_t k_max_ranges = 256;
+
 FrameType type_of(const AckFrame& frame) {
   return frame.ecn ? FrameType::kAckEcn : FrameType::kAck;
 }
@@ -48,6 +53,7 @@ void LossDetection::set_controller(CongestionController& controller) {
   delivery_rate_ = {};
   persistent_congestion_ = {};
   spurious_loss_ = {};
+  if (senders_) senders_->forget_rtt();
 }
 
 void LossDetection::on_packet_sent(PacketNumber number, Time now) {
@@ -59,12 +65,68 @@ void LossDetection::on_packet_sent(PacketNumber number, Time now) {
     ++packets_in_flight_;
     if (packet.ack_eliciting) {
       ++ack_eliciting_in_flight_;
-      probe_wait_from_ = now;
+      probe_wait_from_ = std::max(now, packet.time_sent);
     }
+    if (senders_) senders_->on_sent(packet);
     controller_->on_packet_sent(now, number, packet.bytes, bytes_in_flight_);
   } else if (number - sent_.oldest() > SentPackets::k_max_kept_unacknowledged) {
     prune(Time::min());
   }
+}
+
+// --- packets of other nodes ---------------------------------------------------------------------
+
+void LossDetection::open_sender(std::uint8_t sender, Duration initial_rtt) {
+  if (!senders_) senders_ = std::make_unique<Senders>(*rtt_, sent_, largest_acknowledged_);
+  senders_->open(sender, initial_rtt);
+}
+
+PacketNumber LossDetection::number_run(const SentPacket& packet, std::size_t count,
+                                       const RunData& data, Time now) {
+  assert(senders_ && packet.sender > 0 && packet.sender < Senders::k_max);
+  assert(packet.in_flight && count >= 1 && count <= k_max_run);
+  const PacketNumber first = sent_.commit_run(packet, count, data);
+  for (PacketNumber number = first; number < first + count; ++number) on_packet_sent(number, now);
+  return first;
+}
+
+std::size_t LossDetection::refuse_run(std::uint8_t sender, PacketNumber first, std::size_t count,
+                                      Time now, SentFrameListener& listener) {
+  assert(sender != 0);
+  std::size_t refused = 0;
+  const PacketNumber end = std::min<PacketNumber>(first + count, sent_.next_number());
+  for (PacketNumber number = std::max(first, sent_.oldest()); number < end; ++number) {
+    const SentPacket packet = sent_.at(number);
+    const bool outstanding = packet.state == State::kOutstanding;
+    if (packet.sender != sender || packet.abandoned) continue;
+    if (!outstanding && packet.state != State::kLost) continue;
+    sent_.refuse(number);
+    ++refused;
+    if (ecn_ != nullptr) ecn_->on_refused(packet.ecn);
+    if (outstanding) {
+      leave_flight(number, packet);
+      report_frames_lost(number, packet, listener);
+    } else {
+      // Its frames were lost before.
+      take_back_loss(number, packet, now);
+    }
+  }
+  if (refused > 0) senders_->on_refused(sender, sent_);
+  // Refusing alone is no persistent congestion; the next loss shows it.
+  pass_settled(Duration::max());
+  return refused;
+}
+
+void LossDetection::abandon_sender(std::uint8_t sender, SentFrameListener& listener) {
+  for (PacketNumber number = sent_.oldest(); number < sent_.next_number(); ++number) {
+    SentPacket& packet = sent_.at(number);
+    if (packet.sender != sender) continue;
+    packet.abandoned = true;
+    if (packet.state != State::kOutstanding) continue;
+    declare_lost(number, listener);
+    spurious_loss_.on_lost(number);
+  }
+  pass_settled(Duration::max());
 }
 
 // --- acknowledgements ---------------------------------------------------------------------------
@@ -113,14 +175,23 @@ void LossDetection::Batch::add(const Settled& settled) {
 // that at least one newly acknowledged packet was ack-eliciting.
 void LossDetection::take_rtt_sample(const AckFrame& frame, const Settled& settled,
                                     const AckContext& context, Time now) {
-  if (settled.largest != frame.largest || !settled.ack_eliciting || !is_current(settled.largest)) {
-    return;
+  const bool gives_rtt =
+      settled.largest == frame.largest && settled.ack_eliciting && is_current(settled.largest);
+  if (gives_rtt) {
+    rtt_->add_sample(now - settled.largest_time_sent, context.ack_delay, context.max_ack_delay,
+                     context.handshake_confirmed);
+    persistent_congestion_.on_rtt_sample(now);
+    batch_.smallest_rtt = std::min(batch_.smallest_rtt, rtt_->latest());
+    ++batch_.rtt_samples;
   }
-  rtt_->add_sample(now - settled.largest_time_sent, context.ack_delay, context.max_ack_delay,
-                   context.handshake_confirmed);
-  persistent_congestion_.on_rtt_sample(now);
-  batch_.smallest_rtt = std::min(batch_.smallest_rtt, rtt_->latest());
-  ++batch_.rtt_samples;
+  if (!senders_) return;
+  senders_->on_ack_end({.largest = frame.largest,
+                        .gave_rtt = gives_rtt,
+                        .first_current = first_current_,
+                        .ack_delay = context.ack_delay,
+                        .max_ack_delay = context.max_ack_delay,
+                        .handshake_confirmed = context.handshake_confirmed},
+                       sent_, now);
 }
 
 void LossDetection::conclude(Time now, SentFrameListener& listener) {
@@ -129,18 +200,22 @@ void LossDetection::conclude(Time now, SentFrameListener& listener) {
   if (mtu_ != nullptr) mtu_->on_acknowledged(batch.largest_size);
   detect_lost(batch.max_ack_delay, batch.persistent_congestion, now, listener);
   report_acknowledged(batch, now);
-  prune(over_limit() ? Time::max() : now - k_keep_lost * rtt_->probe_timeout(batch.max_ack_delay));
+  prune(over_limit() ? Time::max() : now - k_keep_lost * probe_timeout(batch.max_ack_delay));
 }
 
 TransportStatus LossDetection::settle_ranges(const AckFrame& frame, Time now,
                                              SentFrameListener& listener, Settled& settled) {
   const PacketNumber first_outstanding = first_outstanding_;
   AckRangeReader ranges(frame);
-  for (PacketNumber first, last; ranges.next(first, last);) {
+  std::size_t count = 0;
+  for (PacketNumber first, last; count < k_max_ranges && ranges.next(first, last); ++count) {
     // RFC 9000 §21.4: only a peer that acknowledges packets it did not receive can name a skipped
     // number.
     if (sent_.skipped_in(first, last)) {
       return violation(type_of(frame), "acknowledges a packet number that was skipped");
+    }
+    if (sent_.refused_in(first, last)) {
+      return violation(type_of(frame), "acknowledges a packet that was refused");
     }
     for (PacketNumber number = std::max(first, first_outstanding); number <= last; ++number) {
       settle_packet(number, now, listener, settled);
@@ -171,15 +246,13 @@ void LossDetection::settle_packet(PacketNumber number, Time now, SentFrameListen
     ++spurious_losses_;
     persistent_congestion_.break_run();
     if (is_current(number)) settled.largest_size = std::max(settled.largest_size, packet.bytes);
-    if (packet.in_flight && !packet.mtu_probe && is_current(number) &&
-        spurious_loss_.refute(packet.time_sent)) {
-      controller_->on_spurious_congestion(now);
-    }
+    take_back_loss(number, packet, now);
   } else {
     ++settled.revisited;
     return;
   }
   packet.state = State::kAcknowledged;
+  if (senders_ && !packet.abandoned) senders_->on_acknowledged(number, packet);
   settled.ack_eliciting |= packet.ack_eliciting;
   settled.marked_ect0 += packet.ecn == Ecn::kEct0 ? 1 : 0;
   if (!settled.any() || number > settled.largest) {
@@ -237,17 +310,16 @@ void LossDetection::detect_lost(Duration max_ack_delay, bool persistent, Time no
   LossSample sample{.now = now, .largest_lost_time_sent = Time::min()};
   std::uint16_t largest_size = 0;
   Time largest_size_sent = Time::min();
-  // Packets sent earlier are lost earlier by both thresholds, so the first packet that is not lost
-  // ends the search (RFC 9002 §6.1).
   for (PacketNumber number = first_outstanding_; number < largest_acknowledged_; ++number) {
     SentPacket& packet = sent_.at(number);
     if (packet.state != State::kOutstanding) continue;
-    const bool lost = largest_acknowledged_ - number >= k_packet_threshold ||
-                      packet.time_sent + loss_delay <= now;
-    if (!lost) {
+    const Time lost_at = packet.time_sent + loss_delay_of(packet, loss_delay);
+    if (lost_at > now && !beyond_threshold(number, packet)) {
       // Nothing waits for a packet that is not in flight.
       if (!packet.in_flight) continue;
-      loss_time_ = packet.time_sent + loss_delay;
+      loss_time_ = std::min(loss_time_, lost_at);
+      // Packets that the same sender sent later are lost later by both thresholds (RFC 9002 §6.1).
+      if (senders_) continue;
       break;
     }
     declare_lost(number, listener);
@@ -274,6 +346,23 @@ void LossDetection::detect_lost(Duration max_ack_delay, bool persistent, Time no
   if (mtu_->current() < before) controller_->on_mtu_change(mtu_->current());
 }
 
+bool LossDetection::beyond_threshold(PacketNumber number, const SentPacket& packet) const {
+  return senders_ ? senders_->beyond_threshold(number, packet)
+                  : largest_acknowledged_ - number >= k_packet_threshold;
+}
+
+Duration LossDetection::loss_delay_of(const SentPacket& packet, Duration of_path) const {
+  return senders_ ? std::max(of_path, senders_->loss_delay(packet)) : of_path;
+}
+
+// Called when a packet counted as lost turns out not to be: the congestion response was wrong.
+void LossDetection::take_back_loss(PacketNumber number, const SentPacket& packet, Time now) {
+  if (packet.in_flight && !packet.mtu_probe && !packet.abandoned && is_current(number) &&
+      spurious_loss_.refute(packet.time_sent)) {
+    controller_->on_spurious_congestion(now);
+  }
+}
+
 void LossDetection::declare_lost(PacketNumber number, SentFrameListener& listener) {
   SentPacket& packet = sent_.at(number);
   packet.state = State::kLost;
@@ -281,7 +370,12 @@ void LossDetection::declare_lost(PacketNumber number, SentFrameListener& listene
     leave_flight(number, packet);
     ++packets_lost_;
   }
-  if (ecn_ != nullptr) ecn_->on_lost(packet.ecn);
+  if (ecn_ != nullptr && is_current(number)) ecn_->on_lost(packet.ecn);
+  report_frames_lost(number, packet, listener);
+}
+
+void LossDetection::report_frames_lost(PacketNumber number, const SentPacket& packet,
+                                       SentFrameListener& listener) {
   for_each_frame(number, packet,
                  [&](const SentFrame& frame) { listener.on_frame_lost(path_, frame); });
 }
@@ -300,17 +394,23 @@ void LossDetection::report_lost(PacketNumber number, Time now) {
 }
 
 void LossDetection::respond_to_loss(const LossSample& sample) {
-  if (sample.persistent) rtt_->on_persistent_congestion();
+  if (sample.persistent) {
+    rtt_->on_persistent_congestion();
+    if (senders_) senders_->on_persistent_congestion();
+  }
   controller_->on_congestion(sample);
 }
 
 bool LossDetection::advance_first_outstanding(Duration max_ack_delay) {
-  const Duration duration = k_persistent_congestion_threshold * rtt_->probe_timeout(max_ack_delay);
+  return pass_settled(k_persistent_congestion_threshold * probe_timeout(max_ack_delay));
+}
+
+bool LossDetection::pass_settled(Duration persistent_after) {
   bool persistent = false;
   for (; first_outstanding_ < sent_.next_number(); ++first_outstanding_) {
     const SentPacket& packet = sent_.at(first_outstanding_);
     if (packet.state == State::kOutstanding) break;
-    persistent |= persistent_congestion_.on_settled(packet, duration);
+    persistent |= persistent_congestion_.on_settled(packet, persistent_after);
   }
   return persistent;
 }
@@ -319,6 +419,7 @@ void LossDetection::leave_flight(PacketNumber number, const SentPacket& packet) 
   if (is_current(number)) bytes_in_flight_ -= packet.bytes;
   --packets_in_flight_;
   if (packet.ack_eliciting) --ack_eliciting_in_flight_;
+  if (senders_) senders_->on_left_flight(packet);
 }
 
 void LossDetection::prune(Time keep_lost_since) {
@@ -349,7 +450,7 @@ bool LossDetection::over_limit() const {
 Time LossDetection::probe_deadline(const TimerTerms& terms) const {
   if (ack_eliciting_in_flight_ == 0 || !terms.may_probe) return k_never;
   const int backoff = 1 << std::min(probe_count_, k_max_backoff);
-  const Duration once = rtt_->probe_timeout(terms.max_ack_delay);
+  const Duration once = probe_timeout(terms.max_ack_delay);
   return probe_wait_from_ + std::min(once * backoff, std::max(once, terms.longest_probe_wait));
 }
 

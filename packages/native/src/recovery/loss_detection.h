@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "congestion/controller.h"
@@ -8,6 +10,7 @@
 #include "recovery/mtu_discovery.h"
 #include "recovery/persistent_congestion.h"
 #include "recovery/rtt_estimator.h"
+#include "recovery/senders.h"
 #include "recovery/sent_packets.h"
 #include "recovery/spurious_loss.h"
 #include "wire/frame_codec.h"
@@ -45,6 +48,37 @@ class LossDetection {
 
   // Called after `sent().commit()`.
   void on_packet_sent(PacketNumber number, Time now);
+
+  // --- packets that other nodes send (docs/decisions/0022) ---
+  // Makes `sender`, from 1 to 8, known before its first run; `initial_rtt` is a guess. An index may
+  // be opened again for another node after `abandon_sender`.
+  void open_sender(std::uint8_t sender, Duration initial_rtt);
+  // Numbers a run of 1 to `k_max_run` packets, each like `packet`, and returns its first number.
+  // `packet.sender` is open. `packet.time_sent` is when the run is expected to leave; `now` is when
+  // it was ordered.
+  PacketNumber number_run(const SentPacket& packet, std::size_t count, const RunData& data,
+                          Time now);
+  // Called when a sender says that it did not and will not send packets of a run. Their frames are
+  // lost, without a sign of congestion. From now on an acknowledgement of these numbers is a
+  // PROTOCOL_VIOLATION. Returns how many packets were taken back: fewer than `count` if the peer
+  // acknowledged some, or if they are not this sender's.
+  std::size_t refuse_run(std::uint8_t sender, PacketNumber first, std::size_t count, Time now,
+                         SentFrameListener& listener);
+  // Declares everything outstanding of one sender lost without a congestion signal. The peer may
+  // still acknowledge it.
+  void abandon_sender(std::uint8_t sender, SentFrameListener& listener);
+  // Whether packets of other nodes are in flight.
+  bool runs_in_flight() const { return senders_ && senders_->others_in_flight(); }
+  // The RTT of one sender's packets: from their expected sending to the acknowledgement. 0 is this
+  // node. `samples` counts the samples, so that the caller can tell a new `rtt.latest()`.
+  struct SenderRtt {
+    const RttEstimator& rtt;
+    std::uint64_t samples;
+  };
+  // A sender must be open.
+  SenderRtt sender_rtt(std::uint8_t sender) const {
+    return {senders_->rtt(sender), senders_->rtt_samples(sender)};
+  }
 
   struct AckContext {
     Duration ack_delay = Duration::zero();  // decoded from the frame
@@ -92,6 +126,12 @@ class LossDetection {
   // the number of bytes marked.
   std::uint64_t mark_late_for_probe(Time since, std::uint64_t limit, SentFrameListener& listener);
 
+  // Returns the probe timeout of RFC 9002 §6.2.1 without backoff: the longest of all senders that
+  // have something in flight.
+  Duration probe_timeout(Duration max_ack_delay) const {
+    const Duration of_path = rtt_->probe_timeout(max_ack_delay);
+    return senders_ ? std::max(of_path, senders_->probe_timeout(max_ack_delay)) : of_path;
+  }
   std::uint64_t bytes_in_flight() const { return bytes_in_flight_; }
   // Returns when the oldest packet of unknown fate left; nothing when every fate is known.
   std::optional<Time> oldest_outstanding() const {
@@ -151,8 +191,17 @@ class LossDetection {
   void declare_lost(PacketNumber number, SentFrameListener& listener);
   void report_lost(PacketNumber number, Time now);
   void respond_to_loss(const LossSample& sample);
+  void report_frames_lost(PacketNumber number, const SentPacket& packet,
+                          SentFrameListener& listener);
+  void take_back_loss(PacketNumber number, const SentPacket& packet, Time now);
+  // Whether the packet threshold of RFC 9002 §6.1.1 is reached.
+  bool beyond_threshold(PacketNumber number, const SentPacket& packet) const;
+  // `of_path`: the time threshold by the path's RTT.
+  Duration loss_delay_of(const SentPacket& packet, Duration of_path) const;
   // Returns whether the packets that it passes establish persistent congestion.
   bool advance_first_outstanding(Duration max_ack_delay);
+  // Does the same with the duration of RFC 9002 §7.6.1.
+  bool pass_settled(Duration persistent_after);
   bool worth_repeating(PacketNumber number) const;
   void mark_for_probe(PacketNumber number, SentFrameListener& listener);
   void leave_flight(PacketNumber number, const SentPacket& packet);
@@ -197,6 +246,7 @@ class LossDetection {
   Batch batch_;
   PersistentCongestion persistent_congestion_;
   SpuriousLoss spurious_loss_;
+  std::unique_ptr<Senders> senders_;  // null while this node sends everything
 };
 
 }  // namespace sheaf::quic

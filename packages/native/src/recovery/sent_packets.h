@@ -33,7 +33,8 @@ struct SentPacket {
   bool in_flight : 1 = false;
   bool mtu_probe : 1 = false;
   bool application_limited : 1 = false;
-  bool repeated : 1 = false;  // its frames were sent again before it was settled
+  bool repeated : 1 = false;   // its frames were sent again before it was settled
+  bool abandoned : 1 = false;  // its sender is gone, and the number of its sender may be another's
   Ecn ecn = Ecn::kNotEct;
   std::uint8_t sender = 0;  // the node that sends it: this one, 0, or one that was given a run
 };
@@ -45,7 +46,7 @@ inline constexpr std::size_t k_max_run = 32;
 // The stream data of a run: consecutive packets that another node sends, each with one STREAM frame
 // (docs/decisions/0022).
 struct RunData {
-  StreamId stream;
+  StreamId stream{};
   std::uint64_t offset = 0;            // of the first packet's data
   std::uint32_t bytes_per_packet = 0;  // of the stream
   bool fin = false;                    // the last packet ends the stream

@@ -12,8 +12,14 @@ namespace sheaf::quic {
 // response was wrong, which is so when all its losses turn out to be spurious (RFC 9438 §4.9.2).
 class SpuriousLoss {
  public:
-  // Packet numbers must ascend from call to call.
-  void on_lost(PacketNumber number) { lost_.push_back(number); }
+  // Packet numbers mostly ascend from call to call.
+  void on_lost(PacketNumber number) {
+    if (empty() || number > lost_.back()) {
+      lost_.push_back(number);
+    } else {
+      lost_.insert(std::upper_bound(begin(), lost_.cend(), number), number);
+    }
+  }
   // Records a loss that was reported to the congestion controller. The controller responds once to
   // all losses of packets sent before its last response (RFC 9002 §7.3.2), so these losses form one
   // episode.

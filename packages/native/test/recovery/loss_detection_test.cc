@@ -57,6 +57,18 @@ TEST_F(LossDetectionTest, SkippedNumbersExposeOptimisticAcknowledgements) {
   EXPECT_FALSE(try_acknowledge({{.first = 1, .last = 54}}, at_ms(100)));
 }
 
+// An honest client repeats what is left in its next frame.
+TEST_F(LossDetectionTest, TheWorkForAFrameIsBounded) {
+  send_many(600, at_ms(0));
+  std::vector<AckRange> ranges;
+  for (PacketNumber number = 599; ranges.size() < 300; number -= 2)
+    ranges.push_back({number, number});
+  EXPECT_TRUE(acknowledge(ranges, at_ms(10)));
+  EXPECT_EQ(listener_.acknowledged.size(), 256u);
+  EXPECT_EQ(std::ranges::min(listener_.acknowledged), 599u - 2 * 255);
+  EXPECT_EQ(loss_.sent().find(0)->state, SentPacket::State::kLost);
+}
+
 TEST_F(LossDetectionTest, AcknowledgementsOfAcknowledgementsGiveNoRoundTrip) {
   send_acknowledgement(at_ms(0));
   EXPECT_TRUE(acknowledge({{.first = 0, .last = 0}}, at_ms(50)));

@@ -104,6 +104,16 @@ class LossDetectionTest : public ::testing::Test {
   void send_many(int packets, Time now) {
     for (int i = 0; i < packets; ++i) send(now);
   }
+  // Orders a run, which leaves at once or at the time given.
+  PacketNumber send_run(std::uint8_t sender, std::size_t count, Time now, Time leaves = {}) {
+    return loss_.number_run({.time_sent = std::max(now, leaves),
+                             .bytes = k_datagram,
+                             .ack_eliciting = true,
+                             .in_flight = true,
+                             .sender = sender},
+                            count, {.offset = loss_.sent().next_number(), .bytes_per_packet = 1},
+                            now);
+  }
   PacketNumber send_acknowledgement(Time now) { return send(now, {.bytes = 40}); }
 
   // True when something was newly acknowledged.
