@@ -5,7 +5,7 @@ import { BackboneListener, type BackboneListenerOptions } from '../multi_end/bac
 import { ownKey, publicKeyOf } from '../multi_end/backbone/identity.js';
 import { runBytes } from '../multi_end/backbone/messages.js';
 import type { NodeKey, NodePublicKey } from '../values/node_key.js';
-import { loadSodium } from '../multi_end/backbone/sealed_snapshot.js';
+import { loadSodium } from '../multi_end/backbone/sealed_message.js';
 import { keySource, type LoadedBackend } from '../schema/loaded.js';
 import { Front } from './front/front.js';
 import { FrontNode } from './front/front_node.js';

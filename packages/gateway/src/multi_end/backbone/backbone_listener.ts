@@ -8,7 +8,7 @@ import { Channel, readMessages, type Outgoing } from './channel.js';
 import { backboneVersion, encodeMessage, nonceBytes, type BackboneMessage } from './messages.js';
 import { createNodeCertificate } from './node_certificate.js';
 import { NodePublicKey, type NodeKey } from '../../values/node_key.js';
-import { sessionBytes } from './sealed_snapshot.js';
+import { sessionBytes } from './sealed_message.js';
 import { Strangers } from './strangers.js';
 
 /**

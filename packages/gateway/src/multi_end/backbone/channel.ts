@@ -4,7 +4,7 @@ import { errorMessage } from '../../errors/user_error.js';
 import { BackboneViolation } from './byte_fields.js';
 import { MessageReader } from './message_reader.js';
 import { encodeMessage, type BackboneMessage } from './messages.js';
-import type { SealingSession } from './sealed_snapshot.js';
+import type { SealingSession } from './sealed_message.js';
 
 /** Bound on the bytes that wait for a peer that does not read. Beyond it the connection ends. */
 const maxBacklog = 4 * 1024 * 1024;

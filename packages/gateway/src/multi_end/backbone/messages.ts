@@ -1,6 +1,6 @@
 import { BackboneViolation, FieldReader, FieldWriter } from './byte_fields.js';
 import { publicKeyBytes, signatureBytes } from '../../values/node_key.js';
-import { maxSealed, sessionBytes } from './sealed_snapshot.js';
+import { maxSealed, sessionBytes, snapshotKind } from './sealed_message.js';
 
 /** Version of the protocol. Nodes of different versions do not talk, so a site runs one release. */
 export const backboneVersion = 1;
@@ -74,8 +74,9 @@ const codes = {
 } as const satisfies Record<MessageType, number>;
 const types = new Map<number, MessageType>(Object.entries(codes).map(([type, code]) => [code, type as MessageType]));
 
+const maxSnapshot = maxSealed(snapshotKind);
 /** Size of the largest message, without its length field */
-export const maxMessage = 1 + 4 + 2 + maxSealed;
+export const maxMessage = 1 + 4 + 2 + maxSnapshot;
 
 /** Encodes a message with its length in 32 bits before it. */
 export function encodeMessage(message: BackboneMessage): Buffer {
@@ -154,7 +155,7 @@ function readFields(reader: FieldReader, type: MessageType): BackboneMessage {
     case 'farewell':
       return { type, reason: reader.text(maxReason * 4) };
     case 'snapshot':
-      return { type, connection: reader.integer(4), sealed: reader.bytes(maxSealed) };
+      return { type, connection: reader.integer(4), sealed: reader.bytes(maxSnapshot) };
     case 'accepted':
     case 'release':
       return { type, connection: reader.integer(4) };

@@ -4,7 +4,7 @@ import { BackboneViolation } from '../backbone/byte_fields.js';
 import type { Channel } from '../backbone/channel.js';
 import type { BackboneMessage } from '../backbone/messages.js';
 import type { NodeKey } from '../../values/node_key.js';
-import { SnapshotOpener, SnapshotRefused, type Sodium } from '../backbone/sealed_snapshot.js';
+import { Opener, SealRefused, snapshotKind, type Sodium } from '../backbone/sealed_message.js';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 
 export interface GuestsOptions {
@@ -26,7 +26,7 @@ export class Guests {
   /** Numbers of connections that have finished here */
   readonly #drained = new Set<number>();
   #channel: Channel | undefined;
-  #opener: SnapshotOpener | undefined;
+  #opener: Opener | undefined;
 
   constructor(options: GuestsOptions) {
     this.#options = options;
@@ -49,7 +49,7 @@ export class Guests {
     this.#channel?.close('another connection between the two nodes takes its place');
     this.#opener?.close();
     const { key, sodium } = this.#options;
-    const opener = new SnapshotOpener(key, channel.session, sodium);
+    const opener = new Opener(key, channel.session, sodium, snapshotKind);
     this.#opener = opener;
     this.#channel = channel;
     channel.once('close', () => {
@@ -106,15 +106,15 @@ export class Guests {
       if (typeof taken === 'string') return refuse(taken);
       this.#adopt(number, taken);
     } catch (error) {
-      if (!(error instanceof SnapshotRefused) && systemErrorCode(error) === undefined) throw error;
+      if (!(error instanceof SealRefused) && systemErrorCode(error) === undefined) throw error;
       return refuse(errorMessage(error));
     }
     this.#channel?.send({ type: 'accepted', connection: number });
   }
 
-  /** Opens the snapshot and returns the connection, or the reason for a refusal. @throws SnapshotRefused, QuicError */
+  /** Opens the snapshot and returns the connection, or the reason for a refusal. @throws SealRefused, QuicError */
   #import(sealed: Buffer): ImportedConnection | string {
-    if (!this.#opener) throw new SnapshotRefused('session');
+    if (!this.#opener) throw new SealRefused('session', snapshotKind);
     // Opens the snapshot even if the connection is refused. Otherwise the counter of the next one would not fit.
     const snapshot = this.#opener.open(sealed);
     try {

@@ -4,7 +4,7 @@ import { maxProxied, type BackboneLink } from '../backbone/backbone_link.js';
 import type { Channel } from '../backbone/channel.js';
 import type { BackboneMessage } from '../backbone/messages.js';
 import type { NodeKey } from '../../values/node_key.js';
-import { SnapshotSealer, type Sodium } from '../backbone/sealed_snapshot.js';
+import { Sealer, snapshotKind, type Sodium } from '../backbone/sealed_message.js';
 import type { LoadedBackendReference } from '../../schema/loaded.js';
 import { formatAddress } from '../../values/listen_error.js';
 import type { BackendHealth, BackendReport } from '../../observability/backend_report.js';
@@ -142,7 +142,7 @@ export class BackendWatch {
     this.#channel = channel;
     channel.on('message', (message) => this.#onMessage(message));
     if (this.#drains) channel.send({ type: 'drain', drains: true });
-    this.handOvers.attach(channel, new SnapshotSealer(key, channel.session, sodium), channel.run === this.#run);
+    this.handOvers.attach(channel, new Sealer(key, channel.session, sodium, snapshotKind), channel.run === this.#run);
     this.#run = channel.run;
     this.#ping();
   }

@@ -5,7 +5,7 @@ import { backOffMs, type BackOff } from '../../values/back_off.js';
 import { BackboneViolation } from '../backbone/byte_fields.js';
 import type { Channel } from '../backbone/channel.js';
 import type { BackboneMessage } from '../backbone/messages.js';
-import type { SnapshotSealer } from '../backbone/sealed_snapshot.js';
+import type { Sealer } from '../backbone/sealed_message.js';
 import type { ListenAddress } from '../../values/scalars.js';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 
@@ -49,7 +49,7 @@ export class HandOvers {
   readonly #waiting = new Map<ServerConnection, Waiting>();
   /** Connections that were forgotten while the backend was disconnected, and what to tell it about them */
   readonly #unsaid: { number: number; code: number }[] = [];
-  #link: { channel: Channel; sealer: SnapshotSealer } | undefined;
+  #link: { channel: Channel; sealer: Sealer } | undefined;
   #serves = false;
   #next = 1;
 
@@ -63,7 +63,7 @@ export class HandOvers {
   }
 
   /** Connects to the backend. `known`: its process is the same as before. */
-  attach(channel: Channel, sealer: SnapshotSealer, known: boolean): void {
+  attach(channel: Channel, sealer: Sealer, known: boolean): void {
     this.#link = { channel, sealer };
     const unsaid = this.#unsaid.splice(0);
     if (known) for (const { number, code } of unsaid) channel.send({ type: 'left', connection: number, code });

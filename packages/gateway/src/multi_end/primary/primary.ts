@@ -5,7 +5,7 @@ import { BackboneLink } from '../backbone/backbone_link.js';
 import { BackboneListener } from '../backbone/backbone_listener.js';
 import { ownKey, publicKeyOf } from '../backbone/identity.js';
 import { runBytes } from '../backbone/messages.js';
-import { loadSodium } from '../backbone/sealed_snapshot.js';
+import { loadSodium } from '../backbone/sealed_message.js';
 import { keySource, type LoadedBackendReference, type LoadedGateway } from '../../schema/loaded.js';
 import { UserError } from '../../errors/user_error.js';
 import type { GatewayResponse, Target } from '../../http/exchange.js';

@@ -13,7 +13,7 @@ import {
   type BackboneMessage,
 } from '../../../src/multi_end/backbone/messages.js';
 import { publicKeyBytes, signatureBytes } from '../../../src/values/node_key.js';
-import { maxSealed, sessionBytes } from '../../../src/multi_end/backbone/sealed_snapshot.js';
+import { maxSealed, sessionBytes, snapshotKind } from '../../../src/multi_end/backbone/sealed_message.js';
 
 const maxInteger = 0xffff_ffff;
 const messages: BackboneMessage[] = [
@@ -28,7 +28,7 @@ const messages: BackboneMessage[] = [
   },
   { type: 'welcome', run: randomBytes(runBytes) },
   { type: 'farewell', reason: 'der Schlüssel ist unbekannt' },
-  { type: 'snapshot', connection: 1, sealed: randomBytes(maxSealed) },
+  { type: 'snapshot', connection: 1, sealed: randomBytes(maxSealed(snapshotKind)) },
   { type: 'accepted', connection: maxInteger },
   { type: 'refused', connection: 2, reason: '' },
   { type: 'lease', connection: 3, bytes: randomBytes(512) },

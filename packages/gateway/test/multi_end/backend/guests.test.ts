@@ -11,9 +11,10 @@ import { NodeKey } from '../../../src/values/node_key.js';
 import {
   loadSodium,
   sessionBytes,
-  SnapshotSealer,
+  Sealer,
+  snapshotKind,
   type SealingSession,
-} from '../../../src/multi_end/backbone/sealed_snapshot.js';
+} from '../../../src/multi_end/backbone/sealed_message.js';
 import { HostedGuests } from '../../../src/multi_end/backend/hosted_guests.js';
 
 /** A connection that was taken over. */
@@ -52,7 +53,7 @@ const server = {
   },
 } as unknown as Http3Server;
 
-function channelOf(run = 'a'): { channel: Channel; sealer: SnapshotSealer; session: SealingSession } {
+function channelOf(run = 'a'): { channel: Channel; sealer: Sealer; session: SealingSession } {
   const session = { sender: primary.publicKey, receiver: backend.publicKey, session: randomBytes(sessionBytes) };
   const reader = new MessageReader();
   const channel = new Channel('site', session, run, {
@@ -61,7 +62,7 @@ function channelOf(run = 'a'): { channel: Channel; sealer: SnapshotSealer; sessi
     end: () => undefined,
   });
   guests.attach(channel);
-  return { channel, sealer: new SnapshotSealer(primary, session, sodium), session };
+  return { channel, sealer: new Sealer(primary, session, sodium, snapshotKind), session };
 }
 
 beforeEach(() => {
@@ -78,7 +79,7 @@ beforeEach(() => {
   });
 });
 
-const snapshot = (sealer: SnapshotSealer, connection: number, text = 'state'): BackboneMessage => ({
+const snapshot = (sealer: Sealer, connection: number, text = 'state'): BackboneMessage => ({
   type: 'snapshot',
   connection,
   sealed: sealer.seal(Buffer.from(text)),
@@ -99,9 +100,9 @@ describe('a backend', () => {
     const first = snapshot(sealer, 1);
     channel.receive(first);
     channel.receive({ ...first, connection: 2 } as BackboneMessage);
-    channel.receive(snapshot(new SnapshotSealer(NodeKey.generate(), session, sodium), 3));
+    channel.receive(snapshot(new Sealer(NodeKey.generate(), session, sodium, snapshotKind), 3));
     channel.receive(
-      snapshot(new SnapshotSealer(primary, { ...session, session: randomBytes(sessionBytes) }, sodium), 4),
+      snapshot(new Sealer(primary, { ...session, session: randomBytes(sessionBytes) }, sodium, snapshotKind), 4),
     );
     channel.receive(snapshot(sealer, 5, 'bad'));
     expect(sent.map((message) => [message.type, 'connection' in message && message.connection])).toEqual([

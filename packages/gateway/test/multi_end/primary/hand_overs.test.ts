@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { BackboneViolation } from '../../../src/multi_end/backbone/byte_fields.js';
 import type { Channel } from '../../../src/multi_end/backbone/channel.js';
 import type { BackboneMessage } from '../../../src/multi_end/backbone/messages.js';
-import type { SnapshotSealer } from '../../../src/multi_end/backbone/sealed_snapshot.js';
+import type { Sealer } from '../../../src/multi_end/backbone/sealed_message.js';
 import { HandOvers } from '../../../src/multi_end/primary/hand_overs.js';
 
 /** A connection of a client as the gateway has it, which writes down what is done with it. */
@@ -38,7 +38,7 @@ const sent: BackboneMessage[] = [];
 const channel = { send: (message: BackboneMessage) => sent.push(message) } as unknown as Channel;
 const sealer = {
   seal: (snapshot: Buffer) => Buffer.concat([Buffer.from('sealed '), snapshot]),
-} as unknown as SnapshotSealer;
+} as unknown as Sealer;
 
 let handOvers: HandOvers;
 let client: FakeConnection;

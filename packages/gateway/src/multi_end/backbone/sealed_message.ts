@@ -5,30 +5,42 @@ import { NodePublicKey, publicKeyBytes, signatureBytes, type NodeKey } from '../
 export type Sodium = typeof sodium;
 
 /**
- * The state of a connection as it is sent to a backend. It contains packet keys, so the sending node signs it and seals
- * it for the one node that may read it, whatever carries it. Inside the seal, with lengths in bits:
+ * What one node sends to another and no third may read or write, whatever carries it: it contains packet keys, so the
+ * sending node signs it and seals it for the one node that may read it. Inside the seal, with lengths in bits:
  *
- * version (8), sender's key (256), receiver's key (256), session (128), counter (48), snapshot, signature (512)
+ * version (8), sender's key (256), receiver's key (256), session (128), counter (48), content, signature (512)
  *
- * The receiver chose the session at random for one connection of the backbone, and the counter begins with 1 there. So
- * no snapshot is accepted twice, by another node, or after a restart.
+ * The receiver chose the session at random for one connection of the backbone, and the counter begins with 1 there for
+ * each kind of content. So nothing is accepted twice, by another node, or after a restart.
  */
 const version = 1;
 export const sessionBytes = 16;
 const counterBytes = 6;
-/** Separates these signatures from all other uses of the key. */
-const signatureContext = Buffer.from('sheaf sealed snapshot 1\0');
 const headerBytes = 1 + 2 * publicKeyBytes + sessionBytes + counterBytes;
 /** Overhead of a sealed box: the ephemeral key and the authentication tag */
 const sealBytes = 48;
 
-/** Maximum size of a snapshot in bytes, before sealing and after */
-export const maxSnapshot = 8 * 1024;
-export const maxSealed = maxSnapshot + headerBytes + signatureBytes + sealBytes;
+/** A kind of content. A signature of one kind does not serve for another. */
+export interface SealedKind {
+  /** Name of the kind and its version, which no other use of the key may have. */
+  readonly name: string;
+  /** Maximum size of the content in bytes */
+  readonly maxBytes: number;
+}
 
-export type SnapshotRefusal = 'unreadable' | 'version' | 'sender' | 'receiver' | 'session' | 'replayed' | 'signature';
+/** The state of a connection that a backend takes over */
+export const snapshotKind: SealedKind = { name: 'snapshot 1', maxBytes: 8 * 1024 };
+/** The key that seals grants (`direct_return/protocol/sealed_grant.ts`) */
+export const grantKeyKind: SealedKind = { name: 'grant key 1', maxBytes: 32 };
 
-const refusals: Record<SnapshotRefusal, string> = {
+/** Maximum size in bytes after sealing */
+export const maxSealed = ({ maxBytes }: SealedKind): number => maxBytes + headerBytes + signatureBytes + sealBytes;
+
+const signatureContext = ({ name }: SealedKind): Buffer => Buffer.from(`sheaf sealed ${name}\0`);
+
+export type SealRefusal = 'unreadable' | 'version' | 'sender' | 'receiver' | 'session' | 'replayed' | 'signature';
+
+const refusals: Record<SealRefusal, string> = {
   unreadable: 'it is not sealed to this node, or was damaged',
   version: 'it has a version that this node does not know',
   sender: 'it comes from another node than the one that brought it',
@@ -38,11 +50,14 @@ const refusals: Record<SnapshotRefusal, string> = {
   signature: 'its signature is wrong',
 };
 
-/** The node refused a snapshot. */
-export class SnapshotRefused extends Error {
-  constructor(readonly refusal: SnapshotRefusal) {
-    super(`the snapshot is refused: ${refusals[refusal]}`);
-    this.name = 'SnapshotRefused';
+/** The node refused what was sealed. */
+export class SealRefused extends Error {
+  constructor(
+    readonly refusal: SealRefusal,
+    kind: SealedKind,
+  ) {
+    super(`the ${kind.name.replace(/ \d+$/, '')} is refused: ${refusals[refusal]}`);
+    this.name = 'SealRefused';
   }
 }
 
@@ -54,22 +69,25 @@ export interface SealingSession {
   session: Buffer;
 }
 
-/** Seals snapshots for one backend. */
-export class SnapshotSealer {
+/** Seals content of one kind for one node. */
+export class Sealer {
   readonly #session: SealingSession;
   readonly #key: NodeKey;
   readonly #sodium: Sodium;
+  readonly #kind: SealedKind;
   #counter = 0;
 
-  constructor(key: NodeKey, session: SealingSession, sodium: Sodium) {
+  constructor(key: NodeKey, session: SealingSession, sodium: Sodium, kind: SealedKind) {
+    this.#kind = kind;
     this.#key = key;
     this.#session = session;
     this.#sodium = sodium;
   }
 
-  /** Seals a snapshot, and wipes `snapshot`. @throws RangeError when it is too large */
-  seal(snapshot: Buffer): Buffer {
-    if (snapshot.length > maxSnapshot) throw new RangeError(`a snapshot of ${snapshot.length} bytes is too large`);
+  /** Seals `content` and wipes it. @throws RangeError when it is too large */
+  seal(content: Buffer): Buffer {
+    if (content.length > this.#kind.maxBytes)
+      throw new RangeError(`${content.length} bytes are too many to seal as ${this.#kind.name}`);
     const { sender, receiver, session } = this.#session;
     this.#counter += 1;
     const signed = new FieldWriter()
@@ -78,10 +96,10 @@ export class SnapshotSealer {
       .fixed(receiver.bytes)
       .fixed(session)
       .integer(this.#counter, counterBytes)
-      .fixed(snapshot)
+      .fixed(content)
       .finish();
-    snapshot.fill(0);
-    const toSign = Buffer.concat([signatureContext, signed]);
+    content.fill(0);
+    const toSign = Buffer.concat([signatureContext(this.#kind), signed]);
     const plain = Buffer.concat([signed, this.#key.sign(toSign)]);
     toSign.fill(0);
     const sealed = this.#sodium.crypto_box_seal(
@@ -94,15 +112,17 @@ export class SnapshotSealer {
   }
 }
 
-/** Opens the snapshots that one node sends over one connection. */
-export class SnapshotOpener {
+/** Opens content of one kind that one node sends over one connection. */
+export class Opener {
   readonly #session: SealingSession;
   readonly #sodium: Sodium;
   readonly #publicKey: Uint8Array;
   readonly #privateKey: Uint8Array;
+  readonly #kind: SealedKind;
   #counter = 0;
 
-  constructor(key: NodeKey, session: SealingSession, sodium: Sodium) {
+  constructor(key: NodeKey, session: SealingSession, sodium: Sodium, kind: SealedKind) {
+    this.#kind = kind;
     this.#session = session;
     this.#sodium = sodium;
     const seed = key.seed();
@@ -113,7 +133,7 @@ export class SnapshotOpener {
     sodium.memzero(pair.privateKey);
   }
 
-  /** Opens a snapshot. The caller wipes the result. @throws SnapshotRefused */
+  /** Opens what was sealed. The caller wipes the result. @throws SealRefused */
   open(sealed: Uint8Array): Buffer {
     const plain = this.#unseal(sealed);
     try {
@@ -123,36 +143,40 @@ export class SnapshotOpener {
     }
   }
 
-  /** Wipes the key. No snapshot can be opened after that. */
+  /** Wipes the key. Nothing can be opened after that. */
   close(): void {
     this.#sodium.memzero(this.#privateKey);
   }
 
+  #refused(refusal: SealRefusal): SealRefused {
+    return new SealRefused(refusal, this.#kind);
+  }
+
   #unseal(sealed: Uint8Array): Buffer {
-    if (sealed.length > maxSealed) throw new SnapshotRefused('unreadable');
+    if (sealed.length > maxSealed(this.#kind)) throw this.#refused('unreadable');
     try {
       const plain = this.#sodium.crypto_box_seal_open(sealed, this.#publicKey, this.#privateKey);
       return Buffer.from(plain.buffer, plain.byteOffset, plain.byteLength);
     } catch {
-      throw new SnapshotRefused('unreadable');
+      throw this.#refused('unreadable');
     }
   }
 
   #check(plain: Buffer): Buffer {
-    if (plain.length < headerBytes + signatureBytes) throw new SnapshotRefused('unreadable');
+    if (plain.length < headerBytes + signatureBytes) throw this.#refused('unreadable');
     const signed = plain.subarray(0, -signatureBytes);
     const reader = new FieldReader(signed);
-    if (reader.integer(1) !== version) throw new SnapshotRefused('version');
+    if (reader.integer(1) !== version) throw this.#refused('version');
     const { sender, receiver, session } = this.#session;
-    if (!reader.fixed(publicKeyBytes).equals(sender.bytes)) throw new SnapshotRefused('sender');
-    if (!reader.fixed(publicKeyBytes).equals(receiver.bytes)) throw new SnapshotRefused('receiver');
-    if (!reader.fixed(sessionBytes).equals(session)) throw new SnapshotRefused('session');
+    if (!reader.fixed(publicKeyBytes).equals(sender.bytes)) throw this.#refused('sender');
+    if (!reader.fixed(publicKeyBytes).equals(receiver.bytes)) throw this.#refused('receiver');
+    if (!reader.fixed(sessionBytes).equals(session)) throw this.#refused('session');
     const counter = reader.integer(counterBytes);
-    const toVerify = Buffer.concat([signatureContext, signed]);
+    const toVerify = Buffer.concat([signatureContext(this.#kind), signed]);
     const authentic = sender.verifies(toVerify, plain.subarray(-signatureBytes));
     toVerify.fill(0);
-    if (!authentic) throw new SnapshotRefused('signature');
-    if (counter !== this.#counter + 1) throw new SnapshotRefused('replayed');
+    if (!authentic) throw this.#refused('signature');
+    if (counter !== this.#counter + 1) throw this.#refused('replayed');
     this.#counter = counter;
     return Buffer.from(reader.fixed(reader.remaining));
   }

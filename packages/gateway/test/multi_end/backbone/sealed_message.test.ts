@@ -2,14 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { NodeKey, NodePublicKey } from '../../../src/values/node_key.js';
 import {
-  maxSnapshot,
+  grantKeyKind,
   loadSodium,
-  SnapshotOpener,
-  SnapshotRefused,
-  SnapshotSealer,
+  Opener,
+  SealRefused,
+  Sealer,
   sessionBytes,
+  snapshotKind,
+  type SealedKind,
   type SealingSession,
-} from '../../../src/multi_end/backbone/sealed_snapshot.js';
+} from '../../../src/multi_end/backbone/sealed_message.js';
 
 const primary = NodeKey.generate();
 const backend = NodeKey.generate();
@@ -17,25 +19,25 @@ const stranger = NodeKey.generate();
 const session = randomBytes(sessionBytes);
 const secret = Buffer.from('the keys of a path');
 
-const makeSealer = async (key: NodeKey, of: SealingSession): Promise<SnapshotSealer> =>
-  new SnapshotSealer(key, of, await loadSodium());
-const makeOpener = async (key: NodeKey, of: SealingSession): Promise<SnapshotOpener> =>
-  new SnapshotOpener(key, of, await loadSodium());
+const makeSealer = async (key: NodeKey, of: SealingSession, kind: SealedKind = snapshotKind): Promise<Sealer> =>
+  new Sealer(key, of, await loadSodium(), kind);
+const makeOpener = async (key: NodeKey, of: SealingSession, kind: SealedKind = snapshotKind): Promise<Opener> =>
+  new Opener(key, of, await loadSodium(), kind);
 
-let opener: SnapshotOpener;
+let opener: Opener;
 beforeEach(
   async () =>
     void (opener = await makeOpener(backend, { sender: primary.publicKey, receiver: backend.publicKey, session })),
 );
 
-const sealerOf = (from = primary, to = backend, chosen = session): Promise<SnapshotSealer> =>
+const sealerOf = (from = primary, to = backend, chosen = session): Promise<Sealer> =>
   makeSealer(from, { sender: from.publicKey, receiver: to.publicKey, session: chosen });
 const refusal = (sealed: Uint8Array): string => {
   try {
     opener.open(sealed);
     return 'taken';
   } catch (error) {
-    if (!(error instanceof SnapshotRefused)) throw error;
+    if (!(error instanceof SealRefused)) throw error;
     return error.refusal;
   }
 };
@@ -116,7 +118,20 @@ test('a snapshot that is cut or damaged anywhere is refused', async () => {
 
 test('sizes are bounded on both sides', async () => {
   const sealer = await sealerOf();
-  expect(() => sealer.seal(Buffer.alloc(maxSnapshot + 1))).toThrow(RangeError);
-  expect(opener.open(sealer.seal(Buffer.alloc(maxSnapshot, 1)))).toHaveLength(maxSnapshot);
+  expect(() => sealer.seal(Buffer.alloc(snapshotKind.maxBytes + 1))).toThrow(RangeError);
+  expect(opener.open(sealer.seal(Buffer.alloc(snapshotKind.maxBytes, 1)))).toHaveLength(snapshotKind.maxBytes);
   expect(refusal(Buffer.alloc(1_000_000))).toBe('unreadable');
+});
+
+test('what is sealed as one kind is not taken as another', async () => {
+  const parties = { sender: primary.publicKey, receiver: backend.publicKey, session };
+  const sealed = (await makeSealer(primary, parties, grantKeyKind)).seal(Buffer.alloc(32, 1));
+  expect(refusal(sealed)).toBe('signature');
+  const grantKeys = await makeOpener(backend, parties, grantKeyKind);
+  const snapshot = (await sealerOf()).seal(Buffer.alloc(32, 2));
+  expect(() => grantKeys.open(snapshot)).toThrow('the grant key is refused: its signature is wrong');
+  // Each kind counts for itself.
+  expect(grantKeys.open(sealed)).toEqual(Buffer.alloc(32, 1));
+  expect(opener.open(snapshot)).toEqual(Buffer.alloc(32, 2));
+  expect(() => grantKeys.open(sealed)).toThrow('it is not the next one');
 });
