@@ -112,6 +112,7 @@ bool PacketBuilder::connection_wants_to_send() const {
 
 PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
   using Extent = Admission::Extent;
+  path_.received.release(now_);
   const bool acknowledges = path_.received.ack_deadline() <= now_ || acknowledges_others();
   Admission admission{.extent = acknowledges ? Extent::kAcknowledgementOnly : Extent::kNothing};
   // The reply lets us forget ranges that we report again and again.

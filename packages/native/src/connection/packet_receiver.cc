@@ -181,7 +181,7 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
     return punish(status.error());
   }
   received.on_received(packet.number, datagram.ecn, ack_eliciting_, now_,
-                       parts_.config.max_ack_delay);
+                       parts_.config.max_ack_delay, confirms_overtaken_);
   if (!probing_only_ && parts_.close.phase() == CloseState::Phase::kOpen) {
     follow_address_change(datagram, newest);
   }
@@ -235,6 +235,7 @@ void PacketReceiver::remember_used_id() {
 TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
   packet_type_ = type;
   ack_eliciting_ = false;
+  confirms_overtaken_ = false;
   probing_only_ = true;
   if (payload.empty()) {
     return TransportError{TransportErrorCode::kProtocolViolation, 0, "packet without frames"};
@@ -349,6 +350,7 @@ TransportStatus PacketReceiver::acknowledge(PathEntry& entry, const AckFrame& fr
   FrameOutcome outcome(parts_, now_);
   const auto news = path.loss.settle(frame, context, now_, outcome);
   if (!news) return news.error();
+  confirms_overtaken_ |= path.loss.runs_in_flight_below(frame.largest);
   if (*news == LossDetection::AckNews::kNone) return {};
   path.probe_credits = 0;
   path.batch_open = true;

@@ -73,7 +73,8 @@ class PacketReceiver {
   std::size_t datagram_size_ = 0;
   PacketType packet_type_ = PacketType::kOneRtt;
   bool ack_eliciting_ = false;
-  bool probing_only_ = true;  // RFC 9000 §9.1
+  bool confirms_overtaken_ = false;  // acknowledges a number above packets that are on their way
+  bool probing_only_ = true;         // RFC 9000 §9.1
 };
 
 }  // namespace sheaf::quic

@@ -69,6 +69,10 @@ class LossDetection {
   void abandon_sender(std::uint8_t sender, SentFrameListener& listener);
   // Whether packets of other nodes are in flight.
   bool runs_in_flight() const { return senders_ && senders_->others_in_flight(); }
+  // The same, for packets with a smaller number.
+  bool runs_in_flight_below(PacketNumber number) const {
+    return runs_in_flight() && first_outstanding_ < number;
+  }
   // The RTT of one sender's packets: from their expected sending to the acknowledgement. 0 is this
   // node. `samples` counts the samples, so that the caller can tell a new `rtt.latest()`.
   struct SenderRtt {

@@ -74,9 +74,35 @@ void ReceivedPackets::insert_range(std::size_t index, PacketNumber number) {
   ++count_;
 }
 
+void ReceivedPackets::set_hold(Duration hold) {
+  if (!waiting_ && hold > Duration::zero()) waiting_ = std::make_unique<WaitingPackets>();
+  if (waiting_) waiting_->set_hold(hold);
+}
+
 void ReceivedPackets::on_received(PacketNumber number, Ecn ecn, bool ack_eliciting, Time now,
-                                  Duration max_ack_delay) {
+                                  Duration max_ack_delay, bool confirms) {
   if (is_duplicate(number)) return;
+  if (!waiting_) return record(number, ecn, ack_eliciting, now, max_ack_delay);
+  release_waiting(now);
+  if (!waiting_->must_wait(confirms)) {
+    return record(number, ecn, ack_eliciting, now, max_ack_delay);
+  }
+  waiting_->push({.number = number,
+                  .arrived = now,
+                  .max_ack_delay = max_ack_delay,
+                  .ecn = ecn,
+                  .ack_eliciting = ack_eliciting},
+                 confirms);
+}
+
+void ReceivedPackets::release_waiting(Time now) {
+  waiting_->release_until(now, [this](const WaitingPackets::Packet& packet) {
+    record(packet.number, packet.ecn, packet.ack_eliciting, packet.arrived, packet.max_ack_delay);
+  });
+}
+
+void ReceivedPackets::record(PacketNumber number, Ecn ecn, bool ack_eliciting, Time now,
+                             Duration max_ack_delay) {
   bool out_of_order = false;
   if (count_ > 0 && number == newest().last + 1) {
     newest().last = number;
@@ -122,6 +148,7 @@ std::size_t ReceivedPackets::reported_ranges() const {
 std::optional<PacketNumber> ReceivedPackets::write_ack(Writer& writer,
                                                        std::uint8_t ack_delay_exponent, Time now,
                                                        std::optional<PathId> path) {
+  release(now);
   if (count_ == 0) return std::nullopt;
   const auto held = std::chrono::duration_cast<std::chrono::microseconds>(
       std::max(now - largest_received_at_, Duration::zero()));

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 
+#include "recovery/waiting_packets.h"
 #include "util/time.h"
 #include "wire/frame_codec.h"
 
@@ -16,18 +18,32 @@ class ReceivedPackets {
   static constexpr std::size_t k_max_ranges = 64;
 
   bool is_duplicate(PacketNumber number) const {
+    if (waiting_ && waiting_->contains(number)) return true;
     if (count_ == 0 || number > newest().last) return number < floor_;
     return is_old_duplicate(number);
   }
   std::optional<PacketNumber> largest() const {
-    return count_ == 0 ? std::nullopt : std::optional(newest().last);
+    const auto recorded = count_ == 0 ? std::nullopt : std::optional(newest().last);
+    return waiting_ ? std::max(recorded, waiting_->largest()) : recorded;
   }
-  // Called for every packet that is not a duplicate; a duplicate changes nothing.
+  // How long a packet waits that carried an ACK with a number below which something is on its way
+  // to the peer (recovery/waiting_packets.h); at most the `max_ack_delay` of `on_received`.
+  void set_hold(Duration hold);
+  // Called for every packet that is not a duplicate; a duplicate changes nothing. `confirms`: it
+  // carried such an ACK.
   void on_received(PacketNumber number, Ecn ecn, bool ack_eliciting, Time now,
-                   Duration max_ack_delay);
-  // Returns when an acknowledgement must leave at the latest; k_never when none is owed. A time in
-  // the past means at once: after every second ack-eliciting packet, a gap or a CE mark.
-  Time ack_deadline() const { return ack_deadline_; }
+                   Duration max_ack_delay, bool confirms = false);
+  // Lets packets be acknowledged that have waited until now. Called before the deadline is compared
+  // with the time.
+  void release(Time now) {
+    if (waiting_) release_waiting(now);
+  }
+  // Returns when an acknowledgement must leave at the latest, or may leave that had to wait;
+  // k_never when none is owed. A time in the past means at once: after every second ack-eliciting
+  // packet, a gap or a CE mark.
+  Time ack_deadline() const {
+    return waiting_ ? std::min(ack_deadline_, waiting_->deadline()) : ack_deadline_;
+  }
   // Returns whether an ACK would report anything new.
   bool ack_pending() const { return ack_pending_; }
   // Writes an ACK frame, or a PATH_ACK frame for `path`, if it fits. Returns the largest number
@@ -46,6 +62,8 @@ class ReceivedPackets {
   const AckRange& newest() const { return slots_[first_]; }
   AckRange& newest() { return slots_[first_]; }
   bool is_old_duplicate(PacketNumber number) const;
+  void release_waiting(Time now);
+  void record(PacketNumber number, Ecn ecn, bool ack_eliciting, Time now, Duration max_ack_delay);
   void push_newest(PacketNumber number);
   void insert_older(PacketNumber number);
   void insert_range(std::size_t index, PacketNumber number);
@@ -65,6 +83,7 @@ class ReceivedPackets {
   Time ack_deadline_ = k_never;
   std::uint32_t ack_eliciting_unreported_ = 0;
   bool ack_pending_ = false;
+  std::unique_ptr<WaitingPackets> waiting_;  // null where nothing ever waited
 };
 
 }  // namespace sheaf::quic

@@ -1,6 +1,7 @@
 #include "recovery/sent_packets.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace sheaf::quic {
 
@@ -46,34 +47,29 @@ bool SentPackets::refused_in(PacketNumber first, PacketNumber last) const {
   return found != refused_.end() && found->start <= last;
 }
 
-SentPacket& SentPackets::append(const SentPacket& packet) {
+PacketNumber SentPackets::commit(const SentPacket& packet) {
   if (next_ - oldest_ == packet_mask_ + 1) grow_packets();
-  SentPacket& kept = at(next_++);
+  SentPacket& kept = at(next_);
   kept = packet;
   kept.first_frame = frames_end_;
-  return kept;
-}
-
-void SentPackets::append_frame(const SentFrame& frame) {
-  if (frames_end_ - frames_begin_ == frame_mask_ + 1) grow_frames();
-  frames_[frames_end_++ & frame_mask_] = frame;
-}
-
-PacketNumber SentPackets::commit(const SentPacket& packet) {
-  append(packet).frame_count = static_cast<std::uint16_t>(pending_.size());
-  for (const SentFrame& frame : pending_) append_frame(frame);
+  kept.frame_count = static_cast<std::uint16_t>(pending_.size());
+  for (const SentFrame& frame : pending_) {
+    if (frames_end_ - frames_begin_ == frame_mask_ + 1) grow_frames();
+    frames_[frames_end_++ & frame_mask_] = frame;
+  }
   pending_.clear();
-  return next_ - 1;
+  return next_++;
 }
 
 PacketNumber SentPackets::commit_run(const SentPacket& packet, std::size_t count,
                                      const RunData& data) {
+  assert(pending_.empty());
   const PacketNumber first = next_;
   std::uint64_t offset = data.offset;
   for (std::size_t left = count; left > 0; --left) {
-    append(packet).frame_count = 1;
-    append_frame(
+    add_frame(
         SentFrame::for_data(data.stream, offset, data.bytes_per_packet, data.fin && left == 1));
+    commit(packet);
     offset += data.bytes_per_packet;
   }
   return first;

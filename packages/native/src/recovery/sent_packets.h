@@ -68,7 +68,7 @@ class SentPackets {
   // Ends the packet being built and gives it the number `next_number()`.
   PacketNumber commit(const SentPacket& packet);
   // Numbers `count` packets that another node sends, at most `k_max_run` and each like `packet`.
-  // Returns the first number.
+  // Returns the first number. No packet is being built.
   PacketNumber commit_run(const SentPacket& packet, std::size_t count, const RunData& data);
   // Marks a packet that is kept, and that its sender did not send.
   void refuse(PacketNumber number);
@@ -106,8 +106,6 @@ class SentPackets {
   static constexpr std::size_t k_remembered_skips = 4;
   static constexpr std::size_t k_remembered_refusals = 64;
 
-  SentPacket& append(const SentPacket& packet);
-  void append_frame(const SentFrame& frame);
   const SentFrame& frame_at(std::uint32_t index) const { return frames_[index & frame_mask_]; }
   void grow_packets();
   void grow_frames();

@@ -131,6 +131,8 @@ class RawServer {
     now = end;
     return out;
   }
+  // Packets of other nodes arrived before the client's own next ones.
+  void receive_elsewhere(PacketNumber largest) { largest_ = largest; }
   void acknowledge(PacketNumber first, PacketNumber last) {
     send({AckFrame{.largest = last, .first_range = last - first}}, path);
   }
