@@ -59,6 +59,27 @@ void Connection::poll_transmit(TransmitBatch& batch, Time now) {
   batch.segment_size = 0;
   ConnectionParts& parts = *parts_;
   parts.reset_pacing_deadline();
+  if (parts.runs) return transmit_beside_runs(batch, now);
+  transmit_packets(batch, now);
+}
+
+// Delays this node's own packets, so that they do not overtake those that other nodes send. They
+// have their numbers already.
+void Connection::transmit_beside_runs(TransmitBatch& batch, Time now) {
+  const Runs& runs = *parts_->runs;
+  DelayedBatches& delayed = parts_->runs->delayed();
+  while (true) {
+    const bool open = parts_->close.phase() == CloseState::Phase::kOpen;
+    if (!delayed.empty() && (!open || delayed.next_due() <= now)) return delayed.release(batch);
+    transmit_packets(batch, now);
+    const bool at_once = delayed.empty() && runs.own_wait() == Duration::zero();
+    if (batch.size == 0 || !open || at_once) return;
+    delayed.hold(batch, now + runs.own_wait());
+  }
+}
+
+void Connection::transmit_packets(TransmitBatch& batch, Time now) {
+  ConnectionParts& parts = *parts_;
   if (parts.close.phase() == CloseState::Phase::kClosing) {
     transmit_last_words(batch, now);
     if (batch.size == 0) transmit_close(batch, now);
@@ -126,6 +147,7 @@ Time Connection::next_timeout() const {
                        parts.handshake.established() ? parts.idle.keep_alive_deadline() : k_never);
   next = std::min({next, parts.pacing_deadline(), PathManagement::next_timeout(parts)});
   if (parts.policy) next = std::min(next, parts.policy->next_timeout());
+  if (parts.runs) next = std::min(next, parts.runs->delayed().next_due());
   for (PathEntry* entry : parts.paths.in_use()) {
     const Path& path = *entry->path;
     if (path.batch_open) return Time{};

@@ -84,6 +84,8 @@ class Connection {
     std::size_t close = 0;
   };
 
+  void transmit_packets(TransmitBatch& batch, Time now);
+  void transmit_beside_runs(TransmitBatch& batch, Time now);
   void transmit_last_words(TransmitBatch& batch, Time now);
   void transmit_answer(TransmitBatch& batch, Time now);
   void transmit_close(TransmitBatch& batch, Time now);

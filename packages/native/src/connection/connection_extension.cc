@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "connection/frame_outcome.h"
 #include "connection/parts.h"
 #include "connection/path_management.h"
 
@@ -26,6 +27,35 @@ StreamSet& ConnectionExtension::streams() { return parts_->streams; }
 const StreamSet& ConnectionExtension::streams() const { return parts_->streams; }
 OneRttKeys& ConnectionExtension::keys() { return parts_->keys; }
 const OneRttKeys& ConnectionExtension::keys() const { return parts_->keys; }
+
+void ConnectionExtension::open_sender(std::uint8_t sender, Duration initial_rtt) {
+  parts_->first_path()->loss.open_sender(sender, initial_rtt);
+}
+
+void ConnectionExtension::set_run_limits(const RunLimits& limits) {
+  if (!parts_->runs) parts_->runs = std::make_unique<Runs>();
+  parts_->runs->set_limits(limits);
+  if (Path* path = parts_->first_path()) path->pacer.limit_bursts(limits.per_turn);
+}
+
+std::optional<RunOrder> ConnectionExtension::poll_run() {
+  return parts_->runs ? parts_->runs->poll() : std::nullopt;
+}
+
+void ConnectionExtension::refuse_run(std::uint8_t sender, PacketNumber first, std::size_t count,
+                                     Time now) {
+  Path* path = parts_->first_path();
+  if (path == nullptr) return;
+  FrameOutcome outcome(*parts_, now);
+  path->loss.refuse_run(sender, first, count, now, outcome);
+}
+
+void ConnectionExtension::abandon_sender(std::uint8_t sender, Time now) {
+  Path* path = parts_->first_path();
+  if (path == nullptr) return;
+  FrameOutcome outcome(*parts_, now);
+  path->loss.abandon_sender(sender, outcome);
+}
 
 void ConnectionExtension::set_frames_due(bool due) { parts_->policy_frames_due = due; }
 void ConnectionExtension::report(Event event) { parts_->events.push_back(std::move(event)); }

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "connection/config.h"
 #include "connection/event.h"
 #include "connection/path_policy.h"
 #include "connection/path_table.h"
+#include "connection/run_order.h"
 #include "crypto/one_rtt_keys.h"
 #include "stream/stream_set.h"
 
@@ -40,6 +42,24 @@ class ConnectionExtension {
   const StreamSet& streams() const;
   OneRttKeys& keys();
   const OneRttKeys& keys() const;
+
+  // --- packets that other nodes send (direct_return/) -------------------------------------------
+  // They are on path 0, while no other path is open. Streams say by `RemoteStreams::assign` which
+  // node has their bytes. A run is ordered when the scheduler chooses such a stream, and window and
+  // pacer let it go.
+
+  // Makes a sender, from 1 to 8, known before streams are assigned to it. The round trip is a guess
+  // for the time before its first sample. An index may be opened again after `abandon_sender`.
+  void open_sender(std::uint8_t sender, Duration initial_rtt);
+  // Nothing is ordered before the first call.
+  void set_run_limits(const RunLimits& limits);
+  // Returns the oldest order that was not taken. Call it after `Connection::poll_transmit` returned
+  // nothing more, until it returns nothing.
+  std::optional<RunOrder> poll_run();
+  // The sender did not send a run, and never will.
+  void refuse_run(std::uint8_t sender, PacketNumber first, std::size_t count, Time now);
+  // The sender is gone: all that it has in flight is lost.
+  void abandon_sender(std::uint8_t sender, Time now);
 
   // --- what a policy does -----------------------------------------------------------------------
   // Calls `PathPolicy::write_frames` for each packet while frames are due.

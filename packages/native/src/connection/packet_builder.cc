@@ -22,6 +22,15 @@ constexpr PacketNumber k_shortest_way_to_hole = 128;
 constexpr PacketNumber k_longest_way_to_hole = k_shortest_way_to_hole + 4096;
 static_assert(k_shortest_way_to_hole >= k_max_run, "the run after a hole has none inside");
 
+// Returns the bytes of a run's packet around its payload: the short header, the header of the
+// STREAM frame and the tag (connection/run_order.h).
+std::size_t run_overhead(const ConnectionId& destination, StreamId stream) {
+  constexpr std::size_t k_type = 1;
+  constexpr std::size_t k_offset = 8;
+  const std::size_t header = k_type + destination.length + k_longest_packet_number;
+  return header + k_type + varint_size(stream.value) + k_offset + k_aead_tag_length;
+}
+
 }  // namespace
 
 void PacketBuilder::build(TransmitBatch& batch) {
@@ -62,6 +71,11 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
     const Admission admission = admit(room);
     obey(admission);
     if (admission.extent == Admission::Extent::kNothing) break;
+    if (parts_.runs) {
+      const RunOutcome outcome = order_run(admission, !jobs.empty());
+      if (outcome == RunOutcome::kOrdered) continue;
+      if (outcome == RunOutcome::kBlocked) break;
+    }
     const Ecn mark = parts_.config.use_ecn ? path_.ecn.next_mark() : Ecn::kNotEct;
     if (!jobs.empty() && mark != batch.ecn) break;
 
@@ -81,6 +95,115 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
     limit = batch.segment_size;
   }
   if (!jobs.empty() && !parts_.keys.seal(jobs.view())) batch.size = 0;
+}
+
+// --- packets that other nodes send ---------------------------------------------------------------
+
+// Frames of this node that leave before stream data. After a probe timeout they include a PING, so
+// that a probe leaves here too: the other node may be the one that does not work.
+bool PacketBuilder::frames_precede_data() const {
+  return path_wants_to_send() || frames_due_ || parts_.streams.outgoing().has_control_to_send() ||
+         parts_.datagrams.has_pending() || parts_.handshake_frames.has_pending() ||
+         parts_.crypto.has_pending() || path_.received.ack_deadline() <= now_;
+}
+
+bool PacketBuilder::run_possible(const Admission& admission) const {
+  return admission.extent == Admission::Extent::kFull && admission.carries_data &&
+         entry_.id == PathId{0} && parts_.paths.open_count() == 1 && !path_.validation.pending() &&
+         !frames_precede_data();
+}
+
+PacketBuilder::RunOutcome PacketBuilder::order_run(const Admission& admission, bool unsealed) {
+  const Runs& runs = *parts_.runs;
+  if (!run_possible(admission)) return RunOutcome::kNone;
+  const auto turn = parts_.streams.outgoing().peek_remote(selection_.opportunity(entry_));
+  const bool probe = path_.probe_credits > 0;
+  const Time earliest = runs.earliest(turn ? turn->sender : 0);
+  if (earliest > now_ && !probe) {
+    parts_.wait_for_pacer(earliest);
+    return RunOutcome::kBlocked;
+  }
+  if (!turn) return RunOutcome::kNone;
+  // Keys are used in the order of numbers, so packets with lower ones are sealed first.
+  if (unsealed) return RunOutcome::kBlocked;
+  if (runs.full()) {
+    parts_.wait_for_pacer(now_);  // when the orders are taken
+    return RunOutcome::kBlocked;
+  }
+  const std::size_t overhead = run_overhead(entry_.remote_ids.current(), turn->id);
+  const RunExtent extent = extent_of(*turn, overhead);
+  if (extent.count == 0) {
+    path_.application_limited = false;
+    if (extent.await_paced > 0) {
+      parts_.wait_for_pacer(path_.pacer.time_of(extent.await_paced, now_));
+    }
+    return RunOutcome::kBlocked;
+  }
+  number_run(*turn, extent, overhead);
+  return RunOutcome::kOrdered;
+}
+
+RunExtent PacketBuilder::extent_of(const RemoteTurn& turn, std::size_t overhead) {
+  const std::uint64_t window = path_.controller->window();
+  const std::uint64_t used = path_.loss.bytes_in_flight() + reserved_;
+  return parts_.runs->extent({.available = turn.segment.length,
+                              .most_payload = path_.mtu.current() - overhead,
+                              .overhead = overhead,
+                              .window = window,
+                              .free = window > used ? window - used : 0,
+                              .paced = path_.pacer.budget(now_),
+                              .burst = path_.pacer.burst(),
+                              .probe = path_.probe_credits > 0});
+}
+
+void PacketBuilder::number_run(const RemoteTurn& turn, const RunExtent& extent,
+                               std::size_t overhead) {
+  Runs& runs = *parts_.runs;
+  const std::size_t packet = overhead + extent.payload;
+  const Ecn mark = parts_.config.use_ecn ? path_.ecn.next_mark_of_run() : Ecn::kNotEct;
+  const Duration wait = runs.limits().waits[turn.sender];
+  const bool fin = turn.ends && extent.bytes() == turn.segment.length;
+  leave_hole_before(extent.count);
+  const PacketNumber first =
+      path_.loss.number_run({.time_sent = now_ + wait,
+                             .bytes = static_cast<std::uint16_t>(packet),
+                             .ack_eliciting = true,
+                             .in_flight = true,
+                             .ecn = mark,
+                             .sender = turn.sender},
+                            extent.count,
+                            {.stream = turn.id,
+                             .offset = turn.segment.offset,
+                             .bytes_per_packet = static_cast<std::uint32_t>(extent.payload),
+                             .fin = fin},
+                            now_);
+  account({.packets = extent.count, .bytes = extent.count * packet, .ack_eliciting = true}, mark);
+  parts_.streams.outgoing().take_remote(turn, extent.bytes(), extent.count,
+                                        selection_.opportunity(entry_));
+  if (parts_.log) log_run(first, extent.count, packet);
+  // Numbers that could not be noted would be lost, and never used twice. That does not happen: all
+  // packets with lower numbers are sealed.
+  if (!parts_.keys.note_numbered_elsewhere(path_.id, first, extent.count)) return;
+  runs.push({.sender = turn.sender,
+             .stream = turn.id,
+             .first = first,
+             .count = static_cast<std::uint8_t>(extent.count),
+             .payload = static_cast<std::uint16_t>(extent.payload),
+             .offset = turn.segment.offset,
+             .fin = fin,
+             .generation = parts_.keys.generation_for_sending(path_.id),
+             .ecn = mark,
+             .time = now_,
+             .wait = wait});
+}
+
+void PacketBuilder::log_run(PacketNumber first, std::size_t count, std::size_t bytes) {
+  const SentPackets& sent = path_.loss.sent();
+  for (PacketNumber number = first; number < first + count; ++number) {
+    sent.for_each_frame(sent.at(number), [&](const SentFrame& frame) {
+      parts_.log->packet_sent(now_, {path_.id, number, bytes, false}, {&frame, 1});
+    });
+  }
 }
 
 bool PacketBuilder::path_wants_to_send() const {
@@ -351,7 +474,8 @@ std::size_t PacketBuilder::number_packet(const Draft& draft, Ecn mark, bool mtu_
                             {path_.id, draft.job.number, bytes, !parts_.handshake.established()},
                             sent.pending_frames());
   }
-  sent.commit({.time_sent = now_,
+  const Time leaves = parts_.runs ? now_ + parts_.runs->own_wait() : now_;
+  sent.commit({.time_sent = leaves,
                .bytes = static_cast<std::uint16_t>(bytes),
                .ack_eliciting = draft.ack_eliciting,
                .in_flight = draft.ack_eliciting,
@@ -363,6 +487,9 @@ std::size_t PacketBuilder::number_packet(const Draft& draft, Ecn mark, bool mtu_
 
 void PacketBuilder::commit(const Draft& draft, Ecn mark, bool mtu_probe) {
   if (parts_.path_scheduler->duplicates()) queue_copies(draft);
+  if (parts_.runs && draft.first_data_frame < path_.loss.sent().pending_frames().size()) {
+    parts_.runs->on_own_data();
+  }
   const std::size_t bytes = number_packet(draft, mark, mtu_probe);
   account({.packets = 1, .bytes = bytes, .ack_eliciting = draft.ack_eliciting}, mark);
 }

@@ -53,6 +53,18 @@ class PacketBuilder {
   bool acknowledges_others() const;
   Admission admit(std::size_t packet_size);
   void obey(const Admission& admission);
+  // Orders another node to send the data that is next, on a connection that has such nodes.
+  enum class RunOutcome : std::uint8_t {
+    kNone,     // this node has something to send first
+    kOrdered,  // look again
+    kBlocked,  // a run is next, or data after one, and has to wait
+  };
+  RunOutcome order_run(const Admission& admission, bool unsealed);
+  bool frames_precede_data() const;
+  bool run_possible(const Admission& admission) const;
+  RunExtent extent_of(const RemoteTurn& turn, std::size_t overhead);
+  void number_run(const RemoteTurn& turn, const RunExtent& extent, std::size_t overhead);
+  void log_run(PacketNumber first, std::size_t count, std::size_t bytes);
   bool write_packet(MutableBytes room, const Admission& admission, Draft& draft);
   // Leaves a number out (RFC 9000 §21.4) if a hole is due below the end of the next `packets`
   // packets, at most `k_max_run`: no hole lies inside a run.

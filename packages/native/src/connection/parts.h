@@ -19,6 +19,7 @@
 #include "connection/path_policy.h"
 #include "connection/path_table.h"
 #include "connection/repeat_budget.h"
+#include "connection/runs.h"
 #include "connection/seed.h"
 #include "connection/stats.h"
 #include "crypto/one_rtt_keys.h"
@@ -59,6 +60,7 @@ struct ConnectionParts {
   std::shared_ptr<OliaCoupling> coupling;  // of the controllers of all paths
   StreamSet streams;
   RepeatBudget repeats;
+  std::unique_ptr<Runs> runs;  // null: no other node sends packets of this connection
   CryptoStream crypto;
   DatagramQueue datagrams;
   CloseState close;

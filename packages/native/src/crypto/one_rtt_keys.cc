@@ -131,6 +131,11 @@ std::uint8_t OneRttKeys::key_phase_bit(PathId path) const {
   return keys ? keys->key_phase_bit() : 0;
 }
 
+std::uint64_t OneRttKeys::generation_for_sending(PathId path) const {
+  const PathKeys* keys = state_->keys_of(path);
+  return keys ? keys->generation_for_sending() : 0;
+}
+
 bool OneRttKeys::seal(std::span<const SealJob> jobs) {
   const PathId path = jobs.front().path;
   if (!can_send(path)) return false;

@@ -52,6 +52,8 @@ class OneRttKeys {
 
   // Key phase bit of packets that are built now (0 or k_key_phase_bit)
   std::uint8_t key_phase_bit(PathId path) const;
+  // The number of earlier updates of the keys that seal them
+  std::uint64_t generation_for_sending(PathId path) const;
   // Seals packets and applies header protection. All jobs are of one path, in the order of their
   // numbers, and were built in its current phase. Seals nothing and returns false when the path is
   // unknown, or a number is not above the numbers sealed before, so that no nonce is used twice

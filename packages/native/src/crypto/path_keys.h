@@ -23,6 +23,7 @@ class PathKeys {
   PhaseKeys phase_for_sending(PathId path, PacketNumber first_number) const;
 
   std::uint8_t key_phase_bit() const;
+  std::uint64_t generation_for_sending() const { return send_ ? send_->keys.generation : 0; }
   void seal(std::span<const SealJob> jobs);
   // Counts packets that another node seals with the present sending keys.
   void note_numbered_elsewhere(PathId path, PacketNumber first, std::uint64_t count);

@@ -17,11 +17,18 @@ void Pacer::set_rate(std::uint64_t rate, std::uint64_t max_datagram_size, Time n
   datagram_ = max_datagram_size;
   rate_ = rate > k_max_rate ? 0 : rate;
   if (rate_ == 0) return;
-  full_after_ = std::max(time_for(k_burst_datagrams * datagram_), k_burst_time);
+  set_burst();
   if (!was_paced) {
     empty_at_ = now - full_after_;
   } else if (saved > 0) {
     empty_at_ = now - std::min(time_for(saved), full_after_);
+  }
+}
+
+void Pacer::set_burst() {
+  full_after_ = std::max(time_for(k_burst_datagrams * datagram_), k_burst_time);
+  if (longest_burst_ != k_no_limit) {
+    full_after_ = std::min(full_after_, time_for(longest_burst_ * datagram_));
   }
 }
 

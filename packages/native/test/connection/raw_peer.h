@@ -176,6 +176,11 @@ class RawPeer {
     now = std::max(now, end);
     return wakes;
   }
+  // Called when a packet arrived that another node sent in the server's name, on path 0.
+  void on_other_packet(PacketNumber number) {
+    PacketNumber& largest = largest_.try_emplace(PathId{0}, number).first->second;
+    largest = std::max(largest, number);
+  }
   // Drops the state of a path that is gone.
   void forget(PathId gone) {
     keys_.forget(gone);
@@ -217,7 +222,9 @@ class RawPeer {
         keys_.open(bytes, 9, packet.path_id,
                    known == largest_.end() ? k_no_packet_number : known->second, now, 1s);
     EXPECT_EQ(opened.outcome, OpenedPacket::Outcome::kOpened);
-    largest_[packet.path_id] = packet.number = opened.number;
+    packet.number = opened.number;
+    PacketNumber& largest = largest_.try_emplace(packet.path_id, packet.number).first->second;
+    largest = std::max(largest, packet.number);
     packet.payload.assign(opened.payload.begin(), opened.payload.end());
     // RFC 9000 §19.16: a client may close when a packet retires the id that it was sent to, as
     // quiche does.

@@ -52,6 +52,26 @@ TEST(Pacer, IdleTimeSavesOneBurstOnly) {
   EXPECT_EQ(pacer.budget(at_us(3'600'000'000)), 9 * k_datagram);
 }
 
+TEST(Pacer, BurstsCanBeLimited) {
+  Pacer pacer;
+  pacer.limit_bursts(20);
+  pacer.set_rate(125'000'000, k_datagram, at_us(0));
+  EXPECT_EQ(pacer.burst(), 20 * k_datagram);
+  EXPECT_EQ(pacer.budget(at_us(10'000)), 20 * k_datagram);
+  pacer.limit_bursts(40);
+  EXPECT_EQ(pacer.budget(at_us(10'000)), 40 * k_datagram);
+  pacer.limit_bursts(1000);
+  EXPECT_EQ(pacer.burst(), 250'000u) << "it is no longer than without a limit";
+  pacer.limit_bursts(5);
+  EXPECT_EQ(pacer.budget(at_us(10'000)), 5 * k_datagram);
+  pacer.on_sent(5 * k_datagram, at_us(10'000));
+  const Time next = pacer.time_of(3 * k_datagram, at_us(10'000));
+  EXPECT_GE(pacer.budget(next), 3 * k_datagram);
+  EXPECT_LT(pacer.budget(next - 1us), 3 * k_datagram);
+  // More is never saved.
+  EXPECT_EQ(pacer.budget(pacer.time_of(100 * k_datagram, at_us(10'000))), 5 * k_datagram);
+}
+
 TEST(Pacer, FastPathsBurstForTwoMilliseconds) {
   Pacer pacer;
   pacer.set_rate(125'000'000, k_datagram, at_us(0));
