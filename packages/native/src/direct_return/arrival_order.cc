@@ -10,6 +10,12 @@ constexpr int k_jitter_gain = 16;  // RFC 3550 §6.4.1
 // Twice the mean difference covers nearly all of them.
 constexpr int k_jitter_margin = 2;
 
+constexpr std::size_t k_longest_run = 32;  // packets
+constexpr std::size_t k_short_run = 8;
+// Runs last so long at the connection's rate, if they are not too long or too short otherwise.
+constexpr Duration k_longest_burst = 2ms;
+constexpr Duration k_shortest_burst = 1ms;
+
 std::uint64_t packets_in(Duration duration, std::uint64_t rate) {
   const double packets = to_seconds(duration) * static_cast<double>(rate);
   return packets >= 1e9 ? 1'000'000'000 : static_cast<std::uint64_t>(packets);
@@ -43,6 +49,8 @@ void ArrivalOrder::on_sample(Sender sender, Duration round_trip, Time now) {
 
 void ArrivalOrder::on_numbered(Sender sender, Time now) { senders_[sender].numbered_at = now; }
 
+void ArrivalOrder::expect(Sender sender, Duration way) { senders_[sender].expected = way; }
+
 void ArrivalOrder::forget(Sender sender) { senders_[sender] = {}; }
 
 Duration ArrivalOrder::nearest() const {
@@ -53,7 +61,7 @@ Duration ArrivalOrder::nearest() const {
 
 Duration ArrivalOrder::way(Sender sender) const {
   const Known& known = senders_[sender];
-  return known.last == Duration::max() ? Duration::zero() : known.last - nearest();
+  return known.last == Duration::max() ? known.expected : known.last - nearest();
 }
 
 // A packet that was numbered one round trip ago has arrived.
@@ -84,17 +92,22 @@ std::size_t ArrivalOrder::active(Time now) const {
 
 Duration ArrivalOrder::uncertainty() const { return k_jitter_margin * jitter_; }
 
-RunLimits ArrivalOrder::limits(std::uint64_t rate, Time now) const {
+RunLimits ArrivalOrder::limits(std::uint64_t rate, Time now) {
   const std::uint64_t overtaken = packets_in(uncertainty(), rate);
   RunLimits limits;
+  // A run is a burst, which a queue at the bottleneck must hold beside those of others.
+  limits.longest = std::clamp<std::uint64_t>(packets_in(k_longest_burst, rate), 2, k_longest_run);
+  limits.shortest = std::clamp<std::uint64_t>(packets_in(k_shortest_burst, rate), 1, k_short_run);
   limits.per_turn = k_window;
   if (active(now) > 1) {
-    limits.per_turn = std::max(k_window - std::min(overtaken, k_window), limits.shortest);
+    limits.per_turn = std::max<std::size_t>(k_window - std::min(overtaken, k_window), k_short_run);
   }
   if (overtaken > k_tolerable) limits.before_switch = uncertainty();
   for (std::size_t i = 0; i < senders_.size(); ++i) {
-    limits.waits[i] = wait(static_cast<Sender>(i), now);
+    const Duration left = waits_[i] - (now - limited_at_);
+    limits.waits[i] = waits_[i] = std::max(wait(static_cast<Sender>(i), now), left);
   }
+  limited_at_ = now;
   return limits;
 }
 

@@ -31,11 +31,14 @@ class ArrivalOrder {
   // Notes that packets of a sender were numbered now. The gateway's own packets with nothing but an
   // ACK need not be noted.
   void on_numbered(Sender sender, Time now);
+  // Assumes until the first sample that the sender's way is so much longer than the gateway's.
+  // Other connections may have measured it.
+  void expect(Sender sender, Duration way);
   // Forgets a sender that is gone.
   void forget(Sender sender);
 
-  // Returns by how much later a sender's packets arrive than those of the nearest sender; zero
-  // before its first sample.
+  // Returns by how much later a sender's packets arrive than those of the nearest sender; what
+  // is expected before its first sample.
   Duration way(Sender sender) const;
   // Returns how long packets of the sender that are numbered now wait, so that they arrive after
   // what was numbered before. This holds for all of the gateway's own packets, too: one with
@@ -44,15 +47,18 @@ class ArrivalOrder {
   // Returns what the connection may order, at a rate in packets per second. The packets that still
   // overtake each other, since ways are not certain, leave that much less to a turn. Where they are
   // more than half a run, whoever is next waits that time.
-  RunLimits limits(std::uint64_t rate, Time now) const;
+  // A wait shortens no faster than time passes, so that no sender's packets are due before those
+  // with lower numbers.
+  RunLimits limits(std::uint64_t rate, Time now);
   // Returns by how much packets may overtake those of other senders, in spite of waits.
   Duration uncertainty() const;
 
  private:
   struct Known {
-    Duration current = Duration::max();  // smallest sample of this span
-    Duration before = Duration::max();   // and of the span before
-    Duration last = Duration::max();     // the latest of these that is known
+    Duration current = Duration::max();    // smallest sample of this span
+    Duration before = Duration::max();     // and of the span before
+    Duration last = Duration::max();       // the latest of these that is known
+    Duration expected = Duration::zero();  // way that counts before the first sample
     Time numbered_at = Time::min();
   };
 
@@ -69,6 +75,9 @@ class ArrivalOrder {
   Duration shared_ = Duration::zero();
   Duration jitter_ = Duration::zero();
   bool has_sample_ = false;
+  // What `limits` returned last
+  std::array<Duration, k_max_senders> waits_{};
+  Time limited_at_{};
 };
 
 }  // namespace sheaf::quic

@@ -133,7 +133,9 @@ void Executor::handle(const RunMessage& run, Time now) {
   if (runs_.full()) return refuse(run, grant->second, client, RunRefusal::kTooMany);
   // Shorter waits than before must not change the order of the numbers.
   client.last_due = std::max(client.last_due, now + run.wait);
-  runs_.push({.due = client.last_due, .dies = now + run.lifetime, .run = run});
+  runs_.push({.due = client.last_due,
+              .dies = client.last_due + std::max(run.lifetime - run.wait, Duration::zero()),
+              .run = run});
 }
 
 void Executor::handle(const Acknowledged& acknowledged, Time) {

@@ -36,7 +36,7 @@ struct RunMessage {
   Ecn ecn = Ecn::kNotEct;
   bool fin = false;     // the last packet ends the stream
   Duration wait{};      // from receipt until it is due
-  Duration lifetime{};  // from receipt until it must not be sent any more
+  Duration lifetime{};  // from receipt until it is void; longer by what it waits for lower numbers
 
   std::uint64_t end() const { return offset + std::uint64_t{bytes} * packets; }
   auto operator<=>(const RunMessage&) const = default;

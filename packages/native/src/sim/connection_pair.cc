@@ -42,8 +42,8 @@ ConnectionPair::ConnectionPair(Simulation& world, const Options& options)
     : simulation(world),
       client(Role::kClient, options.client, world.random(), world.now()),
       server(Role::kServer, options.server, world.random(), world.now()) {
-  world.add_host(options.client_name, client);
-  world.add_host(options.server_name, server);
+  world.add_host(options.client_name, options.client_host ? *options.client_host : client);
+  world.add_host(options.server_name, options.server_host ? *options.server_host : server);
   const std::vector<std::uint8_t> reset_key(32, 0x5a);
   client.connection.routing().set_reset_key(reset_key);
   server.connection.routing().set_reset_key(reset_key);

@@ -41,6 +41,9 @@ class ConnectionPair {
     // Names in the simulation
     std::string client_name = "client";
     std::string server_name = "server";
+    // Send and receive in the simulation in place of the client and the server; null: these do it
+    Host* client_host = nullptr;
+    Host* server_host = nullptr;
   };
   ConnectionPair(Simulation& simulation, const Options& options);
 

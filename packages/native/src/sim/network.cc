@@ -58,6 +58,15 @@ NetworkPath& Network::add_path(const NetworkNode& near, const NetworkNode& far,
   return path;
 }
 
+void Network::connect_as(const std::string& host, const NetworkPath& path, const LinkConfig& link) {
+  links_.emplace_back(link, seeds_.next());
+  const Route* back = find({path.far.address, path.translated});
+  assert(back != nullptr && "the path is of another network");
+  const Route& route = routes_.emplace_back(
+      Route{back->path, false, routes_.size(), links_.size() - 1, back->last_link});
+  as_others_[{host, back->path}] = &route;
+}
+
 void Network::rebind(NetworkPath& path, const Address& translated) {
   const auto mapping = by_addresses_.extract({path.far.address, path.translated});
   by_addresses_[{path.far.address, translated}] = mapping.mapped();
@@ -67,6 +76,13 @@ void Network::rebind(NetworkPath& path, const Address& translated) {
 const Network::Route* Network::find(const AddressPair& pair) const {
   const auto found = by_addresses_.find(pair);
   return found == by_addresses_.end() ? nullptr : found->second;
+}
+
+const Network::Route* Network::find(const std::string& host, const AddressPair& pair) const {
+  const Route* route = find(pair);
+  if (as_others_.empty() || route == nullptr || route->sender() == host) return route;
+  const auto found = as_others_.find({host, route->path});
+  return route->forward || found == as_others_.end() ? nullptr : found->second;
 }
 
 void Network::send(const Route& route, Bytes payload, Ecn ecn, Time now) {

@@ -41,6 +41,9 @@ class Network {
   // Leads the path through the trunk as well, as a common bottleneck of paths with links of their
   // own. `share` of such a path has both. Call this before any host sends.
   void lead_through(const NetworkPath& path, std::size_t trunk);
+  // Lets another host send to the near side in the name of the far side. Its datagrams pass a link
+  // of their own and then the last one of the path's way back. Nothing comes back to it.
+  void connect_as(const std::string& host, const NetworkPath& path, const LinkConfig& link);
   // Makes the translator forget its mapping and make another. After this the far side sees
   // `translated`, and datagrams in flight to the old address are dropped.
   void rebind(NetworkPath& path, const Address& translated);
@@ -55,9 +58,9 @@ class Network {
     const std::string& sender() const { return forward ? path->near.host : path->far.host; }
     const std::string& receiver() const { return forward ? path->far.host : path->near.host; }
   };
-  // Returns the route of datagrams with these addresses, as the sender names them; null when there
-  // is none.
-  const Route* find(const AddressPair& pair) const;
+  // Returns the route of a host's datagrams with these addresses, as the sender names them; null
+  // when there is none.
+  const Route* find(const std::string& host, const AddressPair& pair) const;
   void send(const Route& route, Bytes payload, Ecn ecn, Time now);
   void count_unroutable() { ++unroutable_; }
 
@@ -77,13 +80,16 @@ class Network {
 
  private:
   NetworkPath& add_path(const NetworkNode& near, const NetworkNode& far, std::size_t first_link);
+  const Route* find(const AddressPair& pair) const;
   std::size_t add_links(const LinkConfig& there, const LinkConfig& back);
 
   SeededRandom seeds_;
-  std::deque<Link> links_;  // there, back, there, back …
+  std::deque<Link> links_;
   std::deque<NetworkPath> paths_;
   std::deque<Route> routes_;
   std::map<AddressPair, const Route*> by_addresses_;
+  // Routes of hosts that send in the name of others
+  std::map<std::pair<std::string, const NetworkPath*>, const Route*> as_others_;
   std::uint64_t unroutable_ = 0;
 };
 

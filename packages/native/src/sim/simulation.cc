@@ -24,7 +24,7 @@ void Simulation::add_host(const std::string& name, Host& host) {
   const bool is_new = host_indices_.try_emplace(name, hosts_.size()).second;
   assert(is_new && "there is a host of this name already");
   static_cast<void>(is_new);
-  hosts_.push_back({.host = &host});
+  hosts_.push_back({.name = name, .host = &host});
 }
 
 void Simulation::capture(const std::string& host, Capture& capture) {
@@ -151,7 +151,7 @@ void Simulation::transmit(std::size_t index) {
 }
 
 void Simulation::send(std::size_t host, const TransmitBatch& batch) {
-  const Network::Route* route = network_.find(batch.path);
+  const Network::Route* route = network_.find(hosts_[host].name, batch.path);
   for (Bytes rest(buffer_.data(), batch.size); !rest.empty();) {
     const Bytes datagram = rest.first(std::min(batch.segment_size, rest.size()));
     rest = rest.subspan(datagram.size());

@@ -43,6 +43,10 @@ class Simulation {
   void lead_through(const NetworkPath& path, std::size_t trunk) {
     network_.lead_through(path, trunk);
   }
+  // As Network::connect_as
+  void connect_as(const std::string& host, const NetworkPath& path, const LinkConfig& link) {
+    network_.connect_as(host, path, link);
+  }
   // Writes what a host sends and receives from now on. The capture outlives the simulation. The
   // owner of the hosts adds their TLS secrets to it.
   void capture(const std::string& host, Capture& capture);
@@ -79,6 +83,7 @@ class Simulation {
     }
   };
   struct HostEntry {
+    std::string name;
     Host* host = nullptr;
     Time scheduled = k_never;
     Capture* capture = nullptr;

@@ -50,6 +50,26 @@ TEST_F(TwoBackends, WaitOnlyForThoseThatSendNow) {
   EXPECT_EQ(order_.wait(1, now_ + 29ms), 0ms);
 }
 
+TEST_F(TwoBackends, AreNeverDueBeforeTheyWereBefore) {
+  order_.on_numbered(1, now_);
+  order_.on_numbered(2, now_);
+  EXPECT_EQ(order_.limits(k_rate, now_).waits[1], 7ms);
+  EXPECT_EQ(order_.limits(k_rate, now_).waits[0], 8ms);
+  order_.forget(2);
+  EXPECT_EQ(order_.limits(k_rate, now_ + 3ms).waits[1], 4ms);
+  EXPECT_EQ(order_.limits(k_rate, now_ + 4ms).waits[1], 3ms);
+  EXPECT_EQ(order_.limits(k_rate, now_ + 9ms).waits[1], 0ms);
+}
+
+TEST_F(TwoBackends, SendLongRunsOnlyAtHighRates) {
+  EXPECT_EQ(order_.limits(500, now_).longest, 2u);
+  EXPECT_EQ(order_.limits(500, now_).shortest, 1u);
+  EXPECT_EQ(order_.limits(k_rate, now_).longest, 16u);
+  EXPECT_EQ(order_.limits(k_rate, now_).shortest, 8u);
+  EXPECT_EQ(order_.limits(100 * k_rate, now_).longest, 32u);
+  EXPECT_EQ(order_.limits(100 * k_rate, now_).shortest, 8u);
+}
+
 TEST_F(TwoBackends, MayAlternateWhileTheirWaysAreCertain) {
   order_.on_numbered(2, now_);
   order_.on_numbered(1, now_);

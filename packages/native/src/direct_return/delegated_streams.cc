@@ -1,0 +1,352 @@
+#include "direct_return/delegated_streams.h"
+
+#include <algorithm>
+
+#include "direct_return/fixed_fields.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+constexpr PathId k_path{0};
+// What flow control permits decides which bytes are ordered. So a grant needs no other limit than
+// the largest offset of its messages.
+constexpr std::uint64_t k_limit = fixed::k_end_of_48_bits - 1;
+constexpr Duration k_lifetime_margin = 1ms;
+
+}  // namespace
+
+DelegatedStreams::~DelegatedStreams() {
+  while (!delegated_.empty()) revoke(delegated_.begin()->first);
+}
+
+Path& DelegatedStreams::path() { return *connection_.paths().find(k_path)->path; }
+
+AddressChange DelegatedStreams::address() const {
+  const PathEntry& entry = *connection_.paths().find(k_path);
+  return {.connection = number_,
+          .addresses = entry.path->addresses,
+          .client_id = entry.remote_ids.current(),
+          .paused = entry.path->validation.pending()};
+}
+
+DelegatedStreams::Sender DelegatedStreams::sender_of(const RunOrders& backend) const {
+  for (std::size_t i = 1; i < backends_.size(); ++i) {
+    if (backends_[i].orders == &backend) return static_cast<Sender>(i);
+  }
+  return ArrivalOrder::k_gateway;
+}
+
+std::optional<DelegatedStreams::Sender> DelegatedStreams::sender_for(RunOrders& backend, Time now) {
+  if (const Sender known = sender_of(backend)) return known;
+  // The index of one that has no grant any more may still have packets in flight.
+  const auto others = std::span(backends_).subspan(1);
+  auto free = std::ranges::find(others, nullptr, &Backend::orders);
+  if (free == others.end()) free = std::ranges::find(others, 0u, &Backend::grants);
+  if (free == others.end()) return std::nullopt;
+  const auto sender = static_cast<Sender>(free - others.begin() + 1);
+  if (free->orders != nullptr) connection_.abandon_sender(sender, now);
+  *free = {};
+  free->orders = &backend;
+  connection_.open_sender(sender, path().rtt.smoothed() + backend.way());
+  order_.forget(sender);
+  order_.expect(sender, backend.way());
+  return sender;
+}
+
+DelegatedStreams::Delegations::iterator DelegatedStreams::find(Sender sender, GrantId grant) {
+  return std::ranges::find_if(delegated_, [&](const auto& entry) {
+    return entry.second.sender == sender && entry.second.grant == grant;
+  });
+}
+
+std::optional<Grant> DelegatedStreams::offer(StreamId stream, RunOrders& backend, Time now) {
+  if (!connection_.confirmed() || connection_.paths().in_use().size() != 1 ||
+      delegated_.contains(stream)) {
+    return std::nullopt;
+  }
+  const PathEntry* entry = connection_.paths().find(k_path);
+  if (entry == nullptr || !entry->path || entry->path->validation.pending()) return std::nullopt;
+  const auto keys = connection_.keys().phase_for_sending(k_path);
+  const auto sender = keys ? sender_for(backend, now) : std::nullopt;
+  if (!sender) return std::nullopt;
+  Backend& chosen = backends_[*sender];
+  ++chosen.grants;
+  set_limits(now);
+  Delegated& delegated = delegated_[stream];
+  delegated.sender = *sender;
+  delegated.grant = backend.open(*this, now);
+  delegated.generation = keys->generation;
+  Grant grant;
+  grant.connection = number_;
+  grant.id = delegated.grant;
+  grant.process = backend.config().backend_process;
+  grant.keys = *keys;
+  grant.addresses = entry->path->addresses;
+  grant.client_id = entry->remote_ids.current();
+  grant.grease_fixed_bit = connection_.peer_parameters().grease_quic_bit;
+  grant.stream = stream;
+  grant.limit = k_limit;
+  grant.max_datagram = connection_.config().max_udp_payload_size;
+  return grant;
+}
+
+bool DelegatedStreams::accept(StreamId stream, std::uint64_t end) {
+  const auto delegation = delegated_.find(stream);
+  if (delegation == delegated_.end() || delegation->second.accepted) return false;
+  Delegated& delegated = delegation->second;
+  Backend& backend = backends_[delegated.sender];
+  RemoteStreams& remote = connection_.streams().remote();
+  const auto begin = remote.assign(stream, delegated.sender);
+  if (!begin || *begin > end || end > k_limit) {
+    revoke(stream);
+    return false;
+  }
+  remote.withhold(stream, false);
+  delegated.accepted = true;
+  delegated.appended = *begin;
+  delegated.end = end;
+  // What was said before the backend knew the connection was in vain.
+  const bool first = backend.grants == 1;
+  backend.generation =
+      first ? delegated.generation : std::min(backend.generation, delegated.generation);
+  backend.told = {};
+  append(stream, delegated);
+  return true;
+}
+
+void DelegatedStreams::append(StreamId stream, Delegated& delegated) {
+  if (!delegated.accepted || delegated.appended == delegated.end) return;
+  const std::uint64_t until = std::min(delegated.available, delegated.end);
+  if (until <= delegated.appended) return;
+  const bool fin = until == delegated.end;
+  if (connection_.streams().remote().append(stream, until - delegated.appended, fin)) {
+    delegated.appended = until;
+  }
+}
+
+void DelegatedStreams::close(Delegations::iterator delegation) {
+  Backend& backend = backends_[delegation->second.sender];
+  backend.orders->close(delegation->second.grant);
+  --backend.grants;
+  delegated_.erase(delegation);
+}
+
+void DelegatedStreams::revoke(StreamId stream) {
+  const auto delegation = delegated_.find(stream);
+  if (delegation == delegated_.end()) return;
+  backends_[delegation->second.sender].orders->say(
+      GrantEnded{.end = GrantEnd::kRevoke, .grant = delegation->second.grant});
+  if (delegation->second.accepted) connection_.streams().remote().withhold(stream, true);
+  close(delegation);
+}
+
+void DelegatedStreams::orphan(Delegations::iterator delegation, Orphan::Reason reason,
+                              std::uint64_t code) {
+  const StreamId stream = delegation->first;
+  if (connection_.streams().remote().contains(stream)) {
+    orphans_.push_back({.stream = stream,
+                        .reason = reason,
+                        .code = code,
+                        .acknowledged = connection_.streams().remote().acknowledged(stream)});
+    connection_.streams().remote().withhold(stream, true);
+  }
+  close(delegation);
+}
+
+std::optional<DelegatedStreams::Orphan> DelegatedStreams::poll_orphan() {
+  if (orphans_.empty()) return std::nullopt;
+  const Orphan first = orphans_.front();
+  orphans_.pop_front();
+  return first;
+}
+
+// Its packets may have left all the same, so they are lost and not refused.
+void DelegatedStreams::lose(Sender sender, Orphan::Reason reason, Time now) {
+  for (auto delegation = delegated_.begin(); delegation != delegated_.end();) {
+    const auto next = std::next(delegation);
+    if (delegation->second.sender == sender) {
+      backends_[sender].orders->say(
+          GrantEnded{.end = GrantEnd::kRevoke, .grant = delegation->second.grant});
+      orphan(delegation, reason, 0);
+    }
+    delegation = next;
+  }
+  connection_.abandon_sender(sender, now);
+  order_.forget(sender);
+  backends_[sender].orders = nullptr;
+}
+
+void DelegatedStreams::on_progress(RunOrders& orders, const Progress& progress, Time now) {
+  const auto delegation = find(sender_of(orders), progress.grant);
+  if (delegation == delegated_.end()) return;
+  Delegated& delegated = delegation->second;
+  Backend& backend = backends_[delegated.sender];
+  backend.watch.on_executed(progress.executed_end, now);
+  if (progress.executed_end > backend.unconfirmed) backend.unconfirmed = 0;
+  delegated.available = std::max(delegated.available, progress.available);
+  append(delegation->first, delegated);
+  for (const PacketNumber first : progress.newest_refused.view()) {
+    const std::uint8_t packets = backend.runs.take(first);
+    if (packets > 0) connection_.refuse_run(delegated.sender, first, packets, now);
+  }
+}
+
+void DelegatedStreams::on_grant_ended(RunOrders& orders, const GrantEnded& ended, Time) {
+  const auto delegation = find(sender_of(orders), ended.grant);
+  if (delegation == delegated_.end()) return;
+  if (ended.end == GrantEnd::kReset) {
+    orphan(delegation, Orphan::Reason::kFailed, ended.code);
+  } else {
+    orphan(delegation, Orphan::Reason::kGone, 0);
+  }
+}
+
+void DelegatedStreams::take_samples(Time now) {
+  for (std::size_t i = 0; i < backends_.size(); ++i) {
+    Backend& sender = backends_[i];
+    if (i > 0 && sender.orders == nullptr) continue;
+    const auto [rtt, samples] = path().loss.sender_rtt(static_cast<Sender>(i));
+    if (samples == sender.samples) continue;
+    sender.samples = samples;
+    order_.on_sample(static_cast<Sender>(i), rtt.latest(), now);
+    if (i > 0) {
+      const Duration longer = order_.way(static_cast<Sender>(i)) - order_.way(0);
+      sender.orders->set_way(std::max(longer, Duration::zero()));
+    }
+    for (std::size_t j = 1; j < backends_.size(); ++j) {
+      if (j == i) {
+        backends_[j].watch.on_acknowledged();
+      } else {
+        backends_[j].watch.on_other_acknowledged(now);
+      }
+    }
+  }
+}
+
+void DelegatedStreams::set_limits(Time now) {
+  const double round_trip = to_seconds(std::max<Duration>(path().rtt.smoothed(), 1us));
+  const double bytes = static_cast<double>(path().controller->window());
+  const double packets = bytes / path().mtu.current() / round_trip;
+  connection_.set_run_limits(order_.limits(static_cast<std::uint64_t>(packets), now));
+  // The client drops numbers up to the largest of an ACK that it knows to be acknowledged, which is
+  // one round trip old. Others may still be on their way where waits leave more than that.
+  const Duration beyond = order_.uncertainty() - path().rtt.minimum();
+  path().received.set_hold(std::max(beyond, Duration::zero()));
+}
+
+void DelegatedStreams::tell_addresses() {
+  const AddressChange present = address();
+  for (Backend& backend : backends_) {
+    if (backend.grants == 0 || backend.told == present) continue;
+    // What went to the old addresses says nothing about the way.
+    if (backend.told.addresses != present.addresses) backend.watch = {};
+    backend.told = present;
+    backend.orders->say(present);
+  }
+}
+
+// Keys of a run are those of its generation, which only rises. A backend may have heard of others
+// before, or not at all.
+void DelegatedStreams::tell_phase(Backend& backend, PacketNumber first, Time now) {
+  const auto keys = connection_.keys().phase_for_sending(k_path);
+  if (!keys) return;
+  PhaseChange change{.connection = number_,
+                     .generation = static_cast<std::uint32_t>(keys->generation),
+                     .first_number = first,
+                     .packet = keys->packet};
+  backend.orders->say(change);
+  backend.generation = keys->generation;
+  backend.unconfirmed = first;
+  backend.phase_told_at = now;
+}
+
+void DelegatedStreams::hand_over(const RunOrder& order, Time now) {
+  Backend& backend = backends_[order.sender];
+  const auto delegation = delegated_.find(order.stream);
+  if (delegation == delegated_.end() || delegation->second.sender != order.sender) {
+    connection_.refuse_run(order.sender, order.first, order.count, now);  // nobody was told of it
+    return;
+  }
+  if (order.generation > backend.generation) tell_phase(backend, order.first, now);
+  backend.runs.add(order.first, order.count);
+  order_.on_numbered(order.sender, order.time);
+  RunMessage run;
+  run.grant = delegation->second.grant;
+  run.first = order.first;
+  run.offset = order.offset;
+  run.bytes = order.payload;
+  run.packets = order.count;
+  run.phase_name = static_cast<std::uint8_t>(order.generation % PhaseKeys::k_phase_names);
+  run.ecn = order.ecn;
+  run.fin = order.fin;
+  run.wait = order.wait;
+  run.lifetime = order.wait + 2 * order_.way(order.sender) + k_lifetime_margin;
+  backend.orders->say(run);
+}
+
+void DelegatedStreams::tell_acknowledged(Time now) {
+  for (auto delegation = delegated_.begin(); delegation != delegated_.end();) {
+    const auto next = std::next(delegation);
+    auto& [stream, delegated] = *delegation;
+    if (delegated.accepted) {
+      const std::uint64_t acknowledged = connection_.streams().remote().acknowledged(stream);
+      if (!connection_.streams().remote().contains(stream) || acknowledged >= delegated.end) {
+        revoke(stream);  // the client has everything, or wants nothing more
+      } else if (acknowledged > delegated.acknowledged &&
+                 now >= delegated.told_at + k_repeat_interval) {
+        delegated.acknowledged = acknowledged;
+        delegated.told_at = now;
+        backends_[delegated.sender].orders->say(
+            Acknowledged{delegated.grant, acknowledged, k_limit});
+      }
+    }
+    delegation = next;
+  }
+}
+
+void DelegatedStreams::flush(Time now) {
+  if (delegated_.empty()) return;
+  take_samples(now);
+  tell_addresses();
+  for (Backend& backend : backends_) {
+    if (backend.grants > 0 && backend.unconfirmed > 0 &&
+        now >= backend.phase_told_at + k_repeat_interval) {
+      tell_phase(backend, backend.unconfirmed, now);
+    }
+  }
+  while (const auto order = connection_.poll_run()) hand_over(*order, now);
+  tell_acknowledged(now);
+  set_limits(now);
+}
+
+Time DelegatedStreams::next_timeout() const {
+  Time next = k_never;
+  const Duration probe_timeout = connection_.probe_timeout(*connection_.paths().find(k_path)->path);
+  for (std::size_t i = 1; i < backends_.size(); ++i) {
+    const Backend& backend = backends_[i];
+    if (backend.grants == 0) continue;
+    next = std::min(next, backend.watch.deadline(backend.orders->last_word(), probe_timeout));
+  }
+  return next;
+}
+
+void DelegatedStreams::on_timeout(Time now) {
+  const Duration probe_timeout = connection_.probe_timeout(path());
+  for (std::size_t i = 1; i < backends_.size(); ++i) {
+    const Backend& backend = backends_[i];
+    if (backend.grants == 0) continue;
+    switch (backend.watch.verdict(backend.orders->last_word(), probe_timeout, now)) {
+      case SenderWatch::Verdict::kFine:
+        break;
+      case SenderWatch::Verdict::kSilent:
+        lose(static_cast<Sender>(i), Orphan::Reason::kSilent, now);
+        break;
+      case SenderWatch::Verdict::kUnreachable:
+        lose(static_cast<Sender>(i), Orphan::Reason::kUnreachable, now);
+        break;
+    }
+  }
+}
+
+}  // namespace sheaf::quic

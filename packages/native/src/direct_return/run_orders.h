@@ -1,0 +1,97 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "direct_return/run_messages.h"
+
+namespace sheaf::quic {
+
+class RunOrders;
+
+// The part of a connection that hears what a backend says about its grants
+class GrantListener {
+ public:
+  virtual ~GrantListener() = default;
+  virtual void on_progress(RunOrders& backend, const Progress& progress, Time now) = 0;
+  // The backend has forgotten the grant: FINISH, RESET or REVOKE.
+  virtual void on_grant_ended(RunOrders& backend, const GrantEnded& ended, Time now) = 0;
+};
+
+// The gateway's end of a session with one backend: gathers what its connections say, and hands on
+// what the backend says. Sans-IO.
+class RunOrders {
+ public:
+  static constexpr Duration k_ping_interval = 200ms;
+
+  struct Config {
+    std::uint32_t session = 0;          // its counter
+    std::uint64_t process = 0;          // names this start of the gateway
+    std::uint64_t backend_process = 0;  // and of the backend
+  };
+  RunOrders(const Config& config, Time now) : config_(config), last_word_(now), last_said_(now) {}
+
+  const Config& config() const { return config_; }
+
+  // --- grants of this session -------------------------------------------------------------------
+  // Returns the number of a new grant. The listener outlives it. A backend without grants says
+  // nothing, so its silence counts from the first one.
+  GrantId open(GrantListener& listener, Time now);
+  // Nothing is heard about the grant from now on.
+  void close(GrantId id) { listeners_.erase(id); }
+  std::size_t grants() const { return listeners_.size(); }
+
+  // --- what the gateway says, in this order -----------------------------------------------------
+  void say(const RunMessage& run) { add(run); }
+  void say(const Acknowledged& acknowledged) { add(acknowledged); }
+  void say(const PhaseChange& change) { add(change); }
+  void say(const AddressChange& change) { add(change); }
+  void say(const GrantEnded& ended) { add(ended); }
+
+  // --- the channel of both nodes ----------------------------------------------------------------
+  // Returns a datagram for the backend; empty when there is none now. It may contain keys.
+  std::vector<std::uint8_t> poll_message(Time now);
+  // Takes a datagram of the backend. Returns false, and ignores it, when it cannot be one of this
+  // session.
+  bool receive(Bytes datagram, Time now);
+  // Returns when a PING is due.
+  Time next_timeout() const {
+    if (!waiting_.empty()) return Time::min();
+    return listeners_.empty() ? k_never : last_said_ + k_ping_interval;
+  }
+  // By how much the backend's way to clients is longer than the gateway's, as a connection measured
+  // it last. Others expect the same.
+  Duration way() const { return way_; }
+  void set_way(Duration way) { way_ = way; }
+  // Returns when the backend said something last, or was given its first grant.
+  Time last_word() const { return last_word_; }
+
+ private:
+  template <typename Message>
+  void add(const Message& message) {
+    auto* last = waiting_.empty() ? nullptr : std::get_if<std::vector<Message>>(&waiting_.back());
+    if (last == nullptr || last->size() == most_in_datagram(*last) ||
+        !same_kind(last->front(), message)) {
+      last = &std::get<std::vector<Message>>(waiting_.emplace_back(std::vector<Message>()));
+    }
+    last->push_back(message);
+  }
+  template <typename Message>
+  static bool same_kind(const Message&, const Message&) {
+    return true;
+  }
+  static bool same_kind(const GrantEnded& a, const GrantEnded& b) { return a.end == b.end; }
+  GrantListener* listener_of(GrantId id) const;
+
+  Config config_;
+  std::map<GrantId, GrantListener*> listeners_;
+  GrantId next_id_ = 1;
+  std::deque<RunMessages> waiting_;  // a datagram each
+  Time last_word_;
+  Time last_said_;
+  Duration way_{};
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+
+#include "direct_return/executor.h"
+#include "sim/host.h"
+
+namespace sheaf::quic {
+
+// A backend that sends from the gateway's address. It receives nothing from the network: what the
+// gateway says comes over a channel of both.
+class BackendExecutorHost final : public Host {
+ public:
+  BackendExecutorHost(const ExecutorConfig& config, Random& random, Time now)
+      : executor(config, random, now) {}
+
+  void receive(const Datagram&, Time) override {}
+  void poll_transmit(TransmitBatch& batch, Time now) override {
+    if (dead) return;
+    executor.poll_transmit(batch, now);
+    say(now);
+  }
+  Time next_timeout() const override { return dead ? k_never : executor.next_timeout(); }
+  void on_timeout(Time now) override { executor.on_timeout(now); }
+
+  Executor executor;
+  bool dead = false;  // it does nothing any more
+  // Takes what the backend says to the gateway.
+  std::function<void(std::vector<std::uint8_t>)> on_message;
+
+ private:
+  void say(Time now) {
+    for (auto message = executor.poll_message(now); !message.empty();
+         message = executor.poll_message(now)) {
+      on_message(std::move(message));
+    }
+  }
+};
+
+}  // namespace sheaf::quic

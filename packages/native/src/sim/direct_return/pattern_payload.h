@@ -1,0 +1,32 @@
+#pragma once
+
+#include <algorithm>
+
+#include "direct_return/payload_source.h"
+#include "sim/pattern.h"
+
+namespace sheaf::quic {
+
+// The bytes of sim/pattern.h up to an end, as a file has them
+class PatternPayload final : public PayloadSource {
+ public:
+  explicit PatternPayload(std::uint64_t end) : end_(end) {}
+
+  std::uint64_t available() const override { return end_; }
+  [[nodiscard]] bool read(std::uint64_t offset, MutableBytes out) override {
+    if (offset > end_ || out.size() > end_ - offset) return false;
+    while (!out.empty()) {
+      const Bytes piece = pattern_from(offset, out.size());
+      std::ranges::copy(piece, out.begin());
+      offset += piece.size();
+      out = out.subspan(piece.size());
+    }
+    return true;
+  }
+  void release(std::uint64_t) override {}
+
+ private:
+  std::uint64_t end_;
+};
+
+}  // namespace sheaf::quic

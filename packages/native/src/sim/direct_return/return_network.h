@@ -1,0 +1,87 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sim/direct_return/backend_executor_host.h"
+#include "sim/direct_return/gateway_host.h"
+#include "sim/multi_end/content.h"
+
+namespace sheaf::quic {
+
+// A client, a gateway, and backends that send from the gateway's address. The client's access link
+// is the bottleneck of all. Requests are those of sim/multi_end/content.h, and responses hold the
+// bytes of sim/pattern.h.
+class ReturnNetwork {
+ public:
+  struct Backend {
+    Duration order{};       // one way between the gateway and the backend
+    Duration way{};         // one way from the backend to the client's access link
+    double order_loss = 0;  // share of datagrams between both that are lost
+    bool reaches = true;    // else the network drops what it sends
+  };
+  struct Options {
+    ConnectionConfig client;
+    // Takes the client's place, with its address and keys, if it is not null.
+    Host* client_host = nullptr;
+    ConnectionConfig gateway;
+    LinkConfig access;       // in both directions
+    Duration gateway_way{};  // one way between the gateway and the client's access link
+    std::vector<Backend> backends;
+    bool backends_wait = true;  // else they ignore how long their runs are to wait
+  };
+  ReturnNetwork(std::uint64_t seed, const Options& options);
+
+  // The addresses of the connection as the client sees them
+  static AddressPair client_path();
+  // Asks for so many bytes, which this backend has. What none has comes from the gateway itself.
+  StreamId request(std::size_t backend, std::uint64_t bytes);
+  // The backend loses its memory and its network. Its streams go on at the next backend.
+  void kill(std::size_t backend);
+
+  struct Response {
+    std::uint64_t wanted = 0;
+    std::uint64_t received = 0;
+    bool intact = true;
+    bool finished = false;
+    Time finished_at{};
+  };
+  const Response& response(StreamId stream) const { return responses_.at(stream); }
+  const std::map<StreamId, Response>& responses() const { return responses_; }
+  bool all_finished() const;
+  bool all_intact() const;
+
+  Simulation simulation;
+  ConnectionPair pair;
+  GatewayHost gateway;
+  NetworkPath& access;
+  std::deque<BackendExecutorHost> backends;
+  std::size_t proxied = 0;                        // responses that no backend could send
+  std::vector<DelegatedStreams::Orphan> orphans;  // streams that lost their backend
+
+ private:
+  static ConnectionPair::Options pair_options(const Options& options, Host& gateway);
+  void add_backend(std::size_t index);
+  void carry(std::size_t backend, std::function<void()> arrival);
+  // Returns what the backend reads of a message.
+  std::vector<std::uint8_t> as_read(std::vector<std::uint8_t> message) const;
+  void on_client_event(const StreamEvent& event, Time now);
+  void on_gateway_event(const StreamEvent& event, Time now);
+  void delegate(StreamId stream, std::uint64_t from, Time now);
+  void respond(StreamId stream, std::uint64_t from);
+
+  struct Exchange {
+    std::vector<std::uint8_t> head;
+    std::size_t backend = 0;
+    std::uint64_t end = 0;
+  };
+  Options options_;
+  std::vector<bool> alive_;
+  SeededRandom loss_;
+  std::map<StreamId, Response> responses_;
+  std::map<StreamId, Exchange> exchanges_;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,279 @@
+#include "sim/direct_return/return_network.h"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "direct_return/receiving_client.h"
+#include "sim/addresses.h"
+#include "sim/bulk_transfer.h"
+#include "support/receivers/all_receivers.h"
+
+namespace sheaf::quic {
+namespace {
+
+constexpr std::uint64_t k_megabyte = 1'000'000;
+
+// A site whose backends are near the gateway, and a client 20 ms away with 100 Mbit/s. The ways of
+// the backends to the client differ by `spread`.
+ReturnNetwork::Options site(std::size_t backends, Duration spread = {}, double loss = 0) {
+  ReturnNetwork::Options options;
+  options.access = {.queue_bytes = 16 << 20, .rate = 12'500'000, .delay = 20ms};
+  options.access.loss = loss;
+  options.gateway_way = 100us;
+  for (std::size_t i = 0; i < backends; ++i) {
+    const Duration farther =
+        backends == 1 ? spread : spread * std::int64_t(i) / std::int64_t(backends - 1);
+    options.backends.push_back({.order = 100us, .way = 100us + farther});
+  }
+  return options;
+}
+
+void request_from_all(ReturnNetwork& network, std::uint64_t bytes) {
+  for (std::size_t i = 0; i < network.backends.size(); ++i) network.request(i, bytes);
+}
+
+void run(ReturnNetwork& network, Duration limit = 60s) {
+  const auto outcome = network.simulation.run_until([&] { return network.all_finished(); }, limit);
+  EXPECT_EQ(outcome, Simulation::Outcome::kReached) << "seed " << network.simulation.seed();
+  EXPECT_TRUE(network.all_intact());
+}
+
+Executor::Stats total(const ReturnNetwork& network) {
+  Executor::Stats total;
+  for (const BackendExecutorHost& backend : network.backends) {
+    const Executor::Stats& stats = backend.executor.stats();
+    total.runs += stats.runs;
+    total.packets += stats.packets;
+    for (std::size_t i = 0; i < stats.refused.size(); ++i) total.refused[i] += stats.refused[i];
+  }
+  return total;
+}
+
+std::uint64_t refused_runs(const ReturnNetwork& network) {
+  std::uint64_t refused = 0;
+  for (const std::uint64_t runs : total(network).refused) refused += runs;
+  return refused;
+}
+
+PathStats gateway_path(ReturnNetwork& network) {
+  return network.pair.server.connection.paths().stats().front();
+}
+
+TEST(ReturnNetwork, ABackendSendsAResponse) {
+  ReturnNetwork network(1, site(1));
+  const StreamId stream = network.request(0, k_megabyte);
+  run(network);
+  EXPECT_EQ(network.response(stream).received, k_megabyte);
+  EXPECT_EQ(network.proxied, 0u);
+  EXPECT_GE(total(network).packets, k_megabyte / 1452);
+  EXPECT_LE(total(network).packets, k_megabyte / 1100);  // MTU discovery begins with 1200
+  EXPECT_EQ(refused_runs(network), 0u);
+  EXPECT_EQ(gateway_path(network).packets_lost, 0u);
+  // The grant ends with the response.
+  network.simulation.run_for(1s);
+  EXPECT_EQ(network.backends[0].executor.grants(), 0u);
+  EXPECT_EQ(network.gateway.delegated.streams(), 0u);
+}
+
+TEST(ReturnNetwork, ManyBackendsSendAtATimeWhateverIsLost) {
+  std::uint64_t seed = 10;
+  for (const std::size_t backends : {1, 2, 4, 8}) {
+    for (const Duration spread : {Duration(0ms), Duration(2ms), Duration(10ms)}) {
+      for (const double loss : {0.0, 0.001, 0.01}) {
+        ReturnNetwork network(++seed, site(backends, spread, loss));
+        SCOPED_TRACE(seed);
+        request_from_all(network, k_megabyte / backends);
+        run(network);
+        EXPECT_EQ(network.proxied, 0u);
+        const std::uint64_t lost = gateway_path(network).packets_lost;
+        if (loss == 0) {
+          EXPECT_LE(lost * 1000, total(network).packets) << "spurious";
+          EXPECT_EQ(refused_runs(network), 0u);
+        }
+      }
+    }
+  }
+}
+
+TEST(ReturnNetwork, IsReplayedByItsSeed) {
+  std::uint64_t digest = 0;
+  for (int i = 0; i < 2; ++i) {
+    ReturnNetwork network(5, site(3, 2ms, 0.01));
+    request_from_all(network, k_megabyte / 2);
+    run(network);
+    if (i == 0) digest = network.simulation.digest();
+    EXPECT_EQ(network.simulation.digest(), digest);
+  }
+}
+
+// Keys and the client's address change meanwhile.
+TEST(ReturnNetwork, FollowsTheConnection) {
+  for (std::uint64_t seed = 51; seed < 56; ++seed) {
+    ReturnNetwork network(seed, site(3, 2ms));
+    request_from_all(network, 2 * k_megabyte);
+    network.simulation.after(150ms, [&] {
+      Connection& client = network.pair.client.connection;
+      EXPECT_TRUE(
+          client.extension().keys().initiate_update(PathId{0}, network.simulation.now(), 100ms));
+      client.extension().paths().find(PathId{0})->path->ping_due = true;
+    });
+    network.simulation.after(300ms, [&] {
+      network.simulation.rebind(network.access, ipv4({192, 0, 2, 9}, 61000));
+      // A client that only receives would not show its new address.
+      network.pair.client.connection.extension().paths().find(PathId{0})->path->ping_due = true;
+    });
+    run(network);
+    EXPECT_EQ(network.pair.server.connection.stats().key_updates, 1u) << seed;
+    EXPECT_EQ(gateway_path(network).addresses.remote.port, 61000) << seed;
+    EXPECT_EQ(network.proxied, 0u);
+  }
+}
+
+TEST(ReturnNetwork, GoesOnWhenMessagesAreLost) {
+  for (std::uint64_t seed = 61; seed < 66; ++seed) {
+    auto options = site(3, 2ms);
+    for (ReturnNetwork::Backend& backend : options.backends) backend.order_loss = 0.01;
+    ReturnNetwork network(seed, options);
+    request_from_all(network, k_megabyte);
+    run(network);
+  }
+}
+
+TEST(ReturnNetwork, GoesOnAtAnotherBackendWhenOneDies) {
+  for (std::uint64_t seed = 71; seed < 76; ++seed) {
+    ReturnNetwork network(seed, site(3, 2ms));
+    request_from_all(network, 2 * k_megabyte);
+    network.simulation.after(200ms, [&] { network.kill(1); });
+    run(network);
+    ASSERT_EQ(network.orphans.size(), 1u) << seed;
+    EXPECT_EQ(network.orphans[0].reason, DelegatedStreams::Orphan::Reason::kSilent);
+    EXPECT_EQ(network.proxied, 0u) << seed;
+  }
+}
+
+// A filter of source addresses drops what it sends.
+TEST(ReturnNetwork, GoesOnAtAnotherBackendWhenOneDoesNotReachTheClient) {
+  for (std::uint64_t seed = 76; seed < 81; ++seed) {
+    auto options = site(3, 2ms);
+    options.backends[1].reaches = false;
+    ReturnNetwork network(seed, options);
+    request_from_all(network, 2 * k_megabyte);
+    run(network);
+    ASSERT_EQ(network.orphans.size(), 1u) << seed;
+    EXPECT_EQ(network.orphans[0].reason, DelegatedStreams::Orphan::Reason::kUnreachable);
+    EXPECT_EQ(network.orphans[0].acknowledged, 0u);
+  }
+}
+
+// Returns the share of a connection with backends beside a plain one.
+double share_of(std::size_t backends, std::uint64_t seed) {
+  auto options = site(backends, 2ms);
+  options.access = {.queue_bytes = 100'000, .rate = 2'500'000, .delay = 20ms};
+  ReturnNetwork network(seed, options);
+  ConnectionPair::Options plain;
+  plain.path = {.local = ipv4({192, 0, 2, 9}, 50001), .remote = ipv4({203, 0, 113, 7}, 444)};
+  plain.client_name = "client 2";
+  plain.server_name = "plain";
+  ConnectionPair beside(network.simulation, plain);
+  network.simulation.share(network.access, {"client 2", plain.path.local},
+                           {"plain", plain.path.remote});
+  BulkTransfer transfer(beside, Role::kServer, 100 * k_megabyte);
+  for (std::size_t i = 0; i < std::max<std::size_t>(backends, 1); ++i) {
+    network.request(i, 100 * k_megabyte / std::max<std::size_t>(backends, 1));
+  }
+  network.simulation.run_for(10s);
+  double own = 0;
+  for (const auto& [stream, response] : network.responses()) {
+    own += static_cast<double>(response.received);
+  }
+  const double share = own / (own + static_cast<double>(transfer.received()));
+  std::cout << backends << " backends, seed " << seed << ": share " << share << '\n';
+  return share;
+}
+
+// To the network it is one connection, however many backends serve it. Eight connections would take
+// 0.89. Without backends it is a plain connection itself, whose share is as uncertain in 10 s.
+TEST(ReturnNetwork, TakesAboutTheShareOfOneConnection) {
+  for (const std::size_t backends : {0, 1, 8}) {
+    const double share = (share_of(backends, 91) + share_of(backends, 92)) / 2;
+    EXPECT_GE(share, 0.35) << backends;
+    EXPECT_LE(share, 0.6) << backends;
+  }
+}
+
+// What a client saw that treats numbers as a model says
+struct Seen {
+  double acks = 0;      // per packet
+  double refused = 0;   // share of packets
+  double repeated = 0;  // share of bytes that had arrived before
+  std::size_t ranges = 0;
+};
+
+Seen download(ReceiverModel& model, ReturnNetwork::Options options, std::uint64_t seed,
+              std::uint64_t bytes) {
+  ReceivingClient client(model, ReturnNetwork::client_path());
+  options.client_host = &client;
+  options.client.streams.initial_connection_window = 1 << 30;
+  options.client.streams.max_connection_window = 1 << 30;
+  options.client.streams.initial_stream_window = 1 << 30;
+  options.client.streams.max_stream_window = 1 << 30;
+  ReturnNetwork network(seed, options);
+  // First a little from each, by which the ways become known
+  for (std::size_t i = 0; i < network.backends.size(); ++i) {
+    client.request({.length = 20'000, .backend = i});
+  }
+  network.simulation.run_until([&] { return client.finished(); }, 10s);
+  for (std::size_t i = 0; i < network.backends.size(); ++i) {
+    client.request({.length = bytes / network.backends.size(), .backend = i});
+  }
+  network.simulation.after(0s, [] {});
+  const auto outcome = network.simulation.run_until([&] { return client.finished(); }, 60s);
+  EXPECT_EQ(outcome, Simulation::Outcome::kReached) << model.name() << ", seed " << seed;
+  EXPECT_TRUE(client.intact()) << model.name() << ", seed " << seed;
+  EXPECT_FALSE(model.closed());
+  const auto packets = static_cast<double>(client.packets());
+  const Seen seen{.acks = static_cast<double>(client.acknowledgements()) / packets,
+                  .refused = static_cast<double>(client.refused()) / packets,
+                  .repeated = static_cast<double>(client.repeated()) / static_cast<double>(bytes),
+                  .ranges = client.most_ranges()};
+  const Duration spread = options.backends.back().way - options.backends.front().way;
+  std::cout << model.name() << ", " << options.backends.size() << " backends, "
+            << to_seconds(spread) * 1e3 << " ms apart, "
+            << (options.backends_wait ? "" : "without waits, ") << "seed " << seed << ": "
+            << seen.acks << " ACKs per packet, " << seen.ranges << " ranges, refused "
+            << 100 * seen.refused << " %, repeated " << 100 * seen.repeated << " %\n";
+  return seen;
+}
+
+TEST(ReturnNetwork, SuitsClientsOfAllKinds) {
+  std::uint64_t seed = 100;
+  for (const std::size_t backends : {2, 4}) {
+    const auto options = site(backends, 10ms);
+    for (const auto& model : all_receivers(2 * options.access.delay)) {
+      const Seen seen = download(*model, options, ++seed, 4 * k_megabyte);
+      SCOPED_TRACE(model->name());
+      EXPECT_LT(seen.refused, 0.001);
+      EXPECT_LT(seen.repeated, 0.001);
+      EXPECT_LE(seen.ranges, 24u);
+    }
+  }
+}
+
+TEST(ReturnNetwork, MakesChromiumAcknowledgeSeldom) {
+  std::uint64_t seed = 200;
+  for (const std::size_t backends : {1, 2, 4, 8}) {
+    for (const Duration spread : {Duration(0ms), Duration(2ms), Duration(10ms)}) {
+      const auto options = site(backends, spread);
+      ChromiumReceiver calm(2 * options.access.delay);
+      EXPECT_LE(download(calm, options, ++seed, 3 * k_megabyte).acks, 0.2);
+    }
+  }
+  auto options = site(4, 10ms);
+  options.backends_wait = false;
+  ChromiumReceiver busy(2 * options.access.delay);
+  EXPECT_GT(download(busy, options, ++seed, 3 * k_megabyte).acks, 0.4);
+}
+
+}  // namespace
+}  // namespace sheaf::quic

@@ -1,0 +1,124 @@
+#include "direct_return/run_orders.h"
+
+#include <gtest/gtest.h>
+
+#include "direct_return/messages.h"
+
+namespace sheaf::quic {
+namespace {
+
+constexpr std::uint32_t k_session = 9;
+
+class Heard final : public GrantListener {
+ public:
+  void on_progress(RunOrders&, const Progress& message, Time) override {
+    progress.push_back(message);
+  }
+  void on_grant_ended(RunOrders&, const GrantEnded& message, Time) override {
+    ended.push_back(message);
+  }
+
+  std::vector<Progress> progress;
+  std::vector<GrantEnded> ended;
+};
+
+class RunOrdersTest : public ::testing::Test {
+ protected:
+  std::vector<RunMessages> said() {
+    std::vector<RunMessages> all;
+    for (auto bytes = orders_.poll_message(now_); !bytes.empty();
+         bytes = orders_.poll_message(now_)) {
+      const auto datagram = decode_run_datagram(bytes);
+      EXPECT_TRUE(datagram);
+      EXPECT_EQ(datagram->session, k_session);
+      all.push_back(datagram->messages);
+    }
+    return all;
+  }
+  bool hear(RunMessages messages, std::uint32_t session = k_session) {
+    return orders_.receive(encode_run_datagram({session, std::move(messages)}), now_);
+  }
+
+  Time now_{1s};
+  Heard heard_;
+  RunOrders orders_{{.session = k_session, .process = 1, .backend_process = 2}, now_};
+};
+
+RunMessage a_run(GrantId grant, PacketNumber first) {
+  RunMessage run;
+  run.grant = grant;
+  run.first = first;
+  run.bytes = 1'000;
+  run.packets = 8;
+  run.lifetime = 1ms;
+  return run;
+}
+
+TEST_F(RunOrdersTest, SaysAllInOrderAndFillsDatagrams) {
+  PhaseChange phase;
+  phase.generation = 1;
+  phase.packet.key_length = 16;
+  orders_.say(phase);
+  for (PacketNumber i = 0; i < 60; ++i) orders_.say(a_run(1, 8 * i));
+  orders_.say(GrantEnded{.end = GrantEnd::kStop, .grant = 1});
+  orders_.say(GrantEnded{.end = GrantEnd::kRevoke, .grant = 2});
+  EXPECT_LE(orders_.next_timeout(), now_);
+  const auto datagrams = said();
+  ASSERT_EQ(datagrams.size(), 5u);
+  EXPECT_EQ(std::get<std::vector<PhaseChange>>(datagrams[0]).size(), 1u);
+  EXPECT_EQ(std::get<std::vector<RunMessage>>(datagrams[1]).size(), 49u);
+  EXPECT_EQ(std::get<std::vector<RunMessage>>(datagrams[2]).size(), 11u);
+  EXPECT_EQ(std::get<std::vector<RunMessage>>(datagrams[2])[0].first, 8u * 49);
+  EXPECT_EQ(std::get<std::vector<GrantEnded>>(datagrams[3])[0].end, GrantEnd::kStop);
+  EXPECT_EQ(std::get<std::vector<GrantEnded>>(datagrams[4])[0].end, GrantEnd::kRevoke);
+}
+
+TEST_F(RunOrdersTest, HandsOnWhatTheBackendSaysAboutKnownGrants) {
+  const GrantId grant = orders_.open(heard_, now_);
+  now_ += 100ms;
+  EXPECT_TRUE(hear(std::vector{Progress{.grant = grant, .available = 7, .newest_refused = {}},
+                               Progress{.grant = grant + 1, .newest_refused = {}}}));
+  EXPECT_EQ(orders_.last_word(), now_);
+  EXPECT_TRUE(hear(std::vector{GrantEnded{.end = GrantEnd::kReset, .grant = grant, .code = 3}}));
+  ASSERT_EQ(heard_.progress.size(), 1u);
+  EXPECT_EQ(heard_.progress[0].available, 7u);
+  ASSERT_EQ(heard_.ended.size(), 1u);
+  EXPECT_EQ(heard_.ended[0].code, 3u);
+  orders_.close(grant);
+  EXPECT_TRUE(hear(std::vector{Progress{.grant = grant, .newest_refused = {}}}));
+  EXPECT_EQ(heard_.progress.size(), 1u);
+}
+
+TEST_F(RunOrdersTest, IgnoresWhatABackendDoesNotSay) {
+  const Time before = orders_.last_word();
+  now_ += 100ms;
+  EXPECT_FALSE(hear(std::vector{a_run(1, 0)}));
+  EXPECT_FALSE(hear(std::vector{GrantEnded{.end = GrantEnd::kStop, .grant = 1}}));
+  EXPECT_FALSE(hear(std::vector{Ping{3}}));  // of another start of it
+  EXPECT_FALSE(hear(std::vector{Ping{2}}, k_session + 1));
+  EXPECT_FALSE(orders_.receive(std::vector<std::uint8_t>{0}, now_));
+  EXPECT_EQ(orders_.last_word(), before);
+  EXPECT_TRUE(hear(std::vector{Ping{2}}));
+  EXPECT_EQ(orders_.last_word(), now_);
+}
+
+TEST_F(RunOrdersTest, SaysThatItLivesWhileThereAreGrants) {
+  EXPECT_EQ(orders_.next_timeout(), k_never);
+  const GrantId grant = orders_.open(heard_, now_);
+  EXPECT_EQ(orders_.next_timeout(), now_ + 200ms);
+  now_ += 200ms;
+  const auto datagrams = said();
+  ASSERT_EQ(datagrams.size(), 1u);
+  EXPECT_EQ(std::get<std::vector<Ping>>(datagrams[0]), std::vector{Ping{1}});
+  orders_.close(grant);
+  EXPECT_EQ(orders_.next_timeout(), k_never);
+}
+
+TEST_F(RunOrdersTest, NumbersGrantsApart) {
+  const GrantId first = orders_.open(heard_, now_);
+  EXPECT_NE(orders_.open(heard_, now_), first);
+  EXPECT_EQ(orders_.grants(), 2u);
+}
+
+}  // namespace
+}  // namespace sheaf::quic
