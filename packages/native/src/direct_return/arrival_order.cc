@@ -103,9 +103,11 @@ RunLimits ArrivalOrder::limits(std::uint64_t rate, Time now) {
     limits.per_turn = std::max<std::size_t>(k_window - std::min(overtaken, k_window), k_short_run);
   }
   if (overtaken > k_tolerable) limits.before_switch = uncertainty();
+  const Duration farthest = farthest_active(now);
   for (std::size_t i = 0; i < senders_.size(); ++i) {
     const Duration left = waits_[i] - (now - limited_at_);
-    limits.waits[i] = waits_[i] = std::max(wait(static_cast<Sender>(i), now), left);
+    const Duration needed = farthest - way(static_cast<Sender>(i));
+    limits.waits[i] = waits_[i] = std::max({needed, left, Duration::zero()});
   }
   limited_at_ = now;
   return limits;

@@ -285,7 +285,11 @@ void DelegatedStreams::hand_over(const RunOrder& order, Time now) {
   backend.orders->say(run);
 }
 
+// Looks at all streams, so it is not done in every turn.
 void DelegatedStreams::tell_acknowledged(Time now) {
+  look_again_ = now < acknowledged_due_;
+  if (look_again_) return;
+  acknowledged_due_ = now + k_repeat_interval;
   for (auto delegation = delegated_.begin(); delegation != delegated_.end();) {
     const auto next = std::next(delegation);
     auto& [stream, delegated] = *delegation;
@@ -293,10 +297,8 @@ void DelegatedStreams::tell_acknowledged(Time now) {
       const std::uint64_t acknowledged = connection_.streams().remote().acknowledged(stream);
       if (!connection_.streams().remote().contains(stream) || acknowledged >= delegated.end) {
         revoke(stream);  // the client has everything, or wants nothing more
-      } else if (acknowledged > delegated.acknowledged &&
-                 now >= delegated.told_at + k_repeat_interval) {
+      } else if (acknowledged > delegated.acknowledged) {
         delegated.acknowledged = acknowledged;
-        delegated.told_at = now;
         backends_[delegated.sender].orders->say(
             Acknowledged{delegated.grant, acknowledged, k_limit});
       }

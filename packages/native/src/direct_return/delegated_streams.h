@@ -20,7 +20,7 @@ namespace sheaf::quic {
 class DelegatedStreams final : public GrantListener {
  public:
   static constexpr std::size_t k_max_backends = ArrivalOrder::k_max_senders - 1;
-  // ACKNOWLEDGED about a grant, and PHASE until it is followed, leave at most so often.
+  // ACKNOWLEDGED, and PHASE until it is followed, leave at most so often.
   static constexpr Duration k_repeat_interval = 5ms;
 
   // `number` names the connection. No other one of this process ever has it.
@@ -94,7 +94,6 @@ class DelegatedStreams final : public GrantListener {
     std::uint64_t appended = 0;      // end of those that the stream knows of
     std::uint64_t end = 0;           // of the response
     std::uint64_t acknowledged = 0;  // what the backend was told
-    Time told_at = Time::min();
   };
   using Delegations = std::map<StreamId, Delegated>;
 
@@ -119,6 +118,8 @@ class DelegatedStreams final : public GrantListener {
   std::array<Backend, ArrivalOrder::k_max_senders> backends_{};  // the first is this node
   Delegations delegated_;
   std::deque<Orphan> orphans_;
+  Time acknowledged_due_{};  // when `tell_acknowledged` looks at the streams again
+  bool look_again_ = false;  // a turn passed without that
   ArrivalOrder order_;
 };
 
