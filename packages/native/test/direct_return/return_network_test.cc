@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <string>
 
 #include "direct_return/receiving_client.h"
 #include "sim/addresses.h"
 #include "sim/bulk_transfer.h"
 #include "support/receivers/all_receivers.h"
+#include "util/random.h"
 
 namespace sheaf::quic {
 namespace {
