@@ -168,6 +168,46 @@ TEST(ReturnNetwork, GoesOnAtAnotherBackendWhenOneDoesNotReachTheClient) {
   }
 }
 
+// A backend dies, keys change, packets and messages are lost, all at random times.
+TEST(ReturnNetwork, BearsAllKindsOfFaultsTogether) {
+  for (std::uint64_t seed = 1'000; seed < 1'012; ++seed) {
+    SeededRandom random(seed);
+    const std::size_t backends = 2 + random.below(7);
+    auto options = site(backends, Duration(1ms) * std::int64_t(random.below(11)),
+                        random.below(2) == 0 ? 0 : 0.01);
+    for (ReturnNetwork::Backend& backend : options.backends) {
+      backend.order_loss = random.below(2) == 0 ? 0 : 0.02;
+    }
+    ReturnNetwork network(seed, options);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    request_from_all(network, 3 * k_megabyte / backends);
+    const auto some_time = [&] { return Duration(1ms) * std::int64_t(50 + random.below(300)); };
+    network.simulation.after(some_time(), [&] { network.kill(backends / 2); });
+    network.simulation.after(some_time(), [&] {
+      Connection& client = network.pair.client.connection;
+      static_cast<void>(
+          client.extension().keys().initiate_update(PathId{0}, network.simulation.now(), 100ms));
+      client.extension().paths().find(PathId{0})->path->ping_due = true;
+    });
+    run(network);
+  }
+}
+
+TEST(ReturnNetwork, EndsWithARequestThatTheClientGivesUp) {
+  ReturnNetwork network(81, site(2));
+  const StreamId given_up = network.request(0, 50 * k_megabyte);
+  const StreamId other = network.request(1, 2 * k_megabyte);
+  network.simulation.after(200ms, [&] {
+    EXPECT_TRUE(network.pair.client.connection.streams().reader().stop_sending(given_up, 7));
+  });
+  network.simulation.run_until([&] { return network.response(other).finished; }, 30s);
+  EXPECT_TRUE(network.all_intact());
+  EXPECT_EQ(network.response(other).received, 2 * k_megabyte);
+  network.simulation.run_for(2s);
+  EXPECT_EQ(network.backends[0].executor.grants(), 0u);
+  EXPECT_LT(network.response(given_up).received, 10 * k_megabyte);
+}
+
 // Returns the share of a connection with backends beside a plain one.
 double share_of(std::size_t backends, std::uint64_t seed) {
   auto options = site(backends, 2ms);
