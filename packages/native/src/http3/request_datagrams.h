@@ -14,16 +14,22 @@ class RequestDatagrams {
  public:
   RequestDatagrams(SessionParts& parts, RequestWriter& writer) : parts_(parts), writer_(writer) {}
 
-  // --- as in Session ----------------------------------------------------------------------------
+  // Returns the maximum payload that fits now, in bytes; 0 while the peer accepts none.
   std::size_t max_payload(StreamId request) const;
+  // Returns false when the datagram is too large or the transport's queue is full. DatagramOutcome
+  // returns `identifier`.
   bool send(StreamId request, Bytes payload, std::uint64_t identifier);
+  // Returns whether the peer has announced that it accepts none. DATAGRAM capsules are sent to it
+  // instead (§3.5).
   bool peer_lacks_datagrams() const;
+  // Makes `consumer` receive the datagrams of an open request. When a request without a consumer
+  // has its response, a datagram costs it H3_DATAGRAM_ERROR (§2).
   void claim(StreamId request, DatagramConsumer& consumer);
-
-  // Reads all datagrams that the transport has.
-  void read();
-  // Must be called when the request has ended.
+  // Ends the deliveries of a request. The session does so when the request ends.
   void release(StreamId request) { router_.release(request); }
+
+  // Reads all datagrams that the transport has, for the session.
+  void read();
 
  private:
   void route(HttpDatagram datagram);

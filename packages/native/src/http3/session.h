@@ -65,24 +65,9 @@ class Session final : public RequestSession,
   // Client: asks for another priority of a request (PRIORITY_UPDATE, RFC 9218 §7.1).
   quic::Status<Refusal> request_priority(StreamId stream, const StreamPriority& priority);
 
-  // --- HTTP datagrams (RFC 9297) ------------------------------------------------------------
-  // Returns the maximum payload that fits now, in bytes; 0 while the peer accepts none.
-  std::size_t max_datagram_payload(StreamId stream) const { return datagrams_.max_payload(stream); }
-  // Returns false when the datagram is too large or the transport's queue is full. DatagramOutcome
-  // returns `identifier`.
-  bool send_datagram(StreamId stream, Bytes payload, std::uint64_t identifier) {
-    return datagrams_.send(stream, payload, identifier);
-  }
-  // Returns whether the peer has announced that it accepts none. DATAGRAM capsules are sent to it
-  // instead (§3.5).
-  bool peer_lacks_datagrams() const { return datagrams_.peer_lacks_datagrams(); }
-  // Makes `consumer` receive the datagrams of an open request. When a request without a consumer
-  // has its response, a datagram costs it H3_DATAGRAM_ERROR (§2).
-  void claim_datagrams(StreamId request, DatagramConsumer& consumer) {
-    datagrams_.claim(request, consumer);
-  }
-  // Ends the deliveries of a request before it ends.
-  void release_datagrams(StreamId request) { datagrams_.release(request); }
+  // HTTP datagrams (RFC 9297)
+  RequestDatagrams& datagrams() { return datagrams_; }
+  const RequestDatagrams& datagrams() const { return datagrams_; }
 
   std::size_t max_webtransport_sessions() const { return parts_.config.max_webtransport_sessions; }
 

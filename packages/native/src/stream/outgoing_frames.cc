@@ -120,7 +120,7 @@ std::optional<RemoteTurn> OutgoingFrames::peek_remote(const SendOpportunity& opp
   StreamLane& lane = parts_.lanes.any_path();
   while (parts_.lanes.has_data(lane)) {
     Stream* const next = next_to_send(lane, opportunity);
-    if (!next || next->send.sender() == 0) break;
+    if (!next || next->send.elsewhere().sender == 0) break;
     if (next->sendability == SendStream::Sendability::kNewData && credit.available() == 0) {
       parts_.lanes.place(*next);
       continue;
@@ -130,7 +130,7 @@ std::optional<RemoteTurn> OutgoingFrames::peek_remote(const SendOpportunity& opp
     if (segment.is_new) segment.length = std::min(segment.length, credit.available());
     return RemoteTurn{.stream = next,
                       .id = next->id,
-                      .sender = next->send.sender(),
+                      .sender = next->send.elsewhere().sender,
                       .segment = segment,
                       .ends = next->send.ends_at(segment.offset + segment.length)};
   }
@@ -204,7 +204,7 @@ bool OutgoingFrames::write_segment(Stream& stream, SendStream::Segment& segment,
 bool OutgoingFrames::write_copy(SentFrame& rest, Writer& writer, SentPackets& sent) {
   Stream* stream = parts_.open.find(rest.stream());
   if (!stream || !stream->sends || stream->send.was_reset()) return true;
-  if (stream->send.sender() != 0) return true;  // its bytes may be remote
+  if (stream->send.elsewhere().sender != 0) return true;  // its bytes may be remote
   while (auto segment = stream->send.first_unacknowledged(rest.offset(), rest.length())) {
     if (!write_segment(*stream, *segment, writer, sent)) return false;
     rest.remove_before(segment->offset + segment->length);
@@ -229,7 +229,7 @@ void OutgoingFrames::on_acknowledged(const SentFrame& frame) {
     // Data that was declared lost may have arrived after all.
     const bool news = stream->send.on_acknowledged(frame.offset(), frame.length(), frame.fin());
     // Nobody waits for the acknowledgement of remote bytes.
-    if (news && stream->send.sender() == 0) {
+    if (news && stream->send.elsewhere().sender == 0) {
       parts_.events.push(*stream, StreamEvent::Kind::kAcknowledged);
     }
     parts_.lanes.refresh(*stream);

@@ -10,16 +10,17 @@ Result<std::uint64_t, StreamRefusal> RemoteStreams::assign(StreamId id, std::uin
   if (!stream->sends) return StreamRefusal::kWrongDirection;
   if (stream->lane != &parts_.lanes.any_path()) return StreamRefusal::kElsewhere;
   if (stream->send.was_reset()) return StreamRefusal::kFinished;
-  if (stream->send.sender() == 0 && !stream->send.writable()) return StreamRefusal::kFinished;
-  stream->send.set_sender(sender);
+  if (stream->send.elsewhere().sender == 0 && !stream->send.writable())
+    return StreamRefusal::kFinished;
+  stream->send.elsewhere().sender = sender;
   parts_.room.count(*stream);
-  return stream->send.written();
+  return stream->send.buffer().end();
 }
 
 Status<StreamRefusal> RemoteStreams::append(StreamId id, std::uint64_t bytes, bool fin) {
   Stream* stream = parts_.open.find(id);
   if (stream == nullptr) return StreamRefusal::kUnknownStream;
-  if (stream->send.sender() == 0) return StreamRefusal::kElsewhere;
+  if (stream->send.elsewhere().sender == 0) return StreamRefusal::kElsewhere;
   if (!stream->send.writable()) return StreamRefusal::kFinished;
   const bool known = stream->scheduled;
   stream->send.append_remote(bytes, fin);
@@ -31,14 +32,14 @@ Status<StreamRefusal> RemoteStreams::append(StreamId id, std::uint64_t bytes, bo
 
 void RemoteStreams::withhold(StreamId id, bool withheld) {
   Stream* stream = parts_.open.find(id);
-  if (stream == nullptr || stream->send.sender() == 0) return;
-  stream->send.withhold_remote(withheld);
+  if (stream == nullptr || stream->send.elsewhere().sender == 0) return;
+  stream->send.elsewhere().withheld = withheld;
   parts_.lanes.refresh(*stream);
 }
 
 std::uint64_t RemoteStreams::acknowledged(StreamId id) const {
   const Stream* stream = parts_.open.find(id);
-  return stream != nullptr && stream->sends ? stream->send.acknowledged() : 0;
+  return stream != nullptr && stream->sends ? stream->send.buffer().acknowledged() : 0;
 }
 
 std::uint64_t RemoteStreams::numbered(StreamId id) const {
@@ -48,7 +49,7 @@ std::uint64_t RemoteStreams::numbered(StreamId id) const {
 
 bool RemoteStreams::contains(StreamId id) const {
   const Stream* stream = parts_.open.find(id);
-  return stream != nullptr && stream->sends && stream->send.sender() != 0;
+  return stream != nullptr && stream->sends && stream->send.elsewhere().sender != 0;
 }
 
 }  // namespace sheaf::quic

@@ -10,8 +10,8 @@ void SendStream::open(std::uint64_t limit) {
   limit_ = SendLimit(limit);
   reset_error_ = reliable_size_ = 0;
   state_ = State::kSend;
-  sender_ = 0;
-  fin_written_ = fin_due_ = fin_acknowledged_ = reset_acknowledged_ = withheld_ = false;
+  elsewhere_ = {};
+  fin_written_ = fin_due_ = fin_acknowledged_ = reset_acknowledged_ = false;
 }
 
 void SendStream::write(SendChunk chunk, bool fin) {
@@ -47,7 +47,7 @@ bool SendStream::reset(std::uint64_t error, bool permit_reliable) {
 }
 
 SendStream::Sendability SendStream::sendability() const {
-  if (withheld_) {
+  if (elsewhere_.withheld) {
     const std::optional<Segment> here = next_here();
     if (!here) return Sendability::kNothing;
     return here->is_new ? Sendability::kNewData : Sendability::kNowPossible;
@@ -66,7 +66,7 @@ SendStream::Segment SendStream::cut(Segment segment) const {
 }
 
 SendStream::Segment SendStream::next_part() const {
-  if (withheld_) return next_here().value_or(Segment{});
+  if (elsewhere_.withheld) return next_here().value_or(Segment{});
   return cut(lost_.empty() ? new_segment() : lost_segment());
 }
 

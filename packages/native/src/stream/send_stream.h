@@ -51,20 +51,19 @@ class SendStream {
     const std::uint64_t end = was_reset() ? reliable_size_ : buffer_.end();
     return end > limit_.used() ? end - limit_.used() : 0;
   }
-  std::uint64_t held_bytes() const { return buffer_.held_bytes(); }
-  // Returns the number of bytes written, wherever they are.
-  std::uint64_t written() const { return buffer_.end(); }
-  std::uint64_t acknowledged() const { return buffer_.acknowledged(); }
+  const SendBuffer& buffer() const { return buffer_; }
 
   // --- bytes that another node has --------------------------------------------------------------
-  // The index of this node; 0 as long as all bytes are here.
-  std::uint8_t sender() const { return sender_; }
-  // Permits remote bytes. Those of an earlier sender count as those of the new one.
-  void set_sender(std::uint8_t sender) { sender_ = sender; }
-  // The sender has further bytes.
+  struct Elsewhere {
+    // The index of the node that has all remote bytes; 0 as long as there are none.
+    std::uint8_t sender = 0;
+    // Only bytes that are here can be sent.
+    bool withheld = false;
+  };
+  Elsewhere& elsewhere() { return elsewhere_; }
+  const Elsewhere& elsewhere() const { return elsewhere_; }
+  // The other node has further bytes.
   void append_remote(std::uint64_t bytes, bool fin);
-  // While remote bytes are withheld, only bytes that are here can be sent.
-  void withhold_remote(bool withheld) { withheld_ = withheld; }
   // Puts bytes at the place of remote ones, or behind the end.
   void replace(std::uint64_t offset, SendChunk chunk, bool fin);
 
@@ -73,7 +72,7 @@ class SendStream {
   // Returns lost data first (RFC 9000 §13.3), then new data within the stream's own limit. All of
   // it is remote, or all is here.
   Segment next_segment() const {
-    if (sender_ != 0) return next_part();
+    if (elsewhere_.sender != 0) return next_part();
     return lost_.empty() ? new_segment() : lost_segment();
   }
   // Returns the first part of [offset, offset + length) that the peer may lack.
@@ -118,8 +117,7 @@ class SendStream {
   std::uint64_t reset_error_ = 0;
   std::uint64_t reliable_size_ = 0;
   State state_ = State::kSend;
-  std::uint8_t sender_ = 0;
-  bool withheld_ = false;
+  Elsewhere elsewhere_;
   bool fin_written_ = false;
   bool fin_due_ = false;  // not sent yet, or lost
   bool fin_acknowledged_ = false;

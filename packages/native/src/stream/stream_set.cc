@@ -49,7 +49,7 @@ std::optional<std::uint64_t> StreamSet::take(StreamEvent::Kind kind, Stream& str
       break;
     case Kind::kAcknowledged:
       if (stream.send.was_reset()) return std::nullopt;
-      return stream.send.acknowledged();
+      return stream.send.buffer().acknowledged();
     case Kind::kStopSending:
       return stream.send.reset_error();
     case Kind::kReset:

@@ -35,7 +35,7 @@ Result<bool, StreamRefusal> StreamWriter::replace(StreamId id, std::uint64_t off
   Stream* stream = parts_.open.find(id);
   if (stream == nullptr) return StreamRefusal::kUnknownStream;
   if (!stream->sends) return StreamRefusal::kWrongDirection;
-  const std::uint64_t written = stream->send.written();
+  const std::uint64_t written = stream->send.buffer().end();
   const bool longer = fin || offset + chunk.bytes().size() > written;
   if (stream->send.was_reset() || offset > written || (longer && !stream->send.writable())) {
     return StreamRefusal::kFinished;

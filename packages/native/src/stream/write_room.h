@@ -59,7 +59,8 @@ class WriteRoom {
   }
   // Remote bytes take no memory. For a stream that has some, all bytes that are held here count.
   static std::uint64_t unsent_here(const Stream& stream) {
-    return stream.send.sender() == 0 ? stream.send.unsent_bytes() : stream.send.held_bytes();
+    return stream.send.elsewhere().sender == 0 ? stream.send.unsent_bytes()
+                                               : stream.send.buffer().held_bytes();
   }
   void look_for_room();
   // Bytes of memory.
@@ -78,7 +79,7 @@ class WriteRoom {
 
 // Runs for every packet.
 inline void WriteRoom::count(Stream& stream) {
-  const std::uint64_t held = stream.send.held_bytes() + stream.reserved;
+  const std::uint64_t held = stream.send.buffer().held_bytes() + stream.reserved;
   const std::uint64_t stalled = view(stream).stalled();
   budget_.hold(held - stream.counted_held);
   budget_.stall(stalled - stream.counted_stalled);

@@ -7,16 +7,16 @@
 namespace sheaf::switchboard {
 
 RunChannel::RunChannel(const Request& request) : request_(request) {
-  request_.session.claim_datagrams(request_.stream, *this);
+  request_.session.datagrams().claim(request_.stream, *this);
 }
 
 RunChannel::~RunChannel() {
-  request_.session.release_datagrams(request_.stream);
+  request_.session.datagrams().release(request_.stream);
   forget_received();
 }
 
 bool RunChannel::send(quic::Bytes payload) {
-  const bool taken = request_.session.send_datagram(request_.stream, payload, 0);
+  const bool taken = request_.session.datagrams().send(request_.stream, payload, 0);
   queued_ = queued_ || taken;
   if (!taken) ++dropped_;
   return taken;

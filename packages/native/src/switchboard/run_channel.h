@@ -26,7 +26,9 @@ class RunChannel final : private http3::DatagramConsumer {
   RunChannel& operator=(const RunChannel&) = delete;
 
   // Bytes that fit into a datagram now; 0 before the peer has told that it takes any.
-  std::size_t max_payload() const { return request_.session.max_datagram_payload(request_.stream); }
+  std::size_t max_payload() const {
+    return request_.session.datagrams().max_payload(request_.stream);
+  }
   // Queues a datagram, which leaves with `flush`. Returns false, and drops it, when it is larger
   // than `max_payload` or too many wait.
   bool send(quic::Bytes payload);

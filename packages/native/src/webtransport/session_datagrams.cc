@@ -5,16 +5,17 @@
 namespace sheaf::webtransport {
 
 std::size_t SessionDatagrams::max_payload(StreamId session) const {
-  return http_.peer_lacks_datagrams() ? http3::k_max_capsule_datagram
-                                      : http_.max_datagram_payload(session);
+  return http_.datagrams().peer_lacks_datagrams() ? http3::k_max_capsule_datagram
+                                                  : http_.datagrams().max_payload(session);
 }
 
 // The session's id also identifies the datagram, which is enough for counting.
 bool SessionDatagrams::send(StreamId id, Bytes payload, bool waits) {
   Session* session = sessions_.find_established(id);
   if (!session) return false;
-  const bool taken = http_.peer_lacks_datagrams() ? send_capsule(id, *session, payload)
-                                                  : http_.send_datagram(id, payload, id.value);
+  const bool taken = http_.datagrams().peer_lacks_datagrams()
+                         ? send_capsule(id, *session, payload)
+                         : http_.datagrams().send(id, payload, id.value);
   if (taken) ++session->datagrams().sent;
   if (!taken && !waits) ++session->datagrams().expired;
   return taken;

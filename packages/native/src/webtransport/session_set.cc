@@ -111,7 +111,7 @@ quic::Status<http3::Refusal> SessionSet::accept(StreamId id, const http3::FieldS
 void SessionSet::establish(StreamId id, Session& session) {
   session.establish();
   streams_.release_waiting(id);
-  http_.claim_datagrams(id, datagrams_);
+  http_.datagrams().claim(id, datagrams_);
 }
 
 quic::Status<http3::Refusal> SessionSet::reject(StreamId id, unsigned status) {

@@ -455,20 +455,20 @@ TEST(Session, ExtendedConnectAndDatagramsNeedNoWebTransport) {
 
 TEST(Session, HttpDatagramsFindTheirConsumer) {
   SessionPair pair(1, with_datagrams());
-  EXPECT_FALSE(pair.client.session.send_datagram({0}, bytes_of("too early"), 1));
+  EXPECT_FALSE(pair.client.session.datagrams().send({0}, bytes_of("too early"), 1));
   pair.run();
   const StreamId stream = request(pair.client, extended_connect("x"), true);
   const StreamId other = request(pair.client, extended_connect("x"), true);
-  EXPECT_EQ(pair.client.session.max_datagram_payload(stream), 1199u);
+  EXPECT_EQ(pair.client.session.datagrams().max_payload(stream), 1199u);
   // The first ones overtake their requests, which are not written yet.
-  EXPECT_TRUE(pair.client.session.send_datagram(stream, bytes_of("one"), 1));
-  EXPECT_TRUE(pair.client.session.send_datagram(other, bytes_of("other"), 2));
-  EXPECT_TRUE(pair.client.session.send_datagram({stream.value + 400}, bytes_of("none"), 3));
+  EXPECT_TRUE(pair.client.session.datagrams().send(stream, bytes_of("one"), 1));
+  EXPECT_TRUE(pair.client.session.datagrams().send(other, bytes_of("other"), 2));
+  EXPECT_TRUE(pair.client.session.datagrams().send({stream.value + 400}, bytes_of("none"), 3));
   pair.run();
   EXPECT_TRUE(pair.server.datagrams.empty());
   EXPECT_TRUE(pair.server.session.submit_response(stream, {{":status", "200"}}, true));
-  pair.server.session.claim_datagrams(stream, pair.server);
-  EXPECT_TRUE(pair.client.session.send_datagram(stream, bytes_of("two"), 4));
+  pair.server.session.datagrams().claim(stream, pair.server);
+  EXPECT_TRUE(pair.client.session.datagrams().send(stream, bytes_of("two"), 4));
   pair.run();
   ASSERT_EQ(pair.server.datagrams.size(), 2u);
   EXPECT_EQ(pair.server.datagrams[0], std::pair(stream, std::string("one")));
@@ -486,7 +486,7 @@ TEST(Session, DatagramsThatNobodyUnderstandsCostTheirRequest) {
   EXPECT_TRUE(pair.server.session.submit_response(unclaimed, {{":status", "200"}}, true));
   EXPECT_TRUE(pair.server.session.submit_response(ended, {{":status", "200"}}, true));
   for (const StreamId stream : {plain, unclaimed, ended}) {
-    EXPECT_TRUE(pair.client.session.send_datagram(stream, bytes_of("?"), 1));
+    EXPECT_TRUE(pair.client.session.datagrams().send(stream, bytes_of("?"), 1));
   }
   pair.run();
   for (const StreamId stream : {plain, unclaimed}) {
@@ -502,11 +502,11 @@ TEST(Session, DatagramsThatWaitAreBounded) {
   pair.run();
   const StreamId stream = request(pair.client, extended_connect("x"), true);
   for (int i = 0; i < 1000; ++i) {
-    EXPECT_TRUE(pair.client.session.send_datagram(stream, bytes_of("flood"), 1));
+    EXPECT_TRUE(pair.client.session.datagrams().send(stream, bytes_of("flood"), 1));
   }
   pair.run();
   EXPECT_TRUE(pair.server.session.submit_response(stream, {{":status", "200"}}, true));
-  pair.server.session.claim_datagrams(stream, pair.server);
+  pair.server.session.datagrams().claim(stream, pair.server);
   EXPECT_EQ(pair.server.datagrams.size(), DatagramRouter::k_max_waiting);
 
   DatagramRouter router;

@@ -247,7 +247,7 @@ TEST(SessionSet, StreamsAndDatagramsWaitForTheirSession) {
     const StreamId early = *pair.client.transport.open_stream(Directionality::kUnidirectional);
     const std::string prefix = {0x40, 0x54, static_cast<char>(session.value)};
     EXPECT_TRUE(pair.client.transport.write(early, chunk_of(prefix + "early"), true));
-    EXPECT_TRUE(pair.client.http.send_datagram(session, bytes_of("datagram"), 1));
+    EXPECT_TRUE(pair.client.http.datagrams().send(session, bytes_of("datagram"), 1));
     pair.run();
     EXPECT_TRUE(pair.server.streams.empty());
     EXPECT_TRUE(pair.server.datagrams.empty());
