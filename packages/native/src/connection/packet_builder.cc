@@ -256,6 +256,13 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
     admission.extent = Extent::kFull;
     return admission;
   }
+  if (path_.owes_challenge()) {
+    // Like a probe, it leaves beyond the window, and takes the acknowledgement along: what is in
+    // flight went to another address.
+    admission.extent = Extent::kFull;
+    admission.carries_data = false;
+    return admission;
+  }
   if (fits) admission.next_send = path_.pacer.next_send_time(now_);
   admission.application_limited = false;
   return admission;

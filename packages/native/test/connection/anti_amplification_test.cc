@@ -77,5 +77,33 @@ TEST_F(BlockedPath, ProbesThatMayNotLeaveWakeNobody) {
   EXPECT_GT(peer_.sent_while_asleep[peer_.path], 0u);
 }
 
+// A NAT gave the client another port while the server's window was full. An ACK of 33 bytes would
+// leave 57 of the 90 that may be sent there, too few for another packet.
+TEST(MovedClient, IsChallengedAlthoughAnAcknowledgementIsDue) {
+  ConnectionConfig config;
+  config.discover_mtu = false;
+  RawPeer peer({.config = config});
+  peer.make_server_talk();
+  peer.collect();
+  const PathStats stats = peer.server.paths().stats()[0];
+  EXPECT_LT(stats.congestion_window, stats.bytes_in_flight + 90);
+  const auto ping = [&](const AddressPair& from) { return peer.send({PingFrame{}}, from, 30); };
+  AddressPair moved = peer.path;
+  ++moved.remote.port;
+  ping(peer.path);
+  const std::size_t received = ping(moved);
+  EXPECT_EQ(received, 30u);
+  const auto packets = peer.collect();
+  std::size_t challenges = 0;
+  for (const RawPeer::Packet& packet : packets) {
+    if (packet.path != moved || !packet.has<PathChallengeFrame>()) continue;
+    ++challenges;
+    EXPECT_TRUE(packet.has<AckFrame>());
+    EXPECT_FALSE(packet.has<StreamFrame>());
+  }
+  EXPECT_EQ(challenges, 1u);
+  EXPECT_LE(bytes_of(packets, moved), 3 * received);
+}
+
 }  // namespace
 }  // namespace sheaf::quic

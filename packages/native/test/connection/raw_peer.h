@@ -21,7 +21,7 @@ namespace sheaf::quic {
 class RawPeer {
  public:
   struct Options {
-    ConnectionConfig config;
+    ConnectionConfig config{};
     bool validated = true;       // the server knows the first address to be the client's
     bool finished_came = true;   // the server has its receive secret and is confirmed
     bool multipath = false;      // offered by the client too
@@ -114,7 +114,8 @@ class RawPeer {
         .sequence = sequence, .retire_prior_to = 0, .id = id(sequence), .reset_token = {sequence}};
   }
 
-  // Sends one packet to the server, padded to `size` when the frames are shorter. Returns its size.
+  // Sends one packet to the server, padded to `size` when the frames are shorter; without a size,
+  // to that of a small packet. Returns its size.
   std::size_t send(const std::vector<Frame>& frames, const AddressPair& from,
                    std::size_t size = 0) {
     return send_on({PathId{0}, to}, frames, from, size);
@@ -140,7 +141,7 @@ class RawPeer {
     job.number = number;
     for (const Frame& frame : frames) encode(writer, frame);
     const std::size_t length =
-        std::max({writer.size(), std::size_t{20}, size > 16 ? size - 16 : 0});
+        std::max(writer.size(), size > k_aead_tag_length ? size - k_aead_tag_length : 20);
     job.payload_length = static_cast<std::uint32_t>(length - job.header_length);
     EXPECT_TRUE(keys_.seal({&job, 1}));
     packet.resize(length + k_aead_tag_length);
