@@ -65,7 +65,7 @@ void LossDetection::on_packet_sent(PacketNumber number, Time now) {
     ++packets_in_flight_;
     if (packet.ack_eliciting) {
       ++ack_eliciting_in_flight_;
-      probe_wait_from_ = std::max(now, packet.time_sent);
+      probe_wait_from_ = packet.time_sent;
     }
     if (senders_) senders_->on_sent(packet);
     controller_->on_packet_sent(now, number, packet.bytes, bytes_in_flight_);
@@ -306,6 +306,8 @@ void LossDetection::detect_lost(Duration max_ack_delay, bool persistent, Time no
                                 SentFrameListener& listener) {
   loss_time_ = k_never;
   if (largest_acknowledged_ == k_no_packet_number) return;
+  // Nothing that was sent before is outstanding.
+  if (first_outstanding_ > largest_acknowledged_) return;
   const Duration loss_delay = rtt_->loss_delay();
   LossSample sample{.now = now, .largest_lost_time_sent = Time::min()};
   std::uint16_t largest_size = 0;
@@ -402,6 +404,10 @@ void LossDetection::respond_to_loss(const LossSample& sample) {
 }
 
 bool LossDetection::advance_first_outstanding(Duration max_ack_delay) {
+  if (first_outstanding_ < sent_.next_number() &&
+      sent_.at(first_outstanding_).state == State::kOutstanding) {
+    return false;
+  }
   return pass_settled(k_persistent_congestion_threshold * probe_timeout(max_ack_delay));
 }
 

@@ -41,12 +41,6 @@ bool SentPackets::skipped_in(PacketNumber first, PacketNumber last) const {
                      [=](PacketNumber skipped) { return skipped >= first && skipped <= last; });
 }
 
-bool SentPackets::refused_in(PacketNumber first, PacketNumber last) const {
-  if (refused_.empty()) return false;
-  const auto found = refused_.find(first);
-  return found != refused_.end() && found->start <= last;
-}
-
 PacketNumber SentPackets::commit(const SentPacket& packet) {
   if (next_ - oldest_ == packet_mask_ + 1) grow_packets();
   SentPacket& kept = at(next_);

@@ -85,7 +85,11 @@ class SentPackets {
   // late.
   bool skipped_in(PacketNumber first, PacketNumber last) const;
   // Does the same for numbers that were refused. Those of the highest 64 runs or so are remembered.
-  bool refused_in(PacketNumber first, PacketNumber last) const;
+  bool refused_in(PacketNumber first, PacketNumber last) const {
+    if (refused_.empty()) return false;
+    const auto found = refused_.find(first);
+    return found != refused_.end() && found->start <= last;
+  }
   // Visits the frames of a packet that is kept.
   template <typename Visit>
   void for_each_frame(const SentPacket& packet, Visit&& visit) const {
