@@ -19,7 +19,6 @@ namespace sheaf::quic {
 // control, priorities, losses and congestion control.
 class DelegatedStreams final : public GrantListener {
  public:
-  static constexpr std::size_t k_max_backends = ArrivalOrder::k_max_senders - 1;
   // ACKNOWLEDGED, and PHASE until it is followed, leave at most so often.
   static constexpr Duration k_repeat_interval = 5ms;
 

@@ -14,8 +14,6 @@ namespace sheaf::quic::fixed {
 
 // Offsets and packet numbers have 6 bytes.
 inline constexpr std::uint64_t k_end_of_48_bits = std::uint64_t{1} << 48;
-inline constexpr std::size_t k_address_pair_length = 36;
-inline constexpr std::size_t k_connection_id_length = 1 + ConnectionId::k_max_length;
 
 // RFC 4291 §2.5.5.2
 inline constexpr std::array<std::uint8_t, 12> k_mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};

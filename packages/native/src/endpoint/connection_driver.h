@@ -33,7 +33,6 @@ class ConnectionDriver {
   ~ConnectionDriver();
 
   void receive(const Datagram& datagram, Time now);
-  void end_batch(Time now) { connection_->end_batch(now); }
   void poll_transmit(TransmitBatch& batch, Time now);
   Time next_timeout() const;
   void on_timeout(Time now);

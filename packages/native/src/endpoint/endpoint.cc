@@ -242,7 +242,7 @@ void Endpoint::receive_on(Slot& slot, const Datagram& datagram, Time now) {
 void Endpoint::end_batch(Time now) {
   for (Slot* slot : receivers_) {
     slot->received = false;
-    slot->driver->end_batch(now);
+    slot->driver->connection().end_batch(now);
   }
   receivers_.clear();
 }

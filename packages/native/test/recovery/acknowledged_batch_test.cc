@@ -84,7 +84,7 @@ struct Exchange {
   void run(PacketNumber packets) {
     SeededRandom random(seed);
     Arrived arrived;
-    std::deque<PacketNumber> under_way;
+    std::deque<PacketNumber> in_flight;
     std::vector<std::vector<AckRange>> frames;
     std::uint64_t together = 1;
     Time now = at_ms(1000);
@@ -95,14 +95,14 @@ struct Exchange {
         single.send(now);
         batch.send(now);
         // The last ones arrive, so that nothing stays open.
-        if (random.below(10) != 0 || number + 8 > packets) under_way.push_back(number);
+        if (random.below(10) != 0 || number + 8 > packets) in_flight.push_back(number);
       }
-      if (reorders && under_way.size() > 20 && random.below(4) == 0) {
-        std::swap(under_way[under_way.size() - 1], under_way[under_way.size() - 7]);
+      if (reorders && in_flight.size() > 20 && random.below(4) == 0) {
+        std::swap(in_flight[in_flight.size() - 1], in_flight[in_flight.size() - 7]);
       }
-      while (!under_way.empty() && (under_way.front() + 50 <= number)) {
-        arrived.add(under_way.front());
-        under_way.pop_front();
+      while (!in_flight.empty() && (in_flight.front() + 50 <= number)) {
+        arrived.add(in_flight.front());
+        in_flight.pop_front();
         frames.push_back(arrived.ranges());
       }
       if (frames.size() < together && number + 1 < packets + 50) continue;
