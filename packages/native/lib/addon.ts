@@ -22,6 +22,7 @@ export const EventKind = {
   requestsAvailable: 12,
   goAway: 13,
   sessionTicket: 14,
+  returnLost: 15,
   sessionReady: 20,
   sessionRejected: 21,
   sessionClosed: 22,
@@ -60,6 +61,8 @@ export interface NativeEndpointOptions {
   addresses: string[];
   port: number;
   reusePort: boolean;
+  /** HTTP datagrams (RFC 9297), which `extendedConnect` and `webtransport` announce, too */
+  datagrams: boolean;
   alpn: string[];
   server: boolean;
   certificate: string;
@@ -149,6 +152,18 @@ export const ImportRefusal = {
   [-4]: 'its connection ids are in use here: it was imported before',
   [-5]: 'its keys or connection ids are unusable',
   [-6]: 'there are too many connections, or the server is closed',
+} as const;
+
+/** `quic::GrantRefusal` in src/direct_return/executor.h, and what src/binding/return_calls.cc adds. */
+export const GrantRefusal = {
+  [-1]: 'it was made for another process',
+  [-2]: 'it names an address that this node may not send from',
+  [-3]: 'its number is in use',
+  [-4]: 'there are too many grants',
+  [-5]: 'it does not fit to other grants of its connection',
+  [-20]: 'it is malformed',
+  [-21]: 'the session has ended',
+  [-22]: 'the file cannot be used',
 } as const;
 
 export function refusalText(code: number): string {
@@ -245,6 +260,51 @@ export interface NativeEndpoint {
   pinStream(connection: number, path: number, stream: number): number;
   /** Returns the snapshot or a `BackendRefusal`. */
   handOverBackend(connection: number, backend: number, address: NativeAddress): Buffer | number;
+  /**
+   * Gateway: makes a long request the channel to a backend. Processes are named by 8 bytes. Returns the number of the session
+   * within the thread, which ends with the connection; 0 when the connection is gone.
+   */
+  openOrders(
+    connection: number,
+    stream: number,
+    session: number,
+    process: Uint8Array,
+    backendProcess: Uint8Array,
+  ): number;
+  /** Returns a grant, which contains keys, for a backend that may send the response; undefined when that is impossible. */
+  offerStream(connection: number, stream: number, session: number): Buffer | undefined;
+  /**
+   * Sends the head, and leaves the body to the backend that has the grant. Returns the offset of the body's first byte in the
+   * stream, or a `Refusal`.
+   */
+  handOff(connection: number, stream: number, head: Uint8Array, bodyLength: number): number;
+  /** Takes a grant back. */
+  revokeStream(connection: number, stream: number): void;
+  /** Sends part of a body that was handed off, at an offset in the stream. Returns what `writeBody` returns. */
+  writeInstead(connection: number, stream: number, offset: number, chunk: Uint8Array | undefined, fin: boolean): number;
+  /** Backend: makes a long request the channel to a gateway, for which these sockets send. Returns as `openOrders`. */
+  openExecutor(
+    connection: number,
+    stream: number,
+    session: number,
+    process: Uint8Array,
+    sockets: NativeReturnSocket[],
+  ): number;
+  /**
+   * Lets the gateway of a session have part of a file sent; its first byte has the offset `start` in the stream. Wipes the
+   * grant. Returns 0 or a `GrantRefusal`.
+   */
+  acceptGrant(
+    session: number,
+    grant: Uint8Array,
+    start: number,
+    descriptor: number,
+    position: number,
+    length: number,
+  ): number;
+  executorStats(session: number): ExecutorStats | undefined;
+  /** Ends the session that the connection carries. */
+  closeNodeSession(connection: number): void;
   /** Returns 0 or a `BackendRefusal`, as does the next. */
   offerBackend(connection: number, backend: number): number;
   withdrawBackend(connection: number, backend: number, gone: boolean): number;
@@ -305,6 +365,19 @@ export interface NativeAddress {
   port: number;
 }
 
+/** Counts of a session with a gateway since its begin; `grants` are those that are open now. */
+export interface ExecutorStats {
+  grants: number;
+  runs: number;
+  packets: number;
+  /** Bytes of UDP payload */
+  bytes: number;
+  /** Runs that were not sent, by reason */
+  refused: Record<'late' | 'low' | 'otherPhase' | 'outOfBounds' | 'noData' | 'paused' | 'tooMany', number>;
+  /** Grants whose gateway fell silent */
+  expired: number;
+}
+
 /** `src/binding/return_socket_object.h` */
 export interface NativeReturnSocket {
   send(bytes: Uint8Array, to: NativeAddress, size: number): boolean;
@@ -325,6 +398,10 @@ interface Addon {
   limitUnsent(descriptor: number, bytes: number): boolean;
   returnFreedMemory(): void;
   Endpoint: new (options: NativeEndpointOptions, onEvents: (events: NativeEvent[]) => void) => NativeEndpoint;
+  /** Encodes the fields of a response; undefined when one is invalid or all are too long. `src/http3/encoded_head.h` */
+  encodeHead(fields: FlatFields): Buffer | undefined;
+  /** Returns the offset at which the body begins behind an encoded head of so many bytes. */
+  framedHeadSize(headBytes: number, bodyLength: number): number;
   readCached(descriptor: number, into: Uint8Array, position: number): number;
 }
 

@@ -1,5 +1,10 @@
-import { addon } from './addon.js';
+import { addon, GrantRefusal, type FlatFields, type NativeReturnSocket } from './addon.js';
+import type { Executor, NodeSessionOptions, RunOrders } from './direct_return_types.js';
+import { appendFields } from './headers.js';
+import { IncomingBody, type StreamLocation } from './http3_body.js';
 import type { LinkAddress } from './link_relay.js';
+import { QuicError } from './quic_error.js';
+import type { ReceivedResponse, ServerRequest } from './types.js';
 
 /**
  * How a socket sends from an address at which another node receives. `transparent`: the address belongs to another host; it
@@ -30,8 +35,95 @@ export interface ReturnSocket {
 /** @throws Error with the system's `code`, such as `EADDRNOTAVAIL`, and a message that says what to do */
 export function openReturnSocket({ from, via }: ReturnSocketOptions): ReturnSocket {
   const socket = new (addon().ReturnSocket)(from, via === 'transparent');
-  return {
+  const opened: ReturnSocket = {
     send: (bytes, to, size = bytes.byteLength) => socket.send(bytes, to, size),
     close: () => socket.close(),
   };
+  natives.set(opened, socket);
+  return opened;
+}
+
+const natives = new WeakMap<ReturnSocket, NativeReturnSocket>();
+
+/**
+ * Makes a long request of this gateway the channel of a session with a backend. The backend has opened its executor before it
+ * answered. `backendProcess` is the random id of the backend's process, 8 bytes.
+ * @throws QuicError `CONNECTION_CLOSED`
+ */
+export function openRunOrders(
+  response: ReceivedResponse,
+  { session, process, backendProcess }: NodeSessionOptions & { backendProcess: Uint8Array },
+): RunOrders {
+  const { endpoint, connection, stream } = locationOf(response);
+  const number = opened(endpoint.openOrders(connection, stream, session, process, backendProcess));
+  const orders: RunOrders = { close: () => endpoint.closeNodeSession(connection) };
+  sessions.set(orders, number);
+  return orders;
+}
+
+/**
+ * Makes a long request of a gateway the channel of a session with it. This node sends from the addresses of `sockets` alone.
+ * @throws QuicError `CONNECTION_CLOSED`
+ */
+export function openExecutor(
+  request: ServerRequest,
+  { session, process, sockets }: NodeSessionOptions & { sockets: ReturnSocket[] },
+): Executor {
+  const { endpoint, connection, stream } = locationOf(request);
+  const own = sockets.flatMap((socket) => natives.get(socket) ?? []);
+  const number = opened(endpoint.openExecutor(connection, stream, session, process, own));
+  return {
+    accept: (grant, { start, descriptor, position, length }) => {
+      const outcome = endpoint.acceptGrant(number, grant, start, descriptor, position, length);
+      if (outcome < 0)
+        throw new QuicError('GRANT_REFUSED', (GrantRefusal as Record<number, string>)[outcome] ?? String(outcome));
+    },
+    stats: () => endpoint.executorStats(number),
+    close: () => endpoint.closeNodeSession(connection),
+  };
+}
+
+/**
+ * Asks for a backend to send the response to a request. Returns a grant, which contains keys of the connection: seal it for the
+ * backend. Returns undefined when the connection cannot have such a response, or the session has ended.
+ */
+export function offerResponse(request: ServerRequest, orders: RunOrders): Buffer | undefined {
+  const { endpoint, connection, stream } = locationOf(request);
+  return endpoint.offerStream(connection, stream, sessions.get(orders) ?? 0);
+}
+
+/** Takes a grant back, for a response that this node sends itself. */
+export function revokeOffer(request: ServerRequest): void {
+  const { endpoint, connection, stream } = locationOf(request);
+  endpoint.revokeStream(connection, stream);
+}
+
+/**
+ * Encodes status and fields of a response for a stream of another node's connection. Returns undefined when a field is invalid,
+ * or all of them take more than 8 KB.
+ */
+export function encodeHead(
+  status: number,
+  headers: Readonly<Record<string, string | number | string[]>>,
+): Buffer | undefined {
+  const fields: FlatFields = [':status', String(status)];
+  appendFields(fields, Object.entries(headers));
+  return addon().encodeHead(fields);
+}
+
+/** Returns the offset in the stream at which the body begins, behind an encoded head of `headBytes`. */
+export function framedHeadSize(headBytes: number, bodyLength: number): number {
+  return addon().framedHeadSize(headBytes, bodyLength);
+}
+
+const sessions = new WeakMap<RunOrders, number>();
+
+function opened(number: number): number {
+  if (number === 0) throw new QuicError('CONNECTION_CLOSED', 'the connection is gone, or speaks no HTTP/3');
+  return number;
+}
+
+function locationOf(message: unknown): StreamLocation {
+  if (!(message instanceof IncomingBody)) throw new TypeError('this is no message of HTTP/3');
+  return message.location;
 }

@@ -31,6 +31,7 @@ function transportOptions(options: Partial<TransportOptions>) {
     backendKeyModes: backendKeyModes(options),
     pathScheduler: options.pathScheduler ?? 'ecf',
     streamScheduler: options.streamScheduler ?? 'critical-first',
+    datagrams: options.datagrams ?? false,
     qlogDirectory: options.qlogDirectory ?? '',
     keyLogFile: options.keyLogFile ?? '',
   };
@@ -41,7 +42,7 @@ export function serverEndpointOptions(options: ServerOptions): NativeEndpointOpt
     ...transportOptions(options),
     addresses: [options.address, ...(options.furtherAddresses ?? [])],
     port: options.port,
-    reusePort: false,
+    reusePort: options.sharesPort ?? false,
     server: true,
     certificate: options.certificate.certificate,
     privateKey: options.certificate.privateKey,

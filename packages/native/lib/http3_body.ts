@@ -42,7 +42,7 @@ export class IncomingBody extends Readable implements ReceivedBody {
   private finished = false;
   private lost: QuicError | undefined;
 
-  constructor(protected readonly location: StreamLocation) {
+  constructor(readonly location: StreamLocation) {
     super({ highWaterMark: readSize });
   }
 

@@ -201,8 +201,11 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
         return exchange.request.onReset(event[3] as number);
       case EventKind.writingStopped:
         return exchange.response.onStopped(event[3] as number);
+      case EventKind.returnLost:
+        return exchange.response.onReturnLost(event[3] as number, event[4] as number, event[5] as number);
       case EventKind.streamClosed:
         connection.exchanges.delete(stream);
+        exchange.response.onStreamClosed();
         return;
       default:
         return;

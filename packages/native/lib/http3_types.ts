@@ -98,6 +98,19 @@ export interface ServerResponse extends Writable {
   addTrailers(headers: Readonly<Record<string, string | number | string[]>>): void;
   /** Replaces the priority that the request's `priority` field asks for (RFC 9218 §5). */
   setPriority(priority: StreamPriority): void;
+  /**
+   * Sends the head of a response, and leaves its body to the backend that accepted the grant of `offerResponse`. `head` comes
+   * from `encodeHead`. Returns the offset of the body's first byte in the stream, which must be the one that the backend sends
+   * from. The response closes when the client has everything. The event `returnLost` (see {@link ReturnLost}) tells that the
+   * backend sends nothing more; without a listener the response is reset.
+   * @throws QuicError `HEADERS_SENT`, `WRITE_REFUSED`
+   */
+  handOff(head: Uint8Array, bodyLength: number): number;
+  /**
+   * Sends part of a body that was handed off from here, at an offset in the stream: bytes that the client does not have, or
+   * that follow those of the backend. Returns false when the buffer is full. @throws QuicError `WRITE_REFUSED`
+   */
+  writeInstead(offset: number, chunk: Uint8Array | undefined, fin: boolean): boolean;
 }
 
 /** Events of an {@link Http3Server}. */

@@ -12,7 +12,19 @@ export {
   type LinkRelayStats,
   type LinkStats,
 } from './link_relay.js';
-export { openReturnSocket, type ReturnSocket, type ReturnSocketOptions, type ReturnWay } from './direct_return.js';
+export {
+  encodeHead,
+  framedHeadSize,
+  offerResponse,
+  openExecutor,
+  openReturnSocket,
+  openRunOrders,
+  revokeOffer,
+  type ReturnSocket,
+  type ReturnSocketOptions,
+  type ReturnWay,
+} from './direct_return.js';
+export type * from './direct_return_types.js';
 export { QuicError } from './quic_error.js';
 export { readCached } from './cached_file.js';
 export { returnFreedMemory } from './freed_memory.js';

@@ -5,9 +5,12 @@ import { H3_INTERNAL_ERROR, H3_REQUEST_CANCELLED, type StreamLocation } from './
 import { lendable, ownCopy, returnsToPool, takeFromPool } from './lent_bytes.js';
 import { QuicError } from './quic_error.js';
 import { inConnection, requestNodes } from './priority_nodes.js';
+import type { ReturnLost } from './direct_return_types.js';
 import type { ServerResponse, StreamPriority } from './types.js';
 
 const smallChunk = 16 * 1024;
+/** `quic::DelegatedStreams::Orphan::Reason` */
+const returnLostReasons = ['silent', 'unreachable', 'failed', 'gone'] as const;
 
 type HeaderValue = string | number | string[];
 type Headers = Readonly<Record<string, HeaderValue>>;
@@ -27,6 +30,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   private awaited: ((bytes: number) => void) | undefined;
   private ended = false;
   keepsChunks = false;
+  private handedOff = false;
   private hasBody = false;
   private lastChunk: Buffer | undefined;
 
@@ -78,6 +82,34 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   }
   flushHeaders(): void {
     this.sendHeaders(true);
+  }
+
+  handOff(head: Uint8Array, bodyLength: number): number {
+    if (this.headersSent) throw new QuicError('HEADERS_SENT', 'cannot hand off: the headers have been sent');
+    const { endpoint, connection, stream } = this.location;
+    const start = endpoint.handOff(connection, stream, head, bodyLength);
+    if (start < 0) throw new QuicError('WRITE_REFUSED', `response: ${refusalText(start)}`);
+    this.headersSent = true;
+    this.handedOff = true;
+    return start;
+  }
+  writeInstead(offset: number, chunk: Uint8Array | undefined, fin: boolean): boolean {
+    const { endpoint, connection, stream } = this.location;
+    const outcome = endpoint.writeInstead(connection, stream, offset, chunk && ownCopy(chunk), fin);
+    if (outcome < 0) throw new QuicError('WRITE_REFUSED', `response: ${refusalText(outcome)}`);
+    return outcome > 0;
+  }
+
+  /** Called when the backend of a response that was handed off sends nothing more. */
+  onReturnLost(reason: number, code: number, acknowledged: number): void {
+    const lost: ReturnLost = { reason: returnLostReasons[reason] ?? 'gone', code, acknowledged };
+    if (!this.emit('returnLost', lost)) this.destroy(new QuicError('BACKEND_LOST', 'the backend is gone', code));
+  }
+  /** Called when the peer has everything, or wants nothing more. */
+  onStreamClosed(): void {
+    if (!this.handedOff) return;
+    this.ended = true;
+    this.destroy();
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {

@@ -87,6 +87,8 @@ export interface TransportOptions {
   pathScheduler?: PathScheduler;
   /** Default `critical-first`. */
   streamScheduler?: StreamScheduler;
+  /** Announces HTTP datagrams (RFC 9297), which channels between the nodes of a site need. Default false. */
+  datagrams?: boolean;
   /** Directory that receives one `<odcid>.sqlog` per connection (draft-ietf-quic-qlog). Default none. */
   qlogDirectory?: string;
   /** File that TLS secrets are appended to, in the SSLKEYLOGFILE format. Default none. Who reads it can read the traffic. */
@@ -141,6 +143,8 @@ export interface ServerOptions extends TransportOptions {
    * as capsules in its body. Datagrams that are sent otherwise cost it its stream (H3_DATAGRAM_ERROR). Default false.
    */
   extendedConnect?: boolean;
+  /** Lets other sockets of the same user share the ports, such as one of `openReturnSocket`. Default false. */
+  sharesPort?: boolean;
 }
 
 /** Options of `connectHttp3`. */

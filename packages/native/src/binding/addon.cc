@@ -2,10 +2,13 @@
 
 #include "binding/call_arguments.h"
 #include "binding/endpoint_object.h"
+#include "binding/field_list.h"
 #include "binding/javascript_buffer.h"
 #include "binding/link_relay_object.h"
 #include "binding/return_socket_object.h"
+#include "binding/thread_parts.h"
 #include "crypto/library_check.h"
+#include "http3/encoded_head.h"
 #include "io/cached_file.h"
 #include "io/tcp_socket.h"
 #include "util/heap.h"
@@ -31,6 +34,20 @@ Napi::Value read_cached(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(size));
 }
 
+// Arguments: fields.
+Napi::Value encode_head(const Napi::CallbackInfo& info) {
+  const auto head = sheaf::http3::encode_head(sheaf::binding::to_fields(info[0].As<Napi::Array>()));
+  if (!head) return info.Env().Undefined();
+  return Napi::Buffer<std::uint8_t>::Copy(info.Env(), head->data(), head->size());
+}
+
+// Arguments: size of an encoded head, length of the body.
+Napi::Value framed_head_size(const Napi::CallbackInfo& info) {
+  const std::size_t size = sheaf::http3::framed_size(sheaf::binding::number_argument(info, 0),
+                                                     sheaf::binding::number_argument(info, 1));
+  return Napi::Number::New(info.Env(), static_cast<double>(size));
+}
+
 void return_freed_memory(const Napi::CallbackInfo&) { sheaf::quic::return_freed_memory(); }
 
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
@@ -38,9 +55,12 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
     Napi::Error::New(env, *problem).ThrowAsJavaScriptException();
     return exports;
   }
+  env.SetInstanceData(new sheaf::binding::ThreadParts);
   exports.Set("Endpoint", sheaf::binding::EndpointObject::define(env));
   exports.Set("LinkRelay", sheaf::binding::LinkRelayObject::define(env));
   exports.Set("ReturnSocket", sheaf::binding::ReturnSocketObject::define(env));
+  exports.Set("encodeHead", Napi::Function::New<encode_head>(env, "encodeHead"));
+  exports.Set("framedHeadSize", Napi::Function::New<framed_head_size>(env, "framedHeadSize"));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));
   exports.Set("readCached", Napi::Function::New<read_cached>(env, "readCached"));
   exports.Set("returnFreedMemory",

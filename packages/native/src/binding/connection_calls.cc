@@ -61,6 +61,8 @@ void close_connection(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
   if (!hosted) return;
   const std::string reason = info[2].ToString();
+  // Backends stop before the client hears of it.
+  if (parts.delegations) parts.delegations->forget(hosted->driver());
   hosted->driver().close(number_argument(info, 1), reason, io::monotonic_now());
 }
 

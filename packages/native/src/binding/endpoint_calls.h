@@ -74,5 +74,16 @@ void drain_backend(EndpointParts& parts, const Napi::CallbackInfo& info);
 void forget_connection(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value open_backend(EndpointParts& parts, const Napi::CallbackInfo& info);
 
+// return_calls.cc
+Napi::Value open_orders(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value offer_stream(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value hand_off(EndpointParts& parts, const Napi::CallbackInfo& info);
+void revoke_stream(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value write_instead(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value open_executor(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value accept_grant(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value executor_stats(EndpointParts& parts, const Napi::CallbackInfo& info);
+void close_node_session(EndpointParts& parts, const Napi::CallbackInfo& info);
+
 }  // namespace calls
 }  // namespace sheaf::binding

@@ -8,67 +8,82 @@
 #include "binding/event_report.h"
 #include "binding/status_report.h"
 #include "binding/system_error.h"
+#include "binding/thread_parts.h"
 #include "io/monotonic_clock.h"
 #include "io/socket_address.h"
 
 namespace sheaf::binding {
 
 Napi::Function EndpointObject::define(Napi::Env env) {
-  return DefineClass(env, "Endpoint",
-                     {InstanceMethod<&EndpointObject::bind>("bind"),
-                      method<calls::connect>("connect"),
-                      method<calls::set_certificate>("setCertificate"),
-                      method<calls::submit_request>("submitRequest"),
-                      method<calls::submit_informational>("submitInformational"),
-                      method<calls::submit_response>("submitResponse"),
-                      method<calls::submit_trailers>("submitTrailers"),
-                      method<calls::write_body>("writeBody"),
-                      method<calls::reserve_body>("reserveBody"),
-                      method<calls::take_buffer>("takeBuffer"),
-                      method<calls::read_body>("readBody"),
-                      method<calls::read_body_into>("readBodyInto"),
-                      method<calls::stop_reading>("stopReading"),
-                      method<calls::reset_stream>("resetStream"),
-                      method<calls::close_connection>("closeConnection"),
-                      method<calls::shut_down>("shutDown"),
-                      method<calls::ping>("ping"),
-                      method<calls::accept_session>("acceptSession"),
-                      method<calls::reject_session>("rejectSession"),
-                      method<calls::request_session>("requestSession"),
-                      method<calls::close_session>("closeSession"),
-                      method<calls::drain_session>("drainSession"),
-                      method<calls::open_session_stream>("openSessionStream"),
-                      method<calls::write_session_stream>("writeSessionStream"),
-                      method<calls::session_stream_available>("sessionStreamAvailable"),
-                      method<calls::read_session_stream>("readSessionStream"),
-                      method<calls::reset_session_stream>("resetSessionStream"),
-                      method<calls::stop_session_stream>("stopSessionStream"),
-                      method<calls::set_stream_priority>("setStreamPriority"),
-                      method<calls::set_expected_bytes>("setExpectedBytes"),
-                      method<calls::send_session_datagram>("sendSessionDatagram"),
-                      method<calls::send_session_datagrams>("sendSessionDatagrams"),
-                      method<calls::session_datagram_counts>("sessionDatagramCounts"),
-                      method<calls::max_session_datagram>("maxSessionDatagram"),
-                      method<calls::open_path>("openPath"),
-                      method<calls::migrate>("migrate"),
-                      method<calls::abandon_path>("abandonPath"),
-                      method<calls::set_path_status>("setPathStatus"),
-                      method<calls::set_path_weight>("setPathWeight"),
-                      method<calls::pin_stream>("pinStream"),
-                      method<calls::hand_over_backend>("handOverBackend"),
-                      method<calls::offer_backend>("offerBackend"),
-                      method<calls::withdraw_backend>("withdrawBackend"),
-                      method<calls::receive_backend_message>("receiveBackendMessage"),
-                      method<calls::import_connection>("importConnection"),
-                      method<calls::receive_primary_message>("receivePrimaryMessage"),
-                      method<calls::drain_backend>("drainBackend"),
-                      method<calls::forget_connection>("forgetConnection"),
-                      method<calls::open_backend>("openBackend"),
-                      method<calls::update_keys>("updateKeys"),
-                      method<calls::connection_status>("connectionStatus"),
-                      method<calls::connections>("connections"),
-                      method<calls::counters>("counters"),
-                      InstanceMethod<&EndpointObject::close>("close")});
+  std::vector<PropertyDescriptor> methods{
+      InstanceMethod<&EndpointObject::bind>("bind"),
+      method<calls::connect>("connect"),
+      method<calls::set_certificate>("setCertificate"),
+      method<calls::submit_request>("submitRequest"),
+      method<calls::submit_informational>("submitInformational"),
+      method<calls::submit_response>("submitResponse"),
+      method<calls::submit_trailers>("submitTrailers"),
+      method<calls::write_body>("writeBody"),
+      method<calls::reserve_body>("reserveBody"),
+      method<calls::take_buffer>("takeBuffer"),
+      method<calls::read_body>("readBody"),
+      method<calls::read_body_into>("readBodyInto"),
+      method<calls::stop_reading>("stopReading"),
+      method<calls::reset_stream>("resetStream"),
+      method<calls::close_connection>("closeConnection"),
+      method<calls::shut_down>("shutDown"),
+      method<calls::ping>("ping"),
+      method<calls::accept_session>("acceptSession"),
+      method<calls::reject_session>("rejectSession"),
+      method<calls::request_session>("requestSession"),
+      method<calls::close_session>("closeSession"),
+      method<calls::drain_session>("drainSession"),
+      method<calls::open_session_stream>("openSessionStream"),
+      method<calls::write_session_stream>("writeSessionStream"),
+      method<calls::session_stream_available>("sessionStreamAvailable"),
+      method<calls::read_session_stream>("readSessionStream"),
+      method<calls::reset_session_stream>("resetSessionStream"),
+      method<calls::stop_session_stream>("stopSessionStream"),
+      method<calls::set_stream_priority>("setStreamPriority"),
+      method<calls::set_expected_bytes>("setExpectedBytes"),
+      method<calls::send_session_datagram>("sendSessionDatagram"),
+      method<calls::send_session_datagrams>("sendSessionDatagrams"),
+      method<calls::session_datagram_counts>("sessionDatagramCounts"),
+      method<calls::max_session_datagram>("maxSessionDatagram"),
+      method<calls::open_path>("openPath"),
+      method<calls::migrate>("migrate"),
+      method<calls::abandon_path>("abandonPath"),
+      method<calls::set_path_status>("setPathStatus"),
+      method<calls::set_path_weight>("setPathWeight"),
+      method<calls::pin_stream>("pinStream"),
+      method<calls::hand_over_backend>("handOverBackend"),
+      method<calls::offer_backend>("offerBackend"),
+      method<calls::withdraw_backend>("withdrawBackend"),
+      method<calls::receive_backend_message>("receiveBackendMessage"),
+      method<calls::import_connection>("importConnection"),
+      method<calls::receive_primary_message>("receivePrimaryMessage"),
+      method<calls::drain_backend>("drainBackend"),
+      method<calls::forget_connection>("forgetConnection"),
+      method<calls::open_backend>("openBackend"),
+      method<calls::update_keys>("updateKeys"),
+      method<calls::connection_status>("connectionStatus"),
+      method<calls::connections>("connections"),
+      method<calls::counters>("counters"),
+      InstanceMethod<&EndpointObject::close>("close")};
+  add_return_methods(methods);
+  return DefineClass(env, "Endpoint", methods);
+}
+
+// Direct server return
+void EndpointObject::add_return_methods(std::vector<PropertyDescriptor>& methods) {
+  for (const PropertyDescriptor& each :
+       {method<calls::open_orders>("openOrders"), method<calls::offer_stream>("offerStream"),
+        method<calls::hand_off>("handOff"), method<calls::revoke_stream>("revokeStream"),
+        method<calls::write_instead>("writeInstead"), method<calls::open_executor>("openExecutor"),
+        method<calls::accept_grant>("acceptGrant"), method<calls::executor_stats>("executorStats"),
+        method<calls::close_node_session>("closeNodeSession")}) {
+    methods.push_back(each);
+  }
 }
 
 EndpointObject::EndpointObject(const Napi::CallbackInfo& info)
@@ -94,6 +109,7 @@ EndpointObject::EndpointObject(const Napi::CallbackInfo& info)
     parts_.settings.endpoint.key_log = [this](std::string_view line) { write_key_log(line); };
   }
   parts_.endpoint = std::make_unique<quic::Endpoint>(parts_.settings.endpoint, parts_.random);
+  parts_.switchboard = info.Env().GetInstanceData<ThreadParts>()->switchboard;
   uv_loop_t* loop = nullptr;
   napi_get_uv_event_loop(info.Env(), &loop);
   parts_.loop = std::make_unique<io::EndpointLoop>(loop, *parts_.endpoint, *this);
@@ -129,11 +145,18 @@ void EndpointObject::write_key_log(std::string_view line) {
 void EndpointObject::on_active(quic::ConnectionDriver& driver, quic::Time now) {
   HostedConnection& hosted = parts_.connections.host(driver);
   hosted.drain(now);
+  if (hosted.node_session) hosted.node_session->on_events(now);
+  if (parts_.delegations && driver.connection().closed()) parts_.delegations->forget(driver);
   parts_.path_sockets.release_gone(hosted, *parts_.loop);
   parts_.connections.note_pending(hosted);
 }
 
+void EndpointObject::on_flushed(quic::Time now) {
+  if (parts_.delegations) parts_.delegations->on_flushed(now);
+}
+
 void EndpointObject::on_removed(quic::ConnectionDriver& driver) {
+  if (parts_.delegations) parts_.delegations->forget(driver);
   if (!driver.user_data) return;
   const auto& hosted = *static_cast<HostedConnection*>(driver.user_data);
   parts_.path_sockets.release_all(hosted, *parts_.loop);
@@ -144,7 +167,10 @@ void EndpointObject::on_turn_end() {
   if (!parts_.connections.some_pending() || parts_.loop->closing()) return;
   Napi::Env env = Env();
   EventList events(env);
-  parts_.connections.take_pending([&](HostedConnection& hosted) { report_events(hosted, events); });
+  parts_.connections.take_pending([&](HostedConnection& hosted) {
+    report_events(hosted, events);
+    if (parts_.delegations) report_orphans(*parts_.delegations, hosted, events);
+  });
   if (events.empty()) return;
   ++parts_.javascript_calls;
   on_events_.MakeCallback(Value(), {events.array()}, async_context_);

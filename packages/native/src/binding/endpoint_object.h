@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <type_traits>
+#include <vector>
 
 #include "binding/endpoint_parts.h"
 
@@ -23,6 +24,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   // --- io::EndpointLoop::Listener -----------------------------------------------------------
   void on_active(quic::ConnectionDriver& driver, quic::Time now) override;
   void on_turn_end() override;
+  void on_flushed(quic::Time now) override;
   void on_removed(quic::ConnectionDriver& driver) override;
 
   // --- called by JavaScript -----------------------------------------------------------------
@@ -44,6 +46,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
     return InstanceMethod<&EndpointObject::call<function>>(name);
   }
 
+  static void add_return_methods(std::vector<PropertyDescriptor>& methods);
   // `first` is true until the endpoint is bound to an address.
   std::optional<io::SocketError> listen_on(const quic::Address& address, bool first);
   void write_key_log(std::string_view line);

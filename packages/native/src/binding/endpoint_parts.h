@@ -11,6 +11,7 @@
 #include "binding/path_sockets.h"
 #include "io/endpoint_loop.h"
 #include "io/system_random.h"
+#include "switchboard/delegations.h"
 
 namespace sheaf::binding {
 
@@ -23,6 +24,9 @@ struct EndpointParts {
   BufferPool body_buffers;
   std::unique_ptr<quic::Endpoint> endpoint;
   std::unique_ptr<io::EndpointLoop> loop;
+  std::shared_ptr<switchboard::Switchboard> switchboard;
+  // Null until the first stream is offered to a backend
+  std::unique_ptr<switchboard::Delegations> delegations;
   HostedConnections connections{settings, random};
   PathSockets path_sockets;
   std::uint64_t javascript_calls = 0;  // calls in both directions
@@ -31,6 +35,7 @@ struct EndpointParts {
   // Destroys the parts in the order of their references: sessions refer to connections, and
   // connections to streams that lend Buffers.
   void release() {
+    delegations.reset();
     connections.clear();
     loop.reset();
     endpoint.reset();

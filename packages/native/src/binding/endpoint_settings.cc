@@ -92,7 +92,8 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
 
   session.max_field_section_size = number(options, "maxHeaderBytes");
   session.webtransport = flag(options, "webtransport");
-  session.extended_connect = session.datagrams = flag(options, "extendedConnect");
+  session.extended_connect = flag(options, "extendedConnect");
+  session.datagrams = session.extended_connect || flag(options, "datagrams");
 }
 
 }  // namespace sheaf::binding

@@ -22,6 +22,7 @@ enum class EventKind : std::uint32_t {
   kRequestsAvailable = 12,
   kGoAway = 13,
   kSessionTicket = 14,
+  kReturnLost = 15,
   kSessionReady = 20,
   kSessionRejected = 21,
   kSessionClosed = 22,
@@ -49,6 +50,7 @@ enum class EventKind : std::uint32_t {
   kBackendOffered = 55,
   kBackendWithdrawn = 56,
   kPrimaryLost = 57,
+
 };
 
 }  // namespace sheaf::binding

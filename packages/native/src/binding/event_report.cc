@@ -190,6 +190,17 @@ void report_established(HostedConnection& hosted, EventList& events) {
        Napi::String::New(env, family_text(remote)));
 }
 
+void report_orphans(switchboard::Delegations& delegations, HostedConnection& hosted,
+                    EventList& events) {
+  quic::DelegatedStreams* streams = delegations.find(hosted.driver());
+  while (streams) {
+    const auto orphan = streams->poll_orphan();
+    if (!orphan) return;
+    push(events, EventKind::kReturnLost, hosted, number(orphan->stream.value),
+         static_cast<double>(orphan->reason), number(orphan->code), number(orphan->acknowledged));
+  }
+}
+
 void report_events(HostedConnection& hosted, EventList& events) {
   const quic::Time now = io::monotonic_now();
   while (const auto event = hosted.poll_connection_event()) {

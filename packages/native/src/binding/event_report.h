@@ -2,12 +2,17 @@
 
 #include "binding/event_list.h"
 #include "binding/hosted_connection.h"
+#include "switchboard/delegations.h"
 
 namespace sheaf::binding {
 
 // Appends everything that has happened on the connection since the last call, as the `NativeEvent`s
 // of lib/addon.ts.
 void report_events(HostedConnection& hosted, EventList& events);
+
+// Appends the streams whose backend sends nothing more.
+void report_orphans(switchboard::Delegations& delegations, HostedConnection& hosted,
+                    EventList& events);
 
 // Reports a connection, which JavaScript knows from then on. This and the following functions are
 // parts of `report_events`.

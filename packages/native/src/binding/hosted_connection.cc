@@ -59,6 +59,7 @@ HostedConnection::HostedConnection(std::uint32_t handle, quic::ConnectionDriver&
 }
 
 HostedConnection::~HostedConnection() {
+  node_session.reset();  // refers to the session
   driver_.connection().set_event_log(nullptr);
   if (logs_) logs_->release(std::move(log_));
 }

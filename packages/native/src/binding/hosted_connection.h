@@ -9,6 +9,7 @@
 #include "http3/connection_transport.h"
 #include "http3/session.h"
 #include "qlog/qlog_directory.h"
+#include "switchboard/session_end.h"
 #include "webtransport/session_set.h"
 
 namespace sheaf::binding {
@@ -46,6 +47,8 @@ class HostedConnection {
   bool pending = false;   // is in the list of connections with events
   bool closed = false;
   bool multi_end_reported = false;
+  // A session with another node of the site, if the connection carries one
+  std::unique_ptr<switchboard::SessionEnd> node_session;
   bool paths_changed = false;  // a path was abandoned or has moved, so a socket may be unused
 
  private:

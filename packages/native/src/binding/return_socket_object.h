@@ -14,11 +14,13 @@ class ReturnSocketObject final : public Napi::ObjectWrap<ReturnSocketObject> {
   static Napi::Function define(Napi::Env env);
   explicit ReturnSocketObject(const Napi::CallbackInfo& info);
 
+  const std::shared_ptr<io::SendOnlySocket>& socket() const { return socket_; }
+
  private:
   Napi::Value send(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
-  std::unique_ptr<io::SendOnlySocket> socket_;  // null when the constructor threw, and when closed
+  std::shared_ptr<io::SendOnlySocket> socket_;  // null when the constructor threw, and when closed
 };
 
 }  // namespace sheaf::binding

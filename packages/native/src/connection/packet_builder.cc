@@ -146,8 +146,11 @@ PacketBuilder::RunOutcome PacketBuilder::order_run(const Admission& admission, b
 RunExtent PacketBuilder::extent_of(const RemoteTurn& turn, std::size_t overhead) {
   const std::uint64_t window = path_.controller->window();
   const std::uint64_t used = path_.loss.bytes_in_flight() + reserved_;
+  // Jumbo frames on this node's way to the client say nothing about the ways of others.
+  const std::size_t most =
+      std::min<std::size_t>(path_.mtu.current(), parts_.config.max_udp_payload_size);
   return parts_.runs->extent({.available = turn.segment.length,
-                              .most_payload = path_.mtu.current() - overhead,
+                              .most_payload = most - overhead,
                               .overhead = overhead,
                               .window = window,
                               .free = window > used ? window - used : 0,

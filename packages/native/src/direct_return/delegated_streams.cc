@@ -180,6 +180,7 @@ void DelegatedStreams::lose(Sender sender, Orphan::Reason reason, Time now) {
 void DelegatedStreams::on_progress(RunOrders& orders, const Progress& progress, Time now) {
   const auto delegation = find(sender_of(orders), progress.grant);
   if (delegation == delegated_.end()) return;
+  heard_ = true;
   Delegated& delegated = delegation->second;
   Backend& backend = backends_[delegated.sender];
   backend.watch.on_executed(progress.executed_end, now);
@@ -195,6 +196,7 @@ void DelegatedStreams::on_progress(RunOrders& orders, const Progress& progress, 
 void DelegatedStreams::on_grant_ended(RunOrders& orders, const GrantEnded& ended, Time) {
   const auto delegation = find(sender_of(orders), ended.grant);
   if (delegation == delegated_.end()) return;
+  heard_ = true;
   if (ended.end == GrantEnd::kReset) {
     orphan(delegation, Orphan::Reason::kFailed, ended.code);
   } else {

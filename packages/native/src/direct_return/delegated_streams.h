@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "connection/connection_extension.h"
 #include "direct_return/arrival_order.h"
@@ -55,6 +56,9 @@ class DelegatedStreams final : public GrantListener {
     std::uint64_t acknowledged = 0;  // the client has all bytes before it
   };
   std::optional<Orphan> poll_orphan();
+  // Returns true once after a backend said something about this connection, which may have to send
+  // now, or have an orphan.
+  bool take_heard() { return std::exchange(heard_, false); }
 
   // --- with the connection's turns --------------------------------------------------------------
   // Called after the connection has sent what it may: hands its orders to the backends, and tells
@@ -120,6 +124,7 @@ class DelegatedStreams final : public GrantListener {
   Time acknowledged_due_{};  // when `tell_acknowledged` looks at the streams again
   bool look_again_ = false;  // a turn passed without that
   ArrivalOrder order_;
+  bool heard_ = false;
 };
 
 }  // namespace sheaf::quic

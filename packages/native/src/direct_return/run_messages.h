@@ -111,8 +111,9 @@ struct RunDatagram {
   RunMessages messages;       // at least one
 };
 
-// Largest datagram, in bytes
-inline constexpr std::size_t k_max_run_datagram = 1200;
+// Largest datagram, in bytes. As one of HTTP/3, it fits into the smallest packets that every path
+// of QUIC carries.
+inline constexpr std::size_t k_max_run_datagram = 1150;
 // Returns how many messages of the same kind as `messages` fit into a datagram, whatever they hold.
 std::size_t most_in_datagram(const RunMessages& messages);
 

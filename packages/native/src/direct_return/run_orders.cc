@@ -1,6 +1,7 @@
 #include "direct_return/run_orders.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sheaf::quic {
 
@@ -14,6 +15,12 @@ GrantId RunOrders::open(GrantListener& listener, Time now) {
 GrantListener* RunOrders::listener_of(GrantId id) const {
   const auto found = listeners_.find(id);
   return found == listeners_.end() ? nullptr : found->second;
+}
+
+void RunOrders::end_all(Time now) {
+  for (const auto& [id, listener] : std::exchange(listeners_, {})) {
+    listener->on_grant_ended(*this, {.end = GrantEnd::kRevoke, .grant = id}, now);
+  }
 }
 
 std::vector<std::uint8_t> RunOrders::poll_message(Time now) {

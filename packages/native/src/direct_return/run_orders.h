@@ -41,6 +41,8 @@ class RunOrders {
   GrantId open(GrantListener& listener, Time now);
   // Nothing is heard about the grant from now on.
   void close(GrantId id) { listeners_.erase(id); }
+  // Tells all grants that they ended, since the session does.
+  void end_all(Time now);
   std::size_t grants() const { return listeners_.size(); }
 
   // --- what the gateway says, in this order -----------------------------------------------------

@@ -36,11 +36,14 @@ Result<bool, StreamRefusal> StreamWriter::replace(StreamId id, std::uint64_t off
   if (stream == nullptr) return StreamRefusal::kUnknownStream;
   if (!stream->sends) return StreamRefusal::kWrongDirection;
   const std::uint64_t written = stream->send.buffer().end();
-  const bool longer = fin || offset + chunk.bytes().size() > written;
-  if (stream->send.was_reset() || offset > written || (longer && !stream->send.writable())) {
+  const std::uint64_t end = offset + chunk.bytes().size();
+  // The other node may have ended the stream at the same offset.
+  const bool ends = fin && (stream->send.writable() || end != written);
+  if (stream->send.was_reset() || offset > written ||
+      ((ends || end > written) && !stream->send.writable())) {
     return StreamRefusal::kFinished;
   }
-  stream->send.replace(offset, std::move(chunk), fin);
+  stream->send.replace(offset, std::move(chunk), ends);
   return on_written(*stream, fin);
 }
 

@@ -33,9 +33,10 @@ class Node final : public io::EndpointLoop::Listener {
     bool started = false;
   };
 
-  Node(uv_loop_t* loop, const quic::EndpointConfig& config, std::uint64_t seed)
+  Node(uv_loop_t* loop, const quic::EndpointConfig& config, std::uint64_t seed,
+       bool shares_port = false)
       : random_(seed), endpoint_(config, random_), loop_(loop, endpoint_, *this) {
-    EXPECT_TRUE(loop_.bind(*io::parse_address("127.0.0.1", 0), {}));
+    EXPECT_TRUE(loop_.bind(*io::parse_address("127.0.0.1", 0), {.reuse_port = shares_port}));
   }
 
   Peer& call(const quic::Address& remote, const quic::ConnectionConfig& config) {

@@ -1,0 +1,213 @@
+// Calls of `NativeEndpoint` about direct server return (docs/internals/direct-return-plan.md).
+#include <array>
+
+#include "binding/call_arguments.h"
+#include "binding/call_results.h"
+#include "binding/endpoint_calls.h"
+#include "binding/endpoint_parts.h"
+#include "binding/javascript_buffer.h"
+#include "binding/return_socket_object.h"
+#include "binding/system_error.h"
+#include "crypto/wipe.h"
+#include "http3/encoded_head.h"
+#include "io/monotonic_clock.h"
+#include "switchboard/executor_host.h"
+#include "switchboard/file_payload.h"
+#include "switchboard/orders_host.h"
+
+namespace sheaf::binding::calls {
+
+namespace {
+
+// Numbers of `ReturnRefusal` in lib/addon.ts, beside those of `quic::GrantRefusal`
+constexpr double k_malformed = -20;
+constexpr double k_no_session = -21;
+constexpr double k_no_file = -22;
+
+// Names of quic::RunRefusal
+constexpr std::array<const char*, quic::k_run_refusals> k_run_refusals{
+    "late", "low", "otherPhase", "outOfBounds", "noData", "paused", "tooMany"};
+
+// The connection of a long request, and the request; nothing when it is gone or not HTTP/3.
+std::optional<switchboard::RunChannel::Request> channel_request(EndpointParts& parts,
+                                                                HostedConnection* hosted,
+                                                                quic::StreamId stream) {
+  if (!hosted || !hosted->http3()) return std::nullopt;
+  return switchboard::RunChannel::Request{*parts.loop, hosted->driver(), *hosted->http3(), stream};
+}
+
+uv_loop_t* loop_of(const Napi::CallbackInfo& info) {
+  uv_loop_t* loop = nullptr;
+  napi_get_uv_event_loop(info.Env(), &loop);
+  return loop;
+}
+
+// Reads 8 bytes that name a process.
+std::uint64_t process_argument(const Napi::CallbackInfo& info, std::size_t index) {
+  const auto bytes = as_bytes(info[index]);
+  if (!bytes) return 0;
+  quic::Reader reader(quic::Bytes(bytes->Data(), bytes->ByteLength()));
+  const std::uint64_t high = reader.read_u32();
+  return high << 32 | reader.read_u32();
+}
+
+std::uint32_t session_argument(const Napi::CallbackInfo& info, std::size_t index) {
+  return static_cast<std::uint32_t>(number_argument(info, index));
+}
+
+// Keeps a session with the connection that carries it. Returns its number.
+template <typename Host>
+Napi::Value keep(const Napi::CallbackInfo& info, HostedConnection& hosted,
+                 quic::Result<std::unique_ptr<Host>, io::SocketError> opened) {
+  if (!opened) {
+    system_error(info.Env(), opened.error()).ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  const auto number = (*opened)->number();
+  hosted.node_session = std::move(*opened);
+  return number_value(info, number);
+}
+
+}  // namespace
+
+// --- a gateway ----------------------------------------------------------------------------------
+
+// Arguments: connection, stream, counter of the session, process of the gateway, of the backend.
+Napi::Value open_orders(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
+  const auto request = channel_request(parts, hosted, stream_argument(info));
+  if (!request) return number_value(info, 0);
+  const quic::RunOrders::Config config{.session = session_argument(info, 2),
+                                       .process = process_argument(info, 3),
+                                       .backend_process = process_argument(info, 4)};
+  hosted->node_session.reset();
+  return keep(info, *hosted,
+              switchboard::OrdersHost::open(loop_of(info), *request, config, *parts.switchboard));
+}
+
+// Arguments: connection, stream, number of the session. Returns the grant, which contains keys.
+Napi::Value offer_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
+  switchboard::OrdersHost* orders = parts.switchboard->orders(session_argument(info, 2));
+  if (!hosted || !hosted->http3() || !orders) return info.Env().Undefined();
+  if (!parts.delegations) {
+    auto opened = switchboard::Delegations::open(loop_of(info), *parts.loop, *parts.switchboard);
+    if (!opened) return info.Env().Undefined();
+    parts.delegations = std::move(*opened);
+  }
+  const auto grant = parts.delegations->of(hosted->driver())
+                         .offer(stream_argument(info), orders->orders(), io::monotonic_now());
+  if (!grant) return info.Env().Undefined();
+  std::vector<std::uint8_t> bytes = quic::encode_grant(*grant);
+  const Napi::Value buffer =
+      Napi::Buffer<std::uint8_t>::Copy(info.Env(), bytes.data(), bytes.size());
+  quic::wipe(bytes.data(), bytes.size());
+  return buffer;
+}
+
+// Arguments: connection, stream, encoded head, length of the body. Returns the offset of the body's
+// first byte in the stream, or a refusal.
+Napi::Value hand_off(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  const auto refuse = [&](http3::Refusal why) { return number_value(info, refusal_code(why)); };
+  HostedConnection* hosted = parts.connection_of(info);
+  if (!hosted || !hosted->http3()) return refuse(http3::Refusal::kConnectionClosed);
+  const auto head = as_bytes(info[2]);
+  quic::DelegatedStreams* streams =
+      parts.delegations ? parts.delegations->find(hosted->driver()) : nullptr;
+  if (!head || !streams) return refuse(http3::Refusal::kWrongState);
+  const quic::StreamId stream = stream_argument(info);
+  const std::uint64_t length = number_argument(info, 3);
+  const auto status = hosted->http3()->hand_off(stream, {head->Data(), head->ByteLength()}, length);
+  if (!status) return refuse(status.error());
+  const std::uint64_t start = http3::framed_size(head->ByteLength(), length);
+  if (!streams->accept(stream, start + length)) return refuse(http3::Refusal::kUnknownStream);
+  return number_value(info, static_cast<double>(start));
+}
+
+// Arguments: connection, stream.
+void revoke_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
+  if (!hosted || !parts.delegations) return;
+  if (auto* streams = parts.delegations->find(hosted->driver())) {
+    streams->revoke(stream_argument(info));
+  }
+}
+
+// Arguments: connection, stream, offset in the stream, chunk, end of the response.
+Napi::Value write_instead(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
+  if (!hosted || !hosted->http3()) {
+    return number_value(info, refusal_code(http3::Refusal::kConnectionClosed));
+  }
+  const auto bytes = as_bytes(info[3]);
+  quic::SendChunk chunk = bytes && bytes->ByteLength() > 0 ? lend(*bytes) : quic::SendChunk{};
+  const auto taken = hosted->http3()->write_instead(stream_argument(info), number_argument(info, 2),
+                                                    std::move(chunk), flag_argument(info, 4));
+  return number_value(info, taken ? (*taken ? 1 : 0) : refusal_code(taken.error()));
+}
+
+// --- a backend ----------------------------------------------------------------------------------
+
+// Arguments: connection, stream, counter of the session, process, sockets.
+Napi::Value open_executor(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
+  const auto request = channel_request(parts, hosted, stream_argument(info));
+  if (!request) return number_value(info, 0);
+  switchboard::ReturnSockets sockets;
+  const auto list = info[4].As<Napi::Array>();
+  for (std::uint32_t i = 0; i < list.Length(); ++i) {
+    auto* socket = ReturnSocketObject::Unwrap(list.Get(i).As<Napi::Object>());
+    if (socket && socket->socket()) sockets.add(socket->socket());
+  }
+  quic::ExecutorConfig config;
+  config.session = session_argument(info, 2);
+  config.process = process_argument(info, 3);
+  hosted->node_session.reset();
+  return keep(
+      info, *hosted,
+      switchboard::ExecutorHost::open(loop_of(info), *request, std::move(config),
+                                      std::move(sockets), parts.random, *parts.switchboard));
+}
+
+// Arguments: number of the session, grant, offset of the body in the stream, descriptor, position
+// in the file, length of the body. Wipes the grant. Returns 0 or a refusal.
+Napi::Value accept_grant(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  switchboard::ExecutorHost* executor = parts.switchboard->executor(session_argument(info, 0));
+  auto bytes = as_bytes(info[1]);
+  if (!executor || !bytes) return number_value(info, k_no_session);
+  const auto grant = quic::decode_grant({bytes->Data(), bytes->ByteLength()});
+  quic::wipe(bytes->Data(), bytes->ByteLength());
+  if (!grant) return number_value(info, k_malformed);
+  std::int32_t descriptor = -1;
+  napi_get_value_int32(info.Env(), info[3], &descriptor);
+  auto payload = std::make_unique<switchboard::FilePayload>(
+      number_argument(info, 2), descriptor, number_argument(info, 4), number_argument(info, 5));
+  if (!payload->usable()) return number_value(info, k_no_file);
+  return number_value(info, outcome(executor->accept(*grant, std::move(payload))));
+}
+
+// Arguments: number of the session. Returns undefined when it has ended.
+Napi::Value executor_stats(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  const switchboard::ExecutorHost* host = parts.switchboard->executor(session_argument(info, 0));
+  if (!host) return info.Env().Undefined();
+  const quic::Executor::Stats& stats = host->executor().stats();
+  Napi::Object out = Napi::Object::New(info.Env());
+  out.Set("grants", static_cast<double>(host->executor().grants()));
+  out.Set("runs", static_cast<double>(stats.runs));
+  out.Set("packets", static_cast<double>(stats.packets));
+  out.Set("bytes", static_cast<double>(stats.bytes));
+  out.Set("expired", static_cast<double>(stats.expired));
+  Napi::Object refused = Napi::Object::New(info.Env());
+  for (std::size_t i = 0; i < stats.refused.size(); ++i) {
+    refused.Set(k_run_refusals[i], static_cast<double>(stats.refused[i]));
+  }
+  out.Set("refused", refused);
+  return out;
+}
+
+// Ends the session with a node that a connection carries. Arguments: connection.
+void close_node_session(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  if (HostedConnection* hosted = parts.connection_of(info)) hosted->node_session.reset();
+}
+
+}  // namespace sheaf::binding::calls

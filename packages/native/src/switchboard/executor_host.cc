@@ -1,0 +1,73 @@
+#include "switchboard/executor_host.h"
+
+#include <utility>
+
+#include "io/monotonic_clock.h"
+
+namespace sheaf::switchboard {
+
+using quic::Time;
+
+quic::Result<std::unique_ptr<ExecutorHost>, io::SocketError> ExecutorHost::open(
+    uv_loop_t* loop, const RunChannel::Request& request, quic::ExecutorConfig config,
+    ReturnSockets sockets, quic::Random& random, Switchboard& switchboard) {
+  config.sources = sockets.addresses();
+  std::unique_ptr<ExecutorHost> host(new ExecutorHost(
+      request, std::move(config), std::move(sockets), random, switchboard, io::monotonic_now()));
+  auto timer = io::DeadlineTimer::open(loop, [self = host.get()] { self->on_timer(); });
+  if (!timer) return timer.error();
+  host->timer_ = std::move(*timer);
+  return host;
+}
+
+// A run of 32 packets fits into the buffer.
+ExecutorHost::ExecutorHost(const RunChannel::Request& request, quic::ExecutorConfig config,
+                           ReturnSockets sockets, quic::Random& random, Switchboard& switchboard,
+                           Time now)
+    : channel_(request),
+      executor_(std::move(config), random, now),
+      sockets_(std::move(sockets)),
+      switchboard_(switchboard),
+      number_(switchboard.add(*this)),
+      buffer_(65536) {}
+
+quic::Status<quic::GrantRefusal> ExecutorHost::accept(const quic::Grant& grant,
+                                                      std::unique_ptr<quic::PayloadSource> source) {
+  const Time now = io::monotonic_now();
+  const auto status = executor_.accept(grant, std::move(source), now);
+  settle(now);
+  return status;
+}
+
+void ExecutorHost::on_available(quic::GrantId grant) {
+  executor_.on_available(grant);
+  settle(io::monotonic_now());
+}
+
+void ExecutorHost::fail(quic::GrantId grant, std::uint64_t code) {
+  executor_.fail(grant, code);
+  settle(io::monotonic_now());
+}
+
+void ExecutorHost::on_events(Time now) {
+  if (!channel_.has_received()) return;
+  channel_.drain([&](quic::Bytes datagram) { executor_.receive(datagram, now); });
+  settle(now);
+}
+
+void ExecutorHost::on_timer() {
+  const Time now = io::monotonic_now();
+  executor_.on_timeout(now);
+  settle(now);
+}
+
+// Packets leave before the reports about them.
+void ExecutorHost::settle(Time now) {
+  quic::TransmitBatch batch;
+  batch.buffer = buffer_;
+  while (executor_.poll_transmit(batch, now)) sockets_.send(batch);
+  channel_.send_all(executor_, now);
+  timer_->set(executor_.next_timeout());
+}
+
+}  // namespace sheaf::switchboard

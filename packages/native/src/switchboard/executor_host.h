@@ -1,0 +1,55 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "direct_return/executor.h"
+#include "io/deadline_timer.h"
+#include "switchboard/return_sockets.h"
+#include "switchboard/run_channel.h"
+#include "switchboard/session_end.h"
+#include "switchboard/switchboard.h"
+
+namespace sheaf::switchboard {
+
+// Runs a backend's Executor on a libuv loop: its messages travel over a channel of the backbone,
+// its packets leave from send-only sockets, and a timer of its own keeps waits below a millisecond.
+class ExecutorHost final : public SessionEnd {
+ public:
+  // `config.sources` are filled in: the addresses of the sockets. `random` and `switchboard` must
+  // outlive this object.
+  static quic::Result<std::unique_ptr<ExecutorHost>, io::SocketError> open(
+      uv_loop_t* loop, const RunChannel::Request& request, quic::ExecutorConfig config,
+      ReturnSockets sockets, quic::Random& random, Switchboard& switchboard);
+  ~ExecutorHost() override { switchboard_.remove(number_); }
+
+  Switchboard::SessionNumber number() const { return number_; }
+
+  quic::Status<quic::GrantRefusal> accept(const quic::Grant& grant,
+                                          std::unique_ptr<quic::PayloadSource> source);
+  // The source of a grant has more bytes.
+  void on_available(quic::GrantId grant);
+  // The response cannot be completed. `code` is one of HTTP/3.
+  void fail(quic::GrantId grant, std::uint64_t code);
+
+  void on_events(quic::Time now) override;
+  const quic::Executor& executor() const { return executor_; }
+
+ private:
+  ExecutorHost(const RunChannel::Request& request, quic::ExecutorConfig config,
+               ReturnSockets sockets, quic::Random& random, Switchboard& switchboard,
+               quic::Time now);
+
+  void on_timer();
+  void settle(quic::Time now);
+
+  RunChannel channel_;
+  quic::Executor executor_;
+  ReturnSockets sockets_;
+  Switchboard& switchboard_;
+  Switchboard::SessionNumber number_;
+  std::unique_ptr<io::DeadlineTimer> timer_;
+  std::vector<std::uint8_t> buffer_;
+};
+
+}  // namespace sheaf::switchboard

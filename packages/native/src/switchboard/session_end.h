@@ -1,0 +1,16 @@
+#pragma once
+
+#include "util/time.h"
+
+namespace sheaf::switchboard {
+
+// One node's end of a session with another node, on a connection of the backbone. It is destroyed
+// before the HTTP session of that connection.
+class SessionEnd {
+ public:
+  virtual ~SessionEnd() = default;
+  // To be called after the HTTP session has seen the events of its connection.
+  virtual void on_events(quic::Time now) = 0;
+};
+
+}  // namespace sheaf::switchboard

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "util/time.h"
+
+namespace sheaf::switchboard {
+
+class Delegations;
+class ExecutorHost;
+class OrdersHost;
+
+// Joins the endpoints of one thread: the sessions with other nodes, which belong to connections of
+// the backbone, and the connections of clients whose responses other nodes send.
+class Switchboard {
+ public:
+  // Names a session within the thread. 0 names none.
+  using SessionNumber = std::uint32_t;
+
+  SessionNumber add(OrdersHost& orders);
+  SessionNumber add(ExecutorHost& executor);
+  void remove(SessionNumber session);
+  // These return null when the session has ended or is of the other kind.
+  OrdersHost* orders(SessionNumber session) const;
+  ExecutorHost* executor(SessionNumber session) const;
+
+  void add(Delegations& delegations) { delegations_.push_back(&delegations); }
+  void remove(Delegations& delegations) { std::erase(delegations_, &delegations); }
+
+  // Sends what connections have said to backends.
+  void flush(quic::Time now);
+  // Shows the connections of clients that a backend said something.
+  void on_heard(quic::Time now);
+
+ private:
+  std::unordered_map<SessionNumber, OrdersHost*> orders_;
+  std::unordered_map<SessionNumber, ExecutorHost*> executors_;
+  std::vector<Delegations*> delegations_;
+  SessionNumber next_ = 1;
+};
+
+}  // namespace sheaf::switchboard
