@@ -44,7 +44,7 @@ export function encodeAcceptedHeader({ status, length, tag }: Accepted): string 
   return value;
 }
 
-/** Of the bytes that RFC 9110 §8.8.3 permits in entity tags, those above ASCII are not taken: few write them, in several ways. */
+/** Entity tags above ASCII (RFC 9110 §8.8.3) are not taken: few servers write them, in several ways. */
 const accepted = /^status=([2-5]\d\d)(?:; length=(0|[1-9]\d{0,15}))?(?:; tag=("[\x21\x23-\x7e]*"))?$/;
 
 /** Returns what the backend tells; undefined when the value is not one that {@link encodeAcceptedHeader} writes. */
