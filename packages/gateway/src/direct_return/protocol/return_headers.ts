@@ -4,9 +4,6 @@ import { maxSealedGrant } from './sealed_grant.js';
 export const grantHeader = 'sheaf-grant';
 /** Header of a backend's response whose body is the head of the response that the backend sends itself */
 export const acceptedHeader = 'sheaf-accepted';
-/** Both headers pass between gateway and backend alone. Whoever forwards others' fields leaves them out. */
-export const returnHeaders: readonly string[] = [grantHeader, acceptedHeader];
-
 /** Maximum size of an encoded head in bytes */
 export const maxHead = 8 * 1024;
 const maxTag = 1_024;
