@@ -24,7 +24,7 @@ class BareHost {
   Connection& connection() { return *connection_; }
   void wake(Time) {}
   void receive(const Datagram& datagram, Time now) { connection_->receive(datagram, now); }
-  void begin_turn(Time) {}
+  void begin_turn(Time now) { connection_->end_batch(now); }
   void poll_transmit(TransmitBatch& batch, Time now) { connection_->poll_transmit(batch, now); }
   void end_turn(Time) {}
   void drain_events(Time) {

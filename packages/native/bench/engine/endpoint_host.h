@@ -14,7 +14,8 @@
 namespace sheaf::quic::engine_bench {
 
 // One side of a connection that an endpoint dispatches. Its turns are those of io/endpoint_loop.h:
-// timers, events, batches until nothing is left to send, events, freeing, the next deadline.
+// what was received, timers, events, batches until nothing is left to send, events, freeing, the
+// next deadline.
 class EndpointHost {
  public:
   // A turn ends with the call that finds nothing to send, which sets the connection's timer.
@@ -29,6 +30,7 @@ class EndpointHost {
   void wake(Time now) { endpoint_->wake(*driver_, now); }
   void receive(const Datagram& datagram, Time now) { endpoint_->receive(datagram, now); }
   void begin_turn(Time now) {
+    endpoint_->end_batch(now);
     if (next_timeout_ <= now) endpoint_->on_timeout(now);
     drain_events(now);
   }

@@ -28,6 +28,9 @@ struct ConnectionConfig {
   std::uint64_t active_connection_id_limit = 4;
   std::uint8_t ack_delay_exponent = 3;
   Duration max_ack_delay = std::chrono::milliseconds(25);
+  // Announces that the peer may choose how often this side acknowledges. Benchmarks compare
+  // libraries at one frequency.
+  bool take_ack_frequency = true;
   std::uint16_t initial_udp_payload_size = 1200;  // until MTU discovery found more
   std::uint16_t max_udp_payload_size = 1452;      // upper end of MTU discovery
   bool discover_mtu = true;

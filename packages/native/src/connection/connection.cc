@@ -50,7 +50,9 @@ void Connection::end_batch(Time now) {
     path.update_pacing(now);
     if (parts.log) parts.log->metrics_updated(now, parts.path_stats(*entry));
   }
-  if (any) parts.update_stream_rtt();
+  if (!any) return;
+  parts.update_stream_rtt();
+  parts.update_ack_requests();
 }
 
 void Connection::poll_transmit(TransmitBatch& batch, Time now) {
@@ -152,7 +154,7 @@ Time Connection::next_timeout() const {
     const Path& path = *entry->path;
     if (path.batch_open) return Time{};
     if (!entry->abandonment) {
-      next = std::min({next, path.loss.next_timeout(parts.timer_terms(path)),
+      next = std::min({next, path.loss.next_timeout(parts.timer_terms(*entry)),
                        AddressChange::next_timeout(*entry)});
     }
     if (PathSelection::acknowledgement_can_leave(parts, *entry)) {

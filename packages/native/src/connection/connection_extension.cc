@@ -16,8 +16,8 @@ const TransportParameters& ConnectionExtension::peer_parameters() const {
 bool ConnectionExtension::confirmed() const { return parts_->handshake.confirmed(); }
 Duration ConnectionExtension::idle_timeout() const { return parts_->idle.timeout(); }
 Time ConnectionExtension::last_received() const { return parts_->idle.last_received(); }
-Duration ConnectionExtension::probe_timeout(const Path& path) const {
-  return parts_->probe_timeout(path);
+Duration ConnectionExtension::probe_timeout(const PathEntry& entry) const {
+  return parts_->probe_timeout(entry);
 }
 PathPolicy* ConnectionExtension::policy() const { return parts_->policy.get(); }
 

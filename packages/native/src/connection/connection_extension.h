@@ -31,7 +31,7 @@ class ConnectionExtension {
   Duration idle_timeout() const;
   // When this server itself received something last; before, the beginning of time.
   Time last_received() const;
-  Duration probe_timeout(const Path& path) const;
+  Duration probe_timeout(const PathEntry& entry) const;
   // Null: every path is ordinary.
   PathPolicy* policy() const;
 

@@ -48,6 +48,8 @@ TransportStatus Establishment::establish(const ConnectionSeed& seed, Time now) {
     if (!given) return given;
   }
   parts_.peer_parameters = seed.peer_parameters;
+  parts_.ack_requests.set_peer(seed.peer_parameters.min_ack_delay,
+                               seed.peer_parameters.first_min_ack_delay);
   parts_.idle.set_peer_timeout(seed.peer_parameters.max_idle_timeout);
   TransportStatus status = parts_.streams.set_peer_parameters(seed.peer_parameters);
   PathManagement management(parts_, now);

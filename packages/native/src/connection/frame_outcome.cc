@@ -49,7 +49,11 @@ void FrameOutcome::on_frame_acknowledged(PathId id, const SentFrame& frame) {
       path.controller->on_mtu_change(path.mtu.current());
       break;
     }
+    case Kind::kAckFrequency:
+      parts_.ack_requests.on_acknowledged(frame.sequence());
+      break;
     case Kind::kPing:
+    case Kind::kImmediateAck:
     case Kind::kNewToken:
     case Kind::kNewConnectionId:
     case Kind::kPathChallenge:
@@ -111,6 +115,9 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
     case Kind::kBackendWithdraw:
       parts_.policy->on_frame_lost(frame);
       break;
+    case Kind::kAckFrequency:
+      parts_.ack_requests.on_lost(frame.sequence());
+      break;
     case Kind::kMaxPathId:
       parts_.paths.ids().on_maximum_lost(frame.limit());
       break;
@@ -130,6 +137,7 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
     case Kind::kPathsBlocked:
     case Kind::kPathCidsBlocked:
     case Kind::kPing:
+    case Kind::kImmediateAck:
     case Kind::kPathChallenge:
     case Kind::kPathResponse:
       break;

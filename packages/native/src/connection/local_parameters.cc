@@ -1,9 +1,16 @@
 #include "connection/local_parameters.h"
 
+#include <algorithm>
+
 #include "connection/path_policy.h"
 #include "connection/path_table.h"
+#include "recovery/rtt_estimator.h"
 
 namespace sheaf::quic {
+
+Duration min_ack_delay(const ConnectionConfig& config) {
+  return std::min<Duration>(k_timer_granularity, config.max_ack_delay);
+}
 
 TransportParameters local_parameters(const ConnectionConfig& config) {
   TransportParameters parameters;
@@ -11,6 +18,7 @@ TransportParameters local_parameters(const ConnectionConfig& config) {
   parameters.max_udp_payload_size = 65527;
   parameters.ack_delay_exponent = config.ack_delay_exponent;
   parameters.max_ack_delay = config.max_ack_delay;
+  if (config.take_ack_frequency) parameters.min_ack_delay = min_ack_delay(config);
   parameters.disable_active_migration = config.disable_active_migration;
   parameters.active_connection_id_limit = config.active_connection_id_limit;
   parameters.max_datagram_frame_size = config.max_datagram_frame_size;

@@ -284,6 +284,11 @@ bool PacketBuilder::acknowledges_others() const {
          });
 }
 
+// The other node of a path apart did not announce the extension.
+bool PacketBuilder::may_demand_acknowledgement() const {
+  return parts_.ack_requests.takes_immediate_ack() && !entry_.rules.apart;
+}
+
 bool PacketBuilder::grease_fixed_bit() {
   // RFC 9287 §3.1: an unpredictable value once the peer allows it.
   return parts_.peer_parameters.grease_quic_bit && parts_.grease.next(parts_.random);
@@ -367,6 +372,10 @@ void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
   if (path_.responses.due() || path_.validation.challenge_due(now_)) {
     write_validation_frames(writer, draft);
   }
+  // A probe asks what has arrived, and its acknowledgement is not to be delayed.
+  if (path_.probe_credits > 0 && may_demand_acknowledgement()) {
+    write_frame(writer, ImmediateAckFrame{}, SentFrame::plain(SentFrame::Kind::kImmediateAck));
+  }
   if (own_frames_due()) PathFrames(parts_).write_own(entry_, writer, sent);
   if (copies_due()) write_copies(writer);
   // The path's own streams and the others take turns at the first place, so that neither starves.
@@ -413,6 +422,8 @@ void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
   parts_.handshake_frames.write_done(writer, sent);
   if (parts_.crypto.has_pending()) parts_.crypto.write_frames(writer, sent);
   parts_.handshake_frames.write_token(writer, sent);
+  // Nothing is sent for this frame alone.
+  if (parts_.ack_requests.frame_due()) parts_.ack_requests.write_frame(writer, sent);
   if (frames_due_) {
     PathFrames(parts_).write(writer, sent);
     if (parts_.policy_frames_due) parts_.policy->write_frames(writer, sent);
@@ -528,7 +539,7 @@ void PacketBuilder::build_mtu_probe(TransmitBatch& batch, std::uint16_t size) {
   write_short_header(writer, draft.job, entry_.remote_ids.current());
   writer.truncate(k_aead_tag_length);
   path_.loss.sent().add_frame(SentFrame::for_mtu_probe(size));
-  encode(writer, Frame{PingFrame{}});
+  encode(writer, may_demand_acknowledgement() ? Frame{ImmediateAckFrame{}} : Frame{PingFrame{}});
   const std::size_t padding = writer.remaining();
   std::memset(writer.position(), 0, padding);
   writer.advance(padding);

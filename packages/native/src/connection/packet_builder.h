@@ -51,6 +51,7 @@ class PacketBuilder {
   bool pinned_goes_first() const;
   bool connection_wants_to_send() const;
   bool acknowledges_others() const;
+  bool may_demand_acknowledgement() const;
   Admission admit(std::size_t packet_size);
   void obey(const Admission& admission);
   // Orders another node to send the data that is next, on a connection that has such nodes.

@@ -4,6 +4,7 @@
 
 #include "connection/address_change.h"
 #include "connection/frame_outcome.h"
+#include "connection/local_parameters.h"
 #include "connection/path_management.h"
 #include "wire/packet_header.h"
 #include "wire/violation.h"
@@ -182,6 +183,7 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
   }
   received.on_received(packet.number, datagram.ecn, ack_eliciting_, now_,
                        parts_.config.max_ack_delay, confirms_overtaken_);
+  if (wants_acknowledgement_) received.acknowledge_at_once(now_);
   if (!probing_only_ && parts_.close.phase() == CloseState::Phase::kOpen) {
     follow_address_change(datagram, newest);
   }
@@ -236,6 +238,7 @@ TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
   packet_type_ = type;
   ack_eliciting_ = false;
   confirms_overtaken_ = false;
+  wants_acknowledgement_ = false;
   probing_only_ = true;
   if (payload.empty()) {
     return TransportError{TransportErrorCode::kProtocolViolation, 0, "packet without frames"};
@@ -344,7 +347,8 @@ TransportStatus PacketReceiver::acknowledge(PathEntry& entry, const AckFrame& fr
                                      << parts_.peer_parameters.ack_delay_exponent;
   const LossDetection::AckContext context{
       .ack_delay = std::chrono::microseconds(std::min(microseconds, std::uint64_t{1} << 40)),
-      .max_ack_delay = parts_.peer_parameters.max_ack_delay,
+      .max_ack_delay = parts_.peer_max_ack_delay(entry),
+      .overtaken_ack_delay = parts_.ack_requests.max_ack_delay(Duration::zero()),
       .handshake_confirmed = parts_.handshake.confirmed(),
       .application_limited = path.application_limited};
   FrameOutcome outcome(parts_, now_);
@@ -489,6 +493,31 @@ TransportStatus PacketReceiver::handle(const HandshakeDoneFrame&) {
   parts_.early.keys.reset();
   parts_.events.push_back(HandshakeConfirmedEvent{});
   AddressChange(parts_, now_).try_preferred(parts_.first_entry());
+  return {};
+}
+
+TransportStatus PacketReceiver::handle(const AckFrequencyFrame& frame) {
+  // draft-ietf-quic-ack-frequency-11 §4; RFC 9000 §18.2: the unit is a microsecond, and a
+  // max_ack_delay of 2^14 ms or more is invalid.
+  constexpr std::uint64_t k_invalid = 1000 << 14;
+  const Duration delay = std::chrono::microseconds(std::min(frame.max_ack_delay, k_invalid));
+  if (delay < min_ack_delay(parts_.config)) {
+    return violation("asks for acknowledgements sooner than announced");
+  }
+  if (frame.max_ack_delay >= k_invalid) return violation("asks for a delay of 2^14 ms or more");
+  if (parts_.largest_ack_frequency && frame.sequence <= *parts_.largest_ack_frequency) return {};
+  parts_.largest_ack_frequency = frame.sequence;
+  const auto bounded = [](std::uint64_t value) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, UINT32_MAX));
+  };
+  parts_.set_ack_frequency({.threshold = bounded(frame.threshold),
+                            .reordering_threshold = bounded(frame.reordering_threshold),
+                            .max_ack_delay = delay});
+  return {};
+}
+
+TransportStatus PacketReceiver::handle(const ImmediateAckFrame&) {
+  wants_acknowledgement_ = true;
   return {};
 }
 

@@ -53,6 +53,8 @@ class PacketReceiver {
   TransportStatus handle(const ConnectionCloseFrame&);
   TransportStatus handle(const HandshakeDoneFrame&);
   TransportStatus handle(const DatagramFrame&);
+  TransportStatus handle(const AckFrequencyFrame&);
+  TransportStatus handle(const ImmediateAckFrame&);
   TransportStatus handle(const PathAckFrame&);
   // Refuse frames of Multi-End, where no path policy handles them.
   TransportStatus handle(const BackendOfferFrame&);
@@ -73,8 +75,9 @@ class PacketReceiver {
   std::size_t datagram_size_ = 0;
   PacketType packet_type_ = PacketType::kOneRtt;
   bool ack_eliciting_ = false;
-  bool confirms_overtaken_ = false;  // acknowledges a number above packets that are on their way
-  bool probing_only_ = true;         // RFC 9000 §9.1
+  bool confirms_overtaken_ = false;     // acknowledges a number above packets that are on their way
+  bool wants_acknowledgement_ = false;  // at once
+  bool probing_only_ = true;            // RFC 9000 §9.1
 };
 
 }  // namespace sheaf::quic

@@ -46,6 +46,7 @@ Path& ConnectionParts::make_path(PathEntry& entry, const AddressPair& addresses)
                                .maximum_mtu = config.discover_mtu ? maximum : std::uint16_t{0},
                                .jumbo_mtu = config.discover_mtu ? jumbo : std::uint16_t{0}};
   entry.path = std::make_unique<Path>(entry.id, addresses, path_config);
+  if (ack_frequency_ && !entry.rules.apart) entry.path->received.set_frequency(*ack_frequency_);
   paths.add_to_use(entry);
   entry.skip_number_at = 1 + random.below(256);
   return *entry.path;
@@ -55,19 +56,19 @@ Duration ConnectionParts::probe_timeout() const {
   Duration largest = Duration::zero();
   for (const PathEntry* entry : paths.in_use()) {
     // Includes abandoned paths: packets are still in flight on them.
-    largest = std::max(largest, probe_timeout(*entry->path));
+    largest = std::max(largest, probe_timeout(*entry));
   }
   return largest > Duration::zero() ? largest : RttEstimator{}.probe_timeout(Duration::zero());
 }
 
-Duration ConnectionParts::probe_timeout(const Path& of) const {
-  return of.loss.probe_timeout(handshake.confirmed() ? peer_parameters.max_ack_delay
-                                                     : Duration::zero());
+Duration ConnectionParts::probe_timeout(const PathEntry& of) const {
+  return of.path->loss.probe_timeout(handshake.confirmed() ? peer_max_ack_delay(of)
+                                                           : Duration::zero());
 }
 
 Duration ConnectionParts::key_probe_timeout(const PathEntry& of) const {
   const bool alone = keys.mode() == KeyMode::kPerPath && of.path;
-  return alone ? probe_timeout(*of.path) : probe_timeout();
+  return alone ? probe_timeout(of) : probe_timeout();
 }
 
 bool ConnectionParts::update_keys(PathEntry& of, Time now) {
@@ -92,10 +93,32 @@ void ConnectionParts::update_stream_rtt() {
   streams.set_rtt(slowest);
 }
 
-LossDetection::TimerTerms ConnectionParts::timer_terms(const Path& of) const {
-  return {.max_ack_delay = peer_parameters.max_ack_delay,
+LossDetection::TimerTerms ConnectionParts::timer_terms(const PathEntry& of) const {
+  return {.max_ack_delay = peer_max_ack_delay(of),
           .longest_probe_wait = longest_probe_wait(idle.timeout()),
-          .may_probe = handshake.confirmed() && of.amplification.may_send()};
+          .may_probe = handshake.confirmed() && of.path->amplification.may_send()};
+}
+
+void ConnectionParts::set_ack_frequency(const AckFrequency& frequency) {
+  ack_frequency_ = frequency;
+  for (PathEntry* entry : paths.in_use()) {
+    if (!entry->rules.apart) entry->path->received.set_frequency(frequency);
+  }
+}
+
+void ConnectionParts::update_ack_requests() {
+  if (!handshake.confirmed()) return;
+  std::optional<AckFrequencyRequests::Facts> least;
+  for (const PathEntry* entry : paths.in_use()) {
+    if (!entry->open() || entry->rules.apart) continue;
+    const Path& path = *entry->path;
+    const std::uint64_t packets = path.controller->window() / path.mtu.current();
+    const Duration round_trip = path.rtt.smoothed();
+    if (!least) least = {.window_packets = packets, .smoothed_rtt = round_trip};
+    least->window_packets = std::min(least->window_packets, packets);
+    least->smoothed_rtt = std::min(least->smoothed_rtt, round_trip);
+  }
+  if (least) ack_requests.update(*least);
 }
 
 PathStats ConnectionParts::path_stats(const PathEntry& of) const {

@@ -24,6 +24,7 @@
 #include "connection/stats.h"
 #include "crypto/one_rtt_keys.h"
 #include "crypto/zero_rtt_keys.h"
+#include "recovery/ack_frequency_requests.h"
 #include "scheduler/path/path_scheduler.h"
 #include "stream/stream_set.h"
 #include "util/ring.h"
@@ -60,7 +61,8 @@ struct ConnectionParts {
   std::shared_ptr<OliaCoupling> coupling;  // of the controllers of all paths
   StreamSet streams;
   RepeatBudget repeats;
-  std::unique_ptr<Runs> runs;  // null: no other node sends packets of this connection
+  std::unique_ptr<Runs> runs;         // null: no other node sends packets of this connection
+  AckFrequencyRequests ack_requests;  // of this side
   CryptoStream crypto;
   DatagramQueue datagrams;
   CloseState close;
@@ -78,12 +80,23 @@ struct ConnectionParts {
   // Makes path 0 as the handshake left it.
   void make_first_path(const ConnectionSeed& seed, Time now);
   Path& make_path(PathEntry& entry, const AddressPair& addresses);
+  // Passes on the peer's ACK_FREQUENCY, which holds on paths that are made later, too.
+  void set_ack_frequency(const AckFrequency& frequency);
+  std::optional<std::uint64_t> largest_ack_frequency;  // sequence number of the newest that came
+  // Asks for another frequency of acknowledgements if the paths have changed much.
+  void update_ack_requests();
+  // Returns how long the peer delays acknowledgements on the path.
+  Duration peer_max_ack_delay(const PathEntry& of) const {
+    // The other node of a path apart is asked nothing.
+    const Duration announced = peer_parameters.max_ack_delay;
+    return of.rules.apart ? announced : ack_requests.max_ack_delay(announced);
+  }
   // Returns the path of the handshake, which exists until the handshake is confirmed.
   PathEntry& first_entry() { return *paths.find(PathId{0}); }
   Path* first_path() { return paths.find(PathId{0}) ? first_entry().path.get() : nullptr; }
   // Returns the largest probe timeout of all paths (RFC 10069 §2.4, §2.5).
   Duration probe_timeout() const;
-  Duration probe_timeout(const Path& of) const;
+  Duration probe_timeout(const PathEntry& of) const;
   // Returns the largest probe timeout of the paths that share their keys with this one. Old keys
   // are kept for three of these timeouts.
   Duration key_probe_timeout(const PathEntry& of) const;
@@ -92,7 +105,7 @@ struct ConnectionParts {
   bool update_keys(PathEntry& of, Time now);
   // Pings the other paths that share the new keys of `of`: another node may receive there.
   void announce_shared_keys(const PathEntry& of);
-  LossDetection::TimerTerms timer_terms(const Path& of) const;
+  LossDetection::TimerTerms timer_terms(const PathEntry& of) const;
   PathStats path_stats(const PathEntry& of) const;
   // Tells the streams the round trip time of the slowest path, which their windows follow.
   void update_stream_rtt();
@@ -112,6 +125,7 @@ struct ConnectionParts {
   const Address& handshake_remote() const { return handshake_remote_; }
 
  private:
+  std::optional<AckFrequency> ack_frequency_;
   Time pacing_deadline_ = k_never;
   ConnectionId initial_local_id_;
   Address handshake_remote_;

@@ -35,7 +35,7 @@ class TakenOver final : public SentFrameListener {
 void Retransmission::on_timeout(PathEntry& entry) {
   Path& path = *entry.path;
   FrameOutcome outcome(parts_, now_);
-  const auto action = path.loss.on_timeout(parts_.timer_terms(path), now_, outcome);
+  const auto action = path.loss.on_timeout(parts_.timer_terms(entry), now_, outcome);
   if (action == LossDetection::TimeoutAction::kNone) return;
   if (action == LossDetection::TimeoutAction::kProbe) {
     // RFC 9002 §6.2.4: sends two packets, with data where there is some.

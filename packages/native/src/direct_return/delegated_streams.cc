@@ -326,7 +326,7 @@ void DelegatedStreams::flush(Time now) {
 
 Time DelegatedStreams::next_timeout() const {
   Time next = k_never;
-  const Duration probe_timeout = connection_.probe_timeout(*connection_.paths().find(k_path)->path);
+  const Duration probe_timeout = connection_.probe_timeout(*connection_.paths().find(k_path));
   for (std::size_t i = 1; i < backends_.size(); ++i) {
     const Backend& backend = backends_[i];
     if (backend.grants == 0) continue;
@@ -336,7 +336,7 @@ Time DelegatedStreams::next_timeout() const {
 }
 
 void DelegatedStreams::on_timeout(Time now) {
-  const Duration probe_timeout = connection_.probe_timeout(path());
+  const Duration probe_timeout = connection_.probe_timeout(*connection_.paths().find(k_path));
   for (std::size_t i = 1; i < backends_.size(); ++i) {
     const Backend& backend = backends_[i];
     if (backend.grants == 0) continue;

@@ -12,7 +12,7 @@ Time SilenceWatch::quiet_deadline(const PathEntry& entry) const {
       path.loss.has_ack_eliciting_in_flight()) {
     return k_never;
   }
-  const Duration answer_time = 3 * connection_.probe_timeout(path);
+  const Duration answer_time = 3 * connection_.probe_timeout(entry);
   if (!entry.rules.apart) {
     // Backends get no more credit from a primary that is gone, and nothing else would tell the
     // client.
@@ -38,8 +38,7 @@ bool SilenceWatch::backends_serve_streams() const {
 
 Time SilenceWatch::silence_deadline(const PathEntry& entry) const {
   if (!entry.suspect()) return k_never;
-  return entry.silent_since +
-         std::max<Duration>(k_silence, 3 * connection_.probe_timeout(*entry.path));
+  return entry.silent_since + std::max<Duration>(k_silence, 3 * connection_.probe_timeout(entry));
 }
 
 // Returns when to abandon a backend whose streams wait for credit. Without a primary no credit

@@ -104,6 +104,14 @@ class Fields {
     field("error_code", frame.error);
   }
   void operator()(const HandshakeDoneFrame&) const { type("handshake_done"); }
+  void operator()(const AckFrequencyFrame& frame) const {
+    type("ack_frequency");
+    field("sequence_number", frame.sequence);
+    field("ack_eliciting_threshold", frame.threshold);
+    field("requested_max_ack_delay", frame.max_ack_delay);
+    field("reordering_threshold", frame.reordering_threshold);
+  }
+  void operator()(const ImmediateAckFrame&) const { type("immediate_ack"); }
   void operator()(const DatagramFrame& frame) const {
     type("datagram");
     field("length", frame.data.size());
@@ -231,6 +239,10 @@ const char* name_of(SentFrame::Kind kind) {
       return "path_response";
     case Kind::kHandshakeDone:
       return "handshake_done";
+    case Kind::kImmediateAck:
+      return "immediate_ack";
+    case Kind::kAckFrequency:
+      return "ack_frequency";
     case Kind::kDatagram:
       return "datagram";
     case Kind::kPathAck:

@@ -151,6 +151,7 @@ Result<LossDetection::AckNews, TransportError> LossDetection::settle(const AckFr
     probe_count_ = 0;
     next_probe_ = 0;
     batch_.max_ack_delay = context.max_ack_delay;
+    overtaken_ack_delay_ = context.overtaken_ack_delay;
     batch_.application_limited = context.application_limited;
     take_rtt_sample(frame, settled, context, now);
     if (raises_largest) process_ecn(frame, settled, now);
@@ -353,8 +354,10 @@ bool LossDetection::beyond_threshold(PacketNumber number, const SentPacket& pack
                   : largest_acknowledged_ - number >= k_packet_threshold;
 }
 
+// Packets of several senders overtake each other without any loss.
 Duration LossDetection::loss_delay_of(const SentPacket& packet, Duration of_path) const {
-  return senders_ ? std::max(of_path, senders_->loss_delay(packet)) : of_path;
+  return senders_ ? std::max(of_path, senders_->loss_delay(packet)) + overtaken_ack_delay_
+                  : of_path;
 }
 
 // Called when a packet counted as lost turns out not to be: the congestion response was wrong.

@@ -87,6 +87,9 @@ class LossDetection {
   struct AckContext {
     Duration ack_delay = Duration::zero();  // decoded from the frame
     Duration max_ack_delay = Duration::zero();
+    // How long the peer may delay the acknowledgement of a packet that was overtaken. RFC 9000
+    // §13.2.1 has it acknowledged at once, unless the peer was asked for less.
+    Duration overtaken_ack_delay = Duration::zero();
     bool handshake_confirmed = false;
     bool application_limited = false;
   };
@@ -251,6 +254,7 @@ class LossDetection {
   PersistentCongestion persistent_congestion_;
   SpuriousLoss spurious_loss_;
   std::unique_ptr<Senders> senders_;  // null while this node sends everything
+  Duration overtaken_ack_delay_{};
 };
 
 }  // namespace sheaf::quic

@@ -6,8 +6,13 @@ namespace sheaf::quic {
 
 namespace {
 
-// Ack-eliciting packets per acknowledgement (RFC 9000 §13.2.2).
-constexpr std::uint32_t k_ack_every = 2;
+// Bounds of what a peer may ask for. Beyond, an acknowledgement costs nearly nothing, and waiting
+// for one costs the peer alone.
+constexpr std::uint32_t k_max_threshold = 256;
+constexpr Duration k_max_delay = std::chrono::seconds(1);
+// Ranges that were never reported. With more of them some could be dropped before they are
+// (draft-ietf-quic-ack-frequency-11 §6).
+constexpr std::uint32_t k_max_ranges_unreported = ReceivedPackets::k_max_ranges / 2;
 
 }  // namespace
 
@@ -32,11 +37,19 @@ void ReceivedPackets::drop_oldest() {
   floor_ = slots_[first_ + count_].last + 1;
 }
 
+void ReceivedPackets::set_frequency(const AckFrequency& frequency) {
+  frequency_ = frequency;
+  frequency_.threshold = std::min(frequency.threshold, k_max_threshold);
+  frequency_.max_ack_delay = std::min(frequency.max_ack_delay, k_max_delay);
+  delay_was_chosen_ = true;
+}
+
 void ReceivedPackets::push_newest(PacketNumber number) {
   if (count_ == k_max_ranges) drop_oldest();
   make_room_in_front();
   slots_[--first_] = {number, number};
   ++count_;
+  ++ranges_unreported_;
 }
 
 void ReceivedPackets::insert_older(PacketNumber number) {
@@ -72,6 +85,7 @@ void ReceivedPackets::insert_range(std::size_t index, PacketNumber number) {
   --first_;
   slots_[first_ + index] = {number, number};
   ++count_;
+  ++ranges_unreported_;
 }
 
 void ReceivedPackets::set_hold(Duration hold) {
@@ -108,7 +122,6 @@ void ReceivedPackets::record(PacketNumber number, Ecn ecn, bool ack_eliciting, T
     newest().last = number;
     largest_received_at_ = now;
   } else if (count_ == 0 || number > newest().last) {
-    // RFC 9000 §13.2.1: a packet out of order is acknowledged at once.
     out_of_order = number > 0;
     push_newest(number);
     largest_received_at_ = now;
@@ -117,6 +130,18 @@ void ReceivedPackets::record(PacketNumber number, Ecn ecn, bool ack_eliciting, T
     insert_older(number);
     report_from_ = std::min(report_from_, number);
   }
+  count_mark(ecn);
+  ack_pending_ = true;
+  if (ack_eliciting) {
+    ++ack_eliciting_unreported_;
+    const Duration delay = delay_was_chosen_ ? frequency_.max_ack_delay : max_ack_delay;
+    const bool at_once = due_at_once(number, out_of_order, ecn);
+    ack_deadline_ = std::min(ack_deadline_, at_once ? now : now + delay);
+  }
+  previous_ce_ = ecn == Ecn::kCe;
+}
+
+void ReceivedPackets::count_mark(Ecn ecn) {
   switch (ecn) {
     case Ecn::kNotEct:
       break;
@@ -130,11 +155,33 @@ void ReceivedPackets::record(PacketNumber number, Ecn ecn, bool ack_eliciting, T
       ++ecn_counts_.ce;
       break;
   }
-  ack_pending_ = true;
-  if (!ack_eliciting) return;
-  ++ack_eliciting_unreported_;
-  const bool at_once = out_of_order || ecn == Ecn::kCe || ack_eliciting_unreported_ >= k_ack_every;
-  ack_deadline_ = std::min(ack_deadline_, at_once ? now : now + max_ack_delay);
+}
+
+bool ReceivedPackets::due_at_once(PacketNumber number, bool out_of_order, Ecn ecn) const {
+  if (ack_eliciting_unreported_ > frequency_.threshold) return true;
+  if (ranges_unreported_ >= k_max_ranges_unreported) return true;
+  // draft-ietf-quic-ack-frequency-11 §6.3: with a larger threshold only the first of several marks.
+  if (ecn == Ecn::kCe && (frequency_.threshold <= 1 || !previous_ce_)) return true;
+  return outside_reordering_window(number, out_of_order);
+}
+
+// Returns whether the peer could declare a packet lost, or learn of a loss that was none (§6.2).
+bool ReceivedPackets::outside_reordering_window(PacketNumber number, bool out_of_order) const {
+  const PacketNumber threshold = frequency_.reordering_threshold;
+  if (threshold == 0) return false;
+  // RFC 9000 §13.2.1: a packet out of order is acknowledged at once.
+  if (threshold == 1) return out_of_order;
+  // Everything up to here is missing for good as far as the peer knows.
+  const bool any_reported = largest_acknowledged_ != k_no_packet_number;
+  const PacketNumber known_until = any_reported && largest_acknowledged_ >= threshold
+                                       ? largest_acknowledged_ - threshold + 1
+                                       : 0;
+  if (out_of_order && number < known_until) return true;
+  std::optional<PacketNumber> smallest_missing;
+  for (std::size_t i = first_; i + 1 < first_ + count_ && slots_[i].first > known_until; ++i) {
+    smallest_missing = std::max(slots_[i + 1].last + 1, known_until);
+  }
+  return smallest_missing && newest().last - *smallest_missing >= threshold;
 }
 
 std::size_t ReceivedPackets::reported_ranges() const {
@@ -161,6 +208,8 @@ std::optional<PacketNumber> ReceivedPackets::write_ack(Writer& writer,
   }
   ack_pending_ = false;
   ack_eliciting_unreported_ = 0;
+  ranges_unreported_ = 0;
+  largest_acknowledged_ = newest().last;
   ack_deadline_ = k_never;
   return newest().last;
 }

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
 
+#include "recovery/ack_frequency.h"
 #include "recovery/waiting_packets.h"
 #include "util/time.h"
 #include "wire/frame_codec.h"
@@ -26,11 +28,14 @@ class ReceivedPackets {
     const auto recorded = count_ == 0 ? std::nullopt : std::optional(newest().last);
     return waiting_ ? std::max(recorded, waiting_->largest()) : recorded;
   }
+  // Sets when acknowledgements leave from now on. Bounds what a peer may ask for: an
+  // acknowledgement may always come sooner.
+  void set_frequency(const AckFrequency& frequency);
   // How long a packet waits that carried an ACK with a number below which something is on its way
   // to the peer (recovery/waiting_packets.h); at most the `max_ack_delay` of `on_received`.
   void set_hold(Duration hold);
-  // Called for every packet that is not a duplicate; a duplicate changes nothing. `confirms`: it
-  // carried such an ACK.
+  // Called for every packet that is not a duplicate; a duplicate changes nothing. `max_ack_delay`
+  // holds until `set_frequency` names another. `confirms`: it carried such an ACK.
   void on_received(PacketNumber number, Ecn ecn, bool ack_eliciting, Time now,
                    Duration max_ack_delay, bool confirms = false);
   // Lets packets be acknowledged that have waited until now. Called before the deadline is compared
@@ -38,9 +43,14 @@ class ReceivedPackets {
   void release(Time now) {
     if (waiting_) release_waiting(now);
   }
+  // Makes an acknowledgement due of everything that need not wait: the peer asked for one
+  // (IMMEDIATE_ACK).
+  void acknowledge_at_once(Time now) {
+    if (ack_pending_) ack_deadline_ = std::min(ack_deadline_, now);
+  }
   // Returns when an acknowledgement must leave at the latest, or may leave that had to wait;
-  // k_never when none is owed. A time in the past means at once: after every second ack-eliciting
-  // packet, a gap or a CE mark.
+  // k_never when none is owed. A time in the past means at once: after a gap, a CE mark or as many
+  // ack-eliciting packets as the peer chose, by default every second one.
   Time ack_deadline() const {
     return waiting_ ? std::min(ack_deadline_, waiting_->deadline()) : ack_deadline_;
   }
@@ -64,6 +74,9 @@ class ReceivedPackets {
   bool is_old_duplicate(PacketNumber number) const;
   void release_waiting(Time now);
   void record(PacketNumber number, Ecn ecn, bool ack_eliciting, Time now, Duration max_ack_delay);
+  void count_mark(Ecn ecn);
+  bool due_at_once(PacketNumber number, bool out_of_order, Ecn ecn) const;
+  bool outside_reordering_window(PacketNumber number, bool out_of_order) const;
   void push_newest(PacketNumber number);
   void insert_older(PacketNumber number);
   void insert_range(std::size_t index, PacketNumber number);
@@ -81,7 +94,12 @@ class ReceivedPackets {
   PacketNumber report_from_ = 0;  // the peer knows ranges that end below
   Time largest_received_at_{};
   Time ack_deadline_ = k_never;
+  AckFrequency frequency_;
+  bool delay_was_chosen_ = false;
   std::uint32_t ack_eliciting_unreported_ = 0;
+  std::uint32_t ranges_unreported_ = 0;
+  PacketNumber largest_acknowledged_ = k_no_packet_number;  // by an ACK that was written
+  bool previous_ce_ = false;                                // of the packet before
   bool ack_pending_ = false;
   std::unique_ptr<WaitingPackets> waiting_;  // null where nothing ever waited
 };

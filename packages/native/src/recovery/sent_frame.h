@@ -21,6 +21,7 @@ class SentFrame {
     kPathChallenge,
     kPathResponse,
     kHandshakeDone,
+    kImmediateAck,  // draft-ietf-quic-ack-frequency-11 §5
     // Acknowledgements.
     kAck,
     kPathAck,  // RFC 10069 §4.1
@@ -47,6 +48,7 @@ class SentFrame {
     kPathAbandon,      // RFC 10069 §4.2
     kPathStatus,       // RFC 10069 §4.3
     kPathCidsBlocked,  // RFC 10069 §4.8
+    kAckFrequency,     // draft-ietf-quic-ack-frequency-11 §4
     // About a backend (docs/reference/wire.md).
     kBackendOffer,
     kBackendWithdraw,
@@ -56,7 +58,7 @@ class SentFrame {
 
   // --- making -----------------------------------------------------------------------------------
   static SentFrame plain(Kind kind) {
-    return SentFrame(kind, 0, 0).of(Kind::kPing, Kind::kHandshakeDone);
+    return SentFrame(kind, 0, 0).of(Kind::kPing, Kind::kImmediateAck);
   }
   static SentFrame for_acknowledgement(Kind kind, PathId path, PacketNumber largest) {
     return SentFrame(kind, path.value, largest).of(Kind::kAck, Kind::kPathAck);
@@ -77,6 +79,9 @@ class SentFrame {
   // `sequence`: of the connection id or the status.
   static SentFrame for_path(Kind kind, PathId path, std::uint64_t sequence = 0) {
     return SentFrame(kind, path.value, sequence).of(Kind::kNewConnectionId, Kind::kPathCidsBlocked);
+  }
+  static SentFrame for_ack_frequency(std::uint64_t sequence) {
+    return {Kind::kAckFrequency, 0, sequence};
   }
   static SentFrame for_backend(Kind kind, BackendId backend, std::uint64_t sequence) {
     return SentFrame(kind, backend.value, sequence).of(Kind::kBackendOffer, Kind::kBackendWithdraw);

@@ -107,6 +107,20 @@ struct ConnectionCloseFrame {
   Bytes reason{};
 };
 struct HandshakeDoneFrame {};
+
+// ACK_FREQUENCY (draft-ietf-quic-ack-frequency-11 §4): how often its sender wants acknowledgements.
+struct AckFrequencyFrame {
+  std::uint64_t sequence = 0;
+  std::uint64_t threshold = 0;      // ack-eliciting packets that need no acknowledgement yet
+  std::uint64_t max_ack_delay = 0;  // in microseconds
+  // Packets that a gap may be overtaken by before an acknowledgement leaves at once; 0: any number
+  std::uint64_t reordering_threshold = 0;
+  // Encodes the layout of draft-iyengar-quic-delayed-ack-02 §4, which has the same type. Nothing
+  // in the bytes tells them apart: the peer's transport parameter does.
+  bool first_form = false;
+};
+// IMMEDIATE_ACK (draft-ietf-quic-ack-frequency-11 §5)
+struct ImmediateAckFrame {};
 // RFC 9221 §4
 struct DatagramFrame {
   Bytes data{};
@@ -178,17 +192,19 @@ struct BackendAbandonFrame {
   BackendUse use{};
 };
 
-using Frame = std::variant<
-    PaddingFrame, PingFrame, AckFrame, ResetStreamFrame, StopSendingFrame, CryptoFrame,
-    NewTokenFrame, StreamFrame, MaxDataFrame, MaxStreamDataFrame, MaxStreamsFrame, DataBlockedFrame,
-    StreamDataBlockedFrame, StreamsBlockedFrame, NewConnectionIdFrame, RetireConnectionIdFrame,
-    PathChallengeFrame, PathResponseFrame, ConnectionCloseFrame, HandshakeDoneFrame, DatagramFrame,
-    PathAckFrame, PathAbandonFrame, PathStatusFrame, PathNewConnectionIdFrame,
-    PathRetireConnectionIdFrame, MaxPathIdFrame, PathsBlockedFrame, PathCidsBlockedFrame,
-    BackendOfferFrame, BackendWithdrawFrame, BackendAbandonFrame>;
+using Frame =
+    std::variant<PaddingFrame, PingFrame, AckFrame, ResetStreamFrame, StopSendingFrame, CryptoFrame,
+                 NewTokenFrame, StreamFrame, MaxDataFrame, MaxStreamDataFrame, MaxStreamsFrame,
+                 DataBlockedFrame, StreamDataBlockedFrame, StreamsBlockedFrame,
+                 NewConnectionIdFrame, RetireConnectionIdFrame, PathChallengeFrame,
+                 PathResponseFrame, ConnectionCloseFrame, HandshakeDoneFrame, DatagramFrame,
+                 PathAckFrame, PathAbandonFrame, PathStatusFrame, PathNewConnectionIdFrame,
+                 PathRetireConnectionIdFrame, MaxPathIdFrame, PathsBlockedFrame,
+                 PathCidsBlockedFrame, BackendOfferFrame, BackendWithdrawFrame, BackendAbandonFrame,
+                 AckFrequencyFrame, ImmediateAckFrame>;
 
-// RFC 9000 §19, RFC 9221 §4, draft-ietf-quic-reliable-stream-reset-09 §4, RFC 10069 §4, and private
-// ones (docs/reference/wire.md).
+// RFC 9000 §19, RFC 9221 §4, draft-ietf-quic-reliable-stream-reset-09 §4,
+// draft-ietf-quic-ack-frequency-11 §10.2, RFC 10069 §4, and private ones (docs/reference/wire.md).
 enum class FrameType : std::uint64_t {
   kPadding = 0x00,
   kPing = 0x01,
@@ -214,11 +230,13 @@ enum class FrameType : std::uint64_t {
   kConnectionCloseTransport = 0x1c,
   kConnectionCloseApplication = 0x1d,
   kHandshakeDone = 0x1e,
+  kImmediateAck = 0x1f,
   kResetStreamAt = 0x24,
   kDatagram = 0x30,  // to the end of the packet
   kDatagramWithLength = 0x31,
   kPathAck = 0x3e,
   kPathAckEcn = 0x3f,
+  kAckFrequency = 0xaf,
   kPathAbandon = 0x3e75,
   kPathStatusBackup = 0x3e76,
   kPathStatusAvailable = 0x3e77,

@@ -31,6 +31,9 @@ bool forbidden_in_zero_rtt(FrameType type) {
     case FrameType::kNewToken:
     case FrameType::kPathResponse:
     case FrameType::kRetireConnectionId:
+    // draft-ietf-quic-ack-frequency-11 §3.
+    case FrameType::kAckFrequency:
+    case FrameType::kImmediateAck:
     // RFC 10069 §4.
     case FrameType::kPathAck:
     case FrameType::kPathAckEcn:
@@ -286,6 +289,14 @@ Decoded decode_backend_abandon(Reader& reader) {
   return complete_path_frame(reader, type, frame, valid);
 }
 
+Decoded decode_ack_frequency(Reader& reader) {
+  AckFrequencyFrame frame{.sequence = reader.read_varint()};
+  frame.threshold = reader.read_varint();
+  frame.max_ack_delay = reader.read_varint();
+  frame.reordering_threshold = reader.read_varint();
+  return complete(reader, FrameType::kAckFrequency, frame);
+}
+
 Decoded decode_ack(Reader& reader, FrameType type) {
   AckFrame frame;
   if (read_ack_frame(reader, frame)) return Frame{frame};
@@ -343,6 +354,10 @@ Decoded decode_body(Reader& reader, FrameType type) {
       return decode_connection_close(reader, type);
     case FrameType::kHandshakeDone:
       return Frame{HandshakeDoneFrame{}};
+    case FrameType::kAckFrequency:
+      return decode_ack_frequency(reader);
+    case FrameType::kImmediateAck:
+      return Frame{ImmediateAckFrame{}};
     case FrameType::kDatagram:
       return Frame{DatagramFrame{reader.read_rest()}};
     case FrameType::kDatagramWithLength:

@@ -108,6 +108,17 @@ class FrameVisitor {
     prefixed(frame.reason);
   }
   void operator()(const HandshakeDoneFrame&) { type(FrameType::kHandshakeDone); }
+  void operator()(const AckFrequencyFrame& frame) {
+    type(FrameType::kAckFrequency);
+    if (frame.first_form) {
+      // Its tolerance counts the packet that elicits the acknowledgement, too.
+      integers({frame.sequence, frame.threshold + 1, frame.max_ack_delay});
+      sink_.write_u8(frame.reordering_threshold == 0 ? 1 : 0);  // ignore order
+    } else {
+      integers({frame.sequence, frame.threshold, frame.max_ack_delay, frame.reordering_threshold});
+    }
+  }
+  void operator()(const ImmediateAckFrame&) { type(FrameType::kImmediateAck); }
   void operator()(const DatagramFrame& frame) {
     type(FrameType::kDatagramWithLength);
     prefixed(frame.data);

@@ -30,6 +30,8 @@ enum class ParameterId : std::uint64_t {
   kInitialMaxPathId = 0x3e,
   kGreaseQuicBit = 0x2ab2,
   kMultiEnd = 0x5ea0,
+  kFirstMinAckDelay = 0xff02de1a,             // draft-iyengar-quic-delayed-ack-02 §3
+  kMinAckDelay = 0xff04de1b,                  // draft-ietf-quic-ack-frequency-11 §3
   kResetStreamAtOfDrafts = 0x17f7586d2cb571,  // until 1d was assigned, for the same frame
 };
 
@@ -42,6 +44,11 @@ TransportError parameter_error(std::string reason) {
 Duration milliseconds_up_to_a_year(std::uint64_t value) {
   constexpr std::chrono::milliseconds k_year = std::chrono::hours(24 * 365);
   return std::chrono::milliseconds(std::min<std::uint64_t>(value, k_year.count()));
+}
+
+Duration microseconds_up_to_a_year(std::uint64_t value) {
+  constexpr std::chrono::microseconds k_year = std::chrono::hours(24 * 365);
+  return std::chrono::microseconds(std::min<std::uint64_t>(value, k_year.count()));
 }
 
 template <std::size_t Size>
@@ -105,6 +112,12 @@ const char* read_value(TransportParameters& out, ParameterId id, Reader& value) 
       out.max_ack_delay = milliseconds_up_to_a_year(milliseconds);
       return milliseconds >= 1 << 14 ? "max_ack_delay of 2^14 or more" : nullptr;
     }
+    case ParameterId::kMinAckDelay:
+      out.min_ack_delay = microseconds_up_to_a_year(value.read_varint());
+      return nullptr;
+    case ParameterId::kFirstMinAckDelay:
+      out.first_min_ack_delay = microseconds_up_to_a_year(value.read_varint());
+      return nullptr;
     case ParameterId::kDisableActiveMigration:
       out.disable_active_migration = true;
       return nullptr;
@@ -164,6 +177,14 @@ Result<TransportParameters, TransportError> decode_transport_parameters(Bytes ex
   if (const auto twin = std::ranges::adjacent_find(seen); twin != seen.end()) {
     return parameter_error("transport parameter " + std::to_string(*twin) + " comes twice");
   }
+  // draft-ietf-quic-ack-frequency-11 §3.
+  if (parameters.min_ack_delay.value_or(Duration::zero()) > parameters.max_ack_delay) {
+    return parameter_error("min_ack_delay above max_ack_delay");
+  }
+  // Nobody is to be closed for a draft that has expired.
+  if (parameters.first_min_ack_delay.value_or(Duration::zero()) > parameters.max_ack_delay) {
+    parameters.first_min_ack_delay.reset();
+  }
   // Backends are reached over paths (docs/reference/wire.md).
   if (parameters.multi_end && !parameters.initial_max_path_id) {
     return parameter_error("multi_end without initial_max_path_id");
@@ -186,6 +207,12 @@ void append_extension_parameters(std::vector<std::uint8_t>& out,
     append(ParameterId::kResetStreamAt, std::nullopt);
     append(ParameterId::kResetStreamAtOfDrafts, std::nullopt);
   }
+  const auto append_delay = [&](ParameterId id, const std::optional<Duration>& delay) {
+    if (!delay) return;
+    append(id, std::chrono::duration_cast<std::chrono::microseconds>(*delay).count());
+  };
+  append_delay(ParameterId::kMinAckDelay, parameters.min_ack_delay);
+  append_delay(ParameterId::kFirstMinAckDelay, parameters.first_min_ack_delay);
   if (parameters.initial_max_path_id) {
     append(ParameterId::kInitialMaxPathId, parameters.initial_max_path_id);
   }

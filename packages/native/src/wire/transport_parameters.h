@@ -29,8 +29,8 @@ struct PreferredAddress {
 };
 
 // Transport parameters (RFC 9000 §18.2, RFC 9221 §3, RFC 9287 §3,
-// draft-ietf-quic-reliable-stream-reset-09 §3, RFC 10069 §3, docs/reference/wire.md). Defaults are
-// those of an absent parameter.
+// draft-ietf-quic-reliable-stream-reset-09 §3, draft-ietf-quic-ack-frequency-11 §3, RFC 10069 §3,
+// docs/reference/wire.md). Defaults are those of an absent parameter.
 struct TransportParameters {
   Duration max_idle_timeout = Duration::zero();  // zero: none
   std::uint64_t max_udp_payload_size = 65527;
@@ -42,6 +42,12 @@ struct TransportParameters {
   std::uint64_t initial_max_streams_uni = 0;
   std::uint8_t ack_delay_exponent = 3;
   Duration max_ack_delay = std::chrono::milliseconds(25);
+  // This side takes ACK_FREQUENCY and IMMEDIATE_ACK, and delays of at least this much. No longer
+  // than `max_ack_delay`, and never remembered for another connection.
+  std::optional<Duration> min_ack_delay;
+  // The same in the first form (draft-iyengar-quic-delayed-ack-02 §3), which Firefox announces. It
+  // has another layout of ACK_FREQUENCY, and no IMMEDIATE_ACK.
+  std::optional<Duration> first_min_ack_delay;
   bool disable_active_migration = false;
   std::optional<PreferredAddress> preferred_address;
   std::uint64_t active_connection_id_limit = 2;
@@ -59,8 +65,8 @@ struct TransportParameters {
 // parameters are skipped. A repeated parameter or a bad value is a TRANSPORT_PARAMETER_ERROR.
 Result<TransportParameters, TransportError> decode_transport_parameters(Bytes extension);
 
-// Appends the parameters that ngtcp2 cannot encode: reset_stream_at, initial_max_path_id and
-// private ones. (ngtcp2 itself encodes grease_quic_bit.)
+// Appends the parameters that ngtcp2 cannot encode: reset_stream_at, min_ack_delay,
+// initial_max_path_id and private ones. (ngtcp2 itself encodes grease_quic_bit.)
 void append_extension_parameters(std::vector<std::uint8_t>& out,
                                  const TransportParameters& parameters);
 

@@ -22,9 +22,11 @@ class RawPeer {
  public:
   struct Options {
     ConnectionConfig config{};
-    bool validated = true;       // the server knows the first address to be the client's
-    bool finished_came = true;   // the server has its receive secret and is confirmed
-    bool multipath = false;      // offered by the client too
+    bool validated = true;      // the server knows the first address to be the client's
+    bool finished_came = true;  // the server has its receive secret and is confirmed
+    bool multipath = false;     // offered by the client too
+    std::optional<Duration> min_ack_delay{};  // announced by the client
+    std::optional<Duration> first_min_ack_delay{};
     bool per_path_keys = false;  // with `multipath`: both sides offer Multi-End with these alone
   };
   // Holds a decrypted packet of the server.
@@ -68,6 +70,8 @@ class RawPeer {
     seed.peer_parameters.initial_max_stream_data_uni = 1 << 24;
     seed.peer_parameters.initial_max_streams_uni = 8;
     seed.peer_parameters.active_connection_id_limit = 2;
+    seed.peer_parameters.min_ack_delay = options.min_ack_delay;
+    seed.peer_parameters.first_min_ack_delay = options.first_min_ack_delay;
     if (options.multipath) seed.peer_parameters.initial_max_path_id = 7;
     if (options.per_path_keys) seed.peer_parameters.multi_end = BackendKeyModes::k_per_path;
     seed.local_id = to;

@@ -87,6 +87,112 @@ TEST(ReceivedPackets, ReportsGapsReorderingAndCongestionAtOnce) {
   EXPECT_EQ(received.ack_deadline(), at_ms(9));
 }
 
+// --- draft-ietf-quic-ack-frequency-11 -----------------------------------------------------------
+
+TEST(AckFrequency, SetsPacketsAndDelay) {
+  ReceivedPackets received;
+  received.set_frequency({.threshold = 3, .max_ack_delay = 5ms});
+  for (PacketNumber number = 0; number < 3; ++number) receive(received, number, at_ms(10));
+  EXPECT_EQ(received.ack_deadline(), at_ms(15));
+  receive(received, 3, at_ms(11));
+  EXPECT_EQ(received.ack_deadline(), at_ms(11));
+}
+
+TEST(AckFrequency, AThresholdOfZeroAcknowledgesEachPacket) {
+  ReceivedPackets received;
+  received.set_frequency({.threshold = 0, .max_ack_delay = 5ms});
+  receive(received, 0, at_ms(10));
+  EXPECT_EQ(received.ack_deadline(), at_ms(10));
+}
+
+TEST(AckFrequency, BoundsWhatAHostilePeerAsksFor) {
+  ReceivedPackets received;
+  received.set_frequency({.threshold = UINT32_MAX,
+                          .reordering_threshold = UINT32_MAX,
+                          .max_ack_delay = std::chrono::hours(1)});
+  receive(received, 0, at_ms(0));
+  EXPECT_EQ(received.ack_deadline(), at_ms(1000));
+  for (PacketNumber number = 1; number <= 256; ++number) receive(received, number, at_ms(1));
+  EXPECT_EQ(received.ack_deadline(), at_ms(1));
+}
+
+TEST(AckFrequency, ObeysADemandAtOnce) {
+  ReceivedPackets received;
+  received.set_frequency({.threshold = 30, .max_ack_delay = 20ms});
+  receive(received, 0, at_ms(10));
+  received.acknowledge_at_once(at_ms(10));
+  EXPECT_EQ(received.ack_deadline(), at_ms(10));
+}
+
+// Receives packets one by one, and returns those that were acknowledged at once.
+std::vector<PacketNumber> acknowledged_at_once(std::uint32_t reordering_threshold,
+                                               const std::vector<PacketNumber>& numbers) {
+  ReceivedPackets received;
+  received.set_frequency(
+      {.threshold = 100, .reordering_threshold = reordering_threshold, .max_ack_delay = 20ms});
+  std::vector<PacketNumber> out;
+  for (const PacketNumber number : numbers) {
+    receive(received, number, at_ms(5));
+    if (received.ack_deadline() > at_ms(5)) continue;
+    out.push_back(number);
+    EXPECT_TRUE(write_ack(received, at_ms(5)));
+  }
+  return out;
+}
+
+using Numbers = std::vector<PacketNumber>;
+
+// The examples of §6.2.1.
+TEST(AckFrequency, TellsOfAGapWhenALossCanBeDeclared) {
+  EXPECT_EQ(acknowledged_at_once(1, {0, 1, 3, 4}), (Numbers{3}));
+  EXPECT_EQ(acknowledged_at_once(3, {0, 1, 3, 4, 5, 8, 9, 10}), (Numbers{5, 9, 10}));
+  EXPECT_EQ(acknowledged_at_once(5, {0, 1, 3, 5, 6, 7, 8, 9}), (Numbers{7, 9}));
+}
+
+TEST(AckFrequency, OrderMayBeIgnored) {
+  EXPECT_EQ(acknowledged_at_once(0, {0, 5, 3, 20, 1, 40}), Numbers{});
+}
+
+TEST(AckFrequency, TellsOfAPacketThatCountsAsLost) {
+  EXPECT_EQ(acknowledged_at_once(3, {0, 1, 3, 4, 5, 2, 6}), (Numbers{5, 2}));
+  // It still is within the window.
+  EXPECT_EQ(acknowledged_at_once(3, {0, 1, 3, 4, 2, 5, 6}), Numbers{});
+}
+
+// Of several marks in a row only the first is urgent (§6.3).
+TEST(AckFrequency, TellsOfTheFirstMark) {
+  ReceivedPackets received;
+  received.set_frequency({.threshold = 30, .max_ack_delay = 20ms});
+  receive(received, 0, at_ms(0), Ecn::kCe);
+  EXPECT_EQ(received.ack_deadline(), at_ms(0));
+  ASSERT_TRUE(write_ack(received));
+  receive(received, 1, at_ms(0), Ecn::kCe);
+  EXPECT_EQ(received.ack_deadline(), at_ms(20));
+  receive(received, 2, at_ms(0), Ecn::kEct0);
+  receive(received, 3, at_ms(0), Ecn::kCe);
+  EXPECT_EQ(received.ack_deadline(), at_ms(0));
+}
+
+// Ranges that were never reported must not be dropped: their packets would count as duplicates.
+TEST(AckFrequency, ReportsRangesBeforeTheyAreTooMany) {
+  ReceivedPackets received;
+  received.set_frequency(
+      {.threshold = 250, .reordering_threshold = 0, .max_ack_delay = std::chrono::seconds(1)});
+  std::set<PacketNumber> reported;
+  for (PacketNumber number = 0; number < 400; number += 2) {
+    receive(received, number);
+    if (received.ack_deadline() > at_ms(0)) continue;
+    const auto written = write_ack(received);
+    ASSERT_TRUE(written);
+    for (const AckRange& range : written->ranges) {
+      for (PacketNumber n = range.first; n <= range.last; ++n) reported.insert(n);
+    }
+  }
+  for (PacketNumber number = 0; number < 380; number += 2) EXPECT_TRUE(reported.contains(number));
+}
+
+// --- what an ACK says ---------------------------------------------------------------------------
+
 TEST(ReceivedPackets, WritesDelayAndEcnCounts) {
   ReceivedPackets received;
   receive(received, 0, at_ms(10));

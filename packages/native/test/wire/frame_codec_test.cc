@@ -99,6 +99,11 @@ std::vector<Golden> goldens() {
       {"CONNECTION_CLOSE of the application", ConnectionCloseFrame{true, 0x100, 0, {}},
        "1d 4100 00"},
       {"HANDSHAKE_DONE", HandshakeDoneFrame{}, "1e"},
+      // draft-ietf-quic-ack-frequency-11 §4 and §5.
+      {"ACK_FREQUENCY", AckFrequencyFrame{7, 31, 25000, 3}, "40af 07 1f 800061a8 03"},
+      {"ACK_FREQUENCY of large values", AckFrequencyFrame{64, 1 << 20, 64, 0},
+       "40af 4040 80100000 4040 00"},
+      {"IMMEDIATE_ACK", ImmediateAckFrame{}, "1f"},
       {"DATAGRAM", DatagramFrame{k_data}, "31 05 0102030405"},
       // RFC 10069 §4.
       {"PATH_ACK", PathAckFrame{PathId{3}, {.largest = 100, .delay = 64, .first_range = 10}},
@@ -161,6 +166,13 @@ TEST(FrameCodec, RefusesEveryTruncation) {
       EXPECT_EQ(frame.error().code, TransportErrorCode::kFrameEncodingError) << golden.name;
     }
   }
+}
+
+// draft-iyengar-quic-delayed-ack-02 §4: the tolerance counts the packet that elicits the
+// acknowledgement, and a byte says whether order is ignored.
+TEST(FrameCodec, WritesTheFirstFormOfAckFrequency) {
+  EXPECT_EQ(encoded(AckFrequencyFrame{7, 31, 25000, 3, true}), from_hex("40af 07 20 800061a8 00"));
+  EXPECT_EQ(encoded(AckFrequencyFrame{7, 0, 1000, 0, true}), from_hex("40af 07 01 43e8 01"));
 }
 
 TEST(FrameCodec, ReadsSeveralFramesInARow) {
@@ -248,8 +260,9 @@ TEST(FrameCodec, RefusesFramesThatZeroRttPacketsCannotCarry) {
   for (const Golden& golden : goldens()) {
     const std::uint8_t type = from_hex(golden.hex)[0];
     const bool forbidden = type == 0x02 || type == 0x03 || type == 0x06 || type == 0x07 ||
-                           type == 0x19 || type == 0x1b || type == 0x1e || type == 0x3e ||
-                           type == 0x3f || type == 0x7e || type == 0x80;
+                           type == 0x19 || type == 0x1b || type == 0x1e || type == 0x1f ||
+                           type == 0x3e || type == 0x3f || type == 0x40 || type == 0x7e ||
+                           type == 0x80;
     EXPECT_EQ(error_of(golden.hex, PacketType::kZeroRtt),
               forbidden ? TransportErrorCode::kProtocolViolation : TransportErrorCode::kNoError)
         << golden.name;

@@ -27,6 +27,7 @@ constexpr const char* k_all_parameters =
     "20 04 8000ffff"
     "3e 01 02"
     "6ab2 00"
+    "c0000000ff04de1b 02 43e8"
     "1d 00"
     "80005ea0 01 03"   // multi_end, both key modes
     "4d12 03 010203";  // nobody's
@@ -89,7 +90,7 @@ TEST(TransportParameters, EveryTruncationIsRefusedOrEndsBetweenTwoParameters) {
       EXPECT_EQ(parameters.error().code, TransportErrorCode::kTransportParameterError);
     }
   }
-  EXPECT_EQ(accepted, 21);  // before each of the parameters
+  EXPECT_EQ(accepted, 22);  // before each of the parameters
 }
 
 TEST(TransportParameters, RefusesValuesOutsideTheirRange) {
@@ -159,6 +160,43 @@ TEST(TransportParameters, AppendsResetStreamAtWithBothOfItsNumbers) {
   const auto older = decode_transport_parameters(from_hex("c017f7586d2cb571 00"));
   ASSERT_TRUE(older);
   EXPECT_TRUE(older->reset_stream_at);
+}
+
+// draft-ietf-quic-ack-frequency-11 §3, and draft-iyengar-quic-delayed-ack-02 §3.
+constexpr const char* k_min_ack_delays =
+    "c0000000ff04de1b 02 43e8"   // 1 ms
+    "c0000000ff02de1a 02 47d0";  // 2 ms
+
+TEST(TransportParameters, AppendsTheDelaysOfAcknowledgements) {
+  TransportParameters parameters;
+  std::vector<std::uint8_t> out;
+  append_extension_parameters(out, parameters);
+  EXPECT_TRUE(out.empty());
+  parameters.min_ack_delay = std::chrono::milliseconds(1);
+  parameters.first_min_ack_delay = std::chrono::milliseconds(2);
+  append_extension_parameters(out, parameters);
+  EXPECT_EQ(out, from_hex(k_min_ack_delays));
+}
+
+TEST(TransportParameters, ReadsTheDelaysOfAcknowledgements) {
+  const auto both = decode_transport_parameters(from_hex(k_min_ack_delays));
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->min_ack_delay, std::chrono::milliseconds(1));
+  EXPECT_EQ(both->first_min_ack_delay, std::chrono::milliseconds(2));
+  EXPECT_FALSE(decode_transport_parameters({})->min_ack_delay);
+  EXPECT_FALSE(decode_transport_parameters({})->first_min_ack_delay);
+}
+
+TEST(TransportParameters, RefusesAMinAckDelayAboveTheLargestDelay) {
+  constexpr auto k_fault = TransportErrorCode::kTransportParameterError;
+  EXPECT_EQ(error_of("c0000000ff04de1b 04 800061a8"), TransportErrorCode::kNoError);  // 25 ms
+  EXPECT_EQ(error_of("c0000000ff04de1b 04 800061a9"), k_fault);
+  EXPECT_EQ(error_of("c0000000ff04de1b 04 800061a8 0b 01 18"), k_fault);  // of 24 ms
+  EXPECT_EQ(error_of("c0000000ff04de1b 08 ffffffffffffffff"), k_fault);
+  // The first form is a draft that has expired.
+  const auto ignored = decode_transport_parameters(from_hex("c0000000ff02de1a 04 800061a9"));
+  ASSERT_TRUE(ignored);
+  EXPECT_FALSE(ignored->first_min_ack_delay);
 }
 
 TEST(TransportParameters, AppendsTheOnesOfMultipath) {
