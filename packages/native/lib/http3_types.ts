@@ -101,14 +101,14 @@ export interface ServerResponse extends Writable {
   /**
    * Sends the head of a response, and leaves its body to the backend that accepted the grant of `offerResponse`. `head` comes
    * from `encodeHead`. Returns the offset of the body's first byte in the stream, which must be the one that the backend sends
-   * from. The response closes when the client has everything. The event `returnLost` (see {@link ReturnLost}) tells that the
+   * from. The response finishes when the client has everything. The event `returnLost` (see {@link ReturnLost}) tells that the
    * backend sends nothing more; without a listener the response is reset.
    * @throws QuicError `HEADERS_SENT`, `WRITE_REFUSED`
    */
   handOff(head: Uint8Array, bodyLength: number): number;
   /**
    * Sends part of a body that was handed off from here, at an offset in the stream: bytes that the client does not have, or
-   * that follow those of the backend. Returns false when the buffer is full. @throws QuicError `WRITE_REFUSED`
+   * that follow those of the backend. Returns false when the buffer is full; `drain` follows. @throws QuicError `WRITE_REFUSED`
    */
   writeInstead(offset: number, chunk: Uint8Array | undefined, fin: boolean): boolean;
 }

@@ -105,11 +105,11 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     const lost: ReturnLost = { reason: returnLostReasons[reason] ?? 'gone', code, acknowledged };
     if (!this.emit('returnLost', lost)) this.destroy(new QuicError('BACKEND_LOST', 'the backend is gone', code));
   }
-  /** Called when the peer has everything, or wants nothing more. */
+  /** Called when the peer has everything, or nothing more is sent. */
   onStreamClosed(): void {
-    if (!this.handedOff) return;
+    if (!this.handedOff || this.destroyed) return;
     this.ended = true;
-    this.destroy();
+    super.end();
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
@@ -154,6 +154,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     resume?.();
     const size = awaited ? this.reserve() : 0;
     if (size > 0) this.endWait(size);
+    if (this.handedOff) this.emit('drain');
   }
 
   /** Called when the peer does not want the rest, or is gone. */

@@ -69,9 +69,15 @@ function backendsOf(
         (other): other is Parsed<'backend'> => other.name === name && other.role === 'backend',
       );
       if (backend)
-        return { ...peer(backend, directory), id, health, addresses: address ?? eachAddress(backend.node.listen) };
+        return {
+          ...peer(backend, directory),
+          id,
+          health,
+          addresses: address ?? eachAddress(backend.node.listen),
+          sharesAddress: backend.node.return?.via === 'own-address',
+        };
       if (!backbone || !publicKey) throw new Error(`the backend ${name} got lost`);
-      return { name, id, health, addresses: address ?? [], backbone, identity: publicKey };
+      return { name, id, health, addresses: address ?? [], backbone, identity: publicKey, sharesAddress: false };
     },
   );
 }

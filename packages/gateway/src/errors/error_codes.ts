@@ -45,6 +45,10 @@ export const errorCodes = {
     exitCode: exitCodes.usage,
     meaning: '`--node` or a command names a node or a backend that the configuration file does not have.',
   },
+  RETURN_ADDRESS: {
+    exitCode: exitCodes.environment,
+    meaning: 'A backend cannot send from an address that its `return` names.',
+  },
   PORT_TAKEN: { exitCode: exitCodes.environment, meaning: 'Another process already has the address and port.' },
   PORT_FORBIDDEN: { exitCode: exitCodes.environment, meaning: 'The system does not allow this user to have the port.' },
   ADDRESS_UNAVAILABLE: {

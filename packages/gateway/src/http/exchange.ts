@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { ServedConnection } from '@sheaf/native';
 import type { Credentials, StreamPriority } from '@sheaf/web-client/protocol';
@@ -68,6 +69,11 @@ export interface GatewayResponse extends NodeJS.WritableStream {
   writeInformational?(status: number, headers: Readonly<Record<string, string | string[]>>): void;
   /** Adds fields behind the body, if the HTTP version allows it. */
   addTrailers?(trailers: Readonly<Record<string, string | string[]>>): void;
+  /**
+   * Takes over an open file as the body, if the response can be sent without this process reading the file. Returns false
+   * otherwise; then the file is still the caller's. The headers are set, and not sent.
+   */
+  takeFile?(file: FileHandle, range: { start: number; end: number }): Promise<boolean>;
   /** Resets the stream, or closes the connection of HTTP/1.1. */
   destroy(error?: Error): unknown;
 }
@@ -92,6 +98,8 @@ export interface Exchange {
   bytesSent: number;
   /** Bytes of the request body that were read so far */
   bytesReceived: number;
+  /** Name of the backend that sends the response itself */
+  returnedBy?: string | undefined;
   /** Makes the wait for the request body fail. It is set while a target waits for more of the body. */
   waitForBody?: ((error: Error) => void) | undefined;
 }

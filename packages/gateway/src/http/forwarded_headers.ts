@@ -14,6 +14,9 @@ const hopByHop = new Set([
   'upgrade',
   'http2-settings',
   'alt-svc',
+  // Between a gateway and its backends alone (docs/internals/direct-return.md)
+  'sheaf-grant',
+  'sheaf-accepted',
 ]);
 
 /**

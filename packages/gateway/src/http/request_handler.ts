@@ -13,6 +13,8 @@ export interface RequestRecord {
   route: string;
   status: number;
   bytesSent: number;
+  /** Name of the backend that sent the response itself */
+  returnedBy: string | undefined;
   seconds: number;
   /** Whether the client left before the response was complete */
   aborted: boolean;
@@ -103,6 +105,7 @@ export class RequestHandler {
         route: exchange.route,
         status: response.statusCode,
         bytesSent: exchange.bytesSent,
+        returnedBy: exchange.returnedBy,
         seconds: (performance.now() - started) / 1_000,
         aborted: exchange.aborted,
       });
@@ -167,6 +170,7 @@ class RoutedExchange implements Exchange {
   route = 'none';
   bytesSent = 0;
   bytesReceived = 0;
+  returnedBy: string | undefined;
   waitForBody: ((error: Error) => void) | undefined;
   complete = false;
   aborted = false;

@@ -14,6 +14,8 @@ export interface QuicListenerOptions {
   multipath: boolean;
   /** Offers backends to clients, or accepts handed over connections. */
   multiEnd: boolean;
+  /** Lets other sockets of this user share the port (SO_REUSEPORT). */
+  sharesPort: boolean;
   pathScheduler: FrontOptions['path_scheduler'];
   streamScheduler: FrontOptions['stream_scheduler'];
   certificate: CertificatePair;
@@ -42,6 +44,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     congestionControl: congestionControl(options.congestion),
     multipath: options.multipath,
     multiEnd: options.multiEnd,
+    sharesPort: options.sharesPort,
     pathScheduler: options.pathScheduler,
     streamScheduler: options.streamScheduler,
     webtransport: options.alpn.includes('h3'),

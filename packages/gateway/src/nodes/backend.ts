@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Http3Server, NativeModule } from '@sheaf/native';
+import { openReturnSocket, type Http3Server, type NativeModule, type ReturnSocket } from '@sheaf/native';
 import { BackboneLink } from '../multi_end/backbone/backbone_link.js';
 import { BackboneListener, type BackboneListenerOptions } from '../multi_end/backbone/backbone_listener.js';
 import { ownKey, publicKeyOf } from '../multi_end/backbone/identity.js';
@@ -20,12 +20,16 @@ import {
 } from './site/routes.js';
 import type { SiteOptions } from './site/site_options.js';
 import { fromBackboneRequest } from '../http/quic_request.js';
+import type { RequestHandler } from '../http/request_handler.js';
 import { listenError } from '../values/listen_error.js';
 import { loadNativeModule } from '../listeners/native_module.js';
 import { Metrics } from '../observability/metrics.js';
 import type { BackendNodeStatus } from '../observability/status.js';
 import { SessionServer } from '../targets/webtransport/session_server.js';
 import { HostedGuests } from '../multi_end/backend/hosted_guests.js';
+import { ReturnedFiles } from '../direct_return/backend/returned_files.js';
+import { ReturnSessions, type ReturnSessionsOptions } from '../direct_return/backend/return_sessions.js';
+import { errorMessage, UserError } from '../errors/user_error.js';
 import { LoadMeter } from '../multi_end/backend/load_meter.js';
 import { PrimaryRoute } from '../multi_end/backend/primary_route.js';
 import { loadHeader } from '../multi_end/protocol/route_map.js';
@@ -43,6 +47,7 @@ export class Backend extends FrontNode {
   #backbone!: BackboneListener;
   #primary!: BackboneLink;
   #guests!: HostedGuests;
+  #returns: Returns | undefined;
 
   private constructor(loaded: LoadedBackend, options: SiteOptions, front: Front) {
     super(loaded.name, front);
@@ -120,11 +125,14 @@ export class Backend extends FrontNode {
       fallback,
     });
     let server: Http3Server | undefined;
+    const sodium = await loadSodium();
+    this.#returns = this.#openReturns({ key, sodium, run });
     this.#guests = new HostedGuests({
       server: () => server,
       key,
-      sodium: await loadSodium(),
+      sodium,
       log,
+      returns: this.#returns !== undefined,
       most: node.limits.connections,
       reading: () => {
         const { bytesSent = 0, bytesReceived = 0 } = front.quic?.counters() ?? {};
@@ -141,14 +149,37 @@ export class Backend extends FrontNode {
       status: () => this.status(),
       refresh: () => refreshRoutes(this.#routes),
     });
-    this.#backbone = await this.#listenForPrimary(
-      { module, key, run, primaryKey },
-      (request, response) => void proxied.handle(fromBackboneRequest(request, response), response),
-    );
-    front.shutdown.add(() => this.#backbone.close());
-    this.#backbone.on('channel', (channel) => this.#guests.attach(channel));
+    await this.#openBackbone({ module, key, run, primaryKey }, proxied);
     this.#warnings = await startRoutes(this.#routes);
     front.serve(this.#warnings);
+  }
+
+  async #openBackbone(identities: Identities, proxied: RequestHandler): Promise<void> {
+    const backbone = await this.#listenForPrimary(identities, (request, response) => {
+      this.#returns?.files.prepare(request, response, this.#returns.sessions.all);
+      void proxied.handle(fromBackboneRequest(request, response), response);
+    });
+    this.#backbone = backbone;
+    this.front.shutdown.add(() => backbone.close());
+    backbone.on('channel', (channel) => this.#guests.attach(channel));
+    backbone.on('runs', (channel, request) => this.#returns?.sessions.attach(channel, request));
+  }
+
+  /** Opens the sockets that send from addresses of gateways. @throws UserError */
+  #openReturns(identity: Pick<ReturnSessionsOptions, 'key' | 'sodium' | 'run'>): Returns | undefined {
+    const { node, place } = this.#loaded;
+    const { log } = this.front;
+    if (!node.return) return undefined;
+    const { from, via } = node.return;
+    const sockets = from.map((address): ReturnSocket => {
+      try {
+        return openReturnSocket({ from: address, via });
+      } catch (error) {
+        throw new UserError('RETURN_ADDRESS', errorMessage(error), { place: place(['return', 'from']) });
+      }
+    });
+    this.front.shutdown.add(() => sockets.forEach((socket) => socket.close()));
+    return { sessions: new ReturnSessions({ ...identity, sockets, log }), files: new ReturnedFiles(log) };
   }
 
   #linkToPrimary({ module, key, run, primaryKey }: Identities): BackboneLink {
@@ -184,6 +215,7 @@ export class Backend extends FrontNode {
       run,
       address: node.backbone,
       callers,
+      takesRuns: this.#returns !== undefined,
       hint,
       onRequest,
       log: this.front.log,
@@ -191,6 +223,12 @@ export class Backend extends FrontNode {
       throw listenError(error, node.backbone, 'UDP', place(['backbone']));
     });
   }
+}
+
+/** What lets this backend send from the address of a gateway */
+interface Returns {
+  sessions: ReturnSessions;
+  files: ReturnedFiles;
 }
 
 /** The identities of this process and of the gateway */

@@ -1,6 +1,8 @@
 import type { Http3Server, ServedConnection } from '@sheaf/native';
 import type { LoadedGateway } from '../schema/loaded.js';
 import { Primary } from '../multi_end/primary/primary.js';
+import { ReturnLink } from '../direct_return/gateway/return_link.js';
+import { ReturnOffers } from '../direct_return/gateway/return_offers.js';
 import { RouteMapResource } from '../multi_end/protocol/route_map.js';
 import { Front } from './front/front.js';
 import { FrontNode } from './front/front_node.js';
@@ -42,7 +44,14 @@ export class Gateway extends FrontNode {
    */
   static async start(loaded: LoadedGateway, options: SiteOptions = {}): Promise<Gateway> {
     const front = await Front.open(
-      { ...loaded, options: { ...loaded.node, multiEnd: loaded.backends.length > 0 } },
+      {
+        ...loaded,
+        options: {
+          ...loaded.node,
+          multiEnd: loaded.backends.length > 0,
+          sharesPort: loaded.backends.some(({ sharesAddress }) => sharesAddress),
+        },
+      },
       options,
     );
     try {
@@ -79,7 +88,12 @@ export class Gateway extends FrontNode {
     const { log, certificate } = front;
     const primary = this.#loaded.backends.length > 0 ? await this.#openPrimary() : undefined;
     this.#primary = primary;
-    this.#routes = await compileRoutes(node, log, primary && ((backends) => primary.route(backends)));
+    const offers = primary && primary.runs.size > 0 ? this.#offersOf(primary) : undefined;
+    this.#routes = await compileRoutes(
+      node,
+      log,
+      primary && ((backends, ways) => primary.route(backends, ways.includes('return') ? offers : undefined)),
+    );
     for (const { answer } of this.#routes.requests) front.shutdown.add(() => answer.close?.());
     const metrics = new Metrics({
       transport: () => front.quic?.counters(),
@@ -115,6 +129,12 @@ export class Gateway extends FrontNode {
     });
     this.#warnings = await startRoutes(this.#routes);
     front.serve(this.#warnings);
+  }
+
+  /** Lets backends send responses from the address of this gateway. */
+  #offersOf({ identity, runs }: Primary): ReturnOffers {
+    const links = new Map([...runs].map(([name, link]) => [name, new ReturnLink({ ...identity, link })]));
+    return new ReturnOffers({ links, log: this.front.log });
   }
 
   async #openPrimary(): Promise<Primary> {

@@ -20,7 +20,16 @@ export function accessLog(log: Logger): RequestObserver & SessionObserver {
   };
 }
 
-function requestLine({ request, pathname, route, status, bytesSent, seconds, aborted }: RequestRecord): object {
+function requestLine({
+  request,
+  pathname,
+  route,
+  status,
+  bytesSent,
+  returnedBy,
+  seconds,
+  aborted,
+}: RequestRecord): object {
   return {
     remote: request.remoteAddress,
     http: request.httpVersion,
@@ -34,6 +43,7 @@ function requestLine({ request, pathname, route, status, bytesSent, seconds, abo
     route,
     status,
     bytes: bytesSent,
+    ...(returnedBy === undefined ? {} : { returned_by: returnedBy }),
     ms: milliseconds(seconds),
     ...(aborted ? { aborted } : {}),
     agent: headerValue(request.headers, 'user-agent'),

@@ -71,6 +71,18 @@ const primaryOptions = z
     'The gateway whose connections this backend takes over: its name in this file, or `{ name, backbone, public_key }`.',
   );
 
+const returnOptions = z.strictObject({
+  from: oneOrMore(remoteAddress).describe(
+    'Addresses and ports of gateways from which this backend may send. A grant that names another one is refused.',
+  ),
+  via: z
+    .enum(['transparent', 'own-address'])
+    .default('transparent')
+    .describe(
+      'How to send from there. `transparent`: the address belongs to another host; it needs CAP_NET_RAW or CAP_NET_ADMIN. `own-address`: this host has it, too: on `lo`, or because the gateway runs here and shares its port.',
+    ),
+});
+
 /** Keys of a backend, without its `role` */
 export const backendConfiguration = z.strictObject({
   listen: frontKeys.listen,
@@ -78,6 +90,11 @@ export const backendConfiguration = z.strictObject({
   tls: frontKeys.tls,
   primary: primaryOptions,
   ...backboneKeys,
+  return: returnOptions
+    .optional()
+    .describe(
+      'Lets this backend send responses from the address of a gateway, past the gateway. Default: it does not.',
+    ),
   congestion: frontKeys.congestion,
   path_scheduler: frontKeys.path_scheduler,
   stream_scheduler: frontKeys.stream_scheduler,

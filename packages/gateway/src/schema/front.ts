@@ -44,5 +44,7 @@ export type FrontOptions = z.output<typeof frontOptions> & {
   alpn: readonly string[];
   multipath: boolean;
   multiEnd?: boolean;
+  /** Whether nodes that send from its addresses may share its port */
+  sharesPort?: boolean;
   limits: FrontLimits;
 };

@@ -49,6 +49,8 @@ export interface LoadedBackendReference extends LoadedPeer {
   /** Addresses where clients reach it; port 0 as in `backbone` */
   addresses: readonly ListenAddress[];
   health: BackendHealthOptions;
+  /** Whether it is a node of the same file that sends from an address of the gateway's host */
+  sharesAddress: boolean;
 }
 
 export interface LoadedGateway extends LoadedBase {

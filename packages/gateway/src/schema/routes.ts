@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { oneOrMore } from '../values/scalars.js';
+import { deliveryOption } from './delivery.js';
 import { filesOptions } from './files.js';
 import { upstreamOptions } from './upstream.js';
 import { webTransportOptions } from './webtransport.js';
@@ -26,11 +27,10 @@ export const routeOptions = z
     backends: oneOrMore(z.string().min(1))
       .optional()
       .describe("Backends that answer these requests: names from the gateway's `backends`."),
-    delivery: z
-      .enum(['direct', 'proxy'])
+    delivery: deliveryOption
       .optional()
       .describe(
-        'With `backends`: `direct`, the default, lets clients that speak Multi-End ask the backends themselves; `proxy` sends every request through the gateway.',
+        'With `backends`: how their responses reach clients. `path`: clients that speak Multi-End ask the backends themselves. `return`: backends send from the address of the gateway, which needs their `return`. `proxy`: through the gateway. A list is tried in its order; `direct`, the default, is `[path, return, proxy]`.',
       ),
   })
   .superRefine((route, context) => {

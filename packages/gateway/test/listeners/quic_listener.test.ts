@@ -17,6 +17,7 @@ function optionsFor(yaml: string): ServerOptions {
     alpn: node.alpn,
     congestion: node.congestion,
     multipath: node.multipath,
+    sharesPort: false,
     multiEnd: false,
     pathScheduler: node.path_scheduler,
     streamScheduler: node.stream_scheduler,

@@ -24,6 +24,10 @@ export interface SiteDescription {
   /** Routes of each backend. */
   backends: Record<string, string>;
   gateway?: string[];
+  /** Port of the gateway; 0 asks the system for a free one. */
+  port?: number;
+  /** Further lines of each backend. */
+  backend?: string[];
   withEdge?: boolean;
   files: Record<string, string | Buffer>;
   /** One of the `backends:`, instead of its name. */
@@ -35,6 +39,8 @@ export async function startSite({
   routes,
   backends,
   gateway = [],
+  port = 0,
+  backend = [],
   withEdge = false,
   files,
   backendKeys = (name) => name,
@@ -46,18 +52,18 @@ export async function startSite({
   }
   const node = (name: string, lines: string[]): string =>
     [`  ${name}:`, ...lines.map((line) => `    ${line}`)].join('\n');
-  const listen = ['listen: 127.0.0.1:0', 'backbone: 127.0.0.1:0'];
+  const listen = (at = 0): string[] => [`listen: 127.0.0.1:${at}`, 'backbone: 127.0.0.1:0'];
   const text = [
     'nodes:',
     node('site', [
       'role: gateway',
-      ...listen,
+      ...listen(port),
       `backends: [${Object.keys(backends).map(backendKeys).join(', ')}]`,
       `routes: ${routes}`,
       ...gateway,
     ]),
     ...Object.entries(backends).map(([name, own]) =>
-      node(name, ['role: backend', ...listen, 'primary: site', `routes: ${own}`]),
+      node(name, ['role: backend', ...listen(), 'primary: site', `routes: ${own}`, ...backend]),
     ),
     ...(withEdge
       ? [

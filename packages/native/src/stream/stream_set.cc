@@ -45,7 +45,11 @@ std::optional<std::uint64_t> StreamSet::take(StreamEvent::Kind kind, Stream& str
       if (!stream.receive.readable()) return std::nullopt;  // read in the meantime
       break;
     case Kind::kWritable:
-      if (!stream.send.writable()) return std::nullopt;
+      // Bytes of another node may be replaced here, also when their end is written.
+      if (stream.send.was_reset() ||
+          (!stream.send.writable() && stream.send.elsewhere().sender == 0)) {
+        return std::nullopt;
+      }
       break;
     case Kind::kAcknowledged:
       if (stream.send.was_reset()) return std::nullopt;

@@ -1,6 +1,9 @@
 import { maxSealedGrant } from './sealed_grant.js';
 
-/** Header of a request to a backend: a sealed grant, in the alphabet of base64url without padding */
+/**
+ * Header of a request to a backend: a sealed grant, in the alphabet of base64url without padding. Like the next one it is never
+ * forwarded (`http/forwarded_headers.ts`).
+ */
 export const grantHeader = 'sheaf-grant';
 /** Header of a backend's response whose body is the head of the response that the backend sends itself */
 export const acceptedHeader = 'sheaf-accepted';

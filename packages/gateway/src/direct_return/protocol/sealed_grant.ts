@@ -37,6 +37,18 @@ export class GrantRefused extends Error {
   }
 }
 
+/** One connection of the backbone, as both nodes know it */
+interface GrantSession {
+  sender: { bytes: Uint8Array };
+  receiver: { bytes: Uint8Array };
+  session: Uint8Array;
+}
+
+/** Returns the bytes that name both nodes and the connection between them. */
+export function nameOfSession({ sender, receiver, session }: GrantSession): Buffer {
+  return Buffer.concat([sender.bytes, receiver.bytes, session]);
+}
+
 /** What is authenticated besides the grant: its use, and who sends it to whom over which connection. */
 function associated(session: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from('sheaf sealed grant 1\0'), session]);
@@ -56,7 +68,7 @@ export class GrantSealer {
 
   /**
    * @param key `grantKeyBytes` random bytes that no other sealer has had; the sealer keeps and wipes them
-   * @param session names both nodes and the connection between them
+   * @param session as {@link nameOfSession} returns it
    */
   constructor(key: Buffer, session: Uint8Array) {
     this.#key = key;

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { Http3Client, NativeModule } from '@sheaf/native';
+import type { ReceivedResponse, Http3Client, NativeModule } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { backOffMs, type BackOff } from '../../values/back_off.js';
 import { errorMessage } from '../../errors/user_error.js';
@@ -47,8 +47,8 @@ const windows = {
 };
 
 interface LinkEvents {
-  /** The peer has accepted this node. */
-  open: [channel: Channel];
+  /** The peer has accepted this node, on the request that this is the response to. */
+  open: [channel: Channel, response: ReceivedResponse];
   close: [reason: string];
 }
 
@@ -149,6 +149,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
       connectTimeoutMs,
       idleTimeoutMs: backboneIdleMs,
       keepAliveMs: backboneIdleMs / 4,
+      datagrams: use === 'runs',
       ...(use === 'requests' ? windows : {}),
     });
     try {
@@ -169,7 +170,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     const response = await client.request({ method: 'POST', path: backbonePaths[this.#options.use], body });
     const reason = await readMessages(response, (message) => {
       if (this.#channel) this.#channel.receive(message);
-      else this.#introduce(message, body);
+      else this.#introduce(message, body, response);
     });
     body.end();
     return this.#farewell ?? reason;
@@ -179,7 +180,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
   #farewell: string | undefined;
   #session: Buffer | undefined;
 
-  #introduce(message: BackboneMessage, body: MessageBody): void {
+  #introduce(message: BackboneMessage, body: MessageBody, response: ReceivedResponse): void {
     const { key, name, run, peer } = this.#options;
     switch (message.type) {
       case 'challenge': {
@@ -202,7 +203,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
       }
       case 'welcome':
         if (!this.#session) break;
-        return this.#open(this.#session, message.run, body);
+        return this.#open(this.#session, message.run, body, response);
       case 'farewell':
         this.#farewell = message.reason;
         return;
@@ -211,7 +212,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     throw new BackboneViolation(`${message.type} before this node was taken in`);
   }
 
-  #open(session: Buffer, run: Buffer, body: MessageBody): void {
+  #open(session: Buffer, run: Buffer, body: MessageBody, response: ReceivedResponse): void {
     const { key, use, peer, log } = this.#options;
     const channel = new Channel(
       peer.name,
@@ -225,7 +226,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     this.#reason = undefined;
     this.#state = 'open';
     log.info({ peer: peer.name, use }, 'connected to a node');
-    this.emit('open', channel);
+    this.emit('open', channel, response);
   }
 
   #ended(reason: string): void {

@@ -13,15 +13,16 @@ import { Strangers } from './strangers.js';
 
 /**
  * Paths by the purpose of a call. Messages have a connection of their own, so that proxied responses that clients do
- * not read cannot block them by flow control.
+ * not read cannot block them by flow control. So have runs, whose datagrams must not wait behind either.
  */
 export const backbonePaths = {
   messages: '/.well-known/sheaf/backbone',
   requests: '/.well-known/sheaf/backbone/requests',
+  runs: '/.well-known/sheaf/backbone/runs',
 } as const;
 export type BackboneUse = keyof typeof backbonePaths;
 
-/** Maximum of connections. Each node of a site has two; further ones are reconnects after a fault. */
+/** Maximum of connections. Each node of a site has up to three; further ones are reconnects after a fault. */
 const maxConnections = 1_024;
 /** Maximum of pending handshakes. Retry has validated their addresses, and one host has at most half of them. */
 const maxHalfOpen = 256;
@@ -41,6 +42,8 @@ export interface BackboneListenerOptions {
   callers: ReadonlyMap<string, NodePublicKey>;
   /** Time in milliseconds for a caller to identify itself */
   introductionMs?: number;
+  /** Whether callers may order runs */
+  takesRuns?: boolean;
   /** Advice for the log when an unknown node calls */
   hint: string;
   /** Answers requests that a caller proxies here. */
@@ -55,10 +58,17 @@ interface Caller {
   run: string;
 }
 
+interface BackboneEvents {
+  /** A node has connected for messages. */
+  channel: [channel: Channel];
+  /** A node has connected for runs, whose datagrams belong to this request. */
+  runs: [channel: Channel, request: ServerRequest];
+}
+
 type Introduced = Caller | { refusal: string };
 
 /** Accepts calls of other nodes, which it identifies by their keys. */
-export class BackboneListener extends EventEmitter<{ channel: [channel: Channel] }> {
+export class BackboneListener extends EventEmitter<BackboneEvents> {
   readonly #options: BackboneListenerOptions;
   readonly #server: Http3Server;
   readonly #known = new WeakSet<ServedConnection>();
@@ -90,6 +100,7 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
       maxConnections,
       maxHalfOpenHandshakes: maxHalfOpen,
       retry: 'always',
+      datagrams: options.takesRuns ?? false,
       idleTimeoutMs: backboneIdleMs,
     });
     const listener = new BackboneListener(options, server);
@@ -109,7 +120,7 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
 
   #onRequest(request: ServerRequest, response: ServerResponse): void {
     const use = request.method === 'POST' && useOf(request.url);
-    if (use) void this.#introduce(use, request, response);
+    if (use && (use !== 'runs' || this.#options.takesRuns)) void this.#introduce(use, request, response);
     else if (this.#known.has(request.connection)) this.#options.onRequest(request, response);
     else {
       response.writeHead(403, { 'content-type': 'text/plain' });
@@ -129,6 +140,7 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
       if ('refusal' in caller) throw new Refused(caller.refusal);
       channel = this.#welcome(caller, session, request.connection, outgoing);
       if (use === 'messages') this.emit('channel', channel);
+      else if (use === 'runs') this.emit('runs', channel, request);
     });
     if (channel) channel.lost(reason);
     else this.#refuse(reason, request, outgoing);
@@ -177,8 +189,7 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
 }
 
 function useOf(path: string): BackboneUse | undefined {
-  if (path === backbonePaths.messages) return 'messages';
-  return path === backbonePaths.requests ? 'requests' : undefined;
+  return (Object.keys(backbonePaths) as BackboneUse[]).find((use) => backbonePaths[use] === path);
 }
 
 /** Closes the connection once the caller had time to read the reason. */

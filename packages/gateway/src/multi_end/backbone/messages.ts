@@ -1,9 +1,9 @@
 import { BackboneViolation, FieldReader, FieldWriter } from './byte_fields.js';
 import { publicKeyBytes, signatureBytes } from '../../values/node_key.js';
-import { maxSealed, sessionBytes, snapshotKind } from './sealed_message.js';
+import { grantKeyKind, maxSealed, sessionBytes, snapshotKind } from './sealed_message.js';
 
 /** Version of the protocol. Nodes of different versions do not talk, so a site runs one release. */
-export const backboneVersion = 1;
+export const backboneVersion = 2;
 
 /** Maximum size of a message of the engine: a lease, its return or a report */
 const maxLease = 512;
@@ -37,12 +37,14 @@ export type BackboneMessage =
   | { type: 'left'; connection: number; code: number }
   /** Gateway: no new requests on this connection. `left` follows when none is in flight. */
   | { type: 'release'; connection: number }
+  /** Gateway, once, on the connection for runs: the key of its grants, sealed */
+  | { type: 'grant_key'; sealed: Buffer }
   /** Gateway: the backend stops accepting connections, or starts again. */
   | { type: 'drain'; drains: boolean }
   | { type: 'ping'; sequence: number }
   /**
    * Backend. `load`: share of the time, in thousandths, in which its process was busy. `requests`: requests in flight.
-   * Bytes count from its start.
+   * Bytes count from its start. `returns`: it can send from the address of a gateway.
    */
   | {
       type: 'pong';
@@ -53,6 +55,7 @@ export type BackboneMessage =
       requests: number;
       bytesSent: number;
       bytesReceived: number;
+      returns: boolean;
     };
 
 type MessageType = BackboneMessage['type'];
@@ -71,6 +74,7 @@ const codes = {
   drain: 11,
   ping: 12,
   pong: 13,
+  grant_key: 14,
 } as const satisfies Record<MessageType, number>;
 const types = new Map<number, MessageType>(Object.entries(codes).map(([type, code]) => [code, type as MessageType]));
 
@@ -101,6 +105,8 @@ function writeFields(writer: FieldWriter, message: BackboneMessage): FieldWriter
       return writer.text(printable(message.reason));
     case 'snapshot':
       return writer.integer(message.connection, 4).bytes(message.sealed);
+    case 'grant_key':
+      return writer.bytes(message.sealed);
     case 'accepted':
     case 'release':
       return writer.integer(message.connection, 4);
@@ -122,7 +128,8 @@ function writeFields(writer: FieldWriter, message: BackboneMessage): FieldWriter
         .integer(message.connections, 4)
         .integer(message.requests, 4)
         .integer(message.bytesSent, 6)
-        .integer(message.bytesReceived, 6);
+        .integer(message.bytesReceived, 6)
+        .integer(message.returns ? 1 : 0, 1);
   }
 }
 
@@ -156,6 +163,8 @@ function readFields(reader: FieldReader, type: MessageType): BackboneMessage {
       return { type, reason: reader.text(maxReason * 4) };
     case 'snapshot':
       return { type, connection: reader.integer(4), sealed: reader.bytes(maxSnapshot) };
+    case 'grant_key':
+      return { type, sealed: reader.bytes(maxSealed(grantKeyKind)) };
     case 'accepted':
     case 'release':
       return { type, connection: reader.integer(4) };
@@ -179,6 +188,7 @@ function readFields(reader: FieldReader, type: MessageType): BackboneMessage {
         requests: reader.integer(4),
         bytesSent: reader.integer(6),
         bytesReceived: reader.integer(6),
+        returns: flag(reader),
       };
   }
 }

@@ -16,7 +16,18 @@ export interface ProxyFailure {
   repeatable: boolean;
 }
 
+/** What a request offers to the other node beyond the response that it proxies */
+export interface Offer {
+  /** Headers that are added to the request */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Takes a response that the other node sends itself. Returns undefined for any other response. */
+  take(response: ClientResponse): Promise<void> | undefined;
+  /** The other node did not take the offer, because it proxied the response or because it `failed`. */
+  withdraw(failed: boolean): void;
+}
+
 export interface ProxyOptions {
+  offer?: Offer | undefined;
   /** Abandons the request. */
   signal?: AbortSignal;
   /** Returns the body that is forwarded in place of the response's own. */
@@ -28,7 +39,7 @@ export async function proxyRequest(
   exchange: Exchange,
   body: ReceivedBody,
   link: BackboneLink,
-  { signal = exchange.signal, bodyOf = (response) => response }: ProxyOptions = {},
+  { signal = exchange.signal, bodyOf = (response) => response, offer }: ProxyOptions = {},
 ): Promise<ProxyFailure | undefined> {
   let sent = false;
   let answered = false;
@@ -37,12 +48,17 @@ export async function proxyRequest(
     if (exchange.aborted) return undefined;
     const opened = await body.open();
     sent = true;
-    const response = await client.request({ ...requestOf(exchange, opened), signal });
+    const request = requestOf(exchange, opened);
+    const response = await client.request({ ...request, headers: { ...request.headers, ...offer?.headers }, signal });
     checkStatus(response);
     answered = true;
+    const taken = offer?.take(response);
+    if (taken) return await taken.then(() => undefined);
+    offer?.withdraw(false);
     await answerWith(exchange, response, bodyOf(response));
     return undefined;
   } catch (error) {
+    if (!answered) offer?.withdraw(true);
     if (exchange.aborted) return undefined;
     if (!answered && respondBodyFault(exchange, error)) return undefined;
     if (!answered)

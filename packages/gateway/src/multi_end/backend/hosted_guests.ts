@@ -12,6 +12,8 @@ export interface BackendReading {
 
 export interface HostedGuestsOptions extends Omit<GuestsOptions, 'refusal'> {
   reading(): BackendReading;
+  /** Whether this backend can send from the address of a gateway */
+  returns: boolean;
   /** Maximum of connections that this backend serves */
   most: number;
 }
@@ -94,6 +96,7 @@ export class HostedGuests {
       requests,
       bytesSent,
       bytesReceived,
+      returns: this.#options.returns,
     });
   }
 

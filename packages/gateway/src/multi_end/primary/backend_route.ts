@@ -5,9 +5,15 @@ import { ReceivedBody } from '../../http/received_body.js';
 import { refuseReplay } from '../../http/refuse_replay.js';
 import { respondStatus } from '../../http/respond.js';
 import { proxiedBody } from './proxied_body.js';
-import { proxyRequest } from '../backbone/proxy_request.js';
+import { proxyRequest, type Offer } from '../backbone/proxy_request.js';
 import type { BackendWatch } from './backend_watch.js';
 import { BackendsInTurn } from './backends_in_turn.js';
+
+/** Offers requests to backends that may answer clients without the gateway. */
+export interface Offers {
+  /** Returns what to offer for this request; undefined when the response has to be proxied. */
+  offer(exchange: Exchange, backend: BackendWatch, backends: BackendsInTurn): Offer | undefined;
+}
 
 /**
  * A route to backends, for clients that do not ask the backends themselves: clients without Multi-End, and all clients
@@ -16,10 +22,12 @@ import { BackendsInTurn } from './backends_in_turn.js';
 export class BackendRoute implements Target {
   readonly #backends: readonly BackendWatch[];
   readonly #log: Logger;
+  readonly #offers: Offers | undefined;
 
-  constructor(backends: readonly BackendWatch[], log: Logger) {
+  constructor(backends: readonly BackendWatch[], log: Logger, offers?: Offers) {
     this.#backends = backends;
     this.#log = log;
+    this.#offers = offers;
   }
 
   async handle(exchange: Exchange): Promise<void> {
@@ -34,6 +42,7 @@ export class BackendRoute implements Target {
       const { backend, signal } = turn;
       const failure = await proxyRequest(exchange, body, backend.link, {
         signal,
+        offer: this.#offers?.offer(exchange, backend, backends),
         bodyOf: (response) => proxiedBody(exchange, response, backends),
       });
       if (!failure) return;

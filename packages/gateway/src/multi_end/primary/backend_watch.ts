@@ -17,6 +17,8 @@ export interface BackendWatchOptions {
   link: BackboneLink;
   /** Connection for the requests of clients */
   requests: BackboneLink;
+  /** Connection for runs, if a route lets the backend send from the gateway's address */
+  runs: BackboneLink | undefined;
   key: NodeKey;
   sodium: Sodium;
   addresses: HandOversOptions['addresses'];
@@ -97,7 +99,8 @@ export class BackendWatch {
     clearInterval(this.#timer);
     clearTimeout(this.#patience);
     clearTimeout(this.#hope);
-    await Promise.all([this.#options.link.close(), this.#options.requests.close()]);
+    const { link, requests, runs } = this.#options;
+    await Promise.all([link.close(), requests.close(), runs?.close()]);
   }
 
   /** Drains the backend, or puts it back into service. */
@@ -158,6 +161,7 @@ export class BackendWatch {
   #onMessage(message: BackboneMessage): void {
     if (message.type !== 'pong') return this.handOvers.onMessage(message);
     this.#pong = message;
+    if (message.returns) this.#options.runs?.start();
     this.#proxiedThen = this.places.count;
     this.#heardAt = performance.now();
     clearTimeout(this.#patience);

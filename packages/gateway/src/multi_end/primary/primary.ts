@@ -5,7 +5,10 @@ import { BackboneLink } from '../backbone/backbone_link.js';
 import { BackboneListener } from '../backbone/backbone_listener.js';
 import { ownKey, publicKeyOf } from '../backbone/identity.js';
 import { runBytes } from '../backbone/messages.js';
-import { loadSodium } from '../backbone/sealed_message.js';
+import { loadSodium, type Sodium } from '../backbone/sealed_message.js';
+import { deliveryOrder } from '../../schema/delivery.js';
+import type { RouteOptions } from '../../schema/routes.js';
+import type { NodeKey } from '../../values/node_key.js';
 import { keySource, type LoadedBackendReference, type LoadedGateway } from '../../schema/loaded.js';
 import { UserError } from '../../errors/user_error.js';
 import type { GatewayResponse, Target } from '../../http/exchange.js';
@@ -13,7 +16,7 @@ import { fromBackboneRequest } from '../../http/quic_request.js';
 import type { RequestHandler } from '../../http/request_handler.js';
 import { listenError } from '../../values/listen_error.js';
 import type { RunningAddresses } from '../../values/running_addresses.js';
-import { BackendRoute } from './backend_route.js';
+import { BackendRoute, type Offers } from './backend_route.js';
 import type { BackendReport } from '../../observability/backend_report.js';
 import { BackendWatch } from './backend_watch.js';
 import { describeRoutes, routesHeader, type RouteMap } from '../protocol/route_map.js';
@@ -25,10 +28,19 @@ export interface PrimaryOptions {
   log: Logger;
 }
 
+export interface NodeIdentity {
+  key: NodeKey;
+  sodium: Sodium;
+  run: Buffer;
+}
+
 /** The part of a gateway that serves as the primary of its backends */
 export class Primary {
   readonly #options: PrimaryOptions;
   readonly #backends = new Map<string, BackendWatch>();
+  /** Connections for runs, of backends with a route for which they send from the gateway's address */
+  readonly runs = new Map<string, BackboneLink>();
+  #identity!: NodeIdentity;
   readonly #byId = new Map<number, BackendWatch>();
   /** Backends with a route for which clients ask them directly */
   #direct: readonly BackendWatch[] = [];
@@ -47,6 +59,11 @@ export class Primary {
     return primary;
   }
 
+  /** What this node proves itself by, and what its process is named by */
+  get identity(): NodeIdentity {
+    return this.#identity;
+  }
+
   get routeMap(): RouteMap {
     return this.#routeMap;
   }
@@ -55,10 +72,12 @@ export class Primary {
     return this.#listener.address;
   }
 
-  route(names: readonly string[]): Target {
+  /** Returns the target of a route to these backends. `offers` makes responses go past this gateway. */
+  route(names: readonly string[], offers?: Offers): Target {
     return new BackendRoute(
       names.flatMap((name) => this.#backends.get(name) ?? []),
       this.#options.log,
+      offers,
     );
   }
 
@@ -100,6 +119,7 @@ export class Primary {
     const key = await ownKey(keySource(loaded, loaded.directory));
     const sodium = await loadSodium();
     const run = randomBytes(runBytes);
+    this.#identity = { key, sodium, run };
     const callers = new Map<string, Awaited<ReturnType<typeof publicKeyOf>>>();
     for (const reference of loaded.backends) {
       const publicKey = await publicKeyOf(reference.identity);
@@ -116,10 +136,13 @@ export class Primary {
       };
       const link = new BackboneLink({ ...common, use: 'messages' });
       const requests = new BackboneLink({ ...common, use: 'requests' });
+      const runs = returnsBy(node.routes, reference.name) ? new BackboneLink({ ...common, use: 'runs' }) : undefined;
+      if (runs) this.runs.set(reference.name, runs);
       const backend = new BackendWatch({
         reference,
         link,
         requests,
+        runs,
         key,
         sodium,
         addresses: () => this.#addressesOf(reference),
@@ -185,4 +208,11 @@ export class Primary {
       hint: 'give its `listen` and its `backbone` ports, or run both nodes in one process',
     });
   }
+}
+
+/** Returns whether a route lets this backend send from the gateway's address. */
+function returnsBy(routes: readonly RouteOptions[], backend: string): boolean {
+  return routes.some(
+    ({ backends = [], delivery }) => backends.includes(backend) && deliveryOrder(delivery).includes('return'),
+  );
 }

@@ -28,7 +28,7 @@ export function proxiedBody(exchange: Exchange, response: ClientResponse, backen
 }
 
 /** Requests the rest of the body from the first backend that has it. */
-async function restFrom(
+export async function restFrom(
   exchange: Exchange,
   resumption: Resumption,
   received: number,

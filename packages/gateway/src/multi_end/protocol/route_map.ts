@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { headerValue, type Exchange, type Target } from '../../http/exchange.js';
 import { respondText, setHead } from '../../http/respond.js';
+import { deliveryOrder } from '../../schema/delivery.js';
 import type { RouteOptions } from '../../schema/routes.js';
 import { maxBackendId } from '../../schema/backends.js';
 
@@ -42,11 +43,11 @@ export function describeRoutes(
   const described = routes
     // Sessions are opened with CONNECT, which no backend answers.
     .filter(({ webtransport }) => webtransport === undefined)
-    .map(({ path, host, methods, backends = [], delivery = 'direct' }) => ({
+    .map(({ path, host, methods, backends = [], delivery }) => ({
       path,
       ...(host ? { host } : {}),
       ...(methods ? { methods } : {}),
-      backends: delivery === 'direct' ? backends.flatMap((backend) => idOf(backend) ?? []) : [],
+      backends: deliveryOrder(delivery).includes('path') ? backends.flatMap((backend) => idOf(backend) ?? []) : [],
     }));
   const version = createHash('sha256').update(JSON.stringify(described)).digest('base64url').slice(0, 12);
   return { version, routes: described };

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { NodeConfiguration } from '../../schema/node.js';
+import { deliveryOrder, type Delivery } from '../../schema/delivery.js';
 import type { BackendConfiguration } from '../../schema/backends.js';
 import { StaticFiles } from '../../targets/files/static_files.js';
 import type { Target } from '../../http/exchange.js';
@@ -26,7 +27,7 @@ type RouteSource = Pick<NodeConfiguration | BackendConfiguration, 'routes' | 'li
 export async function compileRoutes(
   node: RouteSource,
   log: Logger,
-  toBackends?: (backends: readonly string[]) => Target,
+  toBackends?: (backends: readonly string[], delivery: readonly Delivery[]) => Target,
 ): Promise<CompiledRoutes> {
   const upstreams = new Map<number, UpstreamGroup>();
   const compiled: CompiledRoutes = { requests: [], sessions: [], upstreams };
@@ -37,7 +38,10 @@ export async function compileRoutes(
       upstreams.set(index, group);
       compiled.requests.push(compileRoute(route, index, group));
     }
-    if (route.backends && toBackends) compiled.requests.push(compileRoute(route, index, toBackends(route.backends)));
+    if (route.backends && toBackends) {
+      const target = toBackends(route.backends, deliveryOrder(route.delivery));
+      compiled.requests.push(compileRoute(route, index, target));
+    }
     if (route.webtransport) {
       const { application, origins } = route.webtransport;
       const target: SessionTarget = {
@@ -73,7 +77,8 @@ function mayOpenSessions(
 function describeTarget(route: NodeConfiguration['routes'][number]): string {
   if (route.files) return `files ${route.files.root}`;
   if (route.upstream) return `upstream ${route.upstream.to.map((origin) => origin.origin).join(', ')}`;
-  if (route.backends) return `backends ${route.backends.join(', ')} (${route.delivery ?? 'direct'})`;
+  if (route.backends)
+    return `backends ${route.backends.join(', ')} (${[route.delivery ?? 'direct'].flat().join(', ')})`;
   return `webtransport ${route.webtransport?.application ?? ''}`;
 }
 

@@ -97,6 +97,7 @@ export class StaticFiles implements Target {
         return;
       }
       streams = true;
+      if (await exchange.response.takeFile?.(file.handle, body)) return;
       await sendBody(exchange, fileBody(file.handle, body, exchange.response));
     } finally {
       // A streamed body closes the file itself.

@@ -44,6 +44,7 @@ const messages: BackboneMessage[] = [
     connections: 6,
     requests: 7,
     bytesSent: 2 ** 47,
+    returns: true,
     bytesReceived: 0,
   },
 ];

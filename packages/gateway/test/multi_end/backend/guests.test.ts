@@ -75,6 +75,7 @@ beforeEach(() => {
     sodium,
     log: pino({ level: 'silent' }),
     most,
+    returns: false,
     reading: () => ({ load: 0.25, requests: 2, bytesSent: 3, bytesReceived: 4 }),
   });
 });
@@ -199,7 +200,15 @@ describe('a backend', () => {
     channel.receive({ type: 'ping', sequence: 9 });
     channel.receive({ type: 'drain', drains: true });
     channel.receive({ type: 'drain', drains: false });
-    const reading = { type: 'pong', load: 250, connections: 0, requests: 2, bytesSent: 3, bytesReceived: 4 };
+    const reading = {
+      type: 'pong',
+      load: 250,
+      connections: 0,
+      requests: 2,
+      bytesSent: 3,
+      bytesReceived: 4,
+      returns: false,
+    };
     expect(sent).toEqual([
       { ...reading, sequence: 9, state: 'serving' },
       { ...reading, sequence: 0, state: 'draining' },

@@ -1,0 +1,69 @@
+import { openExecutor, type ReturnSocket, type ServerRequest } from '@sheaf/native';
+import type { Logger } from 'pino';
+import { BackboneViolation } from '../../multi_end/backbone/byte_fields.js';
+import type { Channel } from '../../multi_end/backbone/channel.js';
+import type { BackboneMessage } from '../../multi_end/backbone/messages.js';
+import { grantKeyKind, Opener, SealRefused, type Sodium } from '../../multi_end/backbone/sealed_message.js';
+import type { NodeKey } from '../../values/node_key.js';
+import { runSession } from '../protocol/run_session.js';
+import { GrantOpener, nameOfSession } from '../protocol/sealed_grant.js';
+import type { Session } from './returned_files.js';
+
+export interface ReturnSessionsOptions {
+  key: NodeKey;
+  sodium: Sodium;
+  /** Random id of this process */
+  run: Buffer;
+  /** Sockets that send from the addresses of gateways */
+  sockets: ReturnSocket[];
+  log: Logger;
+}
+
+/** A backend's sessions with its gateway: one, or two while the gateway is replaced */
+export class ReturnSessions {
+  readonly #options: ReturnSessionsOptions;
+  #sessions: Session[] = [];
+
+  constructor(options: ReturnSessionsOptions) {
+    this.#options = options;
+  }
+
+  /** The newest first */
+  get all(): readonly Session[] {
+    return this.#sessions;
+  }
+
+  /**
+   * Carries out what a gateway orders by the datagrams of this request. To be called before anything else of the request is
+   * read, so that no datagram comes too early.
+   */
+  attach(channel: Channel, request: ServerRequest): void {
+    const { run, sockets } = this.#options;
+    const executor = openExecutor(request, { ...runSession(channel.session.session, run), sockets });
+    const session: Session = { executor, opener: undefined };
+    this.#sessions = [session, ...this.#sessions];
+    channel.on('message', (message) => this.#onMessage(message, channel, session));
+    channel.once('close', () => {
+      this.#sessions = this.#sessions.filter((other) => other !== session);
+      executor.close();
+      session.opener?.close();
+      session.opener = undefined;
+    });
+  }
+
+  #onMessage(message: BackboneMessage, channel: Channel, session: Session): void {
+    if (message.type !== 'grant_key' || session.opener)
+      throw new BackboneViolation(`a gateway does not send ${message.type} on the connection for runs`);
+    const { key, sodium, log } = this.#options;
+    const opener = new Opener(key, channel.session, sodium, grantKeyKind);
+    try {
+      session.opener = new GrantOpener(opener.open(message.sealed), nameOfSession(channel.session));
+    } catch (error) {
+      if (!(error instanceof SealRefused)) throw error;
+      log.warn({ reason: error.message }, 'a gateway may not grant');
+      channel.close(error.message);
+    } finally {
+      opener.close();
+    }
+  }
+}

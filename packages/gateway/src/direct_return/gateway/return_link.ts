@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { offerResponse, openRunOrders, type RunOrders, type ServerRequest } from '@sheaf/native';
+import type { BackboneLink } from '../../multi_end/backbone/backbone_link.js';
+import type { Channel } from '../../multi_end/backbone/channel.js';
+import { grantKeyKind, Sealer, type Sodium } from '../../multi_end/backbone/sealed_message.js';
+import type { NodeKey } from '../../values/node_key.js';
+import { encodeGrantHeader } from '../protocol/return_headers.js';
+import { processOf, runSession } from '../protocol/run_session.js';
+import { grantKeyBytes, GrantSealer, nameOfSession } from '../protocol/sealed_grant.js';
+
+export interface ReturnLinkOptions {
+  /** Connection for runs */
+  link: BackboneLink;
+  key: NodeKey;
+  sodium: Sodium;
+  /** Random id of this process */
+  run: Buffer;
+}
+
+/** A gateway's session with one backend, which it makes anew with each connection between them */
+export class ReturnLink {
+  readonly #options: ReturnLinkOptions;
+  #session: { orders: RunOrders; sealer: GrantSealer } | undefined;
+
+  constructor(options: ReturnLinkOptions) {
+    this.#options = options;
+    const { link } = options;
+    link.on('open', (channel, response) => this.#onOpen(channel, response));
+    link.on('close', () => this.#end());
+  }
+
+  /** Whether the backend takes runs */
+  get open(): boolean {
+    return this.#session !== undefined;
+  }
+
+  /** Returns the header that lets the backend send the response to a request; undefined when it may not now. */
+  grant(request: ServerRequest): string | undefined {
+    const session = this.#session;
+    const grant = session && offerResponse(request, session.orders);
+    return grant && encodeGrantHeader(session.sealer.seal(grant));
+  }
+
+  #onOpen(channel: Channel, response: Parameters<typeof openRunOrders>[0]): void {
+    const { key, sodium, run } = this.#options;
+    const secret = randomBytes(grantKeyBytes);
+    const sealer = new Sealer(key, channel.session, sodium, grantKeyKind);
+    // What is sealed is wiped.
+    channel.send({ type: 'grant_key', sealed: sealer.seal(Buffer.from(secret)) });
+    const session = runSession(channel.session.session, run);
+    const backendProcess = processOf(Buffer.from(channel.run, 'hex'));
+    this.#session = {
+      orders: openRunOrders(response, { ...session, backendProcess }),
+      sealer: new GrantSealer(secret, nameOfSession(channel.session)),
+    };
+  }
+
+  #end(): void {
+    this.#session?.orders.close();
+    this.#session?.sealer.close();
+    this.#session = undefined;
+  }
+}

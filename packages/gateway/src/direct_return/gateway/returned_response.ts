@@ -1,0 +1,70 @@
+import type { ClientResponse, ReturnLost, ServerResponse } from '@sheaf/native';
+import { isHead, maxHead } from '../protocol/return_headers.js';
+
+/** Reads the encoded head of a response that a backend sends itself. Rejects when it is none. */
+export async function readHead(response: ClientResponse): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of response as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > maxHead) break;
+    parts.push(part);
+  }
+  const head = Buffer.concat(parts);
+  if (bytes > maxHead || !isHead(head)) throw new Error('the backend sent no head of a response');
+  return head;
+}
+
+/** A body whose backend sends no more of it */
+export interface LostBody {
+  /** Offset in the stream at which the body begins */
+  start: number;
+  /** Bytes at the beginning of the body that the client has */
+  received: number;
+  reason: ReturnLost['reason'];
+}
+
+/**
+ * Sends the head, and leaves the body to the backend. Resolves when the client has all or has left, or with what the backend
+ * leaves undone. @throws QuicError when the client's connection does not permit it
+ */
+export function handOff(response: ServerResponse, head: Buffer, length: number): Promise<LostBody | undefined> {
+  const start = response.handOff(head, length);
+  return new Promise((resolve) => {
+    const onLost = ({ reason, acknowledged }: ReturnLost): void => {
+      response.off('close', onClose);
+      resolve({ start, received: Math.min(length, Math.max(0, acknowledged - start)), reason });
+    };
+    const onClose = (): void => {
+      response.off('returnLost', onLost);
+      resolve(undefined);
+    };
+    response.once('returnLost', onLost);
+    response.once('close', onClose);
+  });
+}
+
+/** Continues a body that was handed off. Resolves when the client has all, or has left. */
+export async function continueBody(
+  response: ServerResponse,
+  { start, received }: LostBody,
+  length: number,
+  rest: AsyncIterable<Buffer>,
+): Promise<void> {
+  const closed = new Promise<void>((resolve) => response.once('close', resolve));
+  let at = received;
+  const write = async (chunk: Buffer | undefined): Promise<void> => {
+    const offset = start + at;
+    at += chunk?.length ?? 0;
+    if (at > length) throw new Error(`the rest of the body is longer than ${length - received} bytes`);
+    if (!response.writeInstead(offset, chunk, at === length))
+      await Promise.race([new Promise<void>((resolve) => response.once('drain', resolve)), closed]);
+  };
+  if (at === length) await write(undefined);
+  for await (const chunk of rest) {
+    if (response.destroyed) return;
+    await write(chunk);
+  }
+  if (at < length) throw new Error(`the rest of the body ended at byte ${at} of ${length}`);
+  await closed;
+}

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Http3Server } from '@sheaf/native';
+import { expect, it, vi } from 'vitest';
+import { freePort } from '../../../src/values/free_port.js';
+import { get, getByHttp2 } from '../../support/client.js';
+import { ask, connect } from '../../support/http3_client.js';
+import { startSite, type Site } from '../../support/site.js';
+
+const large = randomBytes(3_000_000);
+const small = 'small';
+const long = Buffer.concat(Array.from({ length: 12 }, () => large));
+
+/** A gateway whose backends may send from its address, by a shared port. */
+async function site(
+  backends: number,
+  { delivery = '[return, proxy]', returns = true }: { delivery?: string; returns?: boolean } = {},
+): Promise<Site> {
+  const port = await freePort();
+  const names = Array.from({ length: backends }, (_, index) => `backend${index + 1}`);
+  const running = await startSite({
+    port,
+    routes: `[{ path: /, backends: [${names.join(', ')}], delivery: ${delivery} }]`,
+    backends: Object.fromEntries(names.map((name) => [name, '[{ path: /, files: one }]'])),
+    backend: returns ? [`return: { from: "127.0.0.1:${port}", via: own-address }`] : [],
+    files: { 'one/large.bin': large, 'one/long.bin': long, 'one/small.txt': small },
+  });
+  // The entity tag of a file that has just changed is weak.
+  for (const name of ['large.bin', 'long.bin']) await utimes(join(running.directory, 'one', name), 1e9, 1e9);
+  const states = (): (string | undefined)[] => running.gateway.status().backends?.map(({ state }) => state) ?? [];
+  await vi.waitFor(() => expect(states()).toEqual(names.map(() => 'serving')), 10_000);
+  if (returns) {
+    const runs = (): unknown[] => running.log.filter(({ use, msg }) => use === 'runs' && msg === 'connected to a node');
+    await vi.waitFor(() => expect(runs()).toHaveLength(backends), 10_000);
+  }
+  return running;
+}
+
+/** What the gateway wrote about requests of clients; backends hear of no connection of a client. */
+const returnedBy = ({ log }: Site): unknown[] => log.flatMap(({ returned_by: by }) => (by === undefined ? [] : [by]));
+
+/** Bytes of UDP payload that the gateway sent to clients itself */
+function sentByGateway({ gateway }: Site): number {
+  const { quic } = (gateway as unknown as { front: { quic: Http3Server } }).front;
+  return quic.counters().bytesSent;
+}
+
+it('backends send files from the address of the gateway, which sends none of them', async () => {
+  const running = await site(3);
+  const client = await connect(running.gateway.address.port);
+  const answers = await Promise.all(Array.from({ length: 9 }, () => ask(client, { path: '/large.bin' })));
+  for (const { status, headers, body } of answers) {
+    expect([status, headers['content-length'], body.equals(large)]).toEqual([200, String(large.length), true]);
+    expect(headers['sheaf-accepted']).toBeUndefined();
+  }
+  await vi.waitFor(() => expect(returnedBy(running)).toHaveLength(9), 20_000);
+  expect(new Set(returnedBy(running))).toEqual(new Set(['backend1', 'backend2', 'backend3']));
+  expect(sentByGateway(running)).toBeLessThan(large.length / 10);
+});
+
+it('a part of a file is sent like a whole one', async () => {
+  const running = await site(1);
+  const client = await connect(running.gateway.address.port);
+  const part = await ask(client, { path: '/large.bin', headers: { range: 'bytes=1000-1999999' } });
+  expect([part.status, part.headers['content-range']]).toEqual([206, 'bytes 1000-1999999/3000000']);
+  expect(part.body.equals(large.subarray(1_000, 2_000_000))).toBe(true);
+  await vi.waitFor(() => expect(returnedBy(running)).toEqual(['backend1']), 20_000);
+});
+
+it('what cannot be returned is proxied', async () => {
+  const running = await site(1);
+  const { port } = running.gateway.address;
+  const client = await connect(port);
+  for (const { status, body } of [await get(port, '/large.bin'), await getByHttp2(port, '/large.bin')])
+    expect([status, body.equals(large)]).toEqual([200, true]);
+  expect((await ask(client, { path: '/small.txt' })).body.toString()).toBe(small);
+  expect((await ask(client, { path: '/none.txt' })).status).toBe(404);
+  const head = await ask(client, { method: 'HEAD', path: '/large.bin' });
+  expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, String(large.length), 0]);
+  const etag = String(head.headers['etag']);
+  expect((await ask(client, { path: '/large.bin', headers: { 'if-none-match': etag } })).status).toBe(304);
+  expect(returnedBy(running)).toEqual([]);
+});
+
+it('backends that may not send from there proxy', async () => {
+  const running = await site(2, { returns: false });
+  const client = await connect(running.gateway.address.port);
+  expect((await ask(client, { path: '/large.bin' })).body.equals(large)).toBe(true);
+  expect(returnedBy(running)).toEqual([]);
+});
+
+it('a route may leave it out', async () => {
+  const running = await site(1, { delivery: 'proxy', returns: false });
+  const client = await connect(running.gateway.address.port);
+  expect((await ask(client, { path: '/large.bin' })).body.equals(large)).toBe(true);
+  expect(returnedBy(running)).toEqual([]);
+});
+
+it('a client cannot grant', async () => {
+  const running = await site(1);
+  const client = await connect(running.gateway.address.port);
+  const headers = { 'sheaf-grant': randomBytes(220).toString('base64url'), 'sheaf-accepted': 'status=200; length=5' };
+  const answer = await ask(client, { method: 'HEAD', path: '/large.bin', headers });
+  expect([answer.status, answer.headers['sheaf-accepted']]).toEqual([200, undefined]);
+  const { status, body } = await get(running.gateway.address.port, '/large.bin', { headers });
+  expect([status, body.equals(large)]).toEqual([200, true]);
+  expect(running.log.filter(({ msg }) => msg === 'a grant is refused')).toEqual([]);
+});
+
+it('another backend continues what one has left undone', async () => {
+  const running = await site(2);
+  const client = await connect(running.gateway.address.port);
+  const sender = (): string => running.gateway.status().backends!.find(({ proxied }) => proxied > 0)!.name;
+  const response = await client.request({ path: '/long.bin' });
+  const chunks: Buffer[] = [];
+  let received = 0;
+  let closing: Promise<void> | undefined;
+  response.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    received += chunk.length;
+    if (received > 1_000_000) closing ??= running.backends[sender()]!.close(0);
+  });
+  await once(response, 'end');
+  await closing;
+  expect(Buffer.concat(chunks).equals(long)).toBe(true);
+  const told = running.log.filter(({ msg }) => msg === 'a backend sends no more of a response');
+  expect(told).toMatchObject([{ path: '/long.bin', reason: 'gone' }]);
+});
