@@ -43,9 +43,9 @@ export interface Executor {
 export interface ReturnLost {
   /**
    * `silent`: nothing was heard of it for 600 ms. `unreachable`: it sends, and nothing reaches the client. `failed`: it says so.
-   * `gone`: it, or the session with it, ended.
+   * `gone`: it, or the session with it, ended. `paths`: the client opened a second path, or abandoned the first.
    */
-  reason: 'silent' | 'unreachable' | 'failed' | 'gone';
+  reason: 'silent' | 'unreachable' | 'failed' | 'gone' | 'paths';
   /** Error code of HTTP/3 of a backend that failed. */
   code: number;
   /** The client has all bytes of the stream before this offset. */

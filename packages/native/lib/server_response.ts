@@ -10,7 +10,7 @@ import type { ServerResponse, StreamPriority } from './types.js';
 
 const smallChunk = 16 * 1024;
 /** `quic::DelegatedStreams::Orphan::Reason` */
-const returnLostReasons = ['silent', 'unreachable', 'failed', 'gone'] as const;
+const returnLostReasons = ['silent', 'unreachable', 'failed', 'gone', 'paths'] as const;
 
 type HeaderValue = string | number | string[];
 type Headers = Readonly<Record<string, HeaderValue>>;

@@ -20,6 +20,8 @@ export interface GatewayRequest {
   readonly remoteAddress: string;
   /** Whether the request came in 0-RTT, so that it may be a replay */
   readonly early: boolean;
+  /** Whether another node of the site passed the request on, over the backbone */
+  readonly passedOn?: boolean;
   /** QUIC connection that the request came on */
   readonly connection?: ServedConnection;
   /** Connection or session that the request shares with others, if it does */

@@ -8,6 +8,7 @@ export function fromBackboneRequest(request: ServerRequest, response: ServerResp
   const client = headerValue(request.headers, 'x-forwarded-for');
   return {
     ...proxied,
+    passedOn: true,
     scheme: headerValue(request.headers, 'x-forwarded-proto') === 'http' ? 'http' : 'https',
     ...(client === undefined ? {} : { remoteAddress: client }),
   };

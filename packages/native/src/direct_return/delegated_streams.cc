@@ -212,7 +212,8 @@ void DelegatedStreams::take_samples(Time now) {
     if (samples == sender.samples) continue;
     sender.samples = samples;
     order_.on_sample(static_cast<Sender>(i), rtt.latest(), now);
-    if (i > 0) {
+    // Its session may have ended with its last grant.
+    if (sender.grants > 0) {
       const Duration longer = order_.way(static_cast<Sender>(i)) - order_.way(0);
       sender.orders->set_way(std::max(longer, Duration::zero()));
     }
@@ -309,8 +310,20 @@ void DelegatedStreams::tell_acknowledged(Time now) {
   }
 }
 
+// Runs need path 0, and no other path beside it.
+bool DelegatedStreams::runs_possible() const {
+  const PathEntry* entry = connection_.paths().find(k_path);
+  return entry != nullptr && entry->path && connection_.paths().open_count() == 1;
+}
+
 void DelegatedStreams::flush(Time now) {
   if (delegated_.empty()) return;
+  if (!runs_possible()) {
+    for (std::size_t i = 1; i < backends_.size(); ++i) {
+      if (backends_[i].grants > 0) lose(static_cast<Sender>(i), Orphan::Reason::kPaths, now);
+    }
+    return;
+  }
   take_samples(now);
   tell_addresses();
   for (Backend& backend : backends_) {
@@ -326,6 +339,7 @@ void DelegatedStreams::flush(Time now) {
 
 Time DelegatedStreams::next_timeout() const {
   Time next = k_never;
+  if (delegated_.empty() || !runs_possible()) return next;
   const Duration probe_timeout = connection_.probe_timeout(*connection_.paths().find(k_path));
   for (std::size_t i = 1; i < backends_.size(); ++i) {
     const Backend& backend = backends_[i];
@@ -336,6 +350,7 @@ Time DelegatedStreams::next_timeout() const {
 }
 
 void DelegatedStreams::on_timeout(Time now) {
+  if (!runs_possible()) return;
   const Duration probe_timeout = connection_.probe_timeout(*connection_.paths().find(k_path));
   for (std::size_t i = 1; i < backends_.size(); ++i) {
     const Backend& backend = backends_[i];

@@ -49,6 +49,7 @@ class DelegatedStreams final : public GrantListener {
       kUnreachable,  // SenderWatch::Verdict::kUnreachable; worth remembering (BadWays)
       kFailed,       // the backend says so, with a code of HTTP/3
       kGone,         // the backend has no such grant
+      kPaths,        // the client has opened a second path, or abandoned the first
     };
     StreamId stream;
     Reason reason = Reason::kGone;
@@ -100,7 +101,8 @@ class DelegatedStreams final : public GrantListener {
   };
   using Delegations = std::map<StreamId, Delegated>;
 
-  Path& path();
+  bool runs_possible() const;
+  Path& path();  // while runs are possible
   AddressChange address() const;
   std::optional<Sender> sender_for(RunOrders& backend, Time now);
   Sender sender_of(const RunOrders& backend) const;

@@ -22,8 +22,8 @@ Result<PathId, BackendRefusal> ClientBackends::open(BackendId backend, const Add
   PathEntry* entry = connection_.paths().find(record->path);
   if (!entry || entry->path || entry->abandonment) return BackendRefusal::kAlready;
   if (!entry->remote_ids.assign()) return BackendRefusal::kNoPath;
-  Path& path = connection_.make_path(*entry, {local, record->address});
   take_path(*entry, backend);
+  Path& path = connection_.make_path(*entry, {local, record->address});
   entry->last_heard = now;
   // The primary vouches for the address, which gets few packets before it answers.
   path.amplification.validate();

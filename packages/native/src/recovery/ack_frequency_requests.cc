@@ -18,6 +18,8 @@ constexpr std::uint32_t k_worth_asking = 4;
 // Share of the round trip for which the last packets may wait.
 constexpr int k_delays_per_round_trip = 4;
 constexpr Duration k_max_delay = std::chrono::milliseconds(25);
+// Below the granularity of timers, one value is as good as another (RFC 9002 §6.1.2).
+constexpr Duration k_min_delay = std::chrono::milliseconds(1);
 // The packet threshold of loss detection: an earlier acknowledgement could not declare anything
 // lost (§8 of the draft; RFC 9002 §6.1.1).
 constexpr std::uint32_t k_reordering_threshold = 3;
@@ -31,9 +33,10 @@ bool differ_by_two(Value one, Value other) {
 
 void AckFrequencyRequests::set_peer(std::optional<Duration> min_ack_delay,
                                     std::optional<Duration> first_form) {
-  takes_requests_ = min_ack_delay || first_form;
   first_form_ = !min_ack_delay;
   min_ack_delay_ = min_ack_delay.value_or(first_form.value_or(Duration::zero()));
+  // A peer whose timer is coarser would delay what it acknowledges sooner without a request.
+  takes_requests_ = (min_ack_delay || first_form) && min_ack_delay_ <= k_max_delay;
 }
 
 AckFrequency AckFrequencyRequests::wish(const Facts& facts) const {
@@ -42,7 +45,7 @@ AckFrequency AckFrequencyRequests::wish(const Facts& facts) const {
   const Duration delay = std::min(facts.smoothed_rtt / k_delays_per_round_trip, k_max_delay);
   return {.threshold = static_cast<std::uint32_t>(packets - 1),
           .reordering_threshold = k_reordering_threshold,
-          .max_ack_delay = std::max(delay, min_ack_delay_)};
+          .max_ack_delay = std::max({delay, min_ack_delay_, k_min_delay})};
 }
 
 void AckFrequencyRequests::update(const Facts& facts) {

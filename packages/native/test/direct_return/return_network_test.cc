@@ -132,6 +132,35 @@ TEST(ReturnNetwork, FollowsTheConnection) {
   }
 }
 
+// Runs need path 0 alone, so the gateway sends the rest.
+TEST(ReturnNetwork, AClientMayOpenASecondPathAndLeaveTheFirst) {
+  constexpr AddressPair second{ipv4({192, 0, 2, 10}, 50000), ipv4({203, 0, 113, 7}, 443)};
+  for (const bool leaves : {false, true}) {
+    auto options = site(2, 2ms);
+    ReturnNetwork network(56 + leaves, options);
+    network.simulation.connect({"client", second.local}, {"gateway", second.remote},
+                               options.access);
+    request_from_all(network, 2 * k_megabyte);
+    auto& paths = network.pair.client.connection.paths();
+    network.simulation.after(200ms,
+                             [&] { EXPECT_TRUE(paths.open(second, network.simulation.now())); });
+    network.simulation.after(350ms, [&] {
+      if (!leaves) return;
+      EXPECT_TRUE(paths.abandon(PathId{0}, 0x3e, network.simulation.now()));
+    });
+    run(network);
+    ASSERT_EQ(network.orphans.size(), 2u);
+    EXPECT_EQ(network.orphans[0].reason, DelegatedStreams::Orphan::Reason::kPaths);
+    EXPECT_EQ(network.proxied, 2u);
+    // Three probe timeouts later the path is forgotten. Whoever asks now is sent nothing by
+    // backends.
+    network.simulation.run_for(2s);
+    network.request(0, k_megabyte);
+    run(network);
+    EXPECT_EQ(network.proxied, 3u);
+  }
+}
+
 TEST(ReturnNetwork, GoesOnWhenMessagesAreLost) {
   for (std::uint64_t seed = 61; seed < 66; ++seed) {
     auto options = site(3, 2ms);

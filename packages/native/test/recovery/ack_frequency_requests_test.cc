@@ -56,6 +56,19 @@ TEST_F(AckFrequencyRequestsTest, AsksForNoShorterDelayThanThePeerTakes) {
   EXPECT_EQ(sent().max_ack_delay, 3'000u);
 }
 
+TEST_F(AckFrequencyRequestsTest, APeerWithACoarseTimerIsAskedForNothing) {
+  requests_.set_peer(26ms, std::nullopt);
+  update(1000, 40ms);
+  EXPECT_FALSE(requests_.frame_due());
+  EXPECT_FALSE(requests_.takes_immediate_ack());
+}
+
+TEST_F(AckFrequencyRequestsTest, AsksForNoDelayBelowAMillisecond) {
+  requests_.set_peer(0ms, std::nullopt);
+  update(1000, 100us);
+  EXPECT_EQ(sent().max_ack_delay, 1'000u);
+}
+
 TEST_F(AckFrequencyRequestsTest, ASmallWindowAsksForNothing) {
   update(31, 40ms);
   EXPECT_FALSE(requests_.frame_due());

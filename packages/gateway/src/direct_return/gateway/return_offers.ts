@@ -14,7 +14,7 @@ import { continueBody, handOff, readHead, type LostBody } from './returned_respo
 
 /**
  * Why a response was proxied, although its route permits that the backend sends it. `request`: it is no GET of HTTP/3 without a
- * body, came in 0-RTT, or over a session. `backend`: the backend takes no runs. `client`: the connection is not confirmed, has
+ * body, came in 0-RTT, over a session, or from another node. `backend`: the backend takes no runs. `client`: the connection is not confirmed, has
  * several paths, or is where nothing of the backend arrives. `response`: the backend answered with the response itself.
  */
 export const proxyReasons = ['request', 'backend', 'client', 'response'] as const;
@@ -144,6 +144,8 @@ function mayReturn({ request, response }: Exchange): boolean {
     request.httpVersion === '3' &&
     request.method === 'GET' &&
     !request.early &&
+    // A grant has the keys of the connection that brought the request, which is another node's then.
+    !request.passedOn &&
     request.carriedBy === undefined &&
     headerValue(request.headers, 'content-length') === undefined &&
     'handOff' in response
