@@ -1,5 +1,7 @@
 import type { ExecutorStats } from './addon.js';
 
+export type { ExecutorStats } from './addon.js';
+
 /** Names a session of a gateway and a backend, of which both know this. */
 export interface NodeSessionOptions {
   /** Counter of the sessions of both processes. Messages of another session are ignored. */

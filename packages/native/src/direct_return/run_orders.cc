@@ -29,7 +29,7 @@ std::vector<std::uint8_t> RunOrders::poll_message(Time now) {
     add(Ping{config_.process});
   }
   last_said_ = now;
-  const auto bytes = encode_run_datagram({config_.session, std::move(waiting_.front())});
+  auto bytes = encode_run_datagram({config_.session, std::move(waiting_.front())});
   waiting_.pop_front();
   return bytes;
 }

@@ -9,7 +9,7 @@ namespace {
 // Bounds of what a peer may ask for. Beyond, an acknowledgement costs nearly nothing, and waiting
 // for one costs the peer alone.
 constexpr std::uint32_t k_max_threshold = 256;
-constexpr Duration k_max_delay = std::chrono::seconds(1);
+constexpr Duration k_max_taken_delay = std::chrono::seconds(1);
 // Ranges that were never reported. With more of them some could be dropped before they are
 // (draft-ietf-quic-ack-frequency-11 §6).
 constexpr std::uint32_t k_max_ranges_unreported = ReceivedPackets::k_max_ranges / 2;
@@ -40,7 +40,7 @@ void ReceivedPackets::drop_oldest() {
 void ReceivedPackets::set_frequency(const AckFrequency& frequency) {
   frequency_ = frequency;
   frequency_.threshold = std::min(frequency.threshold, k_max_threshold);
-  frequency_.max_ack_delay = std::min(frequency.max_ack_delay, k_max_delay);
+  frequency_.max_ack_delay = std::min(frequency.max_ack_delay, k_max_taken_delay);
   delay_was_chosen_ = true;
 }
 

@@ -66,8 +66,9 @@ class ReceivedPackets {
   const EcnCounts& ecn_counts() const { return ecn_counts_; }
 
  private:
-  // Twice the limit, so that a new range in front moves the others only once in 64 times.
-  static constexpr std::size_t k_slots = 2 * k_max_ranges;
+  // Above the limit, so that a new range in front moves the others only once in 32 times. Every
+  // path has them, so there are no more.
+  static constexpr std::size_t k_slots = k_max_ranges + 32;
 
   const AckRange& newest() const { return slots_[first_]; }
   AckRange& newest() { return slots_[first_]; }

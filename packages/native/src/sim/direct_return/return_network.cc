@@ -81,7 +81,7 @@ void ReturnNetwork::add_backend(std::size_t index) {
 }
 
 // Lets something happen at the other end of the connection of gateway and backend.
-void ReturnNetwork::carry(std::size_t backend, std::function<void()> arrival) {
+void ReturnNetwork::carry(std::size_t backend, const std::function<void()>& arrival) {
   if (!alive_[backend] || loss_.uniform() < options_.backends[backend].order_loss) return;
   simulation.after(options_.backends[backend].order, [this, backend, arrival] {
     if (alive_[backend]) arrival();

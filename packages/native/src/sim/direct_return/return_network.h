@@ -64,7 +64,7 @@ class ReturnNetwork {
  private:
   static ConnectionPair::Options pair_options(const Options& options, Host& gateway);
   void add_backend(std::size_t index);
-  void carry(std::size_t backend, std::function<void()> arrival);
+  void carry(std::size_t backend, const std::function<void()>& arrival);
   // Returns what the backend reads of a message.
   std::vector<std::uint8_t> as_read(std::vector<std::uint8_t> message) const;
   void on_client_event(const StreamEvent& event, Time now);
