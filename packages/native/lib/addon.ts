@@ -365,10 +365,13 @@ export interface NativeAddress {
   port: number;
 }
 
-/** Counts of a session with a gateway since its begin; `grants` are those that are open now. */
+/** Counts of a session with a gateway since its begin. */
 export interface ExecutorStats {
+  /** Grants that are open now */
   grants: number;
+  /** Runs that were sent */
   runs: number;
+  /** Packets of these runs */
   packets: number;
   /** Bytes of UDP payload */
   bytes: number;

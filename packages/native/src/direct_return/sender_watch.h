@@ -18,6 +18,9 @@ class SenderWatch {
   // Backends that have nothing to say send a PING three times as often.
   static constexpr Duration k_silence = 600ms;
   static constexpr int k_probe_timeouts = 3;
+  // The least that these probe timeouts last: a busy machine lets its processes wait for longer
+  // than the round trip of a near client.
+  static constexpr Duration k_least_wait = 150ms;
 
   // Notes that the backend reports to have sent packets with numbers up to below `end`.
   void on_executed(std::uint64_t end, Time now) {
@@ -37,18 +40,20 @@ class SenderWatch {
   }
   // Returns when to ask for the verdict again. An ACK of others' packets may change it at once.
   Time deadline(Time last_word, Duration probe_timeout) const {
-    const Time way = unacknowledged_since_ == k_never
-                         ? k_never
-                         : unacknowledged_since_ + k_probe_timeouts * probe_timeout;
+    const Time way =
+        unacknowledged_since_ == k_never ? k_never : unacknowledged_since_ + wait(probe_timeout);
     const bool alive = other_acknowledged_at_ > unacknowledged_since_;
     return alive ? std::min(last_word + k_silence, way) : last_word + k_silence;
   }
 
  private:
+  static Duration wait(Duration probe_timeout) {
+    return std::max<Duration>(k_probe_timeouts * probe_timeout, k_least_wait);
+  }
   // A client that acknowledges nobody is itself gone, or asleep.
   bool is_unreachable(Duration probe_timeout, Time now) const {
     return unacknowledged_since_ != k_never && other_acknowledged_at_ > unacknowledged_since_ &&
-           now - unacknowledged_since_ >= k_probe_timeouts * probe_timeout;
+           now - unacknowledged_since_ >= wait(probe_timeout);
   }
 
   std::uint64_t executed_end_ = 0;
