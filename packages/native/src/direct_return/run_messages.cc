@@ -1,7 +1,6 @@
 #include "direct_return/run_messages.h"
 
 #include <algorithm>
-#include <cassert>
 
 #include "direct_return/fixed_fields.h"
 
@@ -237,8 +236,6 @@ std::size_t most_in_datagram(const RunMessages& messages) {
 }
 
 std::vector<std::uint8_t> encode_run_datagram(const RunDatagram& datagram) {
-  assert(std::visit([](const auto& list) { return list.size(); }, datagram.messages) <=
-         most_in_datagram(datagram.messages));
   std::array<std::uint8_t, k_max_run_datagram> buffer;
   Writer out(buffer);
   out.write_u32(datagram.session);
