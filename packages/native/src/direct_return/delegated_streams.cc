@@ -290,8 +290,7 @@ void DelegatedStreams::hand_over(const RunOrder& order, Time now) {
 
 // Looks at all streams, so it is not done in every turn.
 void DelegatedStreams::tell_acknowledged(Time now) {
-  look_again_ = now < acknowledged_due_;
-  if (look_again_) return;
+  if (now < acknowledged_due_) return;
   acknowledged_due_ = now + k_repeat_interval;
   for (auto delegation = delegated_.begin(); delegation != delegated_.end();) {
     const auto next = std::next(delegation);

@@ -46,7 +46,7 @@ class DelegatedStreams final : public GrantListener {
   struct Orphan {
     enum class Reason : std::uint8_t {
       kSilent,       // SenderWatch::Verdict::kSilent
-      kUnreachable,  // SenderWatch::Verdict::kUnreachable; worth remembering (BadWays)
+      kUnreachable,  // SenderWatch::Verdict::kUnreachable; worth remembering
       kFailed,       // the backend says so, with a code of HTTP/3
       kGone,         // the backend has no such grant
       kPaths,        // the client has opened a second path, or abandoned the first
@@ -124,7 +124,6 @@ class DelegatedStreams final : public GrantListener {
   Delegations delegated_;
   std::deque<Orphan> orphans_;
   Time acknowledged_due_{};  // when `tell_acknowledged` looks at the streams again
-  bool look_again_ = false;  // a turn passed without that
   ArrivalOrder order_;
   bool heard_ = false;
 };
