@@ -17,6 +17,7 @@ const hopByHop = new Set([
   // Between a gateway and its backends alone (docs/internals/direct-return.md)
   'sheaf-grant',
   'sheaf-accepted',
+  'sheaf-declined',
 ]);
 
 /**

@@ -17,7 +17,10 @@ export interface Resumption {
 /**
  * Returns how to resume a response after some of its bytes; undefined when it cannot be resumed (RFC 9110 §14, §8.8.1).
  */
-export function resumptionOf(method: string, { status, headers }: ClientResponse): Resumption | undefined {
+export function resumptionOf(
+  method: string,
+  { status, headers }: Pick<ClientResponse, 'status' | 'headers'>,
+): Resumption | undefined {
   const etag = headerValue(headers, 'etag');
   if (method !== 'GET' || etag === undefined || etag.startsWith('W/')) return undefined;
   if (status === 200) {

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { Delivered } from '../http/delivered.js';
 import type { RequestObserver, RequestRecord } from '../http/request_handler.js';
 import { parseUrgency } from '@sheaf/web-client/protocol';
 import { headerValue, type GatewayRequest } from '../http/exchange.js';
@@ -27,7 +26,7 @@ function requestLine({
   route,
   status,
   bytesSent,
-  delivered,
+  returnedBy,
   seconds,
   aborted,
 }: RequestRecord): object {
@@ -44,17 +43,11 @@ function requestLine({
     route,
     status,
     bytes: bytesSent,
-    ...deliveryOf(delivered),
+    ...(returnedBy === undefined ? {} : { returned_by: returnedBy }),
     ms: milliseconds(seconds),
     ...(aborted ? { aborted } : {}),
     agent: headerValue(request.headers, 'user-agent'),
   };
-}
-
-function deliveryOf(delivered: Delivered | undefined): object {
-  if (!delivered) return {};
-  const { returnedBytes, ...rest } = delivered;
-  return { ...rest, ...(returnedBytes === undefined ? {} : { returned_bytes: returnedBytes }) };
 }
 
 /** Returns the priority in one form, whether a page or a `priority` field told it. */

@@ -9,13 +9,16 @@ import {
 } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { headerValue } from '../../http/exchange.js';
+import { resumptionOf } from '../../http/resumable_body.js';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 import {
   acceptedHeader,
+  declinedHeader,
   decodeGrantHeader,
   encodeAcceptedHeader,
   grantHeader,
   isHead,
+  type DeclineReason,
 } from '../protocol/return_headers.js';
 import { GrantRefused, type GrantOpener } from '../protocol/sealed_grant.js';
 
@@ -57,23 +60,29 @@ export class ReturnedFiles {
   }
 
   #take(response: ServerResponse, body: FilePart, use: UseGrant): boolean {
-    const head = encodeHead(response.statusCode, headersOf(response));
-    if (!head || !isHead(head) || body.length === 0) return false;
-    const payload = { start: framedHeadSize(head.length, body.length), ...body };
+    const decline = (reason: DeclineReason): false => {
+      response.setHeader(declinedHeader, reason);
+      return false;
+    };
+    const { statusCode: status } = response;
+    const headers = headersOf(response);
+    const accepted = describe(status, headers, body.length);
+    const head = encodeHead(status, headers);
+    if (!accepted || !head || !isHead(head)) return decline('unknown');
     try {
-      use((executor, grant) => executor.accept(grant, payload));
+      use((executor, grant) => executor.accept(grant, { start: framedHeadSize(head.length, body.length), ...body }));
     } catch (error) {
       if (!(error instanceof GrantRefused) && systemErrorCode(error) !== 'GRANT_REFUSED') throw error;
       this.#log.warn({ reason: errorMessage(error) }, 'a grant is refused');
-      return false;
+      return decline('refused');
     }
-    const { length } = body;
-    const value = encodeAcceptedHeader({ status: response.statusCode, length, tag: strongTag(response) });
-    for (const name of namesOf(response)) response.removeHeader(name);
+    for (const name of Object.keys(headers)) response.removeHeader(name);
     response.statusCode = 200;
-    response.setHeader(acceptedHeader, value);
+    response.setHeader(acceptedHeader, accepted);
     response.setHeader('content-length', head.length);
     response.end(head);
+    // What the log calls the status is the client's.
+    response.statusCode = status;
     this.accepted += 1;
     return true;
   }
@@ -102,13 +111,16 @@ function useGrant(sealed: Buffer, sessions: readonly Session[], use: Use): void 
   throw new GrantRefused('unreadable');
 }
 
-type WithHeaders = ServerResponse & { getHeaders(): Record<string, string | string[]> };
 const headersOf = (response: ServerResponse): Record<string, string | string[]> =>
-  (response as WithHeaders).getHeaders();
-const namesOf = (response: ServerResponse): string[] => Object.keys(headersOf(response));
+  (response as ServerResponse & { getHeaders(): Record<string, string | string[]> }).getHeaders();
 
-/** Returns the entity tag if it identifies the bytes (RFC 9110 §8.8.1) and the header can carry it. */
-function strongTag(response: ServerResponse): string | undefined {
-  const tag = response.getHeader('etag');
-  return typeof tag === 'string' && /^"[\x21\x23-\x7e]*"$/.test(tag) ? tag : undefined;
+/** Returns what the gateway is told about a response, by which another node can go on with it; undefined when none could. */
+function describe(status: number, headers: Record<string, string | string[]>, length: number): string | undefined {
+  const part = resumptionOf('GET', { status, headers });
+  if (!part || length === 0) return undefined;
+  try {
+    return encodeAcceptedHeader({ status, length, first: part.first, tag: part.etag });
+  } catch {
+    return undefined; // the tag is of a form that the header does not carry
+  }
 }

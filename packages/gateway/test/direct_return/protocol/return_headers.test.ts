@@ -1,14 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
+  acceptedHeader,
+  declinedHeader,
+  declineReasons,
   decodeAcceptedHeader,
+  decodeDeclinedHeader,
   decodeGrantHeader,
   encodeAcceptedHeader,
   encodeGrantHeader,
+  grantHeader,
   isHead,
   maxHead,
   type Accepted,
 } from '../../../src/direct_return/protocol/return_headers.js';
+import { withoutHopByHop } from '../../../src/http/forwarded_headers.js';
 import { maxSealedGrant } from '../../../src/direct_return/protocol/sealed_grant.js';
 
 describe('sheaf-grant', () => {
@@ -43,12 +49,13 @@ describe('sheaf-grant', () => {
 
 describe('sheaf-accepted', () => {
   const responses: [Accepted, string][] = [
-    [{ status: 200, length: 50_000_000, tag: '"a-1"' }, 'status=200; length=50000000; tag="a-1"'],
-    [{ status: 206, length: 0, tag: undefined }, 'status=206; length=0'],
-    [{ status: 404, length: undefined, tag: undefined }, 'status=404'],
-    [{ status: 200, length: undefined, tag: '""' }, 'status=200; tag=""'],
+    [{ status: 200, length: 50_000_000, first: 0, tag: '"a-1"' }, 'status=200; length=50000000; first=0; tag="a-1"'],
+    [{ status: 206, length: 20, first: 1_000, tag: '"a"' }, 'status=206; length=20; first=1000; tag="a"'],
+    [{ status: 206, length: 0, first: undefined, tag: undefined }, 'status=206; length=0'],
+    [{ status: 404, length: undefined, first: undefined, tag: undefined }, 'status=404'],
+    [{ status: 200, length: undefined, first: undefined, tag: '""' }, 'status=200; tag=""'],
     [
-      { status: 200, length: Number.MAX_SAFE_INTEGER, tag: '";tag=~"' },
+      { status: 200, length: Number.MAX_SAFE_INTEGER, first: undefined, tag: '";tag=~"' },
       'status=200; length=9007199254740991; tag=";tag=~"',
     ],
   ];
@@ -73,6 +80,11 @@ describe('sheaf-accepted', () => {
       'status=200; length=9007199254740992',
       'status=200; length=99999999999999999',
       'length=1; status=200',
+      'status=200; first=',
+      'status=200; first=01',
+      'status=200; first=-1',
+      'status=200; first=1; length=1',
+      'status=200; length=9007199254740991; first=1',
       'status=200; tag=W/"weak"',
       'status=200; tag=bare',
       'status=200; tag="a b"',
@@ -91,14 +103,26 @@ describe('sheaf-accepted', () => {
 
   it('is not written for what cannot be read', () => {
     for (const response of [
-      { status: 103, length: undefined, tag: undefined },
-      { status: 200, length: 0.5, tag: undefined },
-      { status: 200, length: -1, tag: undefined },
-      { status: 200, length: 2 ** 53, tag: undefined },
-      { status: 200, length: 1, tag: 'W/"weak"' },
+      { status: 103, length: undefined, first: undefined, tag: undefined },
+      { status: 200, length: 0.5, first: undefined, tag: undefined },
+      { status: 200, length: -1, first: undefined, tag: undefined },
+      { status: 200, length: 2 ** 53, first: undefined, tag: undefined },
+      { status: 200, length: 1, first: 0.5, tag: undefined },
+      { status: 200, length: 1, first: 0, tag: 'W/"weak"' },
     ])
       expect(() => encodeAcceptedHeader(response)).toThrow(RangeError);
   });
+});
+
+it('a backend declines for reasons that the gateway knows', () => {
+  for (const reason of declineReasons) expect(decodeDeclinedHeader(reason)).toBe(reason);
+  for (const other of ['', 'Small', 'small ', 'small, busy', 'constructor'])
+    expect(decodeDeclinedHeader(other), other).toBeUndefined();
+});
+
+it('forwards none of its headers', () => {
+  const headers = { 'x-kept': '1', [grantHeader]: 'a', [acceptedHeader]: 'b', [declinedHeader]: 'c' };
+  expect(withoutHopByHop(headers)).toEqual({ 'x-kept': '1' });
 });
 
 it('a head refers to no dynamic table, and is bounded', () => {
