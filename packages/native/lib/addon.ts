@@ -376,7 +376,7 @@ export interface ExecutorStats {
   /** Bytes of UDP payload */
   bytes: number;
   /** Runs that were not sent, by reason */
-  refused: Record<'late' | 'low' | 'otherPhase' | 'outOfBounds' | 'noData' | 'paused' | 'tooMany', number>;
+  refused: Record<'late' | 'low' | 'otherPhase' | 'outOfBounds' | 'noData' | 'paused' | 'tooMany' | 'broken', number>;
   /** Grants whose gateway fell silent */
   expired: number;
 }

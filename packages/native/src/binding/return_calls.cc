@@ -26,7 +26,7 @@ constexpr double k_no_file = -22;
 
 // Names of quic::RunRefusal
 constexpr std::array<const char*, quic::k_run_refusals> k_run_refusals{
-    "late", "low", "otherPhase", "outOfBounds", "noData", "paused", "tooMany"};
+    "late", "low", "otherPhase", "outOfBounds", "noData", "paused", "tooMany", "broken"};
 
 // The connection of a long request, and the request; nothing when it is gone or not HTTP/3.
 std::optional<switchboard::RunChannel::Request> channel_request(EndpointParts& parts,

@@ -18,6 +18,7 @@ constexpr std::size_t k_offset_length = 8;
 // acknowledges them.
 constexpr std::size_t k_max_unreported = 4 * Progress::k_max_refused;
 constexpr std::size_t k_max_ended = 256;
+constexpr std::uint64_t k_internal_error = 0x102;  // H3_INTERNAL_ERROR (RFC 9114 §8.1)
 
 std::size_t frame_header_length(StreamId stream) {
   return 1 + varint_size(stream.value) + k_offset_length;
@@ -229,6 +230,7 @@ bool Executor::poll_transmit(TransmitBatch& batch, Time now) {
     if (!refusal) refusal = execute(run, granted, client, batch);
     if (!refusal) return true;
     refuse(run, granted, client, *refusal);
+    if (refusal == RunRefusal::kBroken) end(run.grant, GrantEnd::kReset, k_internal_error);
   }
   return false;
 }
@@ -262,7 +264,14 @@ std::optional<RunRefusal> Executor::execute(const RunMessage& run, Granted& gran
     out.write_u8(fin ? k_stream_with_offset | k_stream_fin : k_stream_with_offset);
     out.write_varint(granted.stream.value);
     out.write_varint(offset, k_offset_length);
-    if (!granted.source->read(offset, {out.position(), run.bytes})) return RunRefusal::kNoData;
+    switch (granted.source->read(offset, {out.position(), run.bytes})) {
+      case PayloadRead::kDone:
+        break;
+      case PayloadRead::kNotThere:
+        return RunRefusal::kNoData;
+      case PayloadRead::kBroken:
+        return RunRefusal::kBroken;
+    }
     jobs.push_back({.packet = packet.data(),
                     .payload_length = static_cast<std::uint32_t>(payload),
                     .header_length = static_cast<std::uint16_t>(header),

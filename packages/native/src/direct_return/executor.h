@@ -43,8 +43,9 @@ enum class RunRefusal : std::uint8_t {
   kNoData,       // not all bytes are there
   kPaused,       // the client's address is being validated
   kTooMany,      // too many wait
+  kBroken,       // its bytes can never be read: the response has failed
 };
-inline constexpr std::size_t k_run_refusals = 7;
+inline constexpr std::size_t k_run_refusals = 8;
 
 // The part of a backend that carries out what one gateway says, from one session of theirs
 // (docs/internals/direct-return.md). It never chooses a number, an address, a time or an amount. It

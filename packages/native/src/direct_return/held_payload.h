@@ -26,11 +26,13 @@ class HeldPayload final : public PayloadSource {
   }
 
   std::uint64_t available() const override { return start_ + held_.size(); }
-  [[nodiscard]] bool read(std::uint64_t offset, MutableBytes out) override {
-    if (offset < start_ || offset > available() || out.size() > available() - offset) return false;
+  [[nodiscard]] PayloadRead read(std::uint64_t offset, MutableBytes out) override {
+    if (offset < start_ || offset > available() || out.size() > available() - offset) {
+      return PayloadRead::kNotThere;
+    }
     const auto from = held_.begin() + std::ptrdiff_t(offset - start_);
     std::copy_n(from, out.size(), out.begin());
-    return true;
+    return PayloadRead::kDone;
   }
   void release(std::uint64_t offset) override {
     if (offset <= start_) return;

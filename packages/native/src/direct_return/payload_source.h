@@ -6,6 +6,12 @@
 
 namespace sheaf::quic {
 
+enum class PayloadRead : std::uint8_t {
+  kDone,
+  kNotThere,  // not all bytes are there yet, or not any more
+  kBroken,    // some never will be: the response cannot be completed
+};
+
 // The bytes of one stream that a backend sends. Offsets are those of the stream, so the bytes at an
 // offset never change (RFC 9000 §2.2).
 class PayloadSource {
@@ -13,8 +19,8 @@ class PayloadSource {
   virtual ~PayloadSource() = default;
   // Returns the end of the bytes that are there.
   virtual std::uint64_t available() const = 0;
-  // Copies bytes. Returns false when not all of them are there, or not any more.
-  [[nodiscard]] virtual bool read(std::uint64_t offset, MutableBytes out) = 0;
+  // Copies bytes. What it has written is of no use unless it returns kDone.
+  [[nodiscard]] virtual PayloadRead read(std::uint64_t offset, MutableBytes out) = 0;
   // The client has everything before `offset`, which is never read again.
   virtual void release(std::uint64_t offset) = 0;
 };

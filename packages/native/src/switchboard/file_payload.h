@@ -4,8 +4,8 @@
 
 namespace sheaf::switchboard {
 
-// Bytes of a file, read anew each time that they are sent. The file must not change meanwhile:
-// one that became shorter ends the response, since a read of the missing bytes fails.
+// Bytes of a file, read anew each time that they are sent. The file must not change meanwhile. One
+// that became shorter, or cannot be read, is broken, which ends the response.
 class FilePayload final : public quic::PayloadSource {
  public:
   // `start` is the offset in the stream of the first byte, and `position` its place in the file.
@@ -17,7 +17,7 @@ class FilePayload final : public quic::PayloadSource {
 
   bool usable() const { return descriptor_ >= 0; }
   std::uint64_t available() const override { return start_ + length_; }
-  [[nodiscard]] bool read(std::uint64_t offset, quic::MutableBytes out) override;
+  [[nodiscard]] quic::PayloadRead read(std::uint64_t offset, quic::MutableBytes out) override;
   void release(std::uint64_t) override {}
 
  private:

@@ -386,6 +386,28 @@ TEST_F(ExecutorTest, AcceptsOnlyGrantsThatItMayUse) {
   EXPECT_EQ(executor_.grants(), 3u);
 }
 
+class BrokenPayload final : public PayloadSource {
+ public:
+  std::uint64_t available() const override { return 1 << 20; }
+  [[nodiscard]] PayloadRead read(std::uint64_t, MutableBytes) override {
+    return PayloadRead::kBroken;
+  }
+  void release(std::uint64_t) override {}
+};
+
+// Runs that are refused for a time are ordered again, which would never end here.
+TEST_F(ExecutorTest, EndsAResponseWhoseBytesCanNeverBeRead) {
+  ASSERT_TRUE(executor_.accept(grant_, std::make_unique<BrokenPayload>(), now_));
+  say(std::vector{run(100), run(104)});
+  EXPECT_TRUE(send().empty());
+  EXPECT_EQ(executor_.grants(), 0u);
+  EXPECT_EQ(refused(RunRefusal::kBroken), 1u);
+  const auto ended = heard<GrantEnded>();
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].end, GrantEnd::kReset);
+  EXPECT_EQ(ended[0].code, 0x102u);
+}
+
 // Two streams of one connection share its numbers.
 TEST_F(ExecutorTest, SealsNoNumberTwiceForTwoGrantsOfAConnection) {
   accept();

@@ -12,20 +12,20 @@ TEST(HeldPayload, HoldsBytesUntilTheyAreReleased) {
   EXPECT_EQ(payload.append(std::vector<std::uint8_t>{1, 2, 3, 4, 5}), 5u);
   EXPECT_EQ(payload.available(), 105u);
   std::vector<std::uint8_t> out(3);
-  EXPECT_TRUE(payload.read(102, out));
+  EXPECT_EQ(payload.read(102, out), PayloadRead::kDone);
   EXPECT_EQ(out, (std::vector<std::uint8_t>{3, 4, 5}));
-  EXPECT_FALSE(payload.read(103, out));
-  EXPECT_FALSE(payload.read(99, out));
-  EXPECT_FALSE(payload.read(UINT64_MAX, out));
+  EXPECT_EQ(payload.read(103, out), PayloadRead::kNotThere);
+  EXPECT_EQ(payload.read(99, out), PayloadRead::kNotThere);
+  EXPECT_EQ(payload.read(UINT64_MAX, out), PayloadRead::kNotThere);
   payload.release(101);
   payload.release(101);
-  EXPECT_FALSE(payload.read(100, out));
-  EXPECT_TRUE(payload.read(101, out));
+  EXPECT_EQ(payload.read(100, out), PayloadRead::kNotThere);
+  EXPECT_EQ(payload.read(101, out), PayloadRead::kDone);
   EXPECT_EQ(out, (std::vector<std::uint8_t>{2, 3, 4}));
   payload.release(1'000);
   EXPECT_EQ(payload.available(), 105u);
   EXPECT_EQ(payload.append(std::vector<std::uint8_t>{6}), 1u);
-  EXPECT_TRUE(payload.read(105, MutableBytes(out).first(1)));
+  EXPECT_EQ(payload.read(105, MutableBytes(out).first(1)), PayloadRead::kDone);
   EXPECT_EQ(out[0], 6);
 }
 

@@ -282,6 +282,21 @@ TEST_F(ExecutorHostTest, EndsAGrantThatTheGatewayStops) {
   EXPECT_EQ(executor->executor().grants(), 0u);
 }
 
+// Its bytes are never read again, so nobody waits for them.
+TEST_F(ExecutorHostTest, EndsAResponseWhoseFileBecomesShorter) {
+  const quic::Grant given = grant();
+  ASSERT_TRUE(executor->accept(given, file_payload()));
+  say(run(given.id, 0, k_head, 4));
+  EXPECT_TRUE(run_until_received(4));
+  ASSERT_EQ(ftruncate(file.descriptor(), 10 * k_bytes), 0);
+  say(run(given.id, 4, k_head + 8 * k_bytes, 4));
+  EXPECT_TRUE(run_until([&] { return heard.end.has_value(); }));
+  EXPECT_EQ(heard.end->end, GrantEnd::kReset);
+  EXPECT_EQ(heard.end->code, 0x102u);  // H3_INTERNAL_ERROR
+  EXPECT_EQ(take_packets(), 0u);
+  EXPECT_EQ(executor->executor().grants(), 0u);
+}
+
 TEST_F(ExecutorHostTest, RefusesAGrantForAnAddressThatItMustNotSendFrom) {
   quic::Grant given = grant();
   given.addresses.local.port ^= 1;
@@ -296,13 +311,13 @@ TEST(FilePayload, ReadsTheFileAtItsOffsetsAndNothingElse) {
   ASSERT_TRUE(payload.usable());
   EXPECT_EQ(payload.available(), 1100u);
   std::vector<std::uint8_t> out(10);
-  EXPECT_TRUE(payload.read(100, out));
+  EXPECT_EQ(payload.read(100, out), quic::PayloadRead::kDone);
   EXPECT_EQ(out[3], byte_at(5003));
-  EXPECT_TRUE(payload.read(1090, out));
+  EXPECT_EQ(payload.read(1090, out), quic::PayloadRead::kDone);
   EXPECT_EQ(out[9], byte_at(5999));
-  EXPECT_FALSE(payload.read(1091, out));
-  EXPECT_FALSE(payload.read(99, out));
-  EXPECT_FALSE(payload.read(UINT64_MAX - 4, out));
+  EXPECT_EQ(payload.read(1091, out), quic::PayloadRead::kNotThere);
+  EXPECT_EQ(payload.read(99, out), quic::PayloadRead::kNotThere);
+  EXPECT_EQ(payload.read(UINT64_MAX - 4, out), quic::PayloadRead::kNotThere);
 }
 
 TEST(FilePayload, FailsWhereTheFileHasBecomeShorter) {
@@ -310,8 +325,8 @@ TEST(FilePayload, FailsWhereTheFileHasBecomeShorter) {
   FilePayload payload(0, file.descriptor(), 0, k_length);
   ASSERT_EQ(ftruncate(file.descriptor(), 1000), 0);
   std::vector<std::uint8_t> out(10);
-  EXPECT_TRUE(payload.read(990, out));
-  EXPECT_FALSE(payload.read(995, out));
+  EXPECT_EQ(payload.read(990, out), quic::PayloadRead::kDone);
+  EXPECT_EQ(payload.read(995, out), quic::PayloadRead::kBroken);
   EXPECT_FALSE(FilePayload(0, -1, 0, 10).usable());
 }
 

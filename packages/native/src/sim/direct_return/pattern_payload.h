@@ -13,15 +13,15 @@ class PatternPayload final : public PayloadSource {
   explicit PatternPayload(std::uint64_t end) : end_(end) {}
 
   std::uint64_t available() const override { return end_; }
-  [[nodiscard]] bool read(std::uint64_t offset, MutableBytes out) override {
-    if (offset > end_ || out.size() > end_ - offset) return false;
+  [[nodiscard]] PayloadRead read(std::uint64_t offset, MutableBytes out) override {
+    if (offset > end_ || out.size() > end_ - offset) return PayloadRead::kNotThere;
     while (!out.empty()) {
       const Bytes piece = pattern_from(offset, out.size());
       std::ranges::copy(piece, out.begin());
       offset += piece.size();
       out = out.subspan(piece.size());
     }
-    return true;
+    return PayloadRead::kDone;
   }
   void release(std::uint64_t) override {}
 
