@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { run } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
+import { failure } from './failure.mjs';
 import { notRun, playwrightFiles } from './listed.mjs';
 
 export const browser = {
@@ -37,7 +38,8 @@ function readReport(path) {
           outcome.skipped.push(
             `${name}: ${test.annotations.map((note) => note.description).join('; ') || 'no reason given'}`,
           );
-        else if (test.status === 'unexpected') outcome.failures.push(name);
+        else if (test.status === 'unexpected')
+          outcome.failures.push(failure(name, test.results.at(-1)?.error?.message));
         else outcome.passed += 1;
       }
     }

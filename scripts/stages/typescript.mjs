@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
+import { failure } from './failure.mjs';
 import { notRun, vitestFiles } from './listed.mjs';
 
 export const typescript = {
@@ -46,10 +47,11 @@ function readReport(path) {
     if (file.assertionResults.length > 0) outcome.files.push(name);
     // A file that does not load has failed, though it reports no test.
     if (file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'))
-      outcome.failures.push(name);
+      outcome.failures.push(failure(name, file.message));
     for (const test of file.assertionResults) {
       if (test.status === 'passed') outcome.passed += 1;
-      else if (test.status === 'failed') outcome.failures.push(`${name}: ${test.fullName}`);
+      else if (test.status === 'failed')
+        outcome.failures.push(failure(`${name}: ${test.fullName}`, test.failureMessages[0]));
       else outcome.skipped.push(`${name}: ${test.fullName}`);
     }
   }

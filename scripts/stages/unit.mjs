@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { progress } from '../setup/process.mjs';
 import { execute } from '../setup/execute.mjs';
+import { failure } from './failure.mjs';
 import { notRun, unitPrograms } from './listed.mjs';
 import { buildNative, inParallel } from '../setup/native_build.mjs';
 
@@ -71,7 +72,7 @@ function readReport(program, path) {
   for (const suite of suites) {
     for (const test of suite.testsuite) {
       const name = `${program}: ${suite.name}.${test.name}`;
-      if (test.failures?.length) outcome.failures.push(name);
+      if (test.failures?.length) outcome.failures.push(failure(name, test.failures[0].failure));
       else if (test.result === 'SKIPPED')
         outcome.skipped.push(`${name}: ${test.skipped?.[0]?.message ?? 'GTEST_SKIP'}`);
       else if (test.result === 'COMPLETED') outcome.passed += 1;

@@ -6,12 +6,22 @@ import { withLock } from '../setup/lock.mjs';
 import { run } from '../setup/process.mjs';
 import { filesBelow, root } from '../setup/stamp.mjs';
 import { executions, parseSeeds } from '../stages/fuzz.mjs';
+import { failure } from '../stages/failure.mjs';
 import { declaredTests, fuzzTargets, notRun, playwrightFiles, unitPrograms, vitestFiles } from '../stages/listed.mjs';
 
 test('what exists and did not run is a failure, and so is nothing at all', () => {
   assert.deepEqual(notRun('fuzz target', ['a', 'b'], ['a', 'b', 'c']), []);
   assert.deepEqual(notRun('fuzz target', ['a', 'b'], ['a']), ['b: no fuzz target ran']);
   assert.deepEqual(notRun('fuzz target', [], []), ['there is no fuzz target at all']);
+});
+
+test('a failure names its test and begins the reason, without colours and stack', () => {
+  assert.equal(failure('a.test.ts: adds'), 'a.test.ts: adds');
+  assert.equal(
+    failure('a.test.ts: adds', '\u001b[31mexpected 1\u001b[39m\n\n    at add (a.ts:1:1)\nto be 2'),
+    'a.test.ts: adds\n          expected 1\n          to be 2',
+  );
+  assert.equal(failure('long', 'line\n'.repeat(99)).split('\n').length, 13);
 });
 
 test('the sources list what has to run', () => {
