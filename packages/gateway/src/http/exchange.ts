@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { ServedConnection } from '@sheaf/native';
 import type { Credentials, StreamPriority } from '@sheaf/web-client/protocol';
+import type { Delivered } from './delivered.js';
 
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 export type HttpVersion = '0.9' | '1.0' | '1.1' | '2' | '3';
@@ -100,8 +101,8 @@ export interface Exchange {
   bytesSent: number;
   /** Bytes of the request body that were read so far */
   bytesReceived: number;
-  /** Name of the backend that sends the response itself */
-  returnedBy?: string | undefined;
+  /** How the response of a backend travels, on a route to backends */
+  delivered?: Delivered | undefined;
   /** Makes the wait for the request body fail. It is set while a target waits for more of the body. */
   waitForBody?: ((error: Error) => void) | undefined;
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { CredentialsNeeded } from '@sheaf/web-client/server';
+import type { Delivered } from './delivered.js';
 import { findRoute, type Route } from './router.js';
 import { headerBytes, type Exchange, type GatewayRequest, type GatewayResponse, type Target } from './exchange.js';
 import { parseRequestTarget, type RequestTarget } from './request_target.js';
@@ -13,8 +14,8 @@ export interface RequestRecord {
   route: string;
   status: number;
   bytesSent: number;
-  /** Name of the backend that sent the response itself */
-  returnedBy: string | undefined;
+  /** How the response of a backend travelled, on a route to backends */
+  delivered: Delivered | undefined;
   seconds: number;
   /** Whether the client left before the response was complete */
   aborted: boolean;
@@ -105,7 +106,7 @@ export class RequestHandler {
         route: exchange.route,
         status: response.statusCode,
         bytesSent: exchange.bytesSent,
-        returnedBy: exchange.returnedBy,
+        delivered: exchange.delivered,
         seconds: (performance.now() - started) / 1_000,
         aborted: exchange.aborted,
       });
@@ -170,7 +171,7 @@ class RoutedExchange implements Exchange {
   route = 'none';
   bytesSent = 0;
   bytesReceived = 0;
-  returnedBy: string | undefined;
+  delivered: Delivered | undefined;
   waitForBody: ((error: Error) => void) | undefined;
   complete = false;
   aborted = false;

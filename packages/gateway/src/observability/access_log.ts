@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Delivered } from '../http/delivered.js';
 import type { RequestObserver, RequestRecord } from '../http/request_handler.js';
 import { parseUrgency } from '@sheaf/web-client/protocol';
 import { headerValue, type GatewayRequest } from '../http/exchange.js';
@@ -26,7 +27,7 @@ function requestLine({
   route,
   status,
   bytesSent,
-  returnedBy,
+  delivered,
   seconds,
   aborted,
 }: RequestRecord): object {
@@ -43,11 +44,17 @@ function requestLine({
     route,
     status,
     bytes: bytesSent,
-    ...(returnedBy === undefined ? {} : { returned_by: returnedBy }),
+    ...deliveryOf(delivered),
     ms: milliseconds(seconds),
     ...(aborted ? { aborted } : {}),
     agent: headerValue(request.headers, 'user-agent'),
   };
+}
+
+function deliveryOf(delivered: Delivered | undefined): object {
+  if (!delivered) return {};
+  const { returnedBytes, ...rest } = delivered;
+  return { ...rest, ...(returnedBytes === undefined ? {} : { returned_bytes: returnedBytes }) };
 }
 
 /** Returns the priority in one form, whether a page or a `priority` field told it. */

@@ -1,6 +1,7 @@
 import { revokeOffer, type ClientResponse, type ServerRequest, type ServerResponse } from '@sheaf/native';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import type { FallbackReason } from '../../http/delivered.js';
 import { headerValue, type Exchange } from '../../http/exchange.js';
 import type { Offer } from '../../multi_end/backbone/proxy_request.js';
 import type { Offers } from '../../multi_end/primary/backend_route.js';
@@ -11,14 +12,6 @@ import { networkOf } from '../../values/client_network.js';
 import { acceptedHeader, decodeAcceptedHeader, grantHeader, type Accepted } from '../protocol/return_headers.js';
 import type { ReturnLink } from './return_link.js';
 import { continueBody, handOff, readHead, type LostBody } from './returned_response.js';
-
-/**
- * Why a response was proxied, although its route permits that the backend sends it. `request`: it is no GET of HTTP/3 without a
- * body, came in 0-RTT, over a session, or from another node. `backend`: the backend takes no runs. `client`: the connection is not confirmed, has
- * several paths, or is where nothing of the backend arrives. `response`: the backend answered with the response itself.
- */
-export const proxyReasons = ['request', 'backend', 'client', 'response'] as const;
-export type ProxyReason = (typeof proxyReasons)[number];
 
 /** Number of paths that are remembered because their backends sent no response of their own */
 const declinedPaths = 10_000;
@@ -40,16 +33,13 @@ export interface ReturnOffersOptions {
 interface Returned {
   response: ClientResponse;
   accepted: Accepted & { length: number };
+  /** Name of the backend */
+  backend: string;
   backends: BackendsInTurn;
 }
 
 /** Lets backends send the responses of a gateway's routes. */
 export class ReturnOffers implements Offers {
-  /** Responses that backends sent */
-  returned = 0;
-  /** Responses that backends did not send to their end */
-  lost = 0;
-  readonly proxied: Record<ProxyReason, number> = { request: 0, backend: 0, client: 0, response: 0 };
   readonly #options: ReturnOffersOptions;
   /** A grant costs more than a small response, so it is not offered again where the backend had no use for it. */
   readonly #declined = new LRUCache<string, true>({ max: declinedPaths, ttl: declinedMs });
@@ -61,63 +51,60 @@ export class ReturnOffers implements Offers {
     this.#options = options;
   }
 
-  offer(exchange: Exchange, backend: BackendWatch, backends: BackendsInTurn): Offer | undefined {
-    if (!mayReturn(exchange)) return this.#proxies('request');
+  offer(exchange: Exchange, backend: BackendWatch, backends: BackendsInTurn): Offer | FallbackReason {
+    const obstacle = obstacleIn(exchange);
+    if (obstacle) return obstacle;
     const key = `${exchange.request.authority} ${exchange.pathname}`;
-    if (this.#declined.has(key)) return this.#proxies('response');
+    if (this.#declined.has(key)) return 'response-before';
     const link = this.#options.links.get(backend.name);
-    if (!link?.open) return this.#proxies('backend');
-    if (this.#unreachable.has(wayOf(backend.name, exchange))) return this.#proxies('client');
+    if (!link?.open) return 'no-runs';
+    if (this.#unreachable.has(wayOf(backend.name, exchange))) return 'unreachable';
     // The body of a request of HTTP/3 is the request itself.
     const request = exchange.request.body as ServerRequest;
     const grant = link.grant(request);
-    if (grant === undefined) return this.#proxies('client');
+    if (grant === undefined) return 'connection';
     return {
       headers: { [grantHeader]: grant },
       take: (response) => {
         const accepted = acceptedOf(response);
         if (!accepted) return undefined;
-        exchange.returnedBy = backend.name;
-        return this.#handOff(exchange, { response, accepted, backends });
+        return this.#handOff(exchange, { response, accepted, backend: backend.name, backends });
       },
       withdraw: (failed) => {
         revokeOffer(request);
         if (failed) return;
         this.#declined.set(key, true);
-        this.#proxies('response');
+        exchange.delivered = { delivery: 'proxy', backend: backend.name, fallback: 'response' };
       },
     };
   }
 
-  /** Counts a response that is proxied. Returns that there is no offer. */
-  #proxies(reason: ProxyReason): Offer | undefined {
-    this.proxied[reason] += 1;
-    return undefined;
-  }
-
   async #handOff(exchange: Exchange, returned: Returned): Promise<void> {
+    const { backend } = returned;
     const { status, length } = returned.accepted;
     const response = exchange.response as unknown as ServerResponse;
     const head = await readHead(returned.response);
     if (exchange.aborted) return;
     response.statusCode = status;
     const ended = handOff(response, head, length);
-    this.returned += 1;
+    const delivered = { delivery: 'return', backend } as const;
+    exchange.delivered = delivered;
     // The backend has answered the request of the backbone, so that another one may have its place.
     returned.backends.leave();
     const lost = await ended;
-    exchange.bytesSent += lost?.received ?? length;
+    const returnedBytes = lost?.received ?? length;
+    exchange.bytesSent += returnedBytes;
+    exchange.delivered = { ...delivered, ...(lost && { fallback: lost.reason }), returnedBytes };
     if (lost && !exchange.aborted) await this.#continue(exchange, returned, lost);
   }
 
   /** Sends the rest itself, from another backend that has the same representation. */
-  async #continue(exchange: Exchange, { accepted, backends }: Returned, lost: LostBody): Promise<void> {
+  async #continue(exchange: Exchange, { accepted, backend, backends }: Returned, lost: LostBody): Promise<void> {
     const { length, first, tag } = accepted;
     const { reason, received } = lost;
-    this.lost += 1;
-    if (reason === 'unreachable') this.#unreachable.set(wayOf(exchange.returnedBy ?? '', exchange), true);
+    if (reason === 'unreachable') this.#unreachable.set(wayOf(backend, exchange), true);
     this.#options.log.warn(
-      { path: exchange.pathname, reason, received, length },
+      { backend, path: exchange.pathname, reason, received, length },
       'a backend sends no more of a response',
     );
     if (first === undefined || tag === undefined)
@@ -138,18 +125,15 @@ async function* counted(chunks: Iterable<Buffer> | AsyncIterable<Buffer>, exchan
 
 const wayOf = (backend: string, { request }: Exchange): string => `${backend} ${networkOf(request.remoteAddress)}`;
 
-/** Returns whether a backend may send the response to such a request. */
-function mayReturn({ request, response }: Exchange): boolean {
-  return (
-    request.httpVersion === '3' &&
-    request.method === 'GET' &&
-    !request.early &&
-    // A grant has the keys of the connection that brought the request, which is another node's then.
-    !request.passedOn &&
-    request.carriedBy === undefined &&
-    headerValue(request.headers, 'content-length') === undefined &&
-    'handOff' in response
-  );
+/** Returns why no backend may send the response to such a request. */
+function obstacleIn({ request, response }: Exchange): FallbackReason | undefined {
+  // A grant has the keys of the connection that brought the request, which is another node's then.
+  if (request.passedOn) return 'passed-on';
+  if (request.carriedBy !== undefined) return 'page-session';
+  if (request.httpVersion !== '3' || !('handOff' in response)) return 'http-version';
+  if (request.method !== 'GET') return 'method';
+  if (request.early) return 'early-data';
+  return headerValue(request.headers, 'content-length') === undefined ? undefined : 'request-body';
 }
 
 function acceptedOf({ headers }: ClientResponse): (Accepted & { length: number }) | undefined {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { errorMessage } from '../../errors/user_error.js';
+import type { FallbackReason } from '../../http/delivered.js';
 import type { Exchange, Target } from '../../http/exchange.js';
 import { ReceivedBody } from '../../http/received_body.js';
 import { refuseReplay } from '../../http/refuse_replay.js';
@@ -11,8 +12,8 @@ import { BackendsInTurn } from './backends_in_turn.js';
 
 /** Offers requests to backends that may answer clients without the gateway. */
 export interface Offers {
-  /** Returns what to offer for this request; undefined when the response has to be proxied. */
-  offer(exchange: Exchange, backend: BackendWatch, backends: BackendsInTurn): Offer | undefined;
+  /** Returns what to offer for this request, or why the response has to be proxied. */
+  offer(exchange: Exchange, backend: BackendWatch, backends: BackendsInTurn): Offer | FallbackReason;
 }
 
 /**
@@ -40,12 +41,16 @@ export class BackendRoute implements Target {
     const body = new ReceivedBody(exchange);
     for (let turn = backends.next(); turn; turn = backends.next()) {
       const { backend, signal } = turn;
+      const offer = this.#offers?.offer(exchange, backend, backends);
+      const fallback = typeof offer === 'string' ? { fallback: offer } : {};
+      exchange.delivered = { delivery: 'proxy', backend: backend.name, ...fallback };
       const failure = await proxyRequest(exchange, body, backend.link, {
         signal,
-        offer: this.#offers?.offer(exchange, backend, backends),
+        offer: typeof offer === 'string' ? undefined : offer,
         bodyOf: (response) => proxiedBody(exchange, response, backends),
       });
       if (!failure) return;
+      exchange.delivered = undefined;
       this.#log.warn(
         { backend: backend.name, error: errorMessage(failure.error), path: exchange.pathname },
         'request failed on its way to a backend',
