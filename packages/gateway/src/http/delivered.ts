@@ -17,9 +17,13 @@ export const fallbackReasons = [
   'unreachable',
   // The client's connection does not permit it now.
   'connection',
-  // The backend proxied the response, just now or not long ago.
+  // The backend proxied the response, because of `DeclineReason` or without a reason.
   'response',
-  'response-before',
+  'small',
+  'unknown',
+  'draining',
+  'busy',
+  'refused',
   // The backend began, and did not come to the end.
   'silent',
   'failed',

@@ -133,8 +133,9 @@ export class Gateway extends FrontNode {
 
   /** Lets backends send responses from the address of this gateway. */
   #offersOf({ identity, runs }: Primary): ReturnOffers {
-    const links = new Map([...runs].map(([name, link]) => [name, new ReturnLink({ ...identity, link })]));
-    return new ReturnOffers({ links, log: this.front.log });
+    const { log } = this.front;
+    const links = new Map([...runs].map(([name, link]) => [name, new ReturnLink({ ...identity, link, log })]));
+    return new ReturnOffers({ links, log });
   }
 
   async #openPrimary(): Promise<Primary> {

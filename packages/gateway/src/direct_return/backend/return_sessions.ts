@@ -58,6 +58,8 @@ export class ReturnSessions {
     const opener = new Opener(key, channel.session, sodium, grantKeyKind);
     try {
       session.opener = new GrantOpener(opener.open(message.sealed), nameOfSession(channel.session));
+      // Key and grants come over different connections, so the gateway waits for this.
+      channel.send({ type: 'grant_key_taken' });
     } catch (error) {
       if (!(error instanceof SealRefused)) throw error;
       log.warn({ reason: error.message }, 'a gateway may not grant');

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { offerResponse, openRunOrders, type RunOrders, type ServerRequest } from '@sheaf/native';
+import type { Logger } from 'pino';
 import type { BackboneLink } from '../../multi_end/backbone/backbone_link.js';
+import { BackboneViolation } from '../../multi_end/backbone/byte_fields.js';
 import type { Channel } from '../../multi_end/backbone/channel.js';
+import type { BackboneMessage } from '../../multi_end/backbone/messages.js';
 import { grantKeyKind, Sealer, type Sodium } from '../../multi_end/backbone/sealed_message.js';
 import type { NodeKey } from '../../values/node_key.js';
 import { encodeGrantHeader } from '../protocol/return_headers.js';
@@ -15,12 +18,15 @@ export interface ReturnLinkOptions {
   sodium: Sodium;
   /** Random id of this process */
   run: Buffer;
+  log: Logger;
 }
 
 /** A gateway's session with one backend, which it makes anew with each connection between them */
 export class ReturnLink {
   readonly #options: ReturnLinkOptions;
   #session: { orders: RunOrders; sealer: GrantSealer } | undefined;
+  /** Whether the backend has the key: requests with grants overtake it, since they come over another connection. */
+  #taken = false;
 
   constructor(options: ReturnLinkOptions) {
     this.#options = options;
@@ -29,20 +35,21 @@ export class ReturnLink {
     link.on('close', () => this.#end());
   }
 
-  /** Whether the backend takes runs */
+  /** Whether the backend takes runs and opens grants */
   get open(): boolean {
-    return this.#session !== undefined;
+    return this.#taken;
   }
 
   /** Returns the header that lets the backend send the response to a request; undefined when it may not now. */
   grant(request: ServerRequest): string | undefined {
-    const session = this.#session;
+    const session = this.#taken ? this.#session : undefined;
     const grant = session && offerResponse(request, session.orders);
     return grant && encodeGrantHeader(session.sealer.seal(grant));
   }
 
   #onOpen(channel: Channel, response: Parameters<typeof openRunOrders>[0]): void {
     const { key, sodium, run } = this.#options;
+    channel.on('message', (message) => this.#onMessage(message, channel));
     const secret = randomBytes(grantKeyBytes);
     const sealer = new Sealer(key, channel.session, sodium, grantKeyKind);
     // What is sealed is wiped.
@@ -55,7 +62,15 @@ export class ReturnLink {
     };
   }
 
+  #onMessage({ type }: BackboneMessage, { peer }: Channel): void {
+    if (type !== 'grant_key_taken' || this.#taken)
+      throw new BackboneViolation(`a backend does not send ${type} on the connection for runs`);
+    this.#taken = true;
+    this.#options.log.info({ backend: peer }, 'a backend can send responses from the address of this gateway');
+  }
+
   #end(): void {
+    this.#taken = false;
     this.#session?.orders.close();
     this.#session?.sealer.close();
     this.#session = undefined;

@@ -9,14 +9,24 @@ import type { BackendWatch } from '../../multi_end/primary/backend_watch.js';
 import type { BackendsInTurn } from '../../multi_end/primary/backends_in_turn.js';
 import { restFrom } from '../../multi_end/primary/proxied_body.js';
 import { networkOf } from '../../values/client_network.js';
-import { acceptedHeader, decodeAcceptedHeader, grantHeader, type Accepted } from '../protocol/return_headers.js';
+import {
+  acceptedHeader,
+  declinedHeader,
+  decodeAcceptedHeader,
+  decodeDeclinedHeader,
+  grantHeader,
+  type Accepted,
+  type DeclineReason,
+} from '../protocol/return_headers.js';
 import type { ReturnLink } from './return_link.js';
 import { continueBody, handOff, readHead, type LostBody } from './returned_response.js';
 
-/** Number of paths that are remembered because their backends sent no response of their own */
-const declinedPaths = 10_000;
+/** Number of small representations that are remembered, by their URLs */
+const smallOnes = 10_000;
 /** Time in milliseconds for which they are */
-const declinedMs = 60_000;
+const smallMs = 60_000;
+/** Clients choose URLs, and may choose long ones. Those above this number of characters are not remembered. */
+const longestUrl = 512;
 
 /** Number of networks that are remembered because nothing of a backend reached their clients */
 const unreachableNetworks = 10_000;
@@ -41,8 +51,8 @@ interface Returned {
 /** Lets backends send the responses of a gateway's routes. */
 export class ReturnOffers implements Offers {
   readonly #options: ReturnOffersOptions;
-  /** A grant costs more than a small response, so it is not offered again where the backend had no use for it. */
-  readonly #declined = new LRUCache<string, true>({ max: declinedPaths, ttl: declinedMs });
+  /** A grant costs more than a small response, so none is offered where a backend has just said that the response is small. */
+  readonly #small = new LRUCache<string, true>({ max: smallOnes, ttl: smallMs });
 
   /** Networks of clients that nothing of a backend reaches */
   readonly #unreachable = new LRUCache<string, true>({ max: unreachableNetworks, ttl: unreachableMs });
@@ -54,8 +64,8 @@ export class ReturnOffers implements Offers {
   offer(exchange: Exchange, backend: BackendWatch, backends: BackendsInTurn): Offer | FallbackReason {
     const obstacle = obstacleIn(exchange);
     if (obstacle) return obstacle;
-    const key = `${exchange.request.authority} ${exchange.pathname}`;
-    if (this.#declined.has(key)) return 'response-before';
+    const url = exchange.request.authority + exchange.pathname + exchange.search;
+    if (this.#small.has(url)) return 'small';
     const link = this.#options.links.get(backend.name);
     if (!link?.open) return 'no-runs';
     if (this.#unreachable.has(wayOf(backend.name, exchange))) return 'unreachable';
@@ -67,15 +77,14 @@ export class ReturnOffers implements Offers {
       headers: { [grantHeader]: grant },
       take: (response) => {
         const accepted = acceptedOf(response);
-        if (!accepted) return undefined;
-        return this.#handOff(exchange, { response, accepted, backend: backend.name, backends });
+        if (accepted) return this.#handOff(exchange, { response, accepted, backend: backend.name, backends });
+        const declined = declinedBecause(response);
+        // A part may be small, too.
+        if (declined === 'small' && response.status === 200 && url.length <= longestUrl) this.#small.set(url, true);
+        exchange.delivered = { delivery: 'proxy', backend: backend.name, fallback: declined ?? 'response' };
+        return undefined;
       },
-      withdraw: (failed) => {
-        revokeOffer(request);
-        if (failed) return;
-        this.#declined.set(key, true);
-        exchange.delivered = { delivery: 'proxy', backend: backend.name, fallback: 'response' };
-      },
+      withdraw: () => revokeOffer(request),
     };
   }
 
@@ -134,6 +143,10 @@ function obstacleIn({ request, response }: Exchange): FallbackReason | undefined
   if (request.method !== 'GET') return 'method';
   if (request.early) return 'early-data';
   return headerValue(request.headers, 'content-length') === undefined ? undefined : 'request-body';
+}
+
+function declinedBecause({ headers }: ClientResponse): DeclineReason | undefined {
+  return decodeDeclinedHeader(headerValue(headers, declinedHeader) ?? '');
 }
 
 function acceptedOf({ headers }: ClientResponse): (Accepted & { length: number }) | undefined {

@@ -168,6 +168,10 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
   async #talk(client: Http3Client): Promise<string> {
     const body = new MessageBody();
     const response = await client.request({ method: 'POST', path: backbonePaths[this.#options.use], body });
+    if (response.status !== 200) {
+      response.destroy();
+      return `it answered with the status ${response.status}`;
+    }
     const reason = await readMessages(response, (message) => {
       if (this.#channel) this.#channel.receive(message);
       else this.#introduce(message, body, response);

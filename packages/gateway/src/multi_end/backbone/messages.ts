@@ -39,6 +39,8 @@ export type BackboneMessage =
   | { type: 'release'; connection: number }
   /** Gateway, once, on the connection for runs: the key of its grants, sealed */
   | { type: 'grant_key'; sealed: Buffer }
+  /** Backend, once: it opens grants of this key from now on. */
+  | { type: 'grant_key_taken' }
   /** Gateway: the backend stops accepting connections, or starts again. */
   | { type: 'drain'; drains: boolean }
   | { type: 'ping'; sequence: number }
@@ -75,6 +77,7 @@ const codes = {
   ping: 12,
   pong: 13,
   grant_key: 14,
+  grant_key_taken: 15,
 } as const satisfies Record<MessageType, number>;
 const types = new Map<number, MessageType>(Object.entries(codes).map(([type, code]) => [code, type as MessageType]));
 
@@ -107,6 +110,8 @@ function writeFields(writer: FieldWriter, message: BackboneMessage): FieldWriter
       return writer.integer(message.connection, 4).bytes(message.sealed);
     case 'grant_key':
       return writer.bytes(message.sealed);
+    case 'grant_key_taken':
+      return writer;
     case 'accepted':
     case 'release':
       return writer.integer(message.connection, 4);
@@ -165,6 +170,8 @@ function readFields(reader: FieldReader, type: MessageType): BackboneMessage {
       return { type, connection: reader.integer(4), sealed: reader.bytes(maxSnapshot) };
     case 'grant_key':
       return { type, sealed: reader.bytes(maxSealed(grantKeyKind)) };
+    case 'grant_key_taken':
+      return { type };
     case 'accepted':
     case 'release':
       return { type, connection: reader.integer(4) };

@@ -22,8 +22,8 @@ export interface Offer {
   readonly headers: Readonly<Record<string, string>>;
   /** Takes a response that the other node sends itself. Returns undefined for any other response. */
   take(response: ClientResponse): Promise<void> | undefined;
-  /** The other node did not take the offer, because it proxied the response or because it `failed`. */
-  withdraw(failed: boolean): void;
+  /** The other node did not take the offer. */
+  withdraw(): void;
 }
 
 export interface ProxyOptions {
@@ -54,11 +54,11 @@ export async function proxyRequest(
     answered = true;
     const taken = offer?.take(response);
     if (taken) return await taken.then(() => undefined);
-    offer?.withdraw(false);
+    offer?.withdraw();
     await answerWith(exchange, response, bodyOf(response));
     return undefined;
   } catch (error) {
-    if (!answered) offer?.withdraw(true);
+    if (!answered) offer?.withdraw();
     if (exchange.aborted) return undefined;
     if (!answered && respondBodyFault(exchange, error)) return undefined;
     if (!answered)

@@ -46,6 +46,9 @@ export class BackendWatch {
   #sequence = 0;
   #heardAt = Number.NEGATIVE_INFINITY;
   #pong: Pong | undefined;
+  /** Whether the backend's process takes runs */
+  #wantsRuns = false;
+  #runsClosed = Promise.resolve();
   /** Number of proxied requests when the backend last reported its requests */
   #proxiedThen = 0;
   /** Whether the operator drains the backend */
@@ -99,6 +102,7 @@ export class BackendWatch {
     clearInterval(this.#timer);
     clearTimeout(this.#patience);
     clearTimeout(this.#hope);
+    this.#wantsRuns = false;
     const { link, requests, runs } = this.#options;
     await Promise.all([link.close(), requests.close(), runs?.close()]);
   }
@@ -161,7 +165,7 @@ export class BackendWatch {
   #onMessage(message: BackboneMessage): void {
     if (message.type !== 'pong') return this.handOvers.onMessage(message);
     this.#pong = message;
-    if (message.returns) this.#options.runs?.start();
+    this.#setRuns(message.returns);
     this.#proxiedThen = this.places.count;
     this.#heardAt = performance.now();
     clearTimeout(this.#patience);
@@ -171,6 +175,15 @@ export class BackendWatch {
       this.#options.reference.health.timeout + 1,
     ).unref();
     this.#evaluate();
+  }
+
+  /** Connects for runs while the backend's process takes them. */
+  #setRuns(wanted: boolean): void {
+    const { runs } = this.#options;
+    if (!runs || wanted === this.#wantsRuns) return;
+    this.#wantsRuns = wanted;
+    if (!wanted) this.#runsClosed = runs.close();
+    else void this.#runsClosed.then(() => this.#wantsRuns && runs.start());
   }
 
   #ping(): void {

@@ -11,6 +11,7 @@ import { startSite, type Site } from '../../support/site.js';
 
 const large = randomBytes(3_000_000);
 const small = 'small';
+const ready = 'a backend can send responses from the address of this gateway';
 const long = Buffer.concat(Array.from({ length: 12 }, () => large));
 
 /** A gateway whose backends may send from its address, by a shared port. */
@@ -34,10 +35,10 @@ async function site(
   // The entity tag of a file that has just changed is weak.
   for (const name of ['large.bin', 'long.bin']) await utimes(join(running.directory, 'one', name), 1e9, 1e9);
   const states = (): (string | undefined)[] => running.gateway.status().backends?.map(({ state }) => state) ?? [];
-  await vi.waitFor(() => expect(states()).toEqual(names.map(() => 'serving')), 10_000);
+  await vi.waitFor(() => expect(states()).toEqual(names.map(() => 'serving')), 20_000);
   if (runs) {
-    const open = (): unknown[] => running.log.filter(({ use, msg }) => use === 'runs' && msg === 'connected to a node');
-    await vi.waitFor(() => expect(open()).toHaveLength(backends), 10_000);
+    const able = (): unknown[] => running.log.filter(({ msg }) => msg === ready);
+    await vi.waitFor(() => expect(able()).toHaveLength(backends), 20_000);
   }
   return running;
 }
@@ -123,7 +124,26 @@ it('what nobody could continue is proxied', async () => {
   const { headers, body } = await ask(client, { path: '/large.bin' });
   expect([headers['sheaf-declined'], body.equals(large)]).toEqual([undefined, true]);
   expect(headers['etag']).toMatch(/^W/);
-  expect(await deliveries(running, 1)).toMatchObject([proxied('response')]);
+  expect(await deliveries(running, 1)).toMatchObject([proxied('unknown')]);
+});
+
+it('what one client makes of a request stops no returns for others', async () => {
+  const running = await site(1);
+  const client = await connect(running.gateway.address.port);
+  const asks: [number, Record<string, string>][] = [
+    [304, { 'if-none-match': '*' }],
+    [412, { 'if-match': '"another"' }],
+    [416, { range: 'bytes=3000000-' }],
+  ];
+  for (const [status, headers] of asks)
+    expect((await ask(client, { path: '/large.bin', headers })).status).toBe(status);
+  expect((await ask(client, { path: '/late.bin' })).status).toBe(404);
+  const late = join(running.directory, 'one', 'late.bin');
+  await writeFile(late, large);
+  await utimes(late, 1e9, 1e9);
+  for (const path of ['/large.bin', '/late.bin']) expect((await ask(client, { path })).body.equals(large)).toBe(true);
+  const lines = await deliveries(running, 6);
+  expect(lines.map(({ delivery }) => delivery)).toEqual(['proxy', 'proxy', 'proxy', 'proxy', 'return', 'return']);
 });
 
 it('backends that may not send from there proxy', async () => {

@@ -117,6 +117,11 @@ test('requests of clients travel on a connection of their own, which brings no m
   expect(channels).toEqual([]);
 });
 
+test('a node that takes no runs says so', async () => {
+  await once(link({ use: 'runs' }), 'close');
+  expect(lines.join('')).toContain('it answered with the status 403');
+});
+
 test('a node that nobody knows is refused, and told what to do', async () => {
   for (const [stranger, expected] of [
     [{ key: NodeKey.generate() }, /known here by another key, ed25519:.*let `primary`/],

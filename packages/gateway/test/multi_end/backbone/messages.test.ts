@@ -13,7 +13,7 @@ import {
   type BackboneMessage,
 } from '../../../src/multi_end/backbone/messages.js';
 import { publicKeyBytes, signatureBytes } from '../../../src/values/node_key.js';
-import { maxSealed, sessionBytes, snapshotKind } from '../../../src/multi_end/backbone/sealed_message.js';
+import { grantKeyKind, maxSealed, sessionBytes, snapshotKind } from '../../../src/multi_end/backbone/sealed_message.js';
 
 const maxInteger = 0xffff_ffff;
 const messages: BackboneMessage[] = [
@@ -34,6 +34,8 @@ const messages: BackboneMessage[] = [
   { type: 'lease', connection: 3, bytes: randomBytes(512) },
   { type: 'left', connection: 4, code: 0x5ea0 },
   { type: 'release', connection: 4 },
+  { type: 'grant_key', sealed: randomBytes(maxSealed(grantKeyKind)) },
+  { type: 'grant_key_taken' },
   { type: 'drain', drains: true },
   { type: 'ping', sequence: 5 },
   {

@@ -1,0 +1,58 @@
+import { EventEmitter } from 'node:events';
+import { pino } from 'pino';
+import { beforeEach, expect, it } from 'vitest';
+import type { BackboneMessage } from '../../../src/multi_end/backbone/messages.js';
+import { loadSodium } from '../../../src/multi_end/backbone/sealed_message.js';
+import { BackendWatch, type BackendWatchOptions } from '../../../src/multi_end/primary/backend_watch.js';
+import { NodeKey } from '../../../src/values/node_key.js';
+
+class FakeLink extends EventEmitter {
+  readonly done: string[] = [];
+  start(): void {
+    this.done.push('start');
+  }
+  close(): Promise<void> {
+    this.done.push('close');
+    return Promise.resolve();
+  }
+}
+
+const sodium = await loadSodium();
+let runs: FakeLink;
+let channel: EventEmitter;
+beforeEach(() => {
+  const link = new FakeLink();
+  runs = new FakeLink();
+  channel = Object.assign(new EventEmitter(), { run: 'a', session: {}, send: () => undefined });
+  new BackendWatch({
+    reference: { id: 0, name: 'backend1', health: { timeout: 60_000 } },
+    link,
+    requests: new FakeLink(),
+    runs,
+    key: NodeKey.generate(),
+    sodium,
+    addresses: () => [],
+    log: pino({ level: 'silent' }),
+  } as unknown as BackendWatchOptions);
+  link.emit('open', channel, {});
+});
+
+const pong = (returns: boolean): BackboneMessage => ({
+  type: 'pong',
+  sequence: 1,
+  state: 'serving',
+  load: 0,
+  connections: 0,
+  requests: 0,
+  bytesSent: 0,
+  bytesReceived: 0,
+  returns,
+});
+
+it('is connected for runs while the backend takes them', async () => {
+  for (const returns of [false, true, true, false, false, true]) {
+    channel.emit('message', pong(returns));
+    await new Promise(setImmediate);
+  }
+  expect(runs.done).toEqual(['start', 'close', 'start']);
+});
