@@ -15,17 +15,24 @@ it.skipIf(missing !== undefined)(
   async () => {
     const child = spawn(process.execPath, [example], { stdio: ['ignore', 'pipe', 'pipe'] });
     onTestFinished(() => void child.kill('SIGTERM'));
-    const text = { out: '', err: '' };
-    child.stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (text.err += chunk.toString()));
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
     const [code] = (await once(child, 'close')) as [number | null];
-    expect([code, text.err]).toEqual([0, '']);
-    // It compares the addresses and the numbers itself, and would have ended with an error.
-    for (const part of ['from the address of the gateway', 'filters sources', 'another address of the gateway itself'])
-      expect(text.out).toContain(part);
-    const hosts = [...text.out.matchAll(/\(process (\d+)\)/g)].map((match) => match[1]!);
+    // It compares the addresses, the hashes and the numbers itself, and would have ended with an error.
+    expect(code, said).toBe(0);
+    for (const part of [
+      'from the address of the gateway',
+      'filters sources',
+      'another address of the gateway itself',
+      'downloads a file from the backends',
+    ])
+      expect(said).toContain(part);
+    expect(said).toMatch(/of it in large payloads|nothing is captured: /);
+    const hosts = [...said.matchAll(/\(process (\d+)\)/g)].map((match) => match[1]!);
     expect(hosts).toHaveLength(6);
-    await vi.waitFor(() => expect(hosts.filter((process) => existsSync(`/proc/${process}`))).toEqual([]), 30_000);
+    // A process that nobody has waited for has no namespace either.
+    const left = (): string[] => hosts.filter((process) => existsSync(`/proc/${process}/ns/net`));
+    await vi.waitFor(() => expect(left()).toEqual([]), 60_000);
   },
-  240_000,
+  480_000,
 );

@@ -25,7 +25,7 @@ interface Status {
 /** Two hosts with two cables between them; the second one of the laptop is not set up yet. */
 function makeNetwork(): { laptop: NetworkNamespace; center: NetworkNamespace } {
   const [laptop, center] = [NetworkNamespace.make(), NetworkNamespace.make()];
-  onTestFinished(() => [laptop, center].forEach((namespace) => namespace.remove()));
+  onTestFinished(async () => void (await Promise.all([laptop, center].map((namespace) => namespace.remove()))));
   for (const [cable, subnet] of [
     ['wire', '10.1.0'],
     ['radio', '10.2.0'],

@@ -39,7 +39,7 @@ describe.skipIf(missing !== undefined)('the example of several interfaces', () =
     expect(lost).not.toContain("'10.1.0.1' │ 'active'");
     expect(back).toContain("'10.1.0.1' │ 'active'");
     await vi.waitFor(
-      () => expect(hosts(text.out).filter((process) => existsSync(`/proc/${process}`))).toEqual([]),
+      () => expect(hosts(text.out).filter((process) => existsSync(`/proc/${process}/ns/net`))).toEqual([]),
       30_000,
     );
   }, 240_000);
@@ -52,7 +52,7 @@ describe.skipIf(missing !== undefined)('the example of several interfaces', () =
     expect(text.err).toBe('');
     expect(hosts(text.out)).toHaveLength(2);
     await vi.waitFor(
-      () => expect(hosts(text.out).filter((process) => existsSync(`/proc/${process}`))).toEqual([]),
+      () => expect(hosts(text.out).filter((process) => existsSync(`/proc/${process}/ns/net`))).toEqual([]),
       30_000,
     );
   }, 240_000);
@@ -63,7 +63,7 @@ it.skipIf(missing !== undefined)(
   async () => {
     const directory = await temporaryDirectory();
     const [laptop, center] = [NetworkNamespace.make(), NetworkNamespace.make()];
-    onTestFinished(() => [laptop, center].forEach((host) => host.remove()));
+    onTestFinished(async () => void (await Promise.all([laptop, center].map((host) => host.remove()))));
     laptop.run(`link add wire0 type veth peer name wire1 netns ${center.id}`);
     for (const [host, device, number] of [
       [laptop, 'wire0', 1],

@@ -6,7 +6,8 @@ export interface NetworkNamespace {
   readonly enter: string[];
   /** Runs `ip` in it. */
   run(command: string): void;
-  remove(): void;
+  /** Resolves when its process has gone. */
+  remove(): Promise<void>;
 }
 
 interface NetworkNamespaces {
