@@ -166,6 +166,22 @@ export const GrantRefusal = {
   [-22]: 'the file cannot be used',
 } as const;
 
+/**
+ * `quic::OfferRefusal` in src/direct_return/delegated_streams.h: why a connection cannot have a response that a backend sends.
+ * `unconfirmed`: its handshake is not confirmed. `paths`: the client has a second path, or abandoned the first. `validating`: its
+ * address is being validated. `backends`: as many others as possible send for the connection. `taken`: the response is granted
+ * already. `ended`, of src/binding/return_calls.cc: the connection or the session with the backend has ended.
+ */
+export const OfferRefusals = {
+  [-1]: 'unconfirmed',
+  [-2]: 'paths',
+  [-3]: 'validating',
+  [-4]: 'backends',
+  [-5]: 'taken',
+  [-20]: 'ended',
+} as const;
+export type OfferRefusal = (typeof OfferRefusals)[keyof typeof OfferRefusals];
+
 export function refusalText(code: number): string {
   return (Refusal as Record<number, string>)[code] ?? `refused (${code})`;
 }
@@ -271,8 +287,8 @@ export interface NativeEndpoint {
     process: Uint8Array,
     backendProcess: Uint8Array,
   ): number;
-  /** Returns a grant, which contains keys, for a backend that may send the response; undefined when that is impossible. */
-  offerStream(connection: number, stream: number, session: number): Buffer | undefined;
+  /** Returns a grant, which contains keys, for a backend that may send the response; or one of `OfferRefusals`. */
+  offerStream(connection: number, stream: number, session: number): Buffer | keyof typeof OfferRefusals;
   /**
    * Sends the head, and leaves the body to the backend that has the grant. Returns the offset of the body's first byte in the
    * stream, or a `Refusal`.

@@ -1,4 +1,11 @@
-import { addon, GrantRefusal, type FlatFields, type NativeReturnSocket } from './addon.js';
+import {
+  addon,
+  GrantRefusal,
+  OfferRefusals,
+  type FlatFields,
+  type NativeReturnSocket,
+  type OfferRefusal,
+} from './addon.js';
 import type { Executor, NodeSessionOptions, RunOrders } from './direct_return_types.js';
 import { appendFields } from './headers.js';
 import { IncomingBody, type StreamLocation } from './http3_body.js';
@@ -85,11 +92,12 @@ export function openExecutor(
 
 /**
  * Asks for a backend to send the response to a request. Returns a grant, which contains keys of the connection: seal it for the
- * backend. Returns undefined when the connection cannot have such a response, or the session has ended.
+ * backend. Returns why there is none when the connection cannot have such a response now.
  */
-export function offerResponse(request: ServerRequest, orders: RunOrders): Buffer | undefined {
+export function offerResponse(request: ServerRequest, orders: RunOrders): Buffer | OfferRefusal {
   const { endpoint, connection, stream } = locationOf(request);
-  return endpoint.offerStream(connection, stream, sessions.get(orders) ?? 0);
+  const offered = endpoint.offerStream(connection, stream, sessions.get(orders) ?? 0);
+  return typeof offered === 'number' ? OfferRefusals[offered] : offered;
 }
 
 /** Takes a grant back, for a response that this node sends itself. */

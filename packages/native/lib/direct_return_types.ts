@@ -1,6 +1,6 @@
 import type { ExecutorStats } from './addon.js';
 
-export type { ExecutorStats } from './addon.js';
+export type { ExecutorStats, OfferRefusal } from './addon.js';
 
 /** Names a session of a gateway and a backend, of which both know this. */
 export interface NodeSessionOptions {

@@ -15,8 +15,13 @@ export const fallbackReasons = [
   // The backend cannot be asked for it.
   'no-runs',
   'unreachable',
-  // The client's connection does not permit it now.
-  'connection',
+  // The client's connection does not permit it now: `OfferRefusal`.
+  'unconfirmed',
+  'paths',
+  'validating',
+  'backends',
+  'taken',
+  'ended',
   // The backend proxied the response, because of `DeclineReason` or without a reason.
   'response',
   'small',
@@ -24,11 +29,10 @@ export const fallbackReasons = [
   'draining',
   'busy',
   'refused',
-  // The backend began, and did not come to the end.
+  // The backend began, and did not come to the end: `ReturnLost`, also for `unreachable` and `paths`.
   'silent',
   'failed',
   'gone',
-  'paths',
 ] as const;
 export type FallbackReason = (typeof fallbackReasons)[number];
 

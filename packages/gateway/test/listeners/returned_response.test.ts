@@ -15,6 +15,7 @@ import {
   type Executor,
   type Http3Client,
   type Http3Server,
+  type OfferRefusal,
   type ReturnLost,
   type RunOrders,
   type ServerRequest,
@@ -54,7 +55,14 @@ class Site {
     const file = openSync(path, 'r');
     onTestFinished(() => closeSync(file));
     const certificate = await createDevCertificate(['localhost'], new Date());
-    const gateway = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: ['h3'], certificate, sharesPort: true });
+    const gateway = createHttp3Server({
+      address: '127.0.0.1',
+      port: 0,
+      alpn: ['h3'],
+      certificate,
+      sharesPort: true,
+      multipath: true,
+    });
     const { port } = await gateway.listen();
     onTestFinished(() => gateway.close(0));
     const site = new Site(gateway, port, file);
@@ -100,8 +108,7 @@ class Site {
 
   private async answer(request: ServerRequest, response: ServerResponse): Promise<void> {
     const { orders, client } = this.backends[Number(request.url.slice(1))]!;
-    const grant = offerResponse(request, orders);
-    if (!grant) throw new Error('no grant');
+    const grant = granted(offerResponse(request, orders));
     const accepted = await client.request({ path: request.url, headers: { grant: grant.toString('base64') } });
     const start = response.handOff(await collect(accepted), content.length);
     response.on('returnLost', (lost: ReturnLost) => {
@@ -109,6 +116,11 @@ class Site {
       this.onLost(response, lost, start);
     });
   }
+}
+
+function granted(offered: Buffer | OfferRefusal): Buffer {
+  if (typeof offered === 'string') throw new Error(`no grant: ${offered}`);
+  return offered;
 }
 
 it('brings responses from three backends over one connection, and their bodies never cross the gateway', async () => {
@@ -168,11 +180,35 @@ it('refuses a grant that is malformed or for another process', async () => {
   const grants: Buffer[] = [];
   site.gateway.removeAllListeners('request');
   site.gateway.on('request', (request, response) => {
-    grants.push(offerResponse(request, site.backends[1]!.orders)!);
+    grants.push(granted(offerResponse(request, site.backends[1]!.orders)));
     response.end();
   });
   const client = await connect(site.port);
   await collect(await client.request({ path: '/', authority: 'localhost' }));
   expect(() => executor.accept(grants[0]!, payload)).toThrow('it was made for another process');
   expect(executor.stats()!.grants).toBe(0);
+});
+
+it('says why no backend may send a response', async () => {
+  const site = await Site.start(1);
+  const { orders } = site.backends[0]!;
+  const offers: (string | undefined)[] = [];
+  const offer = (request: ServerRequest): void => {
+    const offered = offerResponse(request, orders);
+    offers.push(typeof offered === 'string' ? offered : undefined);
+  };
+  site.gateway.removeAllListeners('request');
+  site.gateway.on('request', (request, response) => {
+    if (request.url === '/ended') orders.close();
+    offer(request);
+    if (request.url === '/taken') offer(request);
+    response.end();
+  });
+  const client = await connect(site.port, { multipath: true, localAddress: '127.0.0.1' });
+  const get = async (path: string): Promise<unknown> => collect(await client.request({ path, authority: 'localhost' }));
+  await get('/taken');
+  await client.openPath({ local: '127.0.0.2' });
+  await get('/paths');
+  await get('/ended');
+  expect(offers).toEqual([undefined, 'taken', 'paths', 'ended']);
 });

@@ -19,7 +19,10 @@ namespace sheaf::binding::calls {
 
 namespace {
 
-// Numbers of `ReturnRefusal` in lib/addon.ts, beside those of `quic::GrantRefusal`
+// Number of `OfferRefusal` in lib/addon.ts, beside those of `quic::OfferRefusal`
+constexpr double k_ended = -20;
+
+// Numbers of `GrantRefusal` in lib/addon.ts, beside those of `quic::GrantRefusal`
 constexpr double k_malformed = -20;
 constexpr double k_no_session = -21;
 constexpr double k_no_file = -22;
@@ -85,19 +88,20 @@ Napi::Value open_orders(EndpointParts& parts, const Napi::CallbackInfo& info) {
               switchboard::OrdersHost::open(loop_of(info), *request, config, *parts.switchboard));
 }
 
-// Arguments: connection, stream, number of the session. Returns the grant, which contains keys.
+// Arguments: connection, stream, number of the session. Returns the grant, which contains keys, or
+// a refusal.
 Napi::Value offer_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
   switchboard::OrdersHost* orders = parts.switchboard->orders(session_argument(info, 2));
-  if (!hosted || !hosted->http3() || !orders) return info.Env().Undefined();
+  if (!hosted || !hosted->http3() || !orders) return number_value(info, k_ended);
   if (!parts.delegations) {
     auto opened = switchboard::Delegations::open(loop_of(info), *parts.loop, *parts.switchboard);
-    if (!opened) return info.Env().Undefined();
+    if (!opened) return number_value(info, k_ended);
     parts.delegations = std::move(*opened);
   }
   const auto grant = parts.delegations->of(hosted->driver())
                          .offer(stream_argument(info), orders->orders(), io::monotonic_now());
-  if (!grant) return info.Env().Undefined();
+  if (!grant) return number_value(info, refusal_code(grant.error()));
   std::vector<std::uint8_t> bytes = quic::encode_grant(*grant);
   const Napi::Value buffer =
       Napi::Buffer<std::uint8_t>::Copy(info.Env(), bytes.data(), bytes.size());

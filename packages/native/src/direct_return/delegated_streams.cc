@@ -60,16 +60,18 @@ DelegatedStreams::Delegations::iterator DelegatedStreams::find(Sender sender, Gr
   });
 }
 
-std::optional<Grant> DelegatedStreams::offer(StreamId stream, RunOrders& backend, Time now) {
-  if (!connection_.confirmed() || connection_.paths().in_use().size() != 1 ||
-      delegated_.contains(stream)) {
-    return std::nullopt;
-  }
+Result<Grant, OfferRefusal> DelegatedStreams::offer(StreamId stream, RunOrders& backend, Time now) {
+  if (!connection_.confirmed()) return OfferRefusal::kUnconfirmed;
+  if (delegated_.contains(stream)) return OfferRefusal::kTaken;
   const PathEntry* entry = connection_.paths().find(k_path);
-  if (entry == nullptr || !entry->path || entry->path->validation.pending()) return std::nullopt;
+  if (connection_.paths().in_use().size() != 1 || entry == nullptr || !entry->path) {
+    return OfferRefusal::kPaths;
+  }
+  if (entry->path->validation.pending()) return OfferRefusal::kValidating;
   const auto keys = connection_.keys().phase_for_sending(k_path);
-  const auto sender = keys ? sender_for(backend, now) : std::nullopt;
-  if (!sender) return std::nullopt;
+  if (!keys) return OfferRefusal::kUnconfirmed;
+  const auto sender = sender_for(backend, now);
+  if (!sender) return OfferRefusal::kBackends;
   Backend& chosen = backends_[*sender];
   ++chosen.grants;
   set_limits(now);

@@ -12,8 +12,18 @@
 #include "direct_return/ordered_runs.h"
 #include "direct_return/run_orders.h"
 #include "direct_return/sender_watch.h"
+#include "util/result.h"
 
 namespace sheaf::quic {
+
+// Why a connection cannot have a stream that a backend sends.
+enum class OfferRefusal : std::uint8_t {
+  kUnconfirmed,  // the handshake is not confirmed, so the client may be unable to open such packets
+  kPaths,        // the client has a second path, or abandoned the first
+  kValidating,   // the client's address is being validated
+  kBackends,     // too many other backends send for the connection
+  kTaken,        // the stream has a grant already
+};
 
 // The gateway's side of direct server return for one connection: which backend sends which stream,
 // what backends are told, and what follows from what they say. The connection keeps numbers, flow
@@ -30,11 +40,8 @@ class DelegatedStreams final : public GrantListener {
   ~DelegatedStreams() override;
 
   // --- what the gateway's application decides ---------------------------------------------------
-  // Offers the rest of a stream to a backend, whose session outlives the grant. Returns nothing
-  // when the connection cannot have such a stream: before its handshake is confirmed, while its
-  // address is validated, with more than one path or too many backends, and for a stream that has
-  // one.
-  std::optional<Grant> offer(StreamId stream, RunOrders& backend, Time now);
+  // Offers the rest of a stream to a backend, whose session outlives the grant.
+  Result<Grant, OfferRefusal> offer(StreamId stream, RunOrders& backend, Time now);
   // The backend has accepted, and sends all further bytes of the stream up to `end`, which is that
   // of the response. Returns false when the stream or the grant is gone.
   [[nodiscard]] bool accept(StreamId stream, std::uint64_t end);

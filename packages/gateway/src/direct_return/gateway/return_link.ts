@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { offerResponse, openRunOrders, type RunOrders, type ServerRequest } from '@sheaf/native';
+import { offerResponse, openRunOrders, type OfferRefusal, type RunOrders, type ServerRequest } from '@sheaf/native';
 import type { Logger } from 'pino';
 import type { BackboneLink } from '../../multi_end/backbone/backbone_link.js';
 import { BackboneViolation } from '../../multi_end/backbone/byte_fields.js';
@@ -40,11 +40,12 @@ export class ReturnLink {
     return this.#taken;
   }
 
-  /** Returns the header that lets the backend send the response to a request; undefined when it may not now. */
-  grant(request: ServerRequest): string | undefined {
-    const session = this.#taken ? this.#session : undefined;
-    const grant = session && offerResponse(request, session.orders);
-    return grant && encodeGrantHeader(session.sealer.seal(grant));
+  /** Returns the header that lets the backend send the response to a request, or why it may not now. */
+  grant(request: ServerRequest): { header: string } | { refusal: OfferRefusal } {
+    const session = this.#session;
+    if (!session || !this.#taken) return { refusal: 'ended' };
+    const grant = offerResponse(request, session.orders);
+    return typeof grant === 'string' ? { refusal: grant } : { header: encodeGrantHeader(session.sealer.seal(grant)) };
   }
 
   #onOpen(channel: Channel, response: Parameters<typeof openRunOrders>[0]): void {

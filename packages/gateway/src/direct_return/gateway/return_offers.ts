@@ -72,9 +72,9 @@ export class ReturnOffers implements Offers {
     // The body of a request of HTTP/3 is the request itself.
     const request = exchange.request.body as ServerRequest;
     const grant = link.grant(request);
-    if (grant === undefined) return 'connection';
+    if ('refusal' in grant) return grant.refusal;
     return {
-      headers: { [grantHeader]: grant },
+      headers: { [grantHeader]: grant.header },
       take: (response) => {
         const accepted = acceptedOf(response);
         if (accepted) return this.#handOff(exchange, { response, accepted, backend: backend.name, backends });

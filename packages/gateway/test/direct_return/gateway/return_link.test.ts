@@ -60,19 +60,19 @@ function connect(): { channel: Channel; sent: BackboneMessage[] } {
 }
 
 /** Opens a header as the backend does. */
-function opened(header: string | undefined, { channel, sent }: ReturnType<typeof connect>): string {
+function opened(grant: ReturnType<ReturnLink['grant']>, { channel, sent }: ReturnType<typeof connect>): string {
   const [first] = sent;
   if (first?.type !== 'grant_key') throw new Error('the key comes first');
   const key = new Opener(backend, channel.session, sodium, grantKeyKind).open(first.sealed);
   const opener = new GrantOpener(key, nameOfSession(channel.session));
-  return opener.open(decodeGrantHeader(header ?? '')!).toString();
+  return opener.open(decodeGrantHeader('header' in grant ? grant.header : '')!).toString();
 }
 
 it('grants once the backend has the key', () => {
-  expect([returns.open, returns.grant(request)]).toEqual([false, undefined]);
+  expect([returns.open, returns.grant(request)]).toEqual([false, { refusal: 'ended' }]);
   const connection = connect();
   expect(connection.sent).toMatchObject([{ type: 'grant_key' }]);
-  expect([returns.open, returns.grant(request)]).toEqual([false, undefined]);
+  expect([returns.open, returns.grant(request)]).toEqual([false, { refusal: 'ended' }]);
   connection.channel.receive({ type: 'grant_key_taken' });
   expect(returns.open).toBe(true);
   expect(opened(returns.grant(request), connection)).toBe(plain);
@@ -81,9 +81,9 @@ it('grants once the backend has the key', () => {
 it('waits again after each new connection', () => {
   connect().channel.receive({ type: 'grant_key_taken' });
   link.emit('close', 'cut');
-  expect([returns.open, returns.grant(request), sessions]).toEqual([false, undefined, 0]);
+  expect([returns.open, returns.grant(request), sessions]).toEqual([false, { refusal: 'ended' }, 0]);
   const next = connect();
-  expect([returns.open, returns.grant(request), sessions]).toEqual([false, undefined, 1]);
+  expect([returns.open, returns.grant(request), sessions]).toEqual([false, { refusal: 'ended' }, 1]);
   next.channel.receive({ type: 'grant_key_taken' });
   expect(opened(returns.grant(request), next)).toBe(plain);
 });
