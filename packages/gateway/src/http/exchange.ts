@@ -25,6 +25,8 @@ export interface GatewayRequest {
   readonly passedOn?: boolean;
   /** QUIC connection that the request came on */
   readonly connection?: ServedConnection;
+  /** Whether another node accepted the connection, and handed a path of it over to this one */
+  readonly handedOver?: boolean;
   /** Connection or session that the request shares with others, if it does */
   readonly carrier?: object;
   /** How the request was carried, for the log */
@@ -95,7 +97,7 @@ export interface Exchange {
   readonly aborted: boolean;
   /** Signal that aborts when the client abandons the request */
   readonly signal: AbortSignal;
-  /** Returns a Server-Timing entry with the time since the request arrived. */
+  /** Returns entries of Server-Timing: the time since the request arrived, and how the response travels. */
   timing(): string;
   /** Bytes of the response body that were sent so far */
   bytesSent: number;

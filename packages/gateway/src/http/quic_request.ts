@@ -27,6 +27,7 @@ export function fromQuicRequest(request: ServerRequest, response: ServerResponse
     remoteAddress: request.remoteAddress.address,
     early: request.early,
     connection: request.connection,
+    handedOver: 'receivePrimaryMessage' in request.connection,
     carrier: request.connection,
     ...(priority && { priority }),
     ...(expectsContinue(request.headers) && { confirm: () => response.writeInformational(100) }),

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { CredentialsNeeded } from '@sheaf/web-client/server';
-import type { Delivered } from './delivered.js';
+import { deliveryTiming, type Delivered } from './delivered.js';
 import { findRoute, type Route } from './router.js';
 import { headerBytes, type Exchange, type GatewayRequest, type GatewayResponse, type Target } from './exchange.js';
 import { parseRequestTarget, type RequestTarget } from './request_target.js';
@@ -45,6 +45,8 @@ export interface RequestHandlerOptions {
   log: Logger;
   /** Name of the Server-Timing entry with the time that a response took here */
   timingName: 'sheaf-gateway' | 'sheaf-edge';
+  /** Name of this node where it is a backend */
+  backend?: string | undefined;
 }
 
 /** Answers requests of every HTTP version. */
@@ -79,6 +81,7 @@ export class RequestHandler {
       response,
       target,
       { name: this.#options.timingName, started },
+      this.#options.backend,
     );
     const { slowClients } = this.#options;
     response.once('close', () => {
@@ -106,7 +109,7 @@ export class RequestHandler {
         route: exchange.route,
         status: response.statusCode,
         bytesSent: exchange.bytesSent,
-        delivered: exchange.delivered,
+        delivered: exchange.described,
         seconds: (performance.now() - started) / 1_000,
         aborted: exchange.aborted,
       });
@@ -182,14 +185,23 @@ class RoutedExchange implements Exchange {
     readonly response: GatewayResponse,
     target: RequestTarget | undefined,
     private readonly clock: { name: string; started: number },
+    private readonly backend: string | undefined,
   ) {
+    if (request.handedOver) this.delivered = { delivery: 'path' };
     this.pathname = target?.pathname ?? '';
     this.routed = target?.routed ?? '';
     this.search = target?.search ?? '';
   }
 
   timing(): string {
-    return `${this.clock.name};dur=${(performance.now() - this.clock.started).toFixed(3)}`;
+    const time = `${this.clock.name};dur=${(performance.now() - this.clock.started).toFixed(3)}`;
+    const delivery = this.described && deliveryTiming(this.described);
+    return delivery === undefined ? time : `${time}, ${delivery}`;
+  }
+
+  /** How the response travels, with the name of the backend */
+  get described(): Delivered | undefined {
+    return this.delivered && { backend: this.backend, ...this.delivered };
   }
 
   /** Creates the signal on demand: most responses are complete before a target asks for it. */

@@ -122,6 +122,7 @@ export class Backend extends FrontNode {
       metrics,
       certificate,
       quicPort: () => front.address.port,
+      backend: this.#loaded.name,
       fallback,
     });
     let server: Http3Server | undefined;

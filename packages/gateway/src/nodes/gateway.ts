@@ -1,5 +1,6 @@
 import type { Http3Server, ServedConnection } from '@sheaf/native';
 import type { LoadedGateway } from '../schema/loaded.js';
+import { pathsAlone } from '../multi_end/primary/backend_route.js';
 import { Primary } from '../multi_end/primary/primary.js';
 import { ReturnLink } from '../direct_return/gateway/return_link.js';
 import { ReturnOffers } from '../direct_return/gateway/return_offers.js';
@@ -92,7 +93,11 @@ export class Gateway extends FrontNode {
     this.#routes = await compileRoutes(
       node,
       log,
-      primary && ((backends, ways) => primary.route(backends, ways.includes('return') ? offers : undefined)),
+      primary &&
+        ((backends, ways) => {
+          if (ways.includes('return')) return primary.route(backends, offers);
+          return primary.route(backends, ways.includes('path') ? pathsAlone : undefined);
+        }),
     );
     for (const { answer } of this.#routes.requests) front.shutdown.add(() => answer.close?.());
     const metrics = new Metrics({

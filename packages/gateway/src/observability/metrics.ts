@@ -1,6 +1,7 @@
 import type { TransportCounters } from '@sheaf/native';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { strayErrorCounts } from '../errors/stray_errors.js';
+import type { Delivered } from '../http/delivered.js';
 import type { RequestObserver } from '../http/request_handler.js';
 import type { SlowReason } from '../slow_clients/slow_clients.js';
 import type { BackendReport } from './backend_report.js';
@@ -129,13 +130,15 @@ export class Metrics {
       labelNames: ['route'],
       registers,
     });
+    const count = deliveryCounter(registers);
     // Looking up a series by its labels would cost more than the rest of the bookkeeping of a small request.
     const ofRoute = new Map<string, { seconds: Histogram.Internal<'route'>; bytes: Counter.Internal }>();
     const ofKind = new Map<string, Counter.Internal>();
     return {
       requestStarted: () => active.inc(),
-      requestEnded: ({ request, route, status, seconds: took, bytesSent }) => {
+      requestEnded: ({ request, route, status, seconds: took, bytesSent, delivered }) => {
         active.dec();
+        if (delivered) count(delivered);
         const [http, method] = [request.carriedBy ?? request.httpVersion, knownMethod(request.method)];
         remembered(ofKind, `${http} ${method} ${status} ${route}`, () =>
           requests.labels({ http, route, method, status }),
@@ -159,6 +162,35 @@ export class Metrics {
       sessionRefused: ({ status }) => refused.inc({ status }),
     };
   }
+}
+
+/** Returns what counts the responses of backends. */
+function deliveryCounter(registers: Registry[]): (delivered: Delivered) => void {
+  const counter = (name: string, help: string, labelNames: string[]): Counter =>
+    new Counter({ name: `sheaf_${name}`, help, labelNames, registers });
+  const delivered = counter(
+    'responses_delivered_total',
+    'Responses of backends, by the way that they travelled (docs/reference/delivery.md).',
+    ['delivery', 'backend'],
+  );
+  const fallbacks = counter(
+    'delivery_fallbacks_total',
+    'Responses of backends that the gateway proxied although their routes permit another way.',
+    ['reason', 'backend'],
+  );
+  const lost = counter(
+    'return_lost_total',
+    "Responses that a backend began to send from the gateway's address, and did not send to the end.",
+    ['reason', 'backend'],
+  );
+  const bytes = counter('returned_bytes_total', "Bytes of bodies that backends sent from the gateway's address.", [
+    'backend',
+  ]);
+  return ({ delivery, backend = '', fallback: reason, returnedBytes }) => {
+    delivered.inc({ delivery, backend });
+    if (reason !== undefined) (delivery === 'return' ? lost : fallbacks).inc({ reason, backend });
+    if (returnedBytes !== undefined) bytes.inc({ backend }, returnedBytes);
+  };
 }
 
 /** Returns the value of a key, which is made once. Keys are routes, statuses and known names: a closed set. */

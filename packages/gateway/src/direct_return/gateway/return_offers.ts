@@ -1,8 +1,8 @@
 import { revokeOffer, type ClientResponse, type ServerRequest, type ServerResponse } from '@sheaf/native';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { FallbackReason } from '../../http/delivered.js';
 import { headerValue, type Exchange } from '../../http/exchange.js';
+import type { FallbackReason } from '../../http/fallback_reasons.js';
 import type { Offer } from '../../multi_end/backbone/proxy_request.js';
 import type { Offers } from '../../multi_end/primary/backend_route.js';
 import type { BackendWatch } from '../../multi_end/primary/backend_watch.js';
@@ -67,7 +67,7 @@ export class ReturnOffers implements Offers {
     const url = exchange.request.authority + exchange.pathname + exchange.search;
     if (this.#small.has(url)) return 'small';
     const link = this.#options.links.get(backend.name);
-    if (!link?.open) return 'no-runs';
+    if (!link?.open) return backend.returns ? 'no-runs' : 'no-return';
     if (this.#unreachable.has(wayOf(backend.name, exchange))) return 'unreachable';
     // The body of a request of HTTP/3 is the request itself.
     const request = exchange.request.body as ServerRequest;

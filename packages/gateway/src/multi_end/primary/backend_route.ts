@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { errorMessage } from '../../errors/user_error.js';
-import type { FallbackReason } from '../../http/delivered.js';
 import type { Exchange, Target } from '../../http/exchange.js';
+import type { FallbackReason } from '../../http/fallback_reasons.js';
 import { ReceivedBody } from '../../http/received_body.js';
 import { refuseReplay } from '../../http/refuse_replay.js';
 import { respondStatus } from '../../http/respond.js';
@@ -15,6 +15,9 @@ export interface Offers {
   /** Returns what to offer for this request, or why the response has to be proxied. */
   offer(exchange: Exchange, backend: BackendWatch, backends: BackendsInTurn): Offer | FallbackReason;
 }
+
+/** Offers of a route whose clients may ask backends over paths of their own, or have responses proxied */
+export const pathsAlone: Offers = { offer: () => 'no-path' };
 
 /**
  * A route to backends, for clients that do not ask the backends themselves: clients without Multi-End, and all clients

@@ -86,6 +86,11 @@ export class BackendWatch {
     return this.#state;
   }
 
+  /** Whether the backend has said that it can send from the gateway's address */
+  get returns(): boolean {
+    return this.#pong?.returns ?? false;
+  }
+
   /** Number of requests in flight at the backend: its latest report, plus the requests proxied since */
   get requestsActive(): number {
     return Math.max(0, (this.#pong?.requests ?? 0) + this.places.count - this.#proxiedThen);

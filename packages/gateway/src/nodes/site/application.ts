@@ -37,10 +37,12 @@ export interface ApplicationOptions {
   routeMap?: Target;
   /** Answers requests without a route; on a backend, the gateway does. */
   fallback?: Target;
+  /** Name of this node where it is a backend */
+  backend?: string;
 }
 
 export function createApplication(options: ApplicationOptions): Application {
-  const { node, log, routes, metrics, certificate, quicPort, routeMap, fallback, pageLoader = 'on' } = options;
+  const { node, log, routes, metrics, certificate, quicPort, routeMap, fallback, backend, pageLoader = 'on' } = options;
   const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
   const describe = describeListener(node, certificate, quicPort);
   const common = {
@@ -49,6 +51,7 @@ export function createApplication(options: ApplicationOptions): Application {
     observer,
     log,
     timingName: 'sheaf-gateway',
+    backend,
   } as const;
   const slowClients = watchSlowClients(node.limits, (reason) => metrics.slowClientEnded(reason));
   const last = fallback ? [compileRoute({ path: '/' }, routes.requests.length, fallback)] : [];

@@ -58,6 +58,12 @@ describe('a client that speaks Multi-End', () => {
     expect(response.status).toBe(200);
     expect((await collect(response)).equals(large)).toBe(true);
     expect(proxied(running)).toBe(0);
+    expect(response.headers['server-timing']).toMatch(/sheaf-delivery;desc="path backend1"$/);
+    await vi.waitFor(() =>
+      expect(running.log).toContainEqual(
+        expect.objectContaining({ path: '/one/a.bin', delivery: 'path', backend: 'backend1' }),
+      ),
+    );
     expect(answered(running)).toEqual([1, 0, 0]);
     // One handshake, with the gateway alone.
     expect(running.gateway.status().connections).toHaveLength(1);
