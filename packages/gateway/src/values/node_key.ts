@@ -3,11 +3,12 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  randomUUID,
   sign,
   verify,
   type KeyObject,
 } from 'node:crypto';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
 
@@ -116,7 +117,7 @@ export async function createNodeKey(file: string): Promise<NodeKey> {
   const key = NodeKey.generate();
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    await writeFile(file, key.toPem(), { mode: 0o600, flag: 'wx' });
+    await writeWhole(file, key.toPem());
     return key;
   } catch (error) {
     if (systemErrorCode(error) === 'EEXIST')
@@ -129,6 +130,17 @@ export async function createNodeKey(file: string): Promise<NodeKey> {
       `the key ${file} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`,
       { hint: 'make its directory writable', cause: error },
     );
+  }
+}
+
+/** Writes a file that nobody sees before it is complete, and that replaces none. @throws Error EEXIST when there is one */
+async function writeWhole(file: string, text: string): Promise<void> {
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
+    await link(draft, file);
+  } finally {
+    await rm(draft, { force: true });
   }
 }
 

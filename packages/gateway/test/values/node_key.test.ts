@@ -1,7 +1,9 @@
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
+import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   createNodeKey,
@@ -27,11 +29,29 @@ test('a new key is kept where only its user can read it, and is never written ov
   expect(await readFile(file, 'utf8')).toBe(before);
 });
 
-test('a development key is made once, also when two processes ask for it', async () => {
-  const keys = await Promise.all(
-    [1, 2, 3].map(() => loadDevelopmentKey(directory, 'site').catch(() => loadDevelopmentKey(directory, 'site'))),
-  );
+test('a development key is made once, also when several processes ask for it at once', async () => {
+  const keys = await Promise.all(Array.from({ length: 8 }, () => loadDevelopmentKey(directory, 'site')));
   expect(new Set(keys.map((key) => key.publicKey.toString())).size).toBe(1);
+  expect(await readdir(join(directory, '.sheaf', 'keys'))).toEqual(['site.key']);
+});
+
+test('another process sees no key before it is complete', async () => {
+  const files = Array.from({ length: 300 }, (_, index) => nodeKeyFile(directory, `node${index}`));
+  const reader = new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads');
+    const { readFileSync } = require('node:fs');
+    const whenThere = (file) => {
+      for (;;) try { return readFileSync(file, 'utf8'); } catch {}
+    };
+    parentPort.postMessage('ready');
+    parentPort.postMessage(workerData.map(whenThere));`,
+    { eval: true, workerData: files },
+  );
+  await once(reader, 'message');
+  const seen = once(reader, 'message');
+  const keys: NodeKey[] = [];
+  for (const file of files) keys.push(await createNodeKey(file));
+  expect(await seen).toEqual([keys.map((key) => key.toPem())]);
 });
 
 test('what a key shows of itself is public', () => {
