@@ -8,7 +8,7 @@ export { listenAddress, type ListenAddress } from './values/scalars.js';
 export { Edge } from './nodes/edge/edge.js';
 export { BackendClient } from './multi_end/client/backend_client.js';
 export { Backend } from './nodes/backend.js';
-export type { BackendReport } from './observability/backend_report.js';
+export type { BackendReport, LinkStatus } from './observability/backend_report.js';
 export { adminHeader } from './observability/admin_server.js';
 export { Gateway } from './nodes/gateway.js';
 export { closeNodes, startNodes, type RunningNode } from './nodes/start_nodes.js';
@@ -21,6 +21,8 @@ export type {
   GatewayStatus,
   NodeStatus,
   RouteStatus,
+  GatewayBackend,
+  ReturnStatus,
 } from './observability/status.js';
 export { certificateExpiry, certificateHash } from './tls/certificate_files.js';
 export { devCertificateFiles, loadDevCertificate } from './tls/dev_certificate.js';

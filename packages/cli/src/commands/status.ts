@@ -4,8 +4,10 @@ import {
   loadConfiguration,
   UserError,
   type BackendReport,
+  type GatewayBackend,
   type GatewayLinkStatus,
   type NodeStatus,
+  type ReturnStatus,
   type RouteStatus,
 } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
@@ -103,10 +105,12 @@ export function renderStatus(status: NodeStatus): string {
       'primary',
       `${status.primary.name}, ${status.primary.connected ? 'connected' : 'not connected'}; ${status.guests} of its connections here${status.serving ? '' : ', draining'}`,
     ]);
+  if (status.role === 'backend' && status.return) facts.push(['return', describeReturn(status.return)]);
   const link = status.role === 'edge' ? status.gateway.connection : undefined;
   const sections = [renderTable(['', ''], facts).replace(/^\s*\n/, '')];
   if (status.role !== 'edge') sections.push(renderRoutes(status.routes));
-  if (status.role === 'gateway' && status.backends) sections.push(renderBackends(status.backends));
+  if (status.role === 'gateway' && status.backends)
+    sections.push(renderBackends(status.backends), ...returnedResponses(status.backends));
   if (link)
     sections.push(renderTable(['to the gateway', ...pathColumns], pathRows(link)), ...connectionBackends([link]));
   if (status.connections.length > 0) {
@@ -147,9 +151,7 @@ function renderBackends(backends: readonly BackendReport[]): string {
       id,
       addresses.join('\n'),
       state,
-      backbone.state === 'open'
-        ? `${(backbone.rttMs ?? 0).toFixed(1)} ms`
-        : `${backbone.state}${backbone.reason === undefined ? '' : `: ${backbone.reason}`}`,
+      describeBackbone(backbone),
       connections,
       `${Math.round(load * 100)} %`,
       requestsActive,
@@ -162,6 +164,39 @@ function renderBackends(backends: readonly BackendReport[]): string {
     ['backend', 'id', 'address', 'state', 'backbone', 'connections', 'load', 'requests', 'proxied', 'sent', 'received'],
     rows,
   );
+}
+
+function describeBackbone({ state, reason, rttMs = 0 }: BackendReport['backbone']): string {
+  if (state === 'open') return `${rttMs.toFixed(1)} ms`;
+  return reason === undefined ? state : `${state}: ${reason}`;
+}
+
+/** Renders how responses travelled, if a backend may send from the gateway's address. */
+function returnedResponses(backends: readonly GatewayBackend[]): string[] {
+  if (!backends.some(({ returns, runs }) => returns && runs)) return [];
+  const rows = backends.map(({ name, returns, runs, deliveries: { responses, lost, fallbacks, returnedBytes } }) => [
+    name,
+    runs && returns ? describeBackbone(runs) : 'no `return`',
+    responses.return ?? 0,
+    returnedBytes,
+    byReason(lost),
+    byReason(fallbacks),
+  ]);
+  return [renderTable(['return', 'runs', 'responses', 'bytes', 'not to the end', 'proxied instead'], rows)];
+}
+
+/** Renders counts, the largest first: `12: http-version 10, small 2`. */
+function byReason(counts: Readonly<Record<string, number>>): string {
+  const reasons = Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .sort(([, one], [, other]) => other - one);
+  const total = reasons.reduce((sum, [, count]) => sum + count, 0);
+  return total === 0 ? '0' : `${total}: ${reasons.map(([reason, count]) => `${reason} ${count}`).join(', ')}`;
+}
+
+function describeReturn({ from, via, sessions, grants, packets, bytes, refused }: ReturnStatus): string {
+  const gateways = `${sessions} ${sessions === 1 ? 'gateway' : 'gateways'} connected`;
+  return `from ${from.join(', ')} (${via}), ${gateways}; ${grants} responses now; ${packets} packets with ${bytes} bytes sent; runs refused ${byReason(refused)}`;
 }
 
 /** Renders the backends of the connections that have any. */

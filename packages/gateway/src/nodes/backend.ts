@@ -21,7 +21,7 @@ import {
 import type { SiteOptions } from './site/site_options.js';
 import { fromBackboneRequest } from '../http/quic_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
-import { listenError } from '../values/listen_error.js';
+import { formatAddress, listenError } from '../values/listen_error.js';
 import { loadNativeModule } from '../listeners/native_module.js';
 import { Metrics } from '../observability/metrics.js';
 import type { BackendNodeStatus } from '../observability/status.js';
@@ -83,8 +83,16 @@ export class Backend extends FrontNode {
       primary: { name: this.#loaded.primary.name, connected: this.#guests.attended },
       serving: this.#guests.state === 'serving',
       guests: this.#guests.count,
+      ...this.#returnStatus(),
       routes: reportRoutes(this.#loaded.node, this.#routes),
     };
+  }
+
+  #returnStatus(): Pick<BackendNodeStatus, 'return'> {
+    const { return: options } = this.#loaded.node;
+    if (!this.#returns || !options) return {};
+    const { all, stats } = this.#returns.sessions;
+    return { return: { from: options.from.map(formatAddress), via: options.via, sessions: all.length, ...stats } };
   }
 
   /** Drains clients of the gateway first, so that they can change to other backends. */
@@ -111,6 +119,7 @@ export class Backend extends FrontNode {
       upstreams: () => allUpstreams(this.#routes),
       certificateExpiry: () => certificate.expiry,
       guests: () => this.#guests.count,
+      returned: () => this.#returns?.sessions.stats,
     });
     const meter = new LoadMeter();
     front.shutdown.add(() => meter.close());

@@ -12,7 +12,7 @@ import { loadNativeModule } from '../listeners/native_module.js';
 import { RunningAddresses } from '../values/running_addresses.js';
 import type { SiteOptions } from './site/site_options.js';
 import { Metrics } from '../observability/metrics.js';
-import type { GatewayStatus } from '../observability/status.js';
+import type { GatewayBackend, GatewayStatus } from '../observability/status.js';
 import { SessionServer } from '../targets/webtransport/session_server.js';
 import { createApplication } from './site/application.js';
 import {
@@ -31,6 +31,7 @@ export class Gateway extends FrontNode {
   readonly #options: SiteOptions;
   #primary: Primary | undefined;
   #routes!: CompiledRoutes;
+  #metrics!: Metrics;
   #warnings: string[] = [];
 
   private constructor(loaded: LoadedGateway, options: SiteOptions, front: Front) {
@@ -79,8 +80,12 @@ export class Gateway extends FrontNode {
       ...this.front.status(),
       role: 'gateway',
       routes: reportRoutes(this.#loaded.node, this.#routes),
-      ...(this.#primary ? { backends: this.#primary.report() } : {}),
+      ...(this.#primary ? { backends: this.#backends(this.#primary) } : {}),
     };
+  }
+
+  #backends(primary: Primary): GatewayBackend[] {
+    return primary.report().map((report) => ({ ...report, deliveries: this.#metrics.deliveries.of(report.name) }));
   }
 
   async #start(): Promise<void> {
@@ -108,6 +113,7 @@ export class Gateway extends FrontNode {
       certificateExpiry: () => certificate.expiry,
       backends: () => primary?.report() ?? [],
     });
+    this.#metrics = metrics;
     const { handler, proxied, sessions } = createApplication({
       node,
       log,

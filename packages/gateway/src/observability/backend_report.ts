@@ -27,6 +27,10 @@ export interface BackendReport {
   /** Bytes over its UDP sockets since its start */
   bytesSent: number;
   bytesReceived: number;
-  /** Requests that the gateway itself proxied to the backend */
+  /** Requests that the gateway itself proxied to the backend, also those with responses that the backend sent */
   proxied: number;
+  /** Whether the backend has said that it can send from the gateway's address */
+  returns: boolean;
+  /** Connection for runs, by which the gateway orders such responses. Absent when no route permits them */
+  runs?: LinkStatus;
 }

@@ -1,10 +1,10 @@
-import type { TransportCounters } from '@sheaf/native';
+import type { ExecutorStats, TransportCounters } from '@sheaf/native';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { strayErrorCounts } from '../errors/stray_errors.js';
-import type { Delivered } from '../http/delivered.js';
 import type { RequestObserver } from '../http/request_handler.js';
 import type { SlowReason } from '../slow_clients/slow_clients.js';
 import type { BackendReport } from './backend_report.js';
+import { DeliveryCounts, type BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
 import { logLinesDropped } from './log_stream.js';
 import type { SessionObserver } from '../targets/webtransport/session_server.js';
@@ -20,11 +20,14 @@ export interface MetricSources {
   backends?(): BackendReport[];
   /** Returns the number of connections that a backend accepted. */
   guests?(): number;
+  /** Returns what a backend sent from addresses of gateways; undefined when it may not. */
+  returned?(): ExecutorStats | undefined;
 }
 
 /** Metrics in Prometheus' format */
 export class Metrics {
   readonly registry = new Registry();
+  readonly deliveries = new DeliveryCounts();
   readonly #slowClients = new Counter({
     name: 'sheaf_slow_clients_ended_total',
     help: 'Exchanges that were ended as their clients did not do their part.',
@@ -36,8 +39,10 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
     transportMetrics(this.registry, sources);
     upstreamMetrics(this.registry, sources);
+    deliveryMetrics(this.registry, this.deliveries);
     if (sources.backends) backendMetrics(this.registry, sources.backends);
     if (sources.guests) guestMetrics(this.registry, sources.guests);
+    if (sources.returned) returnMetrics(this.registry, sources.returned);
     const registers = [this.registry];
     new Gauge({
       name: 'sheaf_tcp_connections',
@@ -130,7 +135,6 @@ export class Metrics {
       labelNames: ['route'],
       registers,
     });
-    const count = deliveryCounter(registers);
     // Looking up a series by its labels would cost more than the rest of the bookkeeping of a small request.
     const ofRoute = new Map<string, { seconds: Histogram.Internal<'route'>; bytes: Counter.Internal }>();
     const ofKind = new Map<string, Counter.Internal>();
@@ -138,7 +142,7 @@ export class Metrics {
       requestStarted: () => active.inc(),
       requestEnded: ({ request, route, status, seconds: took, bytesSent, delivered }) => {
         active.dec();
-        if (delivered) count(delivered);
+        if (delivered) this.deliveries.add(delivered);
         const [http, method] = [request.carriedBy ?? request.httpVersion, knownMethod(request.method)];
         remembered(ofKind, `${http} ${method} ${status} ${route}`, () =>
           requests.labels({ http, route, method, status }),
@@ -164,33 +168,53 @@ export class Metrics {
   }
 }
 
-/** Returns what counts the responses of backends. */
-function deliveryCounter(registers: Registry[]): (delivered: Delivered) => void {
-  const counter = (name: string, help: string, labelNames: string[]): Counter =>
-    new Counter({ name: `sheaf_${name}`, help, labelNames, registers });
-  const delivered = counter(
+function deliveryMetrics(registry: Registry, { all }: { all: DeliveryCounts['all'] }): void {
+  const counter = (
+    name: string,
+    help: string,
+    label: string,
+    read: (deliveries: BackendDeliveries) => Readonly<Record<string, number>>,
+  ): void => {
+    new Counter({
+      name: `sheaf_${name}`,
+      help,
+      labelNames: [label, 'backend'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [backend, deliveries] of all)
+          for (const [value, count] of Object.entries(read(deliveries))) this.inc({ [label]: value, backend }, count);
+      },
+    });
+  };
+  counter(
     'responses_delivered_total',
     'Responses of backends, by the way that they travelled (docs/reference/delivery.md).',
-    ['delivery', 'backend'],
+    'delivery',
+    ({ responses }) => responses,
   );
-  const fallbacks = counter(
+  counter(
     'delivery_fallbacks_total',
     'Responses of backends that the gateway proxied although their routes permit another way.',
-    ['reason', 'backend'],
+    'reason',
+    ({ fallbacks }) => fallbacks,
   );
-  const lost = counter(
+  counter(
     'return_lost_total',
     "Responses that a backend began to send from the gateway's address, and did not send to the end.",
-    ['reason', 'backend'],
+    'reason',
+    ({ lost }) => lost,
   );
-  const bytes = counter('returned_bytes_total', "Bytes of bodies that backends sent from the gateway's address.", [
-    'backend',
-  ]);
-  return ({ delivery, backend = '', fallback: reason, returnedBytes }) => {
-    delivered.inc({ delivery, backend });
-    if (reason !== undefined) (delivery === 'return' ? lost : fallbacks).inc({ reason, backend });
-    if (returnedBytes !== undefined) bytes.inc({ backend }, returnedBytes);
-  };
+  new Counter({
+    name: 'sheaf_returned_bytes_total',
+    help: "Bytes of bodies that backends sent from the gateway's address.",
+    labelNames: ['backend'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [backend, { returnedBytes }] of all) this.inc({ backend }, returnedBytes);
+    },
+  });
 }
 
 /** Returns the value of a key, which is made once. Keys are routes, statuses and known names: a closed set. */
@@ -385,4 +409,41 @@ function guestMetrics(registry: Registry, guests: () => number): void {
       this.set(guests());
     },
   });
+}
+
+function returnMetrics(registry: Registry, read: () => ExecutorStats | undefined): void {
+  const metric = (
+    Kind: typeof Gauge | typeof Counter,
+    name: string,
+    help: string,
+    value: (stats: ExecutorStats) => number,
+  ): void => {
+    new Kind({
+      name: `sheaf_return_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        this.reset();
+        const stats = read();
+        if (stats) this.inc(value(stats));
+      },
+    });
+  };
+  metric(Gauge, 'grants', 'Responses that this backend may send from addresses of gateways.', ({ grants }) => grants);
+  metric(Counter, 'runs_total', 'Runs of packets that gateways ordered and this backend sent.', ({ runs }) => runs);
+  metric(
+    Counter,
+    'packets_total',
+    'Packets that this backend sent from addresses of gateways.',
+    ({ packets }) => packets,
+  );
+  metric(Counter, 'bytes_total', 'Bytes of UDP payload of these packets.', ({ bytes }) => bytes);
+  metric(Counter, 'grants_expired_total', 'Responses whose gateways fell silent.', ({ expired }) => expired);
+  labelled(
+    registry,
+    'sheaf_return_runs_refused_total',
+    'Runs that this backend did not send.',
+    'reason',
+    () => read()?.refused ?? {},
+  );
 }

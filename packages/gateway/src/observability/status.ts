@@ -1,5 +1,6 @@
-import type { ConnectionStatus, TransportCounters } from '@sheaf/native';
+import type { ConnectionStatus, ExecutorStats, ReturnWay, TransportCounters } from '@sheaf/native';
 import type { BackendReport } from './backend_report.js';
+import type { BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
 
 export type NodeState = 'starting' | 'serving' | 'draining' | 'stopped';
@@ -37,11 +38,14 @@ export interface RouteStatus {
   upstreams?: UpstreamStatus[];
 }
 
+/** A backend of a gateway, and how its responses travelled */
+export type GatewayBackend = BackendReport & { deliveries: BackendDeliveries };
+
 export interface GatewayStatus extends FrontStatus {
   role: 'gateway';
   routes: RouteStatus[];
   /** Present on a gateway with backends */
-  backends?: BackendReport[];
+  backends?: GatewayBackend[];
 }
 
 export interface BackendNodeStatus extends FrontStatus {
@@ -52,7 +56,18 @@ export interface BackendNodeStatus extends FrontStatus {
   serving: boolean;
   /** Connections of the gateway's clients, which `connections` contains as well */
   guests: number;
+  /** Present where the backend may send from addresses of gateways */
+  return?: ReturnStatus;
   routes: RouteStatus[];
+}
+
+/** What a backend sent from addresses of gateways since its start */
+export interface ReturnStatus extends ExecutorStats {
+  /** The addresses, each with a port */
+  from: string[];
+  via: ReturnWay;
+  /** Gateways that are connected for it */
+  sessions: number;
 }
 
 /** Connection of an edge to its gateway */

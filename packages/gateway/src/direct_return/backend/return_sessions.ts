@@ -1,4 +1,4 @@
-import { openExecutor, type ReturnSocket, type ServerRequest } from '@sheaf/native';
+import { openExecutor, type ExecutorStats, type ReturnSocket, type ServerRequest } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { BackboneViolation } from '../../multi_end/backbone/byte_fields.js';
 import type { Channel } from '../../multi_end/backbone/channel.js';
@@ -7,6 +7,7 @@ import { grantKeyKind, Opener, SealRefused, type Sodium } from '../../multi_end/
 import type { NodeKey } from '../../values/node_key.js';
 import { runSession } from '../protocol/run_session.js';
 import { GrantOpener, nameOfSession } from '../protocol/sealed_grant.js';
+import { ReturnCounts } from './return_counts.js';
 import type { Session } from './returned_files.js';
 
 export interface ReturnSessionsOptions {
@@ -23,6 +24,7 @@ export interface ReturnSessionsOptions {
 export class ReturnSessions {
   readonly #options: ReturnSessionsOptions;
   #sessions: Session[] = [];
+  readonly #counts = new ReturnCounts();
 
   constructor(options: ReturnSessionsOptions) {
     this.#options = options;
@@ -31,6 +33,11 @@ export class ReturnSessions {
   /** The newest first */
   get all(): readonly Session[] {
     return this.#sessions;
+  }
+
+  /** What this node did with all sessions since its start */
+  get stats(): ExecutorStats {
+    return this.#counts.total;
   }
 
   /**
@@ -42,9 +49,11 @@ export class ReturnSessions {
     const executor = openExecutor(request, { ...runSession(channel.session.session, run), sockets });
     const session: Session = { executor, opener: undefined };
     this.#sessions = [session, ...this.#sessions];
+    this.#counts.add(executor);
     channel.on('message', (message) => this.#onMessage(message, channel, session));
     channel.once('close', () => {
       this.#sessions = this.#sessions.filter((other) => other !== session);
+      this.#counts.end(executor);
       executor.close();
       session.opener?.close();
       session.opener = undefined;

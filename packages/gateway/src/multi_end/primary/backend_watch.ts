@@ -133,7 +133,7 @@ export class BackendWatch {
   }
 
   report(): BackendReport {
-    const { reference, addresses, link } = this.#options;
+    const { reference, addresses, link, runs } = this.#options;
     return {
       name: reference.name,
       id: reference.id,
@@ -146,6 +146,8 @@ export class BackendWatch {
       bytesSent: this.#pong?.bytesSent ?? 0,
       bytesReceived: this.#pong?.bytesReceived ?? 0,
       proxied: this.proxied,
+      returns: this.returns,
+      ...(runs ? { runs: runs.status() } : {}),
     };
   }
 

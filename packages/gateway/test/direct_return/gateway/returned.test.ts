@@ -56,6 +56,8 @@ function deliveries({ log }: Site, count: number): Promise<Line[]> {
 
 const proxied = (fallback: string): Line => ({ delivery: 'proxy', backend: 'backend1', fallback });
 
+const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
+
 /** Bytes of UDP payload that the gateway sent to clients itself */
 function sentByGateway({ gateway }: Site): number {
   const { quic } = (gateway as unknown as { front: { quic: Http3Server } }).front;
@@ -79,6 +81,13 @@ it('backends send files from the address of the gateway, which sends none of the
     if (line['fallback'] === undefined) expect(rest).toBe(0);
     byGateway += rest;
   }
+  const backends = running.gateway.status().backends!;
+  expect(backends.map(({ returns, runs }) => [returns, runs?.state])).toEqual(Array(3).fill([true, 'open']));
+  expect(sum(backends.map(({ deliveries: { responses } }) => responses.return ?? 0))).toBe(9);
+  expect(sum(backends.map(({ deliveries: { returnedBytes } }) => returnedBytes))).toBe(9 * large.length - byGateway);
+  const sent = Object.values(running.backends).map((backend) => backend.status().return!);
+  expect(sent).toMatchObject(Array(3).fill({ via: 'own-address', sessions: 1, grants: 0 }));
+  expect(sum(sent.map(({ bytes }) => bytes))).toBeGreaterThan(9 * large.length - byGateway);
   expect(new Set(lines.map(({ backend }) => backend))).toEqual(new Set(['backend1', 'backend2', 'backend3']));
   expect(sentByGateway(running)).toBeLessThan(byGateway * 1.1 + large.length / 10);
 });

@@ -1,0 +1,87 @@
+import type { BackendNodeStatus, GatewayBackend, GatewayStatus, LinkStatus } from '@sheaf/gateway';
+import { expect, it } from 'vitest';
+import { renderStatus } from '../src/commands/status.js';
+
+const front = {
+  version: '1.0.0',
+  pid: 1,
+  node: 'site',
+  state: 'serving',
+  startedAt: '2026-01-01T00:00:00Z',
+  uptimeSeconds: 1,
+  listen: '203.0.113.7:443',
+  certificate: { development: false, sha256: '', expiry: '' },
+  requestsActive: 0,
+  requestsTotal: 0,
+  tcpConnections: 0,
+  limitHits: {},
+  webTransportSessions: 0,
+} as const;
+
+const link = (state: LinkStatus['state'], more: Partial<LinkStatus> = {}): LinkStatus => ({
+  peer: 'one',
+  address: '10.0.0.2:4533',
+  state,
+  ...more,
+});
+
+function backend(name: string, more: Partial<GatewayBackend>): GatewayBackend {
+  const load = { connections: 0, load: 0, requestsActive: 0, bytesSent: 0, bytesReceived: 0, proxied: 0 };
+  const deliveries = { responses: {}, fallbacks: {}, lost: {}, returnedBytes: 0 };
+  const backbone = link('open', { rttMs: 1 });
+  return { name, id: 0, addresses: [], state: 'serving', backbone, ...load, returns: true, deliveries, ...more };
+}
+
+/** Lines of the table, with single spaces */
+function returned(backends: GatewayBackend[]): string[] {
+  const status: GatewayStatus = { ...front, alpn: ['h3'], connections: [], routes: [], role: 'gateway', backends };
+  const sections = renderStatus(status).split('\n\n');
+  const table = sections.find((section) => section.trimStart().startsWith('return')) ?? '';
+  return table.split('\n').map((line) => line.trim().replace(/ +/g, ' '));
+}
+
+it('shows which backends send from the address of the gateway, and what came of it', () => {
+  const deliveries = {
+    responses: { return: 7, proxy: 13 },
+    fallbacks: { small: 2, 'http-version': 10, method: 1 },
+    lost: { silent: 1 },
+    returnedBytes: 5_000,
+  };
+  expect(
+    returned([
+      backend('one', { runs: link('open', { rttMs: 0.31 }), deliveries }),
+      backend('two', { runs: link('waiting', { reason: 'the connection timed out' }) }),
+      backend('three', { runs: link('closed'), returns: false }),
+    ]),
+  ).toEqual([
+    'return runs responses bytes not to the end proxied instead',
+    'one 0.3 ms 7 5000 1: silent 1 13: http-version 10, small 2, method 1',
+    'two waiting: the connection timed out 0 0 0 0',
+    'three no `return` 0 0 0 0',
+  ]);
+});
+
+it('says nothing of it where no backend does', () => {
+  expect(returned([backend('one', { runs: link('closed'), returns: false })])).toEqual(['']);
+});
+
+it('shows what a backend sent from addresses of gateways', () => {
+  const refused = { late: 3, low: 0, otherPhase: 0, outOfBounds: 0, noData: 9, paused: 0, tooMany: 0, broken: 0 };
+  const status: BackendNodeStatus = {
+    ...front,
+    alpn: ['h3'],
+    connections: [],
+    routes: [],
+    role: 'backend',
+    primary: { name: 'site', connected: true },
+    serving: true,
+    guests: 0,
+    return: {
+      ...{ from: ['203.0.113.7:443'], via: 'transparent', sessions: 1, grants: 2 },
+      ...{ runs: 10, packets: 300, bytes: 400_000, refused, expired: 0 },
+    },
+  };
+  expect(renderStatus(status)).toContain(
+    'from 203.0.113.7:443 (transparent), 1 gateway connected; 2 responses now; 300 packets with 400000 bytes sent; runs refused 12: noData 9, late 3',
+  );
+});
