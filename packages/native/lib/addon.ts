@@ -294,6 +294,8 @@ export interface NativeEndpoint {
    * stream, or a `Refusal`.
    */
   handOff(connection: number, stream: number, head: Uint8Array, bodyLength: number): number;
+  /** Returns the offset before which the client has all bytes of a response; 0 when the stream has closed. */
+  acknowledgedOffset(connection: number, stream: number): number;
   /** Takes a grant back. */
   revokeStream(connection: number, stream: number): void;
   /** Sends part of a body that was handed off, at an offset in the stream. Returns what `writeBody` returns. */
@@ -319,8 +321,8 @@ export interface NativeEndpoint {
     length: number,
   ): number;
   executorStats(session: number): ExecutorStats | undefined;
-  /** Ends the session that the connection carries. */
-  closeNodeSession(connection: number): void;
+  /** Ends a session, unless the connection carries another one by now. */
+  closeNodeSession(connection: number, session: number): void;
   /** Returns 0 or a `BackendRefusal`, as does the next. */
   offerBackend(connection: number, backend: number): number;
   withdrawBackend(connection: number, backend: number, gone: boolean): number;

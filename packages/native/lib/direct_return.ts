@@ -63,7 +63,7 @@ export function openRunOrders(
 ): RunOrders {
   const { endpoint, connection, stream } = locationOf(response);
   const number = opened(endpoint.openOrders(connection, stream, session, process, backendProcess));
-  const orders: RunOrders = { close: () => endpoint.closeNodeSession(connection) };
+  const orders: RunOrders = { close: () => endpoint.closeNodeSession(connection, number) };
   sessions.set(orders, number);
   return orders;
 }
@@ -86,7 +86,7 @@ export function openExecutor(
         throw new QuicError('GRANT_REFUSED', (GrantRefusal as Record<number, string>)[outcome] ?? String(outcome));
     },
     stats: () => endpoint.executorStats(number),
-    close: () => endpoint.closeNodeSession(connection),
+    close: () => endpoint.closeNodeSession(connection, number),
   };
 }
 

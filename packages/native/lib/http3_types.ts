@@ -111,6 +111,11 @@ export interface ServerResponse extends Writable {
    * that follow those of the backend. Returns false when the buffer is full; `drain` follows. @throws QuicError `WRITE_REFUSED`
    */
   writeInstead(offset: number, chunk: Uint8Array | undefined, fin: boolean): boolean;
+  /**
+   * Offset in the stream before which the client has everything, as it was last known. Of a response that was handed off, `writableLength` says how
+   * many bytes it does not have.
+   */
+  readonly acknowledged: number;
 }
 
 /** Events of an {@link Http3Server}. */

@@ -31,6 +31,8 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   private ended = false;
   keepsChunks = false;
   private handedOff = false;
+  /** Offset before which the client has everything, as it was last known */
+  private taken = 0;
   private hasBody = false;
   private lastChunk: Buffer | undefined;
 
@@ -91,7 +93,18 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     if (start < 0) throw new QuicError('WRITE_REFUSED', `response: ${refusalText(start)}`);
     this.headersSent = true;
     this.handedOff = true;
+    const end = start + bodyLength;
+    // A property of Writable in its types: no accessor may override it in a class.
+    Object.defineProperty(this, 'writableLength', {
+      get: () => (this.ended ? 0 : Math.max(0, end - this.acknowledged)),
+    });
     return start;
+  }
+  get acknowledged(): number {
+    const { endpoint, connection, stream } = this.location;
+    // A stream that was reset waits for nothing more, and nothing is known of one that has closed.
+    if (!this.ended) this.taken = Math.max(this.taken, endpoint.acknowledgedOffset(connection, stream));
+    return this.taken;
   }
   writeInstead(offset: number, chunk: Uint8Array | undefined, fin: boolean): boolean {
     const { endpoint, connection, stream } = this.location;
@@ -169,6 +182,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     if (!this.ended) {
+      if (this.handedOff) this.taken = this.acknowledged;
       this.ended = true;
       const { endpoint, connection, stream } = this.location;
       endpoint.resetStream(connection, stream, error ? H3_INTERNAL_ERROR : H3_REQUEST_CANCELLED);

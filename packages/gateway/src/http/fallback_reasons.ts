@@ -30,6 +30,10 @@ export const fallbackReasons = {
     meaning: 'Another backend passed the request on, as it has no route for it.',
     fix: 'Give that backend the route.',
   },
+  'multi-end': {
+    meaning: 'The client speaks Multi-End and may ask the backends of the route over paths of its own.',
+    fix: `${nothing} Leave \`path\` out of the \`delivery\` of the route where its responses should be returned all the same.`,
+  },
   'no-path': {
     meaning: 'The route permits a path of the client to the backend and no `return`, and the client asked the gateway.',
     fix: 'Add `return` to the `delivery` of the route: most clients do not speak Multi-End.',
@@ -86,7 +90,8 @@ export const fallbackReasons = {
     fix: "Look at the backend's load, and at the connection between both nodes.",
   },
   failed: {
-    meaning: 'The backend could not go on, for instance as the file had changed.',
+    meaning:
+      'The backend could not go on, for instance as the file had changed, or its answer to the offer made no sense.',
     fix: 'Replace files by renaming instead of writing into them.',
   },
   gone: { meaning: 'The backend, or the session with it, ended while it sent.', fix: nothing },

@@ -100,7 +100,7 @@ export class Gateway extends FrontNode {
       log,
       primary &&
         ((backends, ways) => {
-          if (ways.includes('return')) return primary.route(backends, offers);
+          if (ways.includes('return')) return primary.route(backends, offers?.of(ways));
           return primary.route(backends, ways.includes('path') ? pathsAlone : undefined);
         }),
     );

@@ -79,6 +79,7 @@ Napi::Value open_orders(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value offer_stream(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value hand_off(EndpointParts& parts, const Napi::CallbackInfo& info);
 void revoke_stream(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value acknowledged_offset(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value write_instead(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value open_executor(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value accept_grant(EndpointParts& parts, const Napi::CallbackInfo& info);

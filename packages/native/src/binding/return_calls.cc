@@ -120,12 +120,23 @@ Napi::Value hand_off(EndpointParts& parts, const Napi::CallbackInfo& info) {
       parts.delegations ? parts.delegations->find(hosted->driver()) : nullptr;
   if (!head || !streams) return refuse(http3::Refusal::kWrongState);
   const quic::StreamId stream = stream_argument(info);
+  // Behind the head no other response fits.
+  if (!streams->offered(stream)) return refuse(http3::Refusal::kWrongState);
   const std::uint64_t length = number_argument(info, 3);
   const auto status = hosted->http3()->hand_off(stream, {head->Data(), head->ByteLength()}, length);
   if (!status) return refuse(status.error());
   const std::uint64_t start = http3::framed_size(head->ByteLength(), length);
   if (!streams->accept(stream, start + length)) return refuse(http3::Refusal::kUnknownStream);
   return number_value(info, static_cast<double>(start));
+}
+
+// Arguments: connection, stream. Returns the offset in the stream before which the client has all
+// bytes; 0 when the stream has closed.
+Napi::Value acknowledged_offset(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
+  if (!hosted) return number_value(info, 0);
+  const auto& remote = hosted->driver().connection().extension().streams().remote();
+  return number_value(info, static_cast<double>(remote.acknowledged(stream_argument(info))));
 }
 
 // Arguments: connection, stream.
@@ -209,9 +220,12 @@ Napi::Value executor_stats(EndpointParts& parts, const Napi::CallbackInfo& info)
   return out;
 }
 
-// Ends the session with a node that a connection carries. Arguments: connection.
+// Ends a session with a node, unless the connection has another one by now. Arguments: connection,
+// number of the session.
 void close_node_session(EndpointParts& parts, const Napi::CallbackInfo& info) {
-  if (HostedConnection* hosted = parts.connection_of(info)) hosted->node_session.reset();
+  HostedConnection* hosted = parts.connection_of(info);
+  if (!hosted || !hosted->node_session) return;
+  if (hosted->node_session->number() == session_argument(info, 1)) hosted->node_session.reset();
 }
 
 }  // namespace sheaf::binding::calls

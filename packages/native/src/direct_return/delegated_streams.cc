@@ -93,6 +93,11 @@ Result<Grant, OfferRefusal> DelegatedStreams::offer(StreamId stream, RunOrders& 
   return grant;
 }
 
+bool DelegatedStreams::offered(StreamId stream) const {
+  const auto delegation = delegated_.find(stream);
+  return delegation != delegated_.end() && !delegation->second.accepted;
+}
+
 bool DelegatedStreams::accept(StreamId stream, std::uint64_t end) {
   const auto delegation = delegated_.find(stream);
   if (delegation == delegated_.end() || delegation->second.accepted) return false;

@@ -45,6 +45,8 @@ class DelegatedStreams final : public GrantListener {
   // The backend has accepted, and sends all further bytes of the stream up to `end`, which is that
   // of the response. Returns false when the stream or the grant is gone.
   [[nodiscard]] bool accept(StreamId stream, std::uint64_t end);
+  // Returns whether a backend has a grant for the stream, and has not accepted it.
+  bool offered(StreamId stream) const;
   // Takes the grant back. Nobody has the stream's further bytes then.
   void revoke(StreamId stream);
 

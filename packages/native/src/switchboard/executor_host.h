@@ -23,7 +23,7 @@ class ExecutorHost final : public SessionEnd {
       ReturnSockets sockets, quic::Random& random, Switchboard& switchboard);
   ~ExecutorHost() override { switchboard_.remove(number_); }
 
-  Switchboard::SessionNumber number() const { return number_; }
+  Switchboard::SessionNumber number() const override { return number_; }
 
   quic::Status<quic::GrantRefusal> accept(const quic::Grant& grant,
                                           std::unique_ptr<quic::PayloadSource> source);

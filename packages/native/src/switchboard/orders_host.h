@@ -20,7 +20,7 @@ class OrdersHost final : public SessionEnd {
       Switchboard& switchboard);
   ~OrdersHost() override;
 
-  Switchboard::SessionNumber number() const { return number_; }
+  Switchboard::SessionNumber number() const override { return number_; }
 
   // Whoever says something calls `flush` afterwards.
   quic::RunOrders& orders() { return orders_; }

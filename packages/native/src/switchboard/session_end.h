@@ -1,5 +1,6 @@
 #pragma once
 
+#include "switchboard/switchboard.h"
 #include "util/time.h"
 
 namespace sheaf::switchboard {
@@ -9,6 +10,8 @@ namespace sheaf::switchboard {
 class SessionEnd {
  public:
   virtual ~SessionEnd() = default;
+  // Names the session within its thread.
+  virtual Switchboard::SessionNumber number() const = 0;
   // To be called after the HTTP session has seen the events of its connection.
   virtual void on_events(quic::Time now) = 0;
 };

@@ -1,4 +1,4 @@
-import { revokeOffer, type ClientResponse, type ServerRequest, type ServerResponse } from '@sheaf/native';
+import type { ServerConnection, ServerRequest } from '@sheaf/native';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { headerValue, type Exchange } from '../../http/exchange.js';
@@ -7,19 +7,10 @@ import type { Offer } from '../../multi_end/backbone/proxy_request.js';
 import type { Offers } from '../../multi_end/primary/backend_route.js';
 import type { BackendWatch } from '../../multi_end/primary/backend_watch.js';
 import type { BackendsInTurn } from '../../multi_end/primary/backends_in_turn.js';
-import { restFrom } from '../../multi_end/primary/proxied_body.js';
+import type { Delivery } from '../../schema/delivery.js';
 import { networkOf } from '../../values/client_network.js';
-import {
-  acceptedHeader,
-  declinedHeader,
-  decodeAcceptedHeader,
-  decodeDeclinedHeader,
-  grantHeader,
-  type Accepted,
-  type DeclineReason,
-} from '../protocol/return_headers.js';
 import type { ReturnLink } from './return_link.js';
-import { continueBody, handOff, readHead, type LostBody } from './returned_response.js';
+import { ReturnOffer } from './return_offer.js';
 
 /** Number of small representations that are remembered, by their URLs */
 const smallOnes = 10_000;
@@ -39,15 +30,6 @@ export interface ReturnOffersOptions {
   log: Logger;
 }
 
-/** What a backend sends itself in the place of the gateway */
-interface Returned {
-  response: ClientResponse;
-  accepted: Accepted & { length: number };
-  /** Name of the backend */
-  backend: string;
-  backends: BackendsInTurn;
-}
-
 /** Lets backends send the responses of a gateway's routes. */
 export class ReturnOffers implements Offers {
   readonly #options: ReturnOffersOptions;
@@ -61,78 +43,58 @@ export class ReturnOffers implements Offers {
     this.#options = options;
   }
 
+  /**
+   * Returns the offers of a route with these ways of delivery. Clients that may ask the backends themselves get none: their
+   * next path would end the response.
+   */
+  of(ways: readonly Delivery[]): Offers {
+    if (!ways.includes('path')) return this;
+    return {
+      offer: (exchange, backend, backends) =>
+        speaksMultiEnd(exchange) ? 'multi-end' : this.offer(exchange, backend, backends),
+    };
+  }
+
   offer(exchange: Exchange, backend: BackendWatch, backends: BackendsInTurn): Offer | FallbackReason {
+    const { links, log } = this.#options;
     const obstacle = obstacleIn(exchange);
     if (obstacle) return obstacle;
     const url = exchange.request.authority + exchange.pathname + exchange.search;
     if (this.#small.has(url)) return 'small';
-    const link = this.#options.links.get(backend.name);
+    const link = links.get(backend.name);
     if (!link?.open) return backend.returns ? 'no-runs' : 'no-return';
-    if (this.#unreachable.has(wayOf(backend.name, exchange))) return 'unreachable';
     // The body of a request of HTTP/3 is the request itself.
     const request = exchange.request.body as ServerRequest;
+    const way = wayOf(backend.name, request);
+    if (this.#unreachable.has(way)) return 'unreachable';
+    if (!backend.returning.enter(exchange, performance.now())) return 'busy';
     const grant = link.grant(request);
-    if ('refusal' in grant) return grant.refusal;
-    return {
-      headers: { [grantHeader]: grant.header },
-      take: (response) => {
-        const accepted = acceptedOf(response);
-        if (accepted) return this.#handOff(exchange, { response, accepted, backend: backend.name, backends });
-        const declined = declinedBecause(response);
+    if ('refusal' in grant) {
+      backend.returning.leave(exchange);
+      return grant.refusal;
+    }
+    return new ReturnOffer({
+      exchange,
+      backend,
+      backends,
+      grant: grant.header,
+      log,
+      onDeclined: ({ status }, reason) => {
         // A part may be small, too.
-        if (declined === 'small' && response.status === 200 && url.length <= longestUrl) this.#small.set(url, true);
-        exchange.delivered = { delivery: 'proxy', backend: backend.name, fallback: declined ?? 'response' };
-        return undefined;
+        if (reason === 'small' && status === 200 && url.length <= longestUrl) this.#small.set(url, true);
       },
-      withdraw: () => revokeOffer(request),
-    };
-  }
-
-  async #handOff(exchange: Exchange, returned: Returned): Promise<void> {
-    const { backend } = returned;
-    const { status, length } = returned.accepted;
-    const response = exchange.response as unknown as ServerResponse;
-    const head = await readHead(returned.response);
-    if (exchange.aborted) return;
-    response.statusCode = status;
-    const ended = handOff(response, head, length);
-    const delivered = { delivery: 'return', backend } as const;
-    exchange.delivered = delivered;
-    // The backend has answered the request of the backbone, so that another one may have its place.
-    returned.backends.leave();
-    const lost = await ended;
-    const returnedBytes = lost?.received ?? length;
-    exchange.bytesSent += returnedBytes;
-    exchange.delivered = { ...delivered, ...(lost && { fallback: lost.reason }), returnedBytes };
-    if (lost && !exchange.aborted) await this.#continue(exchange, returned, lost);
-  }
-
-  /** Sends the rest itself, from another backend that has the same representation. */
-  async #continue(exchange: Exchange, { accepted, backend, backends }: Returned, lost: LostBody): Promise<void> {
-    const { length, first, tag } = accepted;
-    const { reason, received } = lost;
-    if (reason === 'unreachable') this.#unreachable.set(wayOf(backend, exchange), true);
-    this.#options.log.warn(
-      { backend, path: exchange.pathname, reason, received, length },
-      'a backend sends no more of a response',
-    );
-    if (first === undefined || tag === undefined)
-      throw new Error('a body without a position and a strong entity tag cannot be continued');
-    const resumption = { etag: tag, first, last: first + length - 1 };
-    const rest = received === length ? [] : await restFrom(exchange, resumption, received, backends);
-    if (!rest) throw new Error('no other backend has the rest of the body');
-    await continueBody(exchange.response as unknown as ServerResponse, lost, length, counted(rest, exchange));
+      onUnreachable: () => this.#unreachable.set(way, true),
+      onEnd: () => backend.returning.leave(exchange),
+    });
   }
 }
 
-async function* counted(chunks: Iterable<Buffer> | AsyncIterable<Buffer>, exchange: Exchange): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) {
-    exchange.bytesSent += chunk.length;
-    yield chunk;
-  }
-}
+const speaksMultiEnd = ({ request }: Exchange): boolean =>
+  (request.connection as Partial<ServerConnection> | undefined)?.multiEnd === true;
 
-const wayOf = (backend: string, { request }: Exchange): string => `${backend} ${networkOf(request.remoteAddress)}`;
+/** Packets do not take the way of a request that a proxy brought, so its own statement does not count. */
+const wayOf = (backend: string, { remoteAddress }: ServerRequest): string =>
+  `${backend} ${networkOf(remoteAddress.address)}`;
 
 /** Returns why no backend may send the response to such a request. */
 function obstacleIn({ request, response }: Exchange): FallbackReason | undefined {
@@ -143,14 +105,4 @@ function obstacleIn({ request, response }: Exchange): FallbackReason | undefined
   if (request.method !== 'GET') return 'method';
   if (request.early) return 'early-data';
   return headerValue(request.headers, 'content-length') === undefined ? undefined : 'request-body';
-}
-
-function declinedBecause({ headers }: ClientResponse): DeclineReason | undefined {
-  return decodeDeclinedHeader(headerValue(headers, declinedHeader) ?? '');
-}
-
-function acceptedOf({ headers }: ClientResponse): (Accepted & { length: number }) | undefined {
-  const value = headerValue(headers, acceptedHeader);
-  const accepted = value === undefined ? undefined : decodeAcceptedHeader(value);
-  return accepted?.length === undefined ? undefined : { ...accepted, length: accepted.length };
 }

@@ -15,29 +15,38 @@ export async function readHead(response: ClientResponse): Promise<Buffer> {
   return head;
 }
 
-/** A body whose backend sends no more of it */
-export interface LostBody {
+/** What has become of a body that was left to a backend */
+export interface Ended {
   /** Offset in the stream at which the body begins */
   start: number;
   /** Bytes at the beginning of the body that the client has */
   received: number;
-  reason: ReturnLost['reason'];
+  /** Why the backend sends no more of it; undefined when the client has all or has left */
+  reason: ReturnLost['reason'] | undefined;
 }
 
+/** A body whose backend sends no more of it */
+export type LostBody = Ended & { reason: ReturnLost['reason'] };
+
 /**
- * Sends the head, and leaves the body to the backend. Resolves when the client has all or has left, or with what the backend
- * leaves undone. @throws QuicError when the client's connection does not permit it
+ * Sends the head, and leaves the body to the backend. Resolves when the client has all or has left, or when the backend leaves
+ * something undone. @throws QuicError when the client's connection does not permit it; then nothing was sent
  */
-export function handOff(response: ServerResponse, head: Buffer, length: number): Promise<LostBody | undefined> {
+export function handOff(response: ServerResponse, head: Buffer, length: number): Promise<Ended> {
   const start = response.handOff(head, length);
+  const ended = (acknowledged: number, reason?: ReturnLost['reason']): Ended => ({
+    start,
+    received: Math.min(length, Math.max(0, acknowledged - start)),
+    reason,
+  });
   return new Promise((resolve) => {
     const onLost = ({ reason, acknowledged }: ReturnLost): void => {
       response.off('close', onClose);
-      resolve({ start, received: Math.min(length, Math.max(0, acknowledged - start)), reason });
+      resolve(ended(acknowledged, reason));
     };
     const onClose = (): void => {
       response.off('returnLost', onLost);
-      resolve(undefined);
+      resolve(ended(response.writableEnded ? start + length : response.acknowledged));
     };
     response.once('returnLost', onLost);
     response.once('close', onClose);

@@ -14,16 +14,27 @@ export interface ProxyFailure {
   error: unknown;
   /** Whether another node may get the request */
   repeatable: boolean;
+  /** Whether the node answered, and what the request offered came to nothing. It may get the request without an offer. */
+  offered: boolean;
 }
 
 /** What a request offers to the other node beyond the response that it proxies */
 export interface Offer {
   /** Headers that are added to the request */
   readonly headers: Readonly<Record<string, string>>;
-  /** Takes a response that the other node sends itself. Returns undefined for any other response. */
-  take(response: ClientResponse): Promise<void> | undefined;
-  /** The other node did not take the offer. */
+  /**
+   * Takes a response that the other node sends itself. Resolves with undefined for any other response. Rejects when nothing was
+   * sent to the client, which may have another response then.
+   */
+  take(response: ClientResponse): Promise<Taken | undefined>;
+  /** Takes the offer back, unless the other node sends the response. May be called more than once. */
   withdraw(): void;
+}
+
+/** A response that the other node sends itself */
+export interface Taken {
+  /** Resolves when the client has the response, or has left. Rejects when it is incomplete. */
+  readonly end: Promise<void>;
 }
 
 export interface ProxyOptions {
@@ -41,33 +52,34 @@ export async function proxyRequest(
   link: BackboneLink,
   { signal = exchange.signal, bodyOf = (response) => response, offer }: ProxyOptions = {},
 ): Promise<ProxyFailure | undefined> {
-  let sent = false;
-  let answered = false;
+  let step: 'begin' | 'sent' | 'offered' | 'answered' = 'begin';
   try {
     const client = await link.whenOpen(patienceMs);
     if (exchange.aborted) return undefined;
     const opened = await body.open();
-    sent = true;
+    step = 'sent';
     const request = requestOf(exchange, opened);
     const response = await client.request({ ...request, headers: { ...request.headers, ...offer?.headers }, signal });
     checkStatus(response);
-    answered = true;
-    const taken = offer?.take(response);
-    if (taken) return await taken.then(() => undefined);
-    offer?.withdraw();
-    await answerWith(exchange, response, bodyOf(response));
+    step = 'offered';
+    const taken = await offer?.take(response);
+    step = 'answered';
+    await (taken ? taken.end : answerWith(exchange, response, bodyOf(response)));
     return undefined;
   } catch (error) {
-    if (!answered) offer?.withdraw();
     if (exchange.aborted) return undefined;
-    if (!answered && respondBodyFault(exchange, error)) return undefined;
-    if (!answered)
-      return {
-        error: new Error(errorMessage(error), { cause: error }),
-        repeatable: !sent || mayProxyAgain(exchange.request, body, error),
-      };
-    // The reset tells the client that the body is incomplete.
-    exchange.response.destroy(error as Error);
-    return undefined;
+    if (step === 'answered') {
+      // The reset tells the client that the body is incomplete.
+      exchange.response.destroy(error as Error);
+      return undefined;
+    }
+    if (respondBodyFault(exchange, error)) return undefined;
+    return {
+      error: new Error(errorMessage(error), { cause: error }),
+      repeatable: step === 'begin' || mayProxyAgain(exchange.request, body, error),
+      offered: step === 'offered',
+    };
+  } finally {
+    offer?.withdraw();
   }
 }

@@ -42,9 +42,10 @@ export class BackendRoute implements Target {
 
   async #proxy(exchange: Exchange, backends: BackendsInTurn): Promise<void> {
     const body = new ReceivedBody(exchange);
+    let failed: FallbackReason | undefined;
     for (let turn = backends.next(); turn; turn = backends.next()) {
       const { backend, signal } = turn;
-      const offer = this.#offers?.offer(exchange, backend, backends);
+      const offer = failed ?? this.#offers?.offer(exchange, backend, backends);
       const fallback = typeof offer === 'string' ? { fallback: offer } : {};
       exchange.delivered = { delivery: 'proxy', backend: backend.name, ...fallback };
       const failure = await proxyRequest(exchange, body, backend.link, {
@@ -61,6 +62,10 @@ export class BackendRoute implements Target {
       if (!failure.repeatable) {
         respondStatus(exchange, 502);
         return;
+      }
+      if (failure.offered) {
+        failed = 'failed';
+        backends.again(backend.link.client ? 'first' : 'last');
       }
     }
     if (backends.full) this.#log.warn({ path: exchange.pathname }, 'no backend takes more proxied requests');

@@ -31,6 +31,9 @@ export interface BackendWatchOptions {
  */
 const lostMs = 5_000;
 
+/** Maximum of responses that one backend may send itself at a time. Each holds a file there. */
+const maxReturned = 2_048;
+
 type Pong = Extract<BackboneMessage, { type: 'pong' }>;
 
 /** Watches one backend of a gateway, and hands over connections while it serves. */
@@ -38,6 +41,10 @@ export class BackendWatch {
   readonly handOvers: HandOvers;
   proxied = 0;
   readonly places = new Places(maxProxied);
+  /** Responses that the backend may send itself */
+  readonly returning = new Places(maxReturned);
+  /** Number of the turn in which the backend was chosen last, among the turns of all backends */
+  chosen = 0;
   readonly #options: BackendWatchOptions;
   #state: BackendHealth = 'joining';
   #channel: Channel | undefined;
@@ -91,9 +98,13 @@ export class BackendWatch {
     return this.#pong?.returns ?? false;
   }
 
-  /** Number of requests in flight at the backend: its latest report, plus the requests proxied since */
+  /**
+   * Number of requests in flight at the backend: its latest report, plus the requests proxied since. Responses that it sends
+   * itself are not in its report, as their requests have ended.
+   */
   get requestsActive(): number {
-    return Math.max(0, (this.#pong?.requests ?? 0) + this.places.count - this.#proxiedThen);
+    const proxied = Math.max(0, (this.#pong?.requests ?? 0) + this.places.count - this.#proxiedThen);
+    return proxied + this.returning.count;
   }
 
   start(): void {

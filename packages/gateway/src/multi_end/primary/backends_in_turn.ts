@@ -12,11 +12,23 @@ export interface Turn {
   signal: AbortSignal;
 }
 
+/** Number of turns that all requests have had */
+let turns = 0;
+
+/** The fewest requests first; among equals, the one that was chosen longest ago */
+const byLoad = (one: BackendWatch, other: BackendWatch): number =>
+  order.indexOf(one.state) - order.indexOf(other.state) ||
+  one.requestsActive - other.requestsActive ||
+  one.chosen - other.chosen;
+
 /** Proxies one request to the backends of a route in turn. The request has a place at only one backend at a time. */
 export class BackendsInTurn {
   readonly #left: BackendWatch[];
   readonly #exchange: Exchange;
   #leave: (() => void) | undefined;
+  #latest: BackendWatch | undefined;
+  /** Backends that have another turn: before all others, and after them */
+  readonly #again: { first?: BackendWatch | undefined; last?: BackendWatch | undefined } = {};
   #full = false;
 
   constructor(backends: readonly BackendWatch[], exchange: Exchange) {
@@ -32,11 +44,16 @@ export class BackendsInTurn {
   next(): Turn | undefined {
     this.leave();
     for (let backend = this.#best(); backend; backend = this.#best()) {
-      this.#left.splice(this.#left.indexOf(backend), 1);
+      this.#remove(backend);
       if (backend.places.enter(this.#exchange, performance.now())) return this.#begin(backend);
       this.#full = true;
     }
     return undefined;
+  }
+
+  /** Gives the latest backend another turn: the next one, or one after all others. */
+  again(when: 'first' | 'last'): void {
+    this.#again[when] = this.#latest;
   }
 
   /** Gives back the request's place, if it has one. */
@@ -46,14 +63,23 @@ export class BackendsInTurn {
   }
 
   #best(): BackendWatch | undefined {
-    const usable = this.#left.filter(({ state }) => order.includes(state));
-    return usable.sort(
-      (one, other) =>
-        order.indexOf(one.state) - order.indexOf(other.state) || one.requestsActive - other.requestsActive,
-    )[0];
+    const usable = (backend: BackendWatch | undefined): boolean =>
+      backend !== undefined && order.includes(backend.state);
+    const { first, last } = this.#again;
+    if (usable(first)) return first;
+    const others = this.#left.filter(usable).sort(byLoad);
+    return others[0] ?? (usable(last) ? last : undefined);
+  }
+
+  #remove(backend: BackendWatch): void {
+    if (this.#again.first === backend) this.#again.first = undefined;
+    else if (this.#left.includes(backend)) this.#left.splice(this.#left.indexOf(backend), 1);
+    else this.#again.last = undefined;
   }
 
   #begin(backend: BackendWatch): Turn {
+    this.#latest = backend;
+    backend.chosen = turns += 1;
     backend.proxied += 1;
     const exchange = this.#exchange;
     const controller = new AbortController();

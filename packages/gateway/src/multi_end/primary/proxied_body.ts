@@ -16,15 +16,27 @@ const readAhead = 64 * 1024;
 export function proxiedBody(exchange: Exchange, response: ClientResponse, backends: BackendsInTurn): Readable {
   const resumption = resumptionOf(exchange.request.method, response);
   if (!resumption) return response;
-  const resumed = resumedBody(response, resumption, {
+  const body = Readable.from(resumedFrom(exchange, response, resumption, backends), {
+    objectMode: false,
+    highWaterMark: readAhead,
+  });
+  // If the body was never read, the backend's response has not begun either, and must be closed here.
+  body.once('close', () => response.destroy());
+  return body;
+}
+
+/** Yields the body of a response. What is missing when it breaks off comes from the next backends. */
+export function resumedFrom(
+  exchange: Exchange,
+  response: ClientResponse,
+  resumption: Resumption,
+  backends: BackendsInTurn,
+): AsyncGenerator<Buffer> {
+  return resumedBody(response, resumption, {
     read: (part) => part as AsyncIterable<Buffer>,
     mayResume: () => !exchange.aborted,
     rest: (_resumption, received) => restFrom(exchange, resumption, received, backends),
   });
-  const body = Readable.from(resumed, { objectMode: false, highWaterMark: readAhead });
-  // If the body was never read, the backend's response has not begun either, and must be closed here.
-  body.once('close', () => response.destroy());
-  return body;
 }
 
 /** Requests the rest of the body from the first backend that has it. */

@@ -2,12 +2,25 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Http3Server } from '@sheaf/native';
+import type * as native from '@sheaf/native';
+import type { ClientResponse, Executor, Http3Server } from '@sheaf/native';
 import { expect, it, vi } from 'vitest';
 import { freePort } from '../../../src/values/free_port.js';
 import { get, getByHttp2 } from '../../support/client.js';
 import { ask, connect } from '../../support/http3_client.js';
 import { startSite, type Site } from '../../support/site.js';
+
+/** Those of all backends */
+const executors: Executor[] = [];
+vi.mock('@sheaf/native', async (original) => {
+  const actual = await original<typeof native>();
+  const openExecutor: typeof native.openExecutor = (...options) => {
+    const executor = actual.openExecutor(...options);
+    executors.push(executor);
+    return executor;
+  };
+  return { ...actual, openExecutor };
+});
 
 const large = randomBytes(3_000_000);
 const small = 'small';
@@ -21,12 +34,21 @@ async function site(
     delivery = '[return, proxy]',
     returns = true,
     runs = returns,
-  }: { delivery?: string; returns?: boolean; /** Whether to wait for the connections for runs */ runs?: boolean } = {},
+    gateway = [],
+  }: {
+    delivery?: string;
+    returns?: boolean;
+    /** Whether to wait for the connections for runs */
+    runs?: boolean;
+    /** Further lines of the gateway */
+    gateway?: string[];
+  } = {},
 ): Promise<Site> {
   const port = await freePort();
   const names = Array.from({ length: backends }, (_, index) => `backend${index + 1}`);
   const running = await startSite({
     port,
+    gateway,
     routes: `[{ path: /, backends: [${names.join(', ')}], delivery: ${delivery} }]`,
     backends: Object.fromEntries(names.map((name) => [name, '[{ path: /, files: one }]'])),
     backend: returns ? [`return: { from: "127.0.0.1:${port}", via: own-address }`] : [],
@@ -41,6 +63,12 @@ async function site(
     await vi.waitFor(() => expect(able()).toHaveLength(backends), 20_000);
   }
   return running;
+}
+
+/** Waits until no backend has a grant. */
+function noGrants(): Promise<void> {
+  const grants = (): number => executors.reduce((sum, executor) => sum + (executor.stats()?.grants ?? 0), 0);
+  return vi.waitFor(() => expect([executors.length > 0, grants()]).toEqual([true, 0]), 20_000);
 }
 
 type Line = Record<string, unknown>;
@@ -90,6 +118,18 @@ it('backends send files from the address of the gateway, which sends none of the
   expect(sum(sent.map(({ bytes }) => bytes))).toBeGreaterThan(9 * large.length - byGateway);
   expect(new Set(lines.map(({ backend }) => backend))).toEqual(new Set(['backend1', 'backend2', 'backend3']));
   expect(sentByGateway(running)).toBeLessThan(byGateway * 1.1 + large.length / 10);
+});
+
+it('downloads that begin one after the other come from all backends', async () => {
+  const running = await site(3);
+  const downloads: ClientResponse[] = [];
+  for (let index = 0; index < 6; index += 1) {
+    const client = await connect(running.gateway.address.port);
+    downloads.push(await client.request({ path: '/long.bin' }));
+  }
+  expect(running.gateway.status().backends!.map(({ proxied }) => proxied)).toEqual([2, 2, 2]);
+  for (const download of downloads) download.destroy();
+  await noGrants();
 });
 
 it('a part of a file is sent like a whole one', async () => {
@@ -155,6 +195,19 @@ it('what one client makes of a request stops no returns for others', async () =>
   for (const path of ['/large.bin', '/late.bin']) expect((await ask(client, { path })).body.equals(large)).toBe(true);
   const lines = await deliveries(running, 6);
   expect(lines.map(({ delivery }) => delivery)).toEqual(['proxy', 'proxy', 'proxy', 'proxy', 'return', 'return']);
+});
+
+it('a client that takes nothing of a response loses it, and the backend its grant', async () => {
+  const running = await site(1, { gateway: ['limits: { unread_timeout: 1s }'] });
+  const client = await connect(running.gateway.address.port);
+  const response = await client.request({ path: '/long.bin' });
+  const lost = once(response, 'error') as Promise<[Error & { code: string }]>;
+  const [line] = await deliveries(running, 1);
+  expect(line).toMatchObject({ delivery: 'return', path: '/long.bin', aborted: true });
+  expect([Number(line!['bytes']) > 0, Number(line!['bytes']) < long.length]).toEqual([true, true]);
+  await noGrants();
+  response.resume();
+  expect((await lost)[0].code).toBe('STREAM_RESET');
 });
 
 it('backends that may not send from there proxy', async () => {

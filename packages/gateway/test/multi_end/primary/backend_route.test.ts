@@ -1,104 +1,15 @@
-import { PassThrough, Readable } from 'node:stream';
-import type { ClientRequestOptions, ClientResponse } from '@sheaf/native';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { BackendRoute } from '../../../src/multi_end/primary/backend_route.js';
 import type { BackendWatch } from '../../../src/multi_end/primary/backend_watch.js';
-import type { BackendHealth } from '../../../src/observability/backend_report.js';
-import type { Exchange } from '../../../src/http/exchange.js';
 import { Places } from '../../../src/slow_clients/places.js';
-
-const whole = Buffer.from(Array.from({ length: 1_000 }, (_each, index) => index % 251));
-const etag = '"1"';
-
-/** A backend that sends so many bytes and then nothing: no head if there are none. */
-class FakeBackend {
-  state: BackendHealth = 'serving';
-  requestsActive: number;
-  proxied = 0;
-  places = new Places(256);
-  readonly asked: ClientRequestOptions[] = [];
-  #abandon = new Set<() => void>();
-  readonly link = {
-    whenOpen: () => Promise.resolve({ request: (options: ClientRequestOptions) => this.#request(options) }),
-  };
-
-  constructor(
-    readonly name: string,
-    order: number,
-    private readonly silentAfter = Number.POSITIVE_INFINITY,
-    private readonly tag = etag,
-  ) {
-    this.requestsActive = order;
-  }
-
-  whenLost(abandon: () => void): () => void {
-    this.#abandon.add(abandon);
-    return () => void this.#abandon.delete(abandon);
-  }
-  get waiting(): number {
-    return this.#abandon.size;
-  }
-  lose(): void {
-    this.state = 'lost';
-    for (const abandon of this.#abandon) abandon();
-  }
-
-  #request(options: ClientRequestOptions): Promise<ClientResponse> {
-    this.asked.push(options);
-    const cancelled = Object.assign(new Error('abandoned'), { code: 'REQUEST_CANCELLED' });
-    return new Promise((resolve, reject) => {
-      options.signal?.addEventListener('abort', () => reject(cancelled));
-      if (this.silentAfter === 0) return;
-      const from = Number(/^bytes=(\d+)-/.exec(String(options.headers?.['range'] ?? 'bytes=0-'))![1]);
-      const body = new Readable({ read: () => undefined });
-      body.push(whole.subarray(from, this.silentAfter));
-      if (this.silentAfter >= whole.length) body.push(null);
-      options.signal?.addEventListener('abort', () => body.destroy(cancelled));
-      const head =
-        from === 0
-          ? { etag: this.tag, 'content-length': '1000' }
-          : { etag: this.tag, 'content-range': `bytes ${from}-999/1000` };
-      resolve(Object.assign(body, { status: from === 0 ? 200 : 206, headers: head, trailers: {} }));
-    });
-  }
-}
-
-class FakeResponse extends PassThrough {
-  statusCode = 0;
-  headersSent = false;
-  setHeader(): void {
-    this.headersSent = true;
-  }
-}
+import { FakeBackend, fakeExchange, FakeResponse, whole } from '../../support/fake_backend.js';
 
 let response: FakeResponse;
 beforeEach(() => void (response = new FakeResponse()));
 
 const handle = (backends: FakeBackend[], method = 'GET'): Promise<void> => {
-  const request = {
-    method,
-    url: '/a',
-    headers: {},
-    authority: 'site',
-    scheme: 'https',
-    httpVersion: '2',
-    remoteAddress: '192.0.2.1',
-    early: false,
-    body: Readable.from([]),
-  };
-  const exchange = {
-    request,
-    response,
-    pathname: '/a',
-    search: '',
-    rest: '/a',
-    aborted: false,
-    signal: new AbortController().signal,
-    timing: () => 'sheaf;dur=1',
-    bytesSent: 0,
-    bytesReceived: 0,
-  } as unknown as Exchange;
+  const exchange = fakeExchange(response, { method, httpVersion: '2', bodyless: method === 'GET' });
   return new BackendRoute(backends as unknown as BackendWatch[], pino({ level: 'silent' })).handle(exchange);
 };
 const text = async (): Promise<Buffer> => Buffer.concat((await response.toArray()) as Buffer[]);
@@ -194,6 +105,17 @@ describe('when a backend is lost, the gateway', () => {
     await handle(backends);
     expect([response.statusCode, backends.flatMap(({ asked }) => asked)]).toEqual([502, []]);
   });
+});
+
+it('requests go to equal backends in turn', async () => {
+  const backends = [1, 2, 3].map((number) => new FakeBackend(`backend${number}`, 0));
+  for (let index = 0; index < 6; index += 1) {
+    response = new FakeResponse();
+    const handled = handle(backends);
+    await text();
+    await handled;
+  }
+  expect(backends.map(({ asked }) => asked.length)).toEqual([2, 2, 2]);
 });
 
 describe('when backends have no room, the gateway', () => {

@@ -1,0 +1,139 @@
+import { revokeOffer, type ClientResponse, type ServerRequest, type ServerResponse } from '@sheaf/native';
+import type { Logger } from 'pino';
+import { headerValue, type Exchange } from '../../http/exchange.js';
+import type { Resumption } from '../../http/resumable_body.js';
+import type { Offer, Taken } from '../../multi_end/backbone/proxy_request.js';
+import type { BackendWatch } from '../../multi_end/primary/backend_watch.js';
+import type { BackendsInTurn } from '../../multi_end/primary/backends_in_turn.js';
+import { resumedFrom, restFrom } from '../../multi_end/primary/proxied_body.js';
+import {
+  acceptedHeader,
+  declinedHeader,
+  decodeAcceptedHeader,
+  decodeDeclinedHeader,
+  grantHeader,
+  type Accepted,
+  type DeclineReason,
+} from '../protocol/return_headers.js';
+import { continueBody, handOff, readHead, type Ended, type LostBody } from './returned_response.js';
+
+export interface ReturnOfferOptions {
+  exchange: Exchange;
+  backend: BackendWatch;
+  backends: BackendsInTurn;
+  /** The sealed grant, as the header has it */
+  grant: string;
+  log: Logger;
+  /** Hears that the backend sends the response through the gateway. */
+  onDeclined(response: ClientResponse, reason: DeclineReason | undefined): void;
+  /** Hears that nothing of the backend reaches the client. */
+  onUnreachable(): void;
+  /** Hears that the backend sends nothing of the response, or no more of it. */
+  onEnd(): void;
+}
+
+/** What lets the rest of a response come from another node */
+type Continuable = Accepted & { length: number };
+
+/** Offers a backend to send one response itself. Takes the grant back unless the backend does. */
+export class ReturnOffer implements Offer {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly #options: ReturnOfferOptions;
+  #open = true;
+
+  constructor(options: ReturnOfferOptions) {
+    this.#options = options;
+    this.headers = { [grantHeader]: options.grant };
+  }
+
+  async take(received: ClientResponse): Promise<Taken | undefined> {
+    const { exchange, backend, backends, onDeclined } = this.#options;
+    const value = headerValue(received.headers, acceptedHeader);
+    if (value === undefined) {
+      this.withdraw();
+      const reason = decodeDeclinedHeader(headerValue(received.headers, declinedHeader) ?? '');
+      onDeclined(received, reason);
+      exchange.delivered = { delivery: 'proxy', backend: backend.name, fallback: reason ?? 'response' };
+      return undefined;
+    }
+    const accepted = continuable(decodeAcceptedHeader(value));
+    if (!accepted) {
+      received.destroy();
+      throw new Error(`the backend accepts a grant with \`${value.slice(0, 200)}\`, which this gateway does not know`);
+    }
+    const head = await readHead(received);
+    if (exchange.aborted) throw new Error('the client has left');
+    const response = this.#response;
+    const ended = handOff(response, head, accepted.length);
+    this.#open = false;
+    response.statusCode = accepted.status;
+    exchange.delivered = { delivery: 'return', backend: backend.name };
+    // The backend has answered the request of the backbone, so that another one may have its place.
+    backends.leave();
+    return { end: this.#follow(ended, accepted) };
+  }
+
+  withdraw(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    // The body of a request of HTTP/3 is the request itself.
+    revokeOffer(this.#options.exchange.request.body as ServerRequest);
+    this.#options.onEnd();
+  }
+
+  get #response(): ServerResponse {
+    return this.#options.exchange.response as unknown as ServerResponse;
+  }
+
+  async #follow(ending: Promise<Ended>, accepted: Continuable): Promise<void> {
+    const { exchange, backend, onEnd } = this.#options;
+    const ended = await ending;
+    onEnd();
+    const { received, reason } = ended;
+    exchange.bytesSent += received;
+    exchange.delivered = {
+      delivery: 'return',
+      backend: backend.name,
+      ...(reason && { fallback: reason }),
+      returnedBytes: received,
+    };
+    if (reason && !exchange.aborted) await this.#continue(accepted, { ...ended, reason });
+  }
+
+  /** Sends the rest itself, from a backend that has the same representation. */
+  async #continue({ length, first, tag }: Continuable, lost: LostBody): Promise<void> {
+    const { exchange, backend, backends, log, onUnreachable } = this.#options;
+    const { reason, received } = lost;
+    log.warn(
+      { backend: backend.name, path: exchange.pathname, reason, received, length },
+      'a backend sends no more of a response',
+    );
+    if (reason === 'unreachable') onUnreachable();
+    if (first === undefined || tag === undefined)
+      throw new Error('a body without a position and a strong entity tag cannot be continued');
+    // A backend that is heard may proxy what it cannot send itself.
+    backends.again(reason !== 'silent' && backend.link.client !== undefined ? 'first' : 'last');
+    const resumption = { etag: tag, first: first + received, last: first + length - 1 };
+    const rest = received === length ? [] : await this.#rest(resumption);
+    if (!rest) throw new Error('no backend has the rest of the body');
+    await continueBody(this.#response, lost, length, counted(rest, exchange));
+  }
+
+  async #rest(resumption: Resumption): Promise<AsyncIterable<Buffer> | undefined> {
+    const { exchange, backends } = this.#options;
+    const response = await restFrom(exchange, resumption, 0, backends);
+    return response && resumedFrom(exchange, response, resumption, backends);
+  }
+}
+
+/** Returns undefined for what no backend of this version accepts: a body that is empty, or whose length is not known. */
+function continuable(accepted: Accepted | undefined): Continuable | undefined {
+  return accepted?.length ? { ...accepted, length: accepted.length } : undefined;
+}
+
+async function* counted(chunks: Iterable<Buffer> | AsyncIterable<Buffer>, exchange: Exchange): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    exchange.bytesSent += chunk.length;
+    yield chunk;
+  }
+}

@@ -1,0 +1,122 @@
+import { PassThrough, Readable } from 'node:stream';
+import type { ClientRequestOptions, ClientResponse, HeaderMap } from '@sheaf/native';
+import type { Exchange } from '../../src/http/exchange.js';
+import type { BackendHealth } from '../../src/observability/backend_report.js';
+import { Places } from '../../src/slow_clients/places.js';
+
+export const whole = Buffer.from(Array.from({ length: 1_000 }, (_each, index) => index % 251));
+export const etag = '"1"';
+
+/** A backend that sends so many bytes and then nothing: no head if there are none. */
+export class FakeBackend {
+  state: BackendHealth = 'serving';
+  requestsActive: number;
+  proxied = 0;
+  places = new Places(256);
+  returning = new Places(2_048);
+  chosen = 0;
+  readonly asked: ClientRequestOptions[] = [];
+  #abandon = new Set<() => void>();
+  /** Answers instead, where it returns something. */
+  answer: (options: ClientRequestOptions) => ClientResponse | undefined = () => undefined;
+  readonly link = {
+    client: {},
+    whenOpen: () => Promise.resolve({ request: (options: ClientRequestOptions) => this.#request(options) }),
+  };
+
+  constructor(
+    readonly name: string,
+    order: number,
+    private readonly silentAfter = Number.POSITIVE_INFINITY,
+    private readonly tag = etag,
+  ) {
+    this.requestsActive = order;
+  }
+
+  whenLost(abandon: () => void): () => void {
+    this.#abandon.add(abandon);
+    return () => void this.#abandon.delete(abandon);
+  }
+  get waiting(): number {
+    return this.#abandon.size;
+  }
+  lose(): void {
+    this.state = 'lost';
+    for (const abandon of this.#abandon) abandon();
+  }
+
+  #request(options: ClientRequestOptions): Promise<ClientResponse> {
+    this.asked.push(options);
+    const cancelled = Object.assign(new Error('abandoned'), { code: 'REQUEST_CANCELLED' });
+    return new Promise((resolve, reject) => {
+      options.signal?.addEventListener('abort', () => reject(cancelled));
+      if (this.silentAfter === 0) return;
+      const other = this.answer(options);
+      if (other) {
+        options.signal?.addEventListener('abort', () => other.destroy(cancelled));
+        return resolve(other);
+      }
+      const range = options.headers?.['range'];
+      const from = Number(/^bytes=(\d+)-/.exec(String(range ?? 'bytes=0-'))![1]);
+      const head =
+        range === undefined
+          ? { etag: this.tag, 'content-length': '1000' }
+          : { etag: this.tag, 'content-range': `bytes ${from}-999/1000` };
+      const part = whole.subarray(from, this.silentAfter);
+      const response = fakeAnswer(range === undefined ? 200 : 206, head, part, this.silentAfter >= whole.length);
+      options.signal?.addEventListener('abort', () => response.destroy(cancelled));
+      resolve(response);
+    });
+  }
+}
+
+/** A response of a backend. */
+export function fakeAnswer(status: number, headers: HeaderMap, body: Buffer, ends = true): ClientResponse {
+  const stream = new Readable({ read: () => undefined });
+  stream.push(body);
+  if (ends) stream.push(null);
+  return Object.assign(stream, { status, headers, trailers: {} });
+}
+
+export class FakeResponse extends PassThrough {
+  statusCode = 0;
+  headersSent = false;
+  setHeader(): void {
+    this.headersSent = true;
+  }
+}
+
+/** An exchange over HTTP/3, unless the request says otherwise. `leave` lets its client go. */
+export function fakeExchange(response: FakeResponse, request: object = {}): Exchange & { leave(): void } {
+  const controller = new AbortController();
+  const exchange = {
+    request: {
+      method: 'GET',
+      url: '/a',
+      headers: {},
+      authority: 'site',
+      scheme: 'https',
+      httpVersion: '3',
+      remoteAddress: '192.0.2.1',
+      early: false,
+      bodyless: true,
+      body: Object.assign(Readable.from([]), { remoteAddress: { address: '192.0.2.1' } }),
+      ...request,
+    },
+    response,
+    pathname: '/a',
+    search: '',
+    rest: '/a',
+    aborted: false,
+    signal: controller.signal,
+    timing: () => 'sheaf;dur=1',
+    bytesSent: 0,
+    bytesReceived: 0,
+    leave: () => {
+      exchange.aborted = true;
+      controller.abort();
+      response.destroy();
+    },
+  };
+  return exchange as unknown as Exchange & { leave(): void };
+}
