@@ -1,5 +1,6 @@
 import { revokeOffer, type ClientResponse, type ServerRequest, type ServerResponse } from '@sheaf/native';
 import type { Logger } from 'pino';
+import { errorMessage } from '../../errors/user_error.js';
 import { headerValue, type Exchange } from '../../http/exchange.js';
 import type { Resumption } from '../../http/resumable_body.js';
 import type { Offer, Taken } from '../../multi_end/backbone/proxy_request.js';
@@ -15,6 +16,7 @@ import {
   type Accepted,
   type DeclineReason,
 } from '../protocol/return_headers.js';
+import type { LossReport } from './loss_report.js';
 import { continueBody, handOff, readHead, type Ended, type LostBody } from './returned_response.js';
 
 export interface ReturnOfferOptions {
@@ -24,6 +26,7 @@ export interface ReturnOfferOptions {
   /** The sealed grant, as the header has it */
   grant: string;
   log: Logger;
+  losses: LossReport;
   /** Hears that the backend sends the response through the gateway. */
   onDeclined(response: ClientResponse, reason: DeclineReason | undefined): void;
   /** Hears that nothing of the backend reaches the client. */
@@ -86,7 +89,7 @@ export class ReturnOffer implements Offer {
   }
 
   async #follow(ending: Promise<Ended>, accepted: Continuable): Promise<void> {
-    const { exchange, backend, onEnd } = this.#options;
+    const { exchange, backend, log, onEnd } = this.#options;
     const ended = await ending;
     onEnd();
     const { received, reason } = ended;
@@ -97,17 +100,23 @@ export class ReturnOffer implements Offer {
       ...(reason && { fallback: reason }),
       returnedBytes: received,
     };
-    if (reason && !exchange.aborted) await this.#continue(accepted, { ...ended, reason });
+    if (!reason || exchange.aborted) return;
+    await this.#continue(accepted, { ...ended, reason }).catch((error: unknown) => {
+      const { pathname: path, aborted } = exchange;
+      if (!aborted)
+        log.warn(
+          { backend: backend.name, path, error: errorMessage(error) },
+          'a response is reset, as its rest is missing',
+        );
+      throw error;
+    });
   }
 
   /** Sends the rest itself, from a backend that has the same representation. */
   async #continue({ length, first, tag }: Continuable, lost: LostBody): Promise<void> {
-    const { exchange, backend, backends, log, onUnreachable } = this.#options;
+    const { exchange, backend, backends, losses, onUnreachable } = this.#options;
     const { reason, received } = lost;
-    log.warn(
-      { backend: backend.name, path: exchange.pathname, reason, received, length },
-      'a backend sends no more of a response',
-    );
+    losses.add(backend.name, { path: exchange.pathname, reason, received, length });
     if (reason === 'unreachable') onUnreachable();
     if (first === undefined || tag === undefined)
       throw new Error('a body without a position and a strong entity tag cannot be continued');

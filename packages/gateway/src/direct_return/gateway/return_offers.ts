@@ -9,6 +9,7 @@ import type { BackendWatch } from '../../multi_end/primary/backend_watch.js';
 import type { BackendsInTurn } from '../../multi_end/primary/backends_in_turn.js';
 import type { Delivery } from '../../schema/delivery.js';
 import { networkOf } from '../../values/client_network.js';
+import { LossReport } from './loss_report.js';
 import type { ReturnLink } from './return_link.js';
 import { ReturnOffer } from './return_offer.js';
 
@@ -33,6 +34,7 @@ export interface ReturnOffersOptions {
 /** Lets backends send the responses of a gateway's routes. */
 export class ReturnOffers implements Offers {
   readonly #options: ReturnOffersOptions;
+  readonly #losses: LossReport;
   /** A grant costs more than a small response, so none is offered where a backend has just said that the response is small. */
   readonly #small = new LRUCache<string, true>({ max: smallOnes, ttl: smallMs });
 
@@ -41,6 +43,7 @@ export class ReturnOffers implements Offers {
 
   constructor(options: ReturnOffersOptions) {
     this.#options = options;
+    this.#losses = new LossReport(options.log);
   }
 
   /**
@@ -79,6 +82,7 @@ export class ReturnOffers implements Offers {
       backends,
       grant: grant.header,
       log,
+      losses: this.#losses,
       onDeclined: ({ status }, reason) => {
         // A part may be small, too.
         if (reason === 'small' && status === 200 && url.length <= longestUrl) this.#small.set(url, true);

@@ -227,13 +227,50 @@ it('a route may leave it out', async () => {
 
 it('a client cannot grant', async () => {
   const running = await site(1);
-  const client = await connect(running.gateway.address.port);
-  const headers = { 'sheaf-grant': randomBytes(220).toString('base64url'), 'sheaf-accepted': 'status=200; length=5' };
+  const { port } = running.gateway.address;
+  const client = await connect(port);
+  const forged = randomBytes(220).toString('base64url');
+  const headers = {
+    'sheaf-grant': forged,
+    sheaf_grant: forged,
+    'sheaf-accepted': 'status=200; length=5; first=0; tag="a"',
+    'sheaf-declined': 'small',
+  };
   const answer = await ask(client, { method: 'HEAD', path: '/large.bin', headers });
   expect([answer.status, answer.headers['sheaf-accepted']]).toEqual([200, undefined]);
-  const { status, body } = await get(running.gateway.address.port, '/large.bin', { headers });
-  expect([status, body.equals(large)]).toEqual([200, true]);
+  const capitals = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
+  const twice = { ...headers, 'sheaf-grant': [forged, forged] };
+  for (const { status, body } of [
+    await get(port, '/large.bin', { headers: capitals }),
+    await getByHttp2(port, '/large.bin', { headers }),
+    await ask(client, { path: '/large.bin', headers: twice }),
+    // The gateway's own grant takes the place of the client's.
+    await ask(client, { path: '/large.bin', headers }),
+  ])
+    expect([status, body.equals(large)]).toEqual([200, true]);
+  const lines = await deliveries(running, 5);
+  expect(lines.map(({ delivery }) => delivery)).toEqual(['proxy', 'proxy', 'proxy', 'return', 'return']);
   expect(running.log.filter(({ msg }) => msg === 'a grant is refused')).toEqual([]);
+});
+
+it('a backend that can send nothing more proxies the rest, where it is the only one', async () => {
+  const running = await site(1);
+  const client = await connect(running.gateway.address.port);
+  const response = await client.request({ path: '/long.bin' });
+  const chunks: Buffer[] = [];
+  let received = 0;
+  response.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    received += chunk.length;
+    // Its session ends, and the connection for requests stays.
+    if (received > 1_000_000) executors.at(-1)!.close();
+  });
+  await once(response, 'end');
+  expect(Buffer.concat(chunks).equals(long)).toBe(true);
+  const [line] = await deliveries(running, 1);
+  expect(line).toMatchObject({ delivery: 'return', backend: 'backend1', bytes: long.length });
+  expect(['silent', 'gone']).toContain(line!['fallback']);
+  expect(line!['returned_bytes']).toBeLessThan(long.length);
 });
 
 it.each([
