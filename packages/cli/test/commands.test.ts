@@ -178,6 +178,24 @@ describe('check', () => {
     expect(err).toContain('2 errors');
   });
 
+  it('says from which addresses of gateways this machine cannot send', async () => {
+    const directory = await temporaryDirectory();
+    const node = (role: string, host: number, more: string): string =>
+      `{ role: ${role}, listen: "127.0.0.${host}:0", backbone: "127.0.0.${host}:0", tls: dev, ${more} }`;
+    await writeFile(
+      join(directory, 'sheaf.yaml'),
+      [
+        'nodes:',
+        `  site: ${node('gateway', 1, 'backends: [one], routes: [{ backends: [one] }]').replace('127.0.0.1:0', '203.0.113.7:4433')}`,
+        `  one: ${node('backend', 2, 'primary: site, routes: [{ files: . }], return: { from: ["203.0.113.7:4433"], via: own-address }')}`,
+      ].join('\n'),
+    );
+    const { code, err } = await sheaf(['check'], directory);
+    expect(code).toBe(0);
+    expect(err).toMatch(/warning\[RETURN_ADDRESS\]: .*203\.0\.113\.7:4433/);
+    expect(err).toContain('hint: no interface has it: run `ip addr add 203.0.113.7/32 dev lo`');
+  });
+
   it('finds a file valid whose gateway is running', async () => {
     const directory = await temporaryDirectory();
     const taken = createServer().listen(0, '127.0.0.1');

@@ -29,7 +29,18 @@ function backend(name: string, more: Partial<GatewayBackend>): GatewayBackend {
   const load = { connections: 0, load: 0, requestsActive: 0, bytesSent: 0, bytesReceived: 0, proxied: 0 };
   const deliveries = { responses: {}, fallbacks: {}, lost: {}, returnedBytes: 0 };
   const backbone = link('open', { rttMs: 1 });
-  return { name, id: 0, addresses: [], state: 'serving', backbone, ...load, returns: true, deliveries, ...more };
+  return {
+    name,
+    id: 0,
+    addresses: [],
+    state: 'serving',
+    backbone,
+    ...load,
+    returns: true,
+    returning: 0,
+    deliveries,
+    ...more,
+  };
 }
 
 /** Lines of the table, with single spaces */
@@ -49,15 +60,15 @@ it('shows which backends send from the address of the gateway, and what came of 
   };
   expect(
     returned([
-      backend('one', { runs: link('open', { rttMs: 0.31 }), deliveries }),
+      backend('one', { runs: link('open', { rttMs: 0.31 }), returning: 4, deliveries }),
       backend('two', { runs: link('waiting', { reason: 'the connection timed out' }) }),
       backend('three', { runs: link('closed'), returns: false }),
     ]),
   ).toEqual([
-    'return runs responses bytes not to the end proxied instead',
-    'one 0.3 ms 7 5000 1: silent 1 13: http-version 10, small 2, method 1',
-    'two waiting: the connection timed out 0 0 0 0',
-    'three no `return` 0 0 0 0',
+    'return runs now responses bytes not to the end proxied instead',
+    'one 0.3 ms 4 7 5000 1: silent 1 13: http-version 10, small 2, method 1',
+    'two waiting: the connection timed out 0 0 0 0 0',
+    'three no `return` 0 0 0 0 0',
   ]);
 });
 

@@ -174,15 +174,18 @@ function describeBackbone({ state, reason, rttMs = 0 }: BackendReport['backbone'
 /** Renders how responses travelled, if a backend may send from the gateway's address. */
 function returnedResponses(backends: readonly GatewayBackend[]): string[] {
   if (!backends.some(({ returns, runs }) => returns && runs)) return [];
-  const rows = backends.map(({ name, returns, runs, deliveries: { responses, lost, fallbacks, returnedBytes } }) => [
-    name,
-    runs && returns ? describeBackbone(runs) : 'no `return`',
-    responses.return ?? 0,
-    returnedBytes,
-    byReason(lost),
-    byReason(fallbacks),
-  ]);
-  return [renderTable(['return', 'runs', 'responses', 'bytes', 'not to the end', 'proxied instead'], rows)];
+  const rows = backends.map(
+    ({ name, returns, runs, returning, deliveries: { responses, lost, fallbacks, returnedBytes } }) => [
+      name,
+      runs && returns ? describeBackbone(runs) : 'no `return`',
+      returning,
+      responses.return ?? 0,
+      returnedBytes,
+      byReason(lost),
+      byReason(fallbacks),
+    ],
+  );
+  return [renderTable(['return', 'runs', 'now', 'responses', 'bytes', 'not to the end', 'proxied instead'], rows)];
 }
 
 /** Renders counts, the largest first: `12: http-version 10, small 2`. */

@@ -3,6 +3,7 @@ import type { Diagnostic } from '../values/diagnostic.js';
 import type { ConfigurationDocument, ValuePath } from '../values/document.js';
 import { shadowedRoutes } from '../http/shadowed_routes.js';
 import { closest } from '../values/known_keys.js';
+import { checkDirectReturn } from './direct_return.js';
 import { checkMultiEnd } from './multi_end.js';
 import type { ParsedNode } from './parsed_node.js';
 import { eachAddress, isWildcard, type ListenAddress } from '../values/scalars.js';
@@ -13,7 +14,13 @@ export function checkNodes(nodes: readonly ParsedNode[], document: Configuration
     node.role === 'edge' ? [...checkGateway(node, nodes, document), ...checkPaths(node, document)] : [],
   );
   const routes = nodes.flatMap((node) => (node.role === 'edge' ? [] : checkRoutes(node, document)));
-  return [...edges, ...routes, ...checkMultiEnd(nodes, document), ...checkAddresses(nodes, document)];
+  return [
+    ...edges,
+    ...routes,
+    ...checkMultiEnd(nodes, document),
+    ...checkDirectReturn(nodes, document),
+    ...checkAddresses(nodes, document),
+  ];
 }
 
 function checkRoutes({ node, at }: Exclude<ParsedNode, ParsedEdge>, document: ConfigurationDocument): Diagnostic[] {

@@ -1,16 +1,19 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import type * as Native from '@sheaf/native';
 import { UserError } from '../errors/user_error.js';
+import type { ReturnOptions } from '../schema/backends.js';
 import { listenError } from '../values/listen_error.js';
+import { returnAddressError } from '../values/return_address_error.js';
 import type { Diagnostic } from '../values/diagnostic.js';
 import type { ConfigurationDocument, ValuePath } from '../values/document.js';
 import { eachAddress, type ListenAddress } from '../values/scalars.js';
 import type { VisibleConfiguration } from './visible.js';
 
-/** Tries to listen on the ports of a node, and releases them. */
+/** Tries to listen on the ports of a node and to open what it sends from, and releases all of it. */
 export async function checkPorts(
-  { at, listen, http, admin, backbone }: VisibleConfiguration,
+  { at, listen, http, admin, backbone, return: returns }: VisibleConfiguration,
   document: ConfigurationDocument,
 ): Promise<Diagnostic[]> {
   const tried = [
@@ -26,7 +29,37 @@ export async function checkPorts(
     const warning = await check([...at, option], address, protocol, document);
     if (warning) warnings.push(warning);
   }
-  return warnings;
+  return returns ? [...warnings, ...(await checkReturnAddresses(at, returns, document))] : warnings;
+}
+
+/** Returns the native module; undefined where its addon is not built. Running nodes say so themselves. */
+async function nativeModule(): Promise<typeof Native | undefined> {
+  try {
+    const native = await import('@sheaf/native');
+    native.loadAddon();
+    return native;
+  } catch {
+    return undefined;
+  }
+}
+
+async function checkReturnAddresses(
+  at: ValuePath,
+  { from, via }: ReturnOptions,
+  document: ConfigurationDocument,
+): Promise<Diagnostic[]> {
+  const native = await nativeModule();
+  if (!native) return [];
+  return from.flatMap((address, index): Diagnostic[] => {
+    try {
+      native.openReturnSocket({ from: address, via }).close();
+      return [];
+    } catch (cause) {
+      const { code, message, hint } = returnAddressError(cause);
+      const range = document.locateValue([...at, 'return', 'from', index]);
+      return [{ code, message, range, ...(hint === undefined ? {} : { hint }) }];
+    }
+  });
 }
 
 async function check(

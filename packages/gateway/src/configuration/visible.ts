@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { z } from 'zod';
+import { returnOptions, type ReturnOptions } from '../schema/backends.js';
 import { routeOptions, type RouteOptions } from '../schema/routes.js';
 import { tlsOptions, type TlsOptions } from '../schema/tls.js';
 import type { ValuePath } from '../values/document.js';
@@ -15,6 +16,8 @@ export interface VisibleConfiguration {
   http?: ListenAddress | undefined;
   admin?: ListenAddress | undefined;
   backbone?: ListenAddress | undefined;
+  /** Addresses from which a backend sends */
+  return?: ReturnOptions | undefined;
   tls?: TlsOptions | undefined;
   /** Routes in the order of the file; undefined stands for a route that cannot be parsed */
   routes: readonly (RouteOptions | undefined)[];
@@ -43,6 +46,7 @@ function visibleParts(value: unknown, directory: string, at: ValuePath): Visible
     http: understood(listenAddress, holder['http']),
     admin: understood(listenAddress, holder['admin']),
     backbone: understood(listenAddress, holder['backbone']),
+    return: understood(returnOptions, holder['return']),
     tls: tls && resolveTls(tls, absolute),
     certificateAuthority: typeof authority === 'string' ? absolute(authority) : undefined,
     routes: routes.map((item) => {

@@ -57,7 +57,7 @@ export const fallbackReasons = {
   },
   paths: {
     meaning: 'The client opened a second path, or abandoned the first.',
-    fix: 'Keep clients from it with `multipath: false` at the gateway.',
+    fix: `${nothing} It lasts as long as the client has several paths.`,
   },
   validating: {
     meaning: "The client's address has changed, and is being validated.",

@@ -29,7 +29,7 @@ import { SessionServer } from '../targets/webtransport/session_server.js';
 import { HostedGuests } from '../multi_end/backend/hosted_guests.js';
 import { ReturnedFiles } from '../direct_return/backend/returned_files.js';
 import { ReturnSessions, type ReturnSessionsOptions } from '../direct_return/backend/return_sessions.js';
-import { errorMessage, UserError } from '../errors/user_error.js';
+import { returnAddressError } from '../values/return_address_error.js';
 import { LoadMeter } from '../multi_end/backend/load_meter.js';
 import { PrimaryRoute } from '../multi_end/backend/primary_route.js';
 import { loadHeader } from '../multi_end/protocol/route_map.js';
@@ -181,11 +181,11 @@ export class Backend extends FrontNode {
     const { log } = this.front;
     if (!node.return) return undefined;
     const { from, via } = node.return;
-    const sockets = from.map((address): ReturnSocket => {
+    const sockets = from.map((address, index): ReturnSocket => {
       try {
         return openReturnSocket({ from: address, via });
       } catch (error) {
-        throw new UserError('RETURN_ADDRESS', errorMessage(error), { place: place(['return', 'from']) });
+        throw returnAddressError(error, place(['return', 'from', index]));
       }
     });
     this.front.shutdown.add(() => sockets.forEach((socket) => socket.close()));

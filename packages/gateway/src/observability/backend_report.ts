@@ -29,6 +29,8 @@ export interface BackendReport {
   bytesReceived: number;
   /** Requests that the gateway itself proxied to the backend, also those with responses that the backend sent */
   proxied: number;
+  /** Responses that the backend is sending from the gateway's address */
+  returning: number;
   /** Whether the backend has said that it can send from the gateway's address */
   returns: boolean;
   /** Connection for runs, by which the gateway orders such responses. Absent when no route permits them */

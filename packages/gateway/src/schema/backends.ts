@@ -71,7 +71,7 @@ const primaryOptions = z
     'The gateway whose connections this backend takes over: its name in this file, or `{ name, backbone, public_key }`.',
   );
 
-const returnOptions = z.strictObject({
+export const returnOptions = z.strictObject({
   from: oneOrMore(remoteAddress).describe(
     'Addresses and ports of gateways from which this backend may send. A grant that names another one is refused.',
   ),
@@ -82,6 +82,8 @@ const returnOptions = z.strictObject({
       'How to send from there. `transparent`: the address belongs to another host; it needs CAP_NET_RAW or CAP_NET_ADMIN. `own-address`: this host has it, too: on `lo`, or because the gateway runs here and shares its port.',
     ),
 });
+
+export type ReturnOptions = z.output<typeof returnOptions>;
 
 /** Keys of a backend, without its `role` */
 export const backendConfiguration = z.strictObject({

@@ -1,4 +1,6 @@
+import type { ReturnLost } from '@sheaf/native';
 import type { Logger } from 'pino';
+import { fallbackReasons } from '../../http/fallback_reasons.js';
 
 /** Time in milliseconds for which further losses of a backend are counted instead of told one by one */
 const quietMs = 1_000;
@@ -6,7 +8,7 @@ const quietMs = 1_000;
 /** A response that its backend left undone */
 export interface Loss {
   path: string;
-  reason: string;
+  reason: ReturnLost['reason'];
   /** Bytes of the body that the client has */
   received: number;
   /** Bytes of the body */
@@ -25,7 +27,11 @@ export class LossReport {
 
   add(backend: string, loss: Loss): void {
     const counted = this.#counted.get(backend);
-    this.#log[counted === undefined ? 'warn' : 'debug']({ backend, ...loss }, 'a backend sends no more of a response');
+    const hint = fallbackReasons[loss.reason].fix;
+    this.#log[counted === undefined ? 'warn' : 'debug'](
+      { backend, ...loss, hint },
+      'a backend sends no more of a response',
+    );
     this.#counted.set(backend, counted === undefined ? 0 : counted + 1);
     if (counted === undefined) setTimeout(() => this.#sum(backend), quietMs).unref();
   }

@@ -157,6 +157,7 @@ export class BackendWatch {
       bytesSent: this.#pong?.bytesSent ?? 0,
       bytesReceived: this.#pong?.bytesReceived ?? 0,
       proxied: this.proxied,
+      returning: this.returning.count,
       returns: this.returns,
       ...(runs ? { runs: runs.status() } : {}),
     };

@@ -4,7 +4,7 @@ import { LossReport } from '../../../src/direct_return/gateway/loss_report.js';
 
 let lines: Record<string, unknown>[];
 let report: LossReport;
-const loss = { path: '/a', reason: 'silent', received: 1, length: 2 };
+const loss = { path: '/a', reason: 'silent', received: 1, length: 2 } as const;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -18,7 +18,7 @@ it('tells the first loss of a backend at once, and how many follow within a seco
   for (let index = 0; index < 1_000; index += 1) report.add('backend1', loss);
   report.add('backend2', loss);
   expect(lines).toMatchObject([
-    { backend: 'backend1', ...loss },
+    { backend: 'backend1', ...loss, hint: expect.stringContaining('load') as string },
     { backend: 'backend2', ...loss },
   ]);
   vi.advanceTimersByTime(1_000);
