@@ -160,6 +160,18 @@ const fixed: Bound[] = [
     pays: 'the connection',
     gets: 'nothing more is read until the first is answered; incomplete fields after 10 s close it',
   },
+  {
+    resource: 'responses that one backend sends from the address of its gateway, at a time',
+    default: '2,048; one network has half of what is left',
+    pays: 'the network',
+    gets: 'its responses are proxied',
+  },
+  {
+    resource: 'backends that send to one connection from the address of their gateway',
+    default: '8',
+    pays: 'the connection',
+    gets: 'its responses of further backends are proxied',
+  },
 ];
 
 /** Renders the table of docs/reference/limits.md. */
