@@ -23,6 +23,8 @@ export const EventKind = {
   goAway: 13,
   sessionTicket: 14,
   returnLost: 15,
+  returnRoom: 16,
+  returnOver: 17,
   sessionReady: 20,
   sessionRejected: 21,
   sessionClosed: 22,
@@ -163,7 +165,7 @@ export const GrantRefusal = {
   [-5]: 'it does not fit to other grants of its connection',
   [-20]: 'it is malformed',
   [-21]: 'the session has ended',
-  [-22]: 'the file cannot be used',
+  [-22]: 'this node sends as many files or holds as many bytes as it may',
 } as const;
 
 /**
@@ -309,17 +311,26 @@ export interface NativeEndpoint {
     sockets: NativeReturnSocket[],
   ): number;
   /**
-   * Lets the gateway of a session have part of a file sent; its first byte has the offset `start` in the stream. Wipes the
-   * grant. Returns 0 or a `GrantRefusal`.
+   * Lets the gateway of a session have a body sent; its first byte has the offset `start` in the stream. The body is part of the
+   * file of a descriptor, from `position` on; or it is these bytes, which are lent; or it is appended. Wipes the grant. Returns the
+   * number of the body, or a `GrantRefusal`. `returnOver` follows once.
    */
   acceptGrant(
     session: number,
     grant: Uint8Array,
     start: number,
-    descriptor: number,
-    position: number,
     length: number,
+    body: number | Uint8Array | undefined,
+    position: number,
   ): number;
+  /**
+   * Appends bytes to a body, and lends them. Returns 1; 0 when no more should come before `returnRoom`; -1 when the body is over.
+   */
+  appendReturned(body: number, bytes: Uint8Array): number;
+  /** Ends a body whose rest will never come, with a code of HTTP/3. */
+  failReturned(body: number, code: number): void;
+  /** Returns how many bytes at the beginning of a body were sent so far. */
+  returnedBytes(body: number): number;
   executorStats(session: number): ExecutorStats | undefined;
   /** Ends a session, unless the connection carries another one by now. */
   closeNodeSession(connection: number, session: number): void;

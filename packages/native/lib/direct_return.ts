@@ -10,7 +10,9 @@ import type { Executor, NodeSessionOptions, RunOrders } from './direct_return_ty
 import { appendFields } from './headers.js';
 import { IncomingBody, type StreamLocation } from './http3_body.js';
 import type { LinkAddress } from './link_relay.js';
+import { lendable } from './lent_bytes.js';
 import { QuicError } from './quic_error.js';
+import { NativeReturnedBody } from './returned_body.js';
 import type { ReceivedResponse, ServerRequest } from './types.js';
 
 /**
@@ -50,6 +52,9 @@ export function openReturnSocket({ from, via }: ReturnSocketOptions): ReturnSock
   return opened;
 }
 
+/** Number of the refusal that asks for no other grant, but for patience */
+const noRoom = -22;
+
 const natives = new WeakMap<ReturnSocket, NativeReturnSocket>();
 
 /**
@@ -79,15 +84,26 @@ export function openExecutor(
   const { endpoint, connection, stream } = locationOf(request);
   const own = sockets.flatMap((socket) => natives.get(socket) ?? []);
   const number = opened(endpoint.openExecutor(connection, stream, session, process, own));
+  const bodies = new Set<NativeReturnedBody>();
   return {
-    accept: (grant, { start, descriptor, position, length }) => {
-      const outcome = endpoint.acceptGrant(number, grant, start, descriptor, position, length);
-      if (outcome < 0)
-        throw new QuicError('GRANT_REFUSED', (GrantRefusal as Record<number, string>)[outcome] ?? String(outcome));
+    accept: (grant, { start, length, from }) => {
+      const file = from === undefined || from instanceof Uint8Array ? undefined : from;
+      const where = file?.descriptor ?? (from && lendable(from as Uint8Array));
+      const body = endpoint.acceptGrant(number, grant, start, length, where, file?.position ?? 0);
+      if (body < 0) throw refusal(body);
+      return new NativeReturnedBody(endpoint, body, bodies);
     },
     stats: () => endpoint.executorStats(number),
-    close: () => endpoint.closeNodeSession(connection, number),
+    close: () => {
+      for (const body of [...bodies]) body.onSessionEnd();
+      endpoint.closeNodeSession(connection, number);
+    },
   };
+}
+
+function refusal(code: number): QuicError {
+  const text = (GrantRefusal as Record<number, string>)[code] ?? `refused (${code})`;
+  return new QuicError(code === noRoom ? 'NO_ROOM' : 'GRANT_REFUSED', text);
 }
 
 /**

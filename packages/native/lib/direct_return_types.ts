@@ -16,28 +16,58 @@ export interface RunOrders {
   close(): void;
 }
 
-/** Part of a file that is the body of a response. */
-export interface FilePayload {
+/** The body of a response. */
+export interface ReturnedPayload {
   /** Offset of its first byte in the response's stream (`framedHeadSize`). */
   start: number;
-  /** Descriptor of the file, which stays the caller's. The file must not change while it is sent. */
+  /** Number of bytes. */
+  length: number;
+  /**
+   * Where the bytes are; undefined while they are to be appended. Memory is lent until the body is over, and must not change. A
+   * file is read whenever bytes are sent: one that changes meanwhile ends the response.
+   */
+  from?: Uint8Array | FilePart | undefined;
+}
+
+/** Part of a file. */
+export interface FilePart {
+  /** Descriptor of the file, which stays the caller's. */
   descriptor: number;
   /** Position of the first byte in the file. */
   position: number;
-  /** Number of bytes. */
-  length: number;
+}
+
+/** A body that this node sends when its gateway orders it. */
+export interface ReturnedBody {
+  /**
+   * Resolves when the body is over: the client has it, it failed, or the gateway wants no more of it. Resolves with the number of
+   * bytes at its beginning that were sent at least once.
+   */
+  readonly over: Promise<number>;
+  /** Whether `over` has resolved, or is about to. */
+  readonly isOver: boolean;
+  /**
+   * Appends bytes, and lends them. Returns false when no more should be appended until there is room. A body that is over takes
+   * anything and does nothing.
+   */
+  append(bytes: Uint8Array): boolean;
+  /** Resolves when there is room, or the body is over. To be called once after `append` has returned false. */
+  room(): Promise<void>;
+  /** Says that the rest will never come. The gateway may go on from another node, or resets the response with this code of HTTP/3. */
+  fail(code?: number): void;
 }
 
 /** A backend's end of a session with a gateway. */
 export interface Executor {
   /**
-   * Sends part of a file whenever the gateway orders it, for the stream that the grant names. Wipes the grant.
-   * @throws QuicError `GRANT_REFUSED` with the reason; nothing was accepted then
+   * Sends a body whenever the gateway orders it, for the stream that the grant names. Wipes the grant.
+   * @throws QuicError `GRANT_REFUSED` with the reason, or `NO_ROOM` when this node sends as many files or holds as many bytes as it
+   *   may; nothing was accepted then
    */
-  accept(grant: Uint8Array, payload: FilePayload): void;
+  accept(grant: Uint8Array, payload: ReturnedPayload): ReturnedBody;
   /** Returns counts; undefined when the session has ended. */
   stats(): ExecutorStats | undefined;
-  /** Ends the session, and wipes its keys. */
+  /** Ends the session, and wipes its keys. Its bodies are over. */
   close(): void;
 }
 

@@ -8,6 +8,7 @@ import { isPathEvent } from './connection_paths.js';
 import { serverEndpointOptions } from './endpoint_options.js';
 import { importSnapshot, TakenOverConnection } from './imported_connection.js';
 import { Liveness } from './liveness.js';
+import { onReturnedBodyEvent } from './returned_body.js';
 import { Http3ServerRequest } from './server_request.js';
 import { Http3ServerResponse } from './server_response.js';
 import type {
@@ -111,6 +112,8 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   private onEvent(event: NativeEvent): void {
     const [kind, handle] = event;
     if (kind === EventKind.established) return this.onEstablished(event);
+    if (kind === EventKind.returnRoom || kind === EventKind.returnOver)
+      return onReturnedBodyEvent(this.endpoint, event);
     const connection = this.accepted.get(handle);
     if (kind === EventKind.connectionClosed) {
       return this.onClosed(handle, { cause: event[2] as number, code: event[3] as number, reason: event[4] as string });

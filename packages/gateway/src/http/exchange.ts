@@ -74,13 +74,27 @@ export interface GatewayResponse extends NodeJS.WritableStream {
   writeInformational?(status: number, headers: Readonly<Record<string, string | string[]>>): void;
   /** Adds fields behind the body, if the HTTP version allows it. */
   addTrailers?(trailers: Readonly<Record<string, string | string[]>>): void;
-  /**
-   * Takes over an open file as the body, if the response can be sent without this process reading the file. Returns false
-   * otherwise; then the file is still the caller's. The headers are set, and not sent.
-   */
-  takeFile?(file: FileHandle, range: { start: number; end: number }): Promise<boolean>;
+  /** Present when the body may go past the response */
+  taker?: BodyTaker;
   /** Resets the stream, or closes the connection of HTTP/1.1. */
   destroy(error?: Error): unknown;
+}
+
+/**
+ * Sends bodies past their responses: from the address of a gateway, which sends none of them. Status and headers of the response
+ * are set, and not sent. Each call resolves with false at once when the response has to send the body itself, which is the
+ * caller's then. Otherwise it resolves when the client has the body or wants no more of it, and counts its bytes.
+ */
+export interface BodyTaker {
+  /** Takes bytes of an open file, and closes the file. */
+  takeFile(exchange: Exchange, file: FileHandle, range: { start: number; end: number }): Promise<boolean>;
+  /** Takes bytes that do not change any more. */
+  takeBytes(exchange: Exchange, bytes: Buffer): Promise<boolean>;
+  /**
+   * Takes a stream with this number of bytes, which is undefined when it is not known. Rejects when the stream fails, or has more
+   * or fewer bytes.
+   */
+  takeStream(exchange: Exchange, source: Readable, length: number | undefined): Promise<boolean>;
 }
 
 /** One request with its response, while the gateway handles it */

@@ -10,7 +10,7 @@ import { addTrailers } from './trailers.js';
 export class SlowClient extends Error {}
 
 /** W3C Server Timing */
-const timingHeader = 'server-timing';
+export const timingHeader = 'server-timing';
 
 type Headers = Record<string, string | number | string[]>;
 

@@ -27,7 +27,7 @@ import { Metrics } from '../observability/metrics.js';
 import type { BackendNodeStatus } from '../observability/status.js';
 import { SessionServer } from '../targets/webtransport/session_server.js';
 import { HostedGuests } from '../multi_end/backend/hosted_guests.js';
-import { ReturnedFiles } from '../direct_return/backend/returned_files.js';
+import { ReturnedResponses } from '../direct_return/backend/returned_responses.js';
 import { ReturnSessions, type ReturnSessionsOptions } from '../direct_return/backend/return_sessions.js';
 import { returnAddressError } from '../values/return_address_error.js';
 import { LoadMeter } from '../multi_end/backend/load_meter.js';
@@ -48,6 +48,8 @@ export class Backend extends FrontNode {
   #primary!: BackboneLink;
   #guests!: HostedGuests;
   #returns: Returns | undefined;
+  /** Time until which responses that were accepted may take */
+  #closesBy = Number.NEGATIVE_INFINITY;
 
   private constructor(loaded: LoadedBackend, options: SiteOptions, front: Front) {
     super(loaded.name, front);
@@ -96,8 +98,9 @@ export class Backend extends FrontNode {
   }
 
   /** Drains clients of the gateway first, so that they can change to other backends. */
-  override close(drainMs?: number): Promise<void> {
+  override close(drainMs = this.#loaded.node.limits.drain): Promise<void> {
     this.#guests.stop();
+    this.#closesBy = performance.now() + drainMs;
     return super.close(drainMs);
   }
 
@@ -166,13 +169,14 @@ export class Backend extends FrontNode {
 
   async #openBackbone(identities: Identities, proxied: RequestHandler): Promise<void> {
     const backbone = await this.#listenForPrimary(identities, (request, response) => {
-      this.#returns?.files.prepare(request, response, this.#returns.sessions.all);
+      this.#returns?.responses.prepare(request, response);
       void proxied.handle(fromBackboneRequest(request, response), response);
     });
     this.#backbone = backbone;
     this.front.shutdown.add(() => backbone.close());
     backbone.on('channel', (channel) => this.#guests.attach(channel));
     backbone.on('runs', (channel, request) => this.#returns?.sessions.attach(channel, request));
+    this.front.shutdown.add(() => this.#returns?.responses.idle(this.#closesBy - performance.now()));
   }
 
   /** Opens the sockets that send from addresses of gateways. @throws UserError */
@@ -189,7 +193,14 @@ export class Backend extends FrontNode {
       }
     });
     this.front.shutdown.add(() => sockets.forEach((socket) => socket.close()));
-    return { sessions: new ReturnSessions({ ...identity, sockets, log }), files: new ReturnedFiles(log) };
+    const sessions = new ReturnSessions({ ...identity, sockets, log });
+    const responses = new ReturnedResponses({
+      name: this.name,
+      sessions: () => sessions.all,
+      draining: () => this.#guests.state === 'draining',
+      log,
+    });
+    return { sessions, responses };
   }
 
   #linkToPrimary({ module, key, run, primaryKey }: Identities): BackboneLink {
@@ -238,7 +249,7 @@ export class Backend extends FrontNode {
 /** What lets this backend send from the address of a gateway */
 interface Returns {
   sessions: ReturnSessions;
-  files: ReturnedFiles;
+  responses: ReturnedResponses;
 }
 
 /** The identities of this process and of the gateway */

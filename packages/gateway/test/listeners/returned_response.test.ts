@@ -92,7 +92,7 @@ class Site {
       const head = encodeHead(200, { 'content-length': content.length, 'x-backend': session });
       const start = framedHeadSize(head!.length, content.length);
       const grant = Buffer.from(String(request.headers['grant']), 'base64');
-      executor!.accept(grant, { start, descriptor: this.file, position: 0, length: content.length });
+      executor!.accept(grant, { start, length: content.length, from: { descriptor: this.file, position: 0 } });
       expect(grant.every((byte) => byte === 0)).toBe(true);
       response.end(head);
     });
@@ -175,7 +175,7 @@ it('resets a response whose backend is gone when nobody goes on', async () => {
 it('refuses a grant that is malformed or for another process', async () => {
   const site = await Site.start(2);
   const { executor } = site.backends[0]!;
-  const payload = { start: 0, descriptor: 0, position: 0, length: 1 };
+  const payload = { start: 0, length: 1, from: Buffer.of(1) };
   expect(() => executor.accept(Buffer.alloc(10), payload)).toThrow('it is malformed');
   const grants: Buffer[] = [];
   site.gateway.removeAllListeners('request');

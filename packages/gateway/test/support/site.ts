@@ -18,6 +18,12 @@ export interface Site {
   log: Record<string, unknown>[];
 }
 
+/** What the gateway logged about requests of its clients; backends log the requests that they get over the backbone. */
+export function linesOfGateway({ gateway, log }: Site): Record<string, unknown>[] {
+  const own = new Set<unknown>(gateway.status().connections.map(({ id }) => id));
+  return log.filter(({ msg, connection }) => msg === 'request' && (connection === undefined || own.has(connection)));
+}
+
 export interface SiteDescription {
   /** Routes of the gateway, as YAML. */
   routes: string;

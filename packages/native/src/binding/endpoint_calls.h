@@ -83,6 +83,9 @@ Napi::Value acknowledged_offset(EndpointParts& parts, const Napi::CallbackInfo& 
 Napi::Value write_instead(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value open_executor(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value accept_grant(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value append_returned(EndpointParts& parts, const Napi::CallbackInfo& info);
+void fail_returned(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value returned_bytes(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value executor_stats(EndpointParts& parts, const Napi::CallbackInfo& info);
 void close_node_session(EndpointParts& parts, const Napi::CallbackInfo& info);
 

@@ -81,7 +81,11 @@ void EndpointObject::add_return_methods(std::vector<PropertyDescriptor>& methods
         method<calls::hand_off>("handOff"), method<calls::revoke_stream>("revokeStream"),
         method<calls::acknowledged_offset>("acknowledgedOffset"),
         method<calls::write_instead>("writeInstead"), method<calls::open_executor>("openExecutor"),
-        method<calls::accept_grant>("acceptGrant"), method<calls::executor_stats>("executorStats"),
+        method<calls::accept_grant>("acceptGrant"),
+        method<calls::append_returned>("appendReturned"),
+        method<calls::fail_returned>("failReturned"),
+        method<calls::returned_bytes>("returnedBytes"),
+        method<calls::executor_stats>("executorStats"),
         method<calls::close_node_session>("closeNodeSession")}) {
     methods.push_back(each);
   }
@@ -165,13 +169,15 @@ void EndpointObject::on_removed(quic::ConnectionDriver& driver) {
 }
 
 void EndpointObject::on_turn_end() {
-  if (!parts_.connections.some_pending() || parts_.loop->closing()) return;
+  const bool any = parts_.connections.some_pending() || parts_.returned_bodies.any_events();
+  if (!any || parts_.loop->closing()) return;
   Napi::Env env = Env();
   EventList events(env);
   parts_.connections.take_pending([&](HostedConnection& hosted) {
     report_events(hosted, events);
     if (parts_.delegations) report_orphans(*parts_.delegations, hosted, events);
   });
+  report_returned_bodies(parts_.returned_bodies, events);
   if (events.empty()) return;
   ++parts_.javascript_calls;
   on_events_.MakeCallback(Value(), {events.array()}, async_context_);

@@ -12,6 +12,8 @@
 #include "io/endpoint_loop.h"
 #include "io/system_random.h"
 #include "switchboard/delegations.h"
+#include "switchboard/returned_bodies.h"
+#include "switchboard/shared_files.h"
 
 namespace sheaf::binding {
 
@@ -27,6 +29,11 @@ struct EndpointParts {
   std::shared_ptr<switchboard::Switchboard> switchboard;
   // Null until the first stream is offered to a backend
   std::unique_ptr<switchboard::Delegations> delegations;
+  // What this node sends for its gateways
+  switchboard::SharedFiles returned_files;
+  switchboard::ReturnedBodies returned_bodies{[this] {
+    if (loop) loop->wake();
+  }};
   HostedConnections connections{settings, random};
   PathSockets path_sockets;
   std::uint64_t javascript_calls = 0;  // calls in both directions

@@ -23,6 +23,8 @@ enum class EventKind : std::uint32_t {
   kGoAway = 13,
   kSessionTicket = 14,
   kReturnLost = 15,
+  kReturnRoom = 16,
+  kReturnOver = 17,
   kSessionReady = 20,
   kSessionRejected = 21,
   kSessionClosed = 22,

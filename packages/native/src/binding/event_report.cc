@@ -201,6 +201,18 @@ void report_orphans(switchboard::Delegations& delegations, HostedConnection& hos
   }
 }
 
+void report_returned_bodies(switchboard::ReturnedBodies& bodies, EventList& events) {
+  for (const auto& event : bodies.take_events()) {
+    Napi::Array values = Napi::Array::New(events.open(), 4);
+    values.Set(0u, static_cast<std::uint32_t>(event.over ? EventKind::kReturnOver
+                                                         : EventKind::kReturnRoom));
+    values.Set(1u, 0);
+    values.Set(2u, event.body);
+    values.Set(3u, number(event.sent));
+    events.append(values);
+  }
+}
+
 void report_events(HostedConnection& hosted, EventList& events) {
   const quic::Time now = io::monotonic_now();
   while (const auto event = hosted.poll_connection_event()) {

@@ -3,6 +3,7 @@
 #include "binding/event_list.h"
 #include "binding/hosted_connection.h"
 #include "switchboard/delegations.h"
+#include "switchboard/returned_bodies.h"
 
 namespace sheaf::binding {
 
@@ -13,6 +14,10 @@ void report_events(HostedConnection& hosted, EventList& events);
 // Appends the streams whose backend sends nothing more.
 void report_orphans(switchboard::Delegations& delegations, HostedConnection& hosted,
                     EventList& events);
+
+// Appends what has happened to the bodies that this node sends for its gateways. They belong to no
+// connection.
+void report_returned_bodies(switchboard::ReturnedBodies& bodies, EventList& events);
 
 // Reports a connection, which JavaScript knows from then on. This and the following functions are
 // parts of `report_events`.

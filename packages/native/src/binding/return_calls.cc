@@ -25,7 +25,7 @@ constexpr double k_ended = -20;
 // Numbers of `GrantRefusal` in lib/addon.ts, beside those of `quic::GrantRefusal`
 constexpr double k_malformed = -20;
 constexpr double k_no_session = -21;
-constexpr double k_no_file = -22;
+constexpr double k_busy = -22;
 
 // Names of quic::RunRefusal
 constexpr std::array<const char*, quic::k_run_refusals> k_run_refusals{
@@ -184,21 +184,76 @@ Napi::Value open_executor(EndpointParts& parts, const Napi::CallbackInfo& info) 
                                       std::move(sockets), parts.random, *parts.switchboard));
 }
 
-// Arguments: number of the session, grant, offset of the body in the stream, descriptor, position
-// in the file, length of the body. Wipes the grant. Returns 0 or a refusal.
+// Arguments: number of the session, grant, offset of the body in the stream, its length, where it
+// is: a descriptor, a Buffer, or nothing while it is to be appended; its position in the file.
+// Wipes the grant. Returns the number of the body, or a refusal.
 Napi::Value accept_grant(EndpointParts& parts, const Napi::CallbackInfo& info) {
-  switchboard::ExecutorHost* executor = parts.switchboard->executor(session_argument(info, 0));
+  switchboard::ReturnedBodies& bodies = parts.returned_bodies;
+  const std::uint32_t session = session_argument(info, 0);
+  switchboard::ExecutorHost* executor = parts.switchboard->executor(session);
   auto bytes = as_bytes(info[1]);
   if (!executor || !bytes) return number_value(info, k_no_session);
   const auto grant = quic::decode_grant({bytes->Data(), bytes->ByteLength()});
   quic::wipe(bytes->Data(), bytes->ByteLength());
   if (!grant) return number_value(info, k_malformed);
-  std::int32_t descriptor = -1;
-  napi_get_value_int32(info.Env(), info[3], &descriptor);
-  auto payload = std::make_unique<switchboard::FilePayload>(
-      number_argument(info, 2), descriptor, number_argument(info, 4), number_argument(info, 5));
-  if (!payload->usable()) return number_value(info, k_no_file);
-  return number_value(info, outcome(executor->accept(*grant, std::move(payload))));
+  const switchboard::ReturnedBodies::Place place{.session = session,
+                                                 .grant = grant->id,
+                                                 .start = number_argument(info, 2),
+                                                 .length = number_argument(info, 3)};
+  switchboard::ReturnedBodies::Followed body;
+  if (info[4].IsNumber()) {
+    const auto descriptor = static_cast<int>(number_argument(info, 4));
+    auto file = parts.returned_files.open(descriptor);
+    if (!file) return number_value(info, k_busy);
+    body = bodies.follow(
+        place, std::make_unique<switchboard::FilePayload>(place.start, std::move(file),
+                                                          number_argument(info, 5), place.length));
+  } else {
+    body = bodies.hold(place);
+    if (!body.source) return number_value(info, k_busy);
+    const auto content = as_bytes(info[4]);
+    if (content) bodies.held(body.number)->append(lend(*content));
+  }
+  const auto status = executor->accept(*grant, std::move(body.source));
+  return number_value(info, status ? static_cast<double>(body.number) : outcome(status));
+}
+
+// Arguments: number of the body, bytes. Returns 1, 0 when no more should be appended until there is
+// room, or -1 when the body is over.
+Napi::Value append_returned(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  switchboard::ReturnedBodies& bodies = parts.returned_bodies;
+  const auto number = static_cast<std::uint32_t>(number_argument(info, 0));
+  const auto* place = bodies.find(number);
+  quic::HeldPayload* held = bodies.held(number);
+  const auto bytes = as_bytes(info[1]);
+  if (!place || !held || !bytes) return number_value(info, -1);
+  if (bytes->ByteLength() > k_copied_bytes) {
+    held->append(lend(*bytes));
+  } else {
+    held->append(quic::Bytes(bytes->Data(), bytes->ByteLength()));
+  }
+  const bool room = held->room() > 0;
+  if (!room) bodies.await_room(number);
+  // May end the body.
+  if (auto* executor = parts.switchboard->executor(place->session)) {
+    executor->on_available(place->grant);
+  }
+  return number_value(info, room ? 1 : 0);
+}
+
+// The rest of the body will never come. Arguments: number of the body, code of HTTP/3.
+void fail_returned(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  const auto* place = parts.returned_bodies.find(session_argument(info, 0));
+  if (!place) return;
+  if (auto* executor = parts.switchboard->executor(place->session)) {
+    executor->fail(place->grant, number_argument(info, 1));
+  }
+}
+
+// Arguments: number of the body. Returns how much of it was sent.
+Napi::Value returned_bytes(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  const std::uint64_t sent = parts.returned_bodies.sent(session_argument(info, 0));
+  return number_value(info, static_cast<double>(sent));
 }
 
 // Arguments: number of the session. Returns undefined when it has ended.

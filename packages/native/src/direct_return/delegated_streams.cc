@@ -297,6 +297,7 @@ void DelegatedStreams::hand_over(const RunOrder& order, Time now) {
 
 // Looks at all streams, so it is not done in every turn.
 void DelegatedStreams::tell_acknowledged(Time now) {
+  look_again_ = now < acknowledged_due_ ? acknowledged_due_ : k_never;
   if (now < acknowledged_due_) return;
   acknowledged_due_ = now + k_repeat_interval;
   for (auto delegation = delegated_.begin(); delegation != delegated_.end();) {
@@ -344,8 +345,8 @@ void DelegatedStreams::flush(Time now) {
 }
 
 Time DelegatedStreams::next_timeout() const {
-  Time next = k_never;
-  if (delegated_.empty() || !runs_possible()) return next;
+  Time next = look_again_;
+  if (delegated_.empty() || !runs_possible()) return k_never;
   const Duration probe_timeout = connection_.probe_timeout(*connection_.paths().find(k_path));
   for (std::size_t i = 1; i < backends_.size(); ++i) {
     const Backend& backend = backends_[i];

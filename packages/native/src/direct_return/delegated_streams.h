@@ -132,7 +132,8 @@ class DelegatedStreams final : public GrantListener {
   std::array<Backend, ArrivalOrder::k_max_senders> backends_{};  // the first is this node
   Delegations delegated_;
   std::deque<Orphan> orphans_;
-  Time acknowledged_due_{};  // when `tell_acknowledged` looks at the streams again
+  Time acknowledged_due_{};    // when `tell_acknowledged` looks at the streams again
+  Time look_again_ = k_never;  // a turn is due although nothing happens
   ArrivalOrder order_;
   bool heard_ = false;
 };

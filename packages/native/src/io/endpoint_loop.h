@@ -51,6 +51,9 @@ class EndpointLoop {
   // Must be called after the application called a connection: its packets are sent before the loop
   // sleeps.
   void wake(quic::ConnectionDriver& driver);
+  // Runs a turn before the loop sleeps, for events that come from no connection. Within a turn they
+  // are delivered anyway.
+  void wake() { unsent_ = unsent_ || !in_turn_; }
   // As `wake`, but sends now, before the loop serves anything else. Within a turn of this loop that
   // is its next flush. Events are delivered before the loop sleeps.
   void send_now(quic::ConnectionDriver& driver);

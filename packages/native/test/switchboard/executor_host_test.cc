@@ -5,13 +5,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <map>
 
 #include "crypto/key_peer.h"
 #include "switchboard/backbone_pair.h"
 #include "switchboard/file_payload.h"
 #include "switchboard/orders_host.h"
+#include "switchboard/test_file.h"
 
 namespace sheaf::switchboard {
 namespace {
@@ -21,33 +21,10 @@ using quic::PacketNumber;
 
 constexpr std::uint64_t k_process = 7;
 constexpr std::uint32_t k_session = 3;
-constexpr std::uint64_t k_head = 40;  // bytes of the stream that the gateway sends itself
-constexpr std::size_t k_length = 1 << 20;
-constexpr std::uint16_t k_bytes = 1000;  // of the stream in each packet
+constexpr std::uint64_t k_head = 40;       // bytes of the stream that the gateway sends itself
+constexpr std::size_t k_length = 1 << 20;  // of the file
+constexpr std::uint16_t k_bytes = 1000;    // of the stream in each packet
 constexpr quic::StreamId k_stream{4};
-
-std::uint8_t byte_at(std::uint64_t position) {
-  return static_cast<std::uint8_t>(position * 31 + position / 251);
-}
-
-// A file that has no name any more
-class TestFile {
- public:
-  TestFile() {
-    char name[] = "/tmp/sheaf-returned-XXXXXX";
-    descriptor_ = mkstemp(name);
-    unlink(name);
-    std::vector<std::uint8_t> bytes(k_length);
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = byte_at(i);
-    EXPECT_EQ(pwrite(descriptor_, bytes.data(), bytes.size(), 0),
-              static_cast<ssize_t>(bytes.size()));
-  }
-  ~TestFile() { close(descriptor_); }
-  int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 // A socket of the client, which counts who sent what.
 class ClientSocket {
@@ -148,7 +125,7 @@ class ExecutorHostTest : public BackbonePair {
     return made;
   }
   std::unique_ptr<FilePayload> file_payload() {
-    return std::make_unique<FilePayload>(k_head, file.descriptor(), 0, k_length);
+    return std::make_unique<FilePayload>(k_head, files.open(file.descriptor()), 0, k_length);
   }
   quic::RunMessage run(quic::GrantId grant, PacketNumber first, std::uint64_t offset,
                        std::uint8_t packets) {
@@ -183,7 +160,7 @@ class ExecutorHostTest : public BackbonePair {
       EXPECT_EQ(reader.remaining(), k_bytes);
       const quic::Bytes data = opened.payload.last(reader.remaining());
       for (std::size_t i = 0; i < data.size(); ++i) {
-        if (data[i] != byte_at(offset - k_head + i)) return ADD_FAILURE(), count;
+        if (data[i] != TestFile::byte_at(offset - k_head + i)) return ADD_FAILURE(), count;
       }
       received[opened.number] = offset;
     }
@@ -198,7 +175,8 @@ class ExecutorHostTest : public BackbonePair {
 
   quic::KeyPair keys{quic::KeyMode::kShared};
   quic::SeededRandom random{5};
-  TestFile file;
+  TestFile file{k_length};
+  SharedFiles files{8};
   ClientSocket client;
   quic::Address gateway;
   std::unique_ptr<Node> clients;
@@ -303,31 +281,6 @@ TEST_F(ExecutorHostTest, RefusesAGrantForAnAddressThatItMustNotSendFrom) {
   const auto status = executor->accept(given, file_payload());
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error(), quic::GrantRefusal::kForeignSource);
-}
-
-TEST(FilePayload, ReadsTheFileAtItsOffsetsAndNothingElse) {
-  TestFile file;
-  FilePayload payload(100, file.descriptor(), 5000, 1000);
-  ASSERT_TRUE(payload.usable());
-  EXPECT_EQ(payload.available(), 1100u);
-  std::vector<std::uint8_t> out(10);
-  EXPECT_EQ(payload.read(100, out), quic::PayloadRead::kDone);
-  EXPECT_EQ(out[3], byte_at(5003));
-  EXPECT_EQ(payload.read(1090, out), quic::PayloadRead::kDone);
-  EXPECT_EQ(out[9], byte_at(5999));
-  EXPECT_EQ(payload.read(1091, out), quic::PayloadRead::kNotThere);
-  EXPECT_EQ(payload.read(99, out), quic::PayloadRead::kNotThere);
-  EXPECT_EQ(payload.read(UINT64_MAX - 4, out), quic::PayloadRead::kNotThere);
-}
-
-TEST(FilePayload, FailsWhereTheFileHasBecomeShorter) {
-  TestFile file;
-  FilePayload payload(0, file.descriptor(), 0, k_length);
-  ASSERT_EQ(ftruncate(file.descriptor(), 1000), 0);
-  std::vector<std::uint8_t> out(10);
-  EXPECT_EQ(payload.read(990, out), quic::PayloadRead::kDone);
-  EXPECT_EQ(payload.read(995, out), quic::PayloadRead::kBroken);
-  EXPECT_FALSE(FilePayload(0, -1, 0, 10).usable());
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ import type { NodeKey } from '../../values/node_key.js';
 import { runSession } from '../protocol/run_session.js';
 import { GrantOpener, nameOfSession } from '../protocol/sealed_grant.js';
 import { ReturnCounts } from './return_counts.js';
-import type { Session } from './returned_files.js';
+import type { Session } from './returned_responses.js';
 
 export interface ReturnSessionsOptions {
   key: NodeKey;

@@ -56,8 +56,8 @@ export class BackendWatch {
   /** Whether the backend's process takes runs */
   #wantsRuns = false;
   #runsClosed = Promise.resolve();
-  /** Number of proxied requests when the backend last reported its requests */
-  #proxiedThen = 0;
+  /** Number of requests of this gateway when the backend last reported its requests */
+  #ownThen = 0;
   /** Whether the operator drains the backend */
   #drains = false;
   #checkFailed = false;
@@ -99,12 +99,16 @@ export class BackendWatch {
   }
 
   /**
-   * Number of requests in flight at the backend: its latest report, plus the requests proxied since. Responses that it sends
-   * itself are not in its report, as their requests have ended.
+   * Number of requests in flight at the backend: its latest report, plus those since. A request whose response it sends itself is
+   * in flight until the client has that.
    */
   get requestsActive(): number {
-    const proxied = Math.max(0, (this.#pong?.requests ?? 0) + this.places.count - this.#proxiedThen);
-    return proxied + this.returning.count;
+    return Math.max(0, (this.#pong?.requests ?? 0) + this.#own - this.#ownThen);
+  }
+
+  /** Number of requests that this gateway has at the backend */
+  get #own(): number {
+    return this.places.count + this.returning.count;
   }
 
   start(): void {
@@ -185,7 +189,7 @@ export class BackendWatch {
     if (message.type !== 'pong') return this.handOvers.onMessage(message);
     this.#pong = message;
     this.#setRuns(message.returns);
-    this.#proxiedThen = this.places.count;
+    this.#ownThen = this.#own;
     this.#heardAt = performance.now();
     clearTimeout(this.#patience);
     // Evaluates one turn later: if this process itself was suspended, messages of the backend may still be unread.

@@ -92,12 +92,14 @@ export class StaticFiles implements Target {
       const body = this.#head(exchange, found, path);
       if (!body) return;
       if ('content' in file) {
-        exchange.bytesSent += body.end - body.start;
-        exchange.response.end(file.content.subarray(body.start, body.end));
+        const bytes = file.content.subarray(body.start, body.end);
+        if (await exchange.response.taker?.takeBytes(exchange, bytes)) return;
+        exchange.bytesSent += bytes.length;
+        exchange.response.end(bytes);
         return;
       }
       streams = true;
-      if (await exchange.response.takeFile?.(file.handle, body)) return;
+      if (await exchange.response.taker?.takeFile(exchange, file.handle, body)) return;
       await sendBody(exchange, fileBody(file.handle, body, exchange.response));
     } finally {
       // A streamed body closes the file itself.

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { errors } from 'undici';
+import { errors, type Dispatcher } from 'undici';
 import { backOffMs, type BackOff } from '../../values/back_off.js';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 import type { Exchange, Target } from '../../http/exchange.js';
@@ -193,7 +193,7 @@ export class UpstreamGroup implements Target {
       throw error;
     }
     member.observe({ up: true }, Date.now());
-    await sendBody(exchange, response.body, () => response.trailers);
+    if (!(await giveBody(exchange, response))) await sendBody(exchange, response.body, () => response.trailers);
     member.succeeded(Date.now());
   }
 
@@ -214,6 +214,19 @@ export class UpstreamGroup implements Target {
     const candidates = [free, eligible, fresh, this.#members].find((list) => list.length > 0);
     return this.#balance(candidates ?? this.#members, exchange.request.remoteAddress);
   }
+}
+
+/** Lets the body go past the response, if it may. Resolves with false when the response has to send it. */
+async function giveBody(exchange: Exchange, { statusCode, headers, body }: Dispatcher.ResponseData): Promise<boolean> {
+  const { taker } = exchange.response;
+  // RFC 9110 §6.4.1: these have no body.
+  if (!taker || statusCode === 204 || statusCode === 304) return false;
+  const length = headers['content-length'];
+  return taker.takeStream(
+    exchange,
+    body,
+    typeof length === 'string' && /^\d{1,15}$/.test(length) ? Number(length) : undefined,
+  );
 }
 
 /** Health is unknown only during start-up. */
