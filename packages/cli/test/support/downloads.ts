@@ -23,6 +23,10 @@ export interface DownloadsOptions {
   content: Buffer;
   /** Undefined: a client without Multi-End. */
   keyMode?: BackendKeyMode;
+  /** Silence after which a connection is lost. Default: that of the native client */
+  idleTimeoutMs?: number;
+  /** First and last byte of the part that is asked for. Default: the whole content. */
+  part?: readonly [first: number, last: number];
 }
 
 /** Rejects with what `late` says unless the promise settles in time. */
@@ -59,6 +63,8 @@ export class Downloads {
   /** Bytes that came so far, by the numbers of the requests in flight. */
   readonly #inFlight = new Map<number, number>();
   #timer: NodeJS.Timeout | undefined;
+  #givesUp = 0;
+  #reading: Promise<void> = Promise.resolve();
 
   constructor(options: DownloadsOptions) {
     this.#options = options;
@@ -98,6 +104,23 @@ export class Downloads {
       .status()
       .backends.filter((each) => each.backend === backend)
       .reduce((sum, { bytesReceived }) => sum + bytesReceived, 0);
+  }
+
+  /** Gives up this many downloads after their next bytes, which stops the streams. Others begin in their place. */
+  giveUp(count: number): void {
+    this.#givesUp = count;
+  }
+
+  /** Reads nothing for a time in milliseconds. Stalls are measured from its end on. */
+  async pause(ms: number): Promise<void> {
+    this.#reading = new Promise((resolve) => setTimeout(resolve, ms));
+    await this.#reading;
+    this.measure();
+  }
+
+  /** Opens a second path to the gateway, from another address of this machine. */
+  async openPath(local: string): Promise<void> {
+    await this.#client.openPath({ local });
   }
 
   /** The path to the gateway begins at another address of this machine from now on. */
@@ -160,18 +183,22 @@ export class Downloads {
       this.longestStallMs = Math.max(this.longestStallMs, now - Math.max(heardAt, this.#measuredFrom));
       heardAt = now;
     };
+    const { content, part } = this.#options;
+    const expected = part ? content.subarray(part[0], part[1] + 1) : content;
     try {
-      const response = await this.#backends.request({ path: this.#options.path, headers: sharing });
-      for await (const chunk of response as AsyncIterable<Buffer>) {
+      for await (const chunk of this.#body(() => this.#inFlight.get(number)!)) {
         heard();
         chunks.push(chunk);
         this.bytesReceived += chunk.length;
         this.#inFlight.set(number, this.#inFlight.get(number)! + chunk.length);
+        if (this.#givesUp > 0) {
+          this.#givesUp -= 1;
+          return;
+        }
+        await this.#reading;
       }
-      if (response.status !== 200) throw new Error(`status ${response.status}`);
       const body = Buffer.concat(chunks);
-      if (!body.equals(this.#options.content))
-        this.bytesLost += Math.max(1, this.#options.content.length - body.length);
+      if (!body.equals(expected)) this.bytesLost += Math.max(1, expected.length - body.length);
       if (began > this.#markedAt) this.since += 1;
     } catch (error) {
       heard();
@@ -181,18 +208,46 @@ export class Downloads {
     }
   }
 
+  /** Reads a body, and goes on with it over another connection when the gateway is gone. `received`: its bytes so far. */
+  async *#body(received: () => number): AsyncGenerator<Buffer> {
+    const { path, content, part, keyMode } = this.#options;
+    const [first, last] = part ?? [0, content.length - 1];
+    for (;;) {
+      const client = this.#client;
+      const begin = first + received();
+      const isPart = part !== undefined || begin > 0;
+      const headers = isPart ? { ...sharing, range: `bytes=${begin}-${last}` } : sharing;
+      try {
+        const response = await this.#backends.request({ path, headers });
+        if (response.status !== (isPart ? 206 : 200)) throw new Error(`status ${response.status}`);
+        yield* response as AsyncIterable<Buffer>;
+        return;
+      } catch (error) {
+        // The connection says a turn later that it is gone.
+        await new Promise((resolve) => setImmediate(resolve));
+        // A client with Multi-End has done so itself.
+        if (keyMode !== undefined || this.#abandoned || (this.#open && this.#client === client)) throw error;
+        await this.#redial(client);
+      }
+    }
+  }
+
   /** As an edge does: the gateway of the connection is gone, and comes back. */
   async #elsewhere(request: ClientRequestOptions, lost: Http3Client): Promise<ClientResponse> {
     if (this.#abandoned) throw new Error('the downloads were abandoned');
-    if (this.#client === lost) await (this.#dialling ??= this.#dial().finally(() => (this.#dialling = undefined)));
+    await this.#redial(lost);
     return this.#backends.request(request);
+  }
+
+  async #redial(lost: Http3Client): Promise<void> {
+    if (this.#client === lost) await (this.#dialling ??= this.#dial().finally(() => (this.#dialling = undefined)));
   }
 
   async #dial(): Promise<void> {
     const deadline = performance.now() + dialMs;
     for (;;) {
       try {
-        const { port, keyMode } = this.#options;
+        const { port, keyMode, idleTimeoutMs } = this.#options;
         const client = await connectHttp3({
           host: '127.0.0.1',
           port,
@@ -200,7 +255,8 @@ export class Downloads {
           insecure: true,
           ...(keyMode === undefined ? {} : { multiEnd: true, backendKeyModes: [keyMode] }),
           connectTimeoutMs: 1_000,
-          keepAliveMs: 10_000,
+          keepAliveMs: idleTimeoutMs === undefined ? 10_000 : idleTimeoutMs / 3,
+          ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
         });
         if (this.#abandoned) {
           await client.close();

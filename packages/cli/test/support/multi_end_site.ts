@@ -14,6 +14,16 @@ const backendNames = ['backend1', 'backend2', 'backend3'] as const;
 type BackendName = (typeof backendNames)[number];
 type Name = BackendName | 'site';
 
+/** How responses reach clients: from the backends' addresses (Multi-End), or from the gateway's */
+type SiteDelivery = 'path' | 'return';
+
+/** What the gateway's log says about a response */
+export interface Responded {
+  path: string;
+  delivery?: string;
+  fallback?: string;
+}
+
 interface Ports {
   listen: number;
   backbone: number;
@@ -22,7 +32,7 @@ interface Ports {
 
 /** Between clients and each backend: a download of a few MB takes seconds. */
 const clientLink: LinkOptions = { rate: 12e6, delayMs: 10, queueBytes: 64 * 1024 };
-/** Link of clients whose requests the gateway proxies: as wide as the links to the backends together. */
+/** Link of clients that get responses from the gateway's address: as wide as the links to the backends together. */
 const gatewayLink: LinkOptions = { ...clientLink, rate: 36e6 };
 
 /**
@@ -42,25 +52,29 @@ export class MultiEndSite {
   readonly #clientLinks: ClientLink[] = [];
   readonly #gatewayLinks: ClientLink[] = [];
   readonly #backboneLinks: ClientLink[] = [];
+  /** What gateways have written so far that have ended */
+  #said = '';
 
   private constructor(
     readonly directory: string,
     readonly ports: Readonly<Record<Name, Ports>>,
+    readonly delivery: SiteDelivery,
   ) {}
 
   /** The nodes named run; the others can be started later. All of it lasts until `stop`. */
-  static async start(names: readonly Name[]): Promise<MultiEndSite> {
+  static async start(names: readonly Name[], delivery: SiteDelivery = 'path'): Promise<MultiEndSite> {
     const ports = async (): Promise<Ports> => ({
       listen: await freePort(),
       backbone: await freePort(),
       admin: await freePort(),
     });
-    const site = new MultiEndSite(await mkdtemp(join(tmpdir(), 'sheaf-site-')), {
+    const all = {
       site: await ports(),
       backend1: await ports(),
       backend2: await ports(),
       backend3: await ports(),
-    });
+    };
+    const site = new MultiEndSite(await mkdtemp(join(tmpdir(), 'sheaf-site-')), all, delivery);
     try {
       await site.#begin(names);
       return site;
@@ -74,7 +88,7 @@ export class MultiEndSite {
     await this.#writeFile('file.bin', this.file);
     await this.#writeFile('large.bin', this.large);
     await this.#writeFile('small.bin', this.small);
-    await this.#configure();
+    await (this.delivery === 'return' ? this.#configureReturn() : this.#configure());
     // The first one makes the certificate that all use.
     if (first) await this.run(first);
     await Promise.all(others.map((name) => this.run(name)));
@@ -96,10 +110,34 @@ export class MultiEndSite {
     expect(process.err()).not.toContain('error[');
   }
 
-  async kill(name: Name): Promise<void> {
+  /** Resolves when the process has gone. */
+  async kill(name: Name, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
     const process = this.#running.get(name);
-    process?.child.kill('SIGKILL');
-    await process?.exit;
+    if (!process) return;
+    process.child.kill(signal);
+    await process.exit;
+    this.#running.delete(name);
+    if (name === 'site') this.#said += process.err();
+  }
+
+  /** A stopped process does nothing until it is told to go on. */
+  signal(name: Name, signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#running.get(name)?.child.kill(signal);
+  }
+
+  /** The gateway's lines about responses so far */
+  responses(): Responded[] {
+    return (this.#said + (this.#running.get('site')?.err() ?? ''))
+      .split('\n')
+      .filter((line) => line.includes('"msg":"request"') && line.endsWith('}'))
+      .map((line) => JSON.parse(line) as Responded);
+  }
+
+  /** Resolves when the gateway has said this many times that a backend can send from its address. */
+  async returning(count: number): Promise<void> {
+    const said = (): number =>
+      (this.#running.get('site')?.err() ?? '').split('can send responses from the address').length - 1;
+    await vi.waitFor(() => expect(said()).toBeGreaterThanOrEqual(count), { timeout: 90_000, interval: 50 });
   }
 
   /** The port of a link to the gateway. */
@@ -179,18 +217,6 @@ export class MultiEndSite {
       backend2: await key('backend2'),
       backend3: await key('backend3'),
     };
-    const node = (name: Name, lines: readonly string[]): string => {
-      const { listen, backbone, admin } = this.ports[name];
-      return [
-        `  ${name}:`,
-        `listen: 127.0.0.1:${listen}`,
-        `backbone: 127.0.0.1:${backbone}`,
-        `admin: 127.0.0.1:${admin}`,
-        // RFC 9218 §10: incremental streams take turns. By default short ones go first, and the wait of others is no stall.
-        'stream_scheduler: rfc9218',
-        ...lines,
-      ].join('\n    ');
-    };
     const references = backendNames.map((name) => {
       const [link, backbone] = [
         new ClientLink(this.ports[name].listen, clientLink),
@@ -202,12 +228,61 @@ export class MultiEndSite {
     });
     await writeFile(
       join(this.directory, 'site.yaml'),
-      `nodes:\n${node('site', ['role: gateway', `backends: [${references.join(', ')}]`, 'routes: [{ path: /any, backends: [backend1, backend2, backend3] }, { files: files }]'])}\n`,
+      `nodes:\n${this.#node('site', ['role: gateway', `backends: [${references.join(', ')}]`, 'routes: [{ path: /any, backends: [backend1, backend2, backend3] }, { files: files }]'])}\n`,
     );
     const primary = `primary: { name: site, backbone: "127.0.0.1:${this.ports.site.backbone}", public_key: "${keys.site}" }`;
     await writeFile(
       join(this.directory, 'backends.yaml'),
-      `nodes:\n${backendNames.map((name) => node(name, ['role: backend', primary, 'routes: [{ files: files }]'])).join('\n')}\n`,
+      `nodes:\n${backendNames.map((name) => this.#node(name, ['role: backend', primary, 'routes: [{ files: files }]'])).join('\n')}\n`,
     );
+  }
+
+  /**
+   * Two files about the same nodes: only to nodes of its own file a gateway lends its port. In that of the gateway, the links lie
+   * before the backbones of the backends.
+   */
+  async #configureReturn(): Promise<void> {
+    const names = backendNames.join(', ');
+    const from = `127.0.0.1:${this.ports.site.listen}`;
+    const site = this.#node('site', [
+      'role: gateway',
+      `backends: [${names}]`,
+      `routes: [{ path: /any, backends: [${names}], delivery: [return, proxy] }, { path: /alone, backends: [backend1], delivery: [return, proxy] }]`,
+    ]);
+    const backend = (name: BackendName, backbone: number): string =>
+      this.#node(
+        name,
+        [
+          'role: backend',
+          'primary: site',
+          `return: { from: "${from}", via: own-address }`,
+          'routes: [{ path: /any, files: files/any }, { path: /alone, files: files/any }]',
+        ],
+        backbone,
+      );
+    for (const name of backendNames) this.#backboneLinks.push(new ClientLink(this.ports[name].backbone, {}));
+    const write = (file: string, backends: readonly string[]): Promise<void> =>
+      writeFile(join(this.directory, file), `nodes:\n${[site, ...backends].join('\n')}\n`);
+    await write(
+      'site.yaml',
+      backendNames.map((name, index) => backend(name, this.#backboneLinks[index]!.port)),
+    );
+    await write(
+      'backends.yaml',
+      backendNames.map((name) => backend(name, this.ports[name].backbone)),
+    );
+  }
+
+  #node(name: Name, lines: readonly string[], backbone = this.ports[name].backbone): string {
+    const { listen, admin } = this.ports[name];
+    return [
+      `  ${name}:`,
+      `listen: 127.0.0.1:${listen}`,
+      `backbone: 127.0.0.1:${backbone}`,
+      `admin: 127.0.0.1:${admin}`,
+      // RFC 9218 §10: incremental streams take turns. By default short ones go first, and the wait of others is no stall.
+      'stream_scheduler: rfc9218',
+      ...lines,
+    ].join('\n    ');
   }
 }
