@@ -18,6 +18,8 @@ const hopByHop = new Set([
   'sheaf-grant',
   'sheaf-accepted',
   'sheaf-declined',
+  // Of the gateway that a client is connected to
+  'sheaf-routes',
 ]);
 
 /**

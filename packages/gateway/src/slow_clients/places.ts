@@ -67,11 +67,16 @@ export class Places {
    * success.
    */
   enter(exchange: Exchange, now: number): boolean {
-    const network = networkOf(exchange.request.remoteAddress);
-    if (!this.#places.hasRoomFor(network)) this.#endSlowest(now, network);
-    if (!this.#places.hasRoomFor(network)) return false;
-    this.#take(exchange, network, now);
+    if (!this.makeRoom(exchange, now)) return false;
+    this.#take(exchange, networkOf(exchange.request.remoteAddress), now);
     return true;
+  }
+
+  /** Returns whether there is a place, for which the slowest exchange may end. `now` is in milliseconds. */
+  makeRoom({ request }: Exchange, now: number): boolean {
+    const network = networkOf(request.remoteAddress);
+    if (!this.#places.hasRoomFor(network)) this.#endSlowest(now, network);
+    return this.#places.hasRoomFor(network);
   }
 
   /** Waits for a place. Resolves with undefined once the exchange has a place, and then the caller calls `leave`. */

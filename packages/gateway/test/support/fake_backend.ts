@@ -81,6 +81,9 @@ export function fakeAnswer(status: number, headers: HeaderMap, body: Buffer, end
 export class FakeResponse extends PassThrough {
   statusCode = 0;
   headersSent = false;
+  getHeader(): undefined {
+    return undefined;
+  }
   setHeader(): void {
     this.headersSent = true;
   }

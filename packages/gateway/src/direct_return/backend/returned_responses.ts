@@ -15,6 +15,7 @@ import { headerValue, type BodyTaker, type Exchange, type GatewayResponse } from
 import { timingHeader } from '../../http/respond.js';
 import { resumptionOf } from '../../http/resumable_body.js';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
+import { routesHeader } from '../../multi_end/protocol/route_map.js';
 import {
   acceptedHeader,
   declinedHeader,
@@ -136,7 +137,7 @@ export class ReturnedResponses {
     if (this.#options.draining()) return 'draining';
     const { response, sealed } = answer;
     const { statusCode: status } = response;
-    const headers = this.#headersOf(response);
+    const headers = this.#headersOf(answer);
     // All that can fail comes before the grant is accepted.
     const accepted = describe(status, headers, length);
     const head = encodeHead(status, headers);
@@ -156,11 +157,16 @@ export class ReturnedResponses {
     }
   }
 
-  /** Returns the headers of the response with an entry about its way. */
-  #headersOf(response: ServerResponse): Record<string, string | string[]> {
+  /** Returns the headers of the response with what the gateway adds to its own, and an entry about the response's way. */
+  #headersOf({ exchange, response }: Answer): Record<string, string | string[]> {
     const headers = headersOf(response);
     const way = deliveryTiming({ delivery: 'return', backend: this.#options.name });
-    return { ...headers, [timingHeader]: [headers[timingHeader] ?? [], way ?? []].flat().join(', ') };
+    const routes = headerValue(exchange.request.headers, routesHeader);
+    return {
+      ...headers,
+      ...(routes !== undefined && { [routesHeader]: routes }),
+      [timingHeader]: [headers[timingHeader] ?? [], way ?? []].flat().join(', '),
+    };
   }
 
   /** A fault in the configuration concerns every request. */

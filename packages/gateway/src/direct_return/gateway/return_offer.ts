@@ -7,6 +7,7 @@ import type { Offer, Taken } from '../../multi_end/backbone/proxy_request.js';
 import type { BackendWatch } from '../../multi_end/primary/backend_watch.js';
 import type { BackendsInTurn } from '../../multi_end/primary/backends_in_turn.js';
 import { resumedFrom, restFrom } from '../../multi_end/primary/proxied_body.js';
+import { routesHeader } from '../../multi_end/protocol/route_map.js';
 import {
   acceptedHeader,
   declinedHeader,
@@ -31,8 +32,6 @@ export interface ReturnOfferOptions {
   onDeclined(response: ClientResponse, reason: DeclineReason | undefined): void;
   /** Hears that nothing of the backend reaches the client. */
   onUnreachable(): void;
-  /** Hears that the backend sends nothing of the response, or no more of it. */
-  onEnd(): void;
 }
 
 /** What lets the rest of a response come from another node */
@@ -46,7 +45,9 @@ export class ReturnOffer implements Offer {
 
   constructor(options: ReturnOfferOptions) {
     this.#options = options;
-    this.headers = { [grantHeader]: options.grant };
+    const routes = options.exchange.response.getHeader(routesHeader);
+    // The gateway adds this to its responses. It cannot add anything to what a backend sends.
+    this.headers = { [grantHeader]: options.grant, ...(routes !== undefined && { [routesHeader]: String(routes) }) };
   }
 
   async take(received: ClientResponse): Promise<Taken | undefined> {
@@ -66,10 +67,8 @@ export class ReturnOffer implements Offer {
     }
     const head = await readHead(received);
     if (exchange.aborted) throw new Error('the client has left');
-    const response = this.#response;
-    const ended = handOff(response, head, accepted.length);
+    const ended = this.#handOff(head, accepted);
     this.#open = false;
-    response.statusCode = accepted.status;
     exchange.delivered = { delivery: 'return', backend: backend.name };
     // The backend has answered the request of the backbone, so that another one may have its place.
     backends.leave();
@@ -81,7 +80,20 @@ export class ReturnOffer implements Offer {
     this.#open = false;
     // The body of a request of HTTP/3 is the request itself.
     revokeOffer(this.#options.exchange.request.body as ServerRequest);
-    this.#options.onEnd();
+  }
+
+  #handOff(head: Buffer, { status, length }: Continuable): Promise<Ended> {
+    const { exchange, backend } = this.#options;
+    if (!backend.returning.enter(exchange, performance.now()))
+      throw new Error('the backend sends as many responses as it may');
+    try {
+      const ended = handOff(this.#response, head, length);
+      this.#response.statusCode = status;
+      return ended;
+    } catch (error) {
+      backend.returning.leave(exchange);
+      throw error;
+    }
   }
 
   get #response(): ServerResponse {
@@ -89,9 +101,9 @@ export class ReturnOffer implements Offer {
   }
 
   async #follow(ending: Promise<Ended>, accepted: Continuable): Promise<void> {
-    const { exchange, backend, log, onEnd } = this.#options;
+    const { exchange, backend, log } = this.#options;
     const ended = await ending;
-    onEnd();
+    backend.returning.leave(exchange);
     const { received, reason } = ended;
     exchange.bytesSent += received;
     exchange.delivered = {

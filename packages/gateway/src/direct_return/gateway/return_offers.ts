@@ -70,12 +70,9 @@ export class ReturnOffers implements Offers {
     const request = exchange.request.body as ServerRequest;
     const way = wayOf(backend.name, request);
     if (this.#unreachable.has(way)) return 'unreachable';
-    if (!backend.returning.enter(exchange, performance.now())) return 'busy';
+    if (!backend.returning.makeRoom(exchange, performance.now())) return 'busy';
     const grant = link.grant(request);
-    if ('refusal' in grant) {
-      backend.returning.leave(exchange);
-      return grant.refusal;
-    }
+    if ('refusal' in grant) return grant.refusal;
     return new ReturnOffer({
       exchange,
       backend,
@@ -88,7 +85,6 @@ export class ReturnOffers implements Offers {
         if (reason === 'small' && status === 200 && url.length <= longestUrl) this.#small.set(url, true);
       },
       onUnreachable: () => this.#unreachable.set(way, true),
-      onEnd: () => backend.returning.leave(exchange),
     });
   }
 }

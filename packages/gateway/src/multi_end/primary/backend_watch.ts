@@ -41,7 +41,7 @@ export class BackendWatch {
   readonly handOvers: HandOvers;
   proxied = 0;
   readonly places = new Places(maxProxied);
-  /** Responses that the backend may send itself */
+  /** Responses that the backend sends itself */
   readonly returning = new Places(maxReturned);
   /** Number of the turn in which the backend was chosen last, among the turns of all backends */
   chosen = 0;

@@ -197,7 +197,7 @@ describe('the same backend answers without a grant', () => {
     const handled = handle(backends);
     expect((await text()).equals(whole)).toBe(true);
     await handled;
-    expect([granted, revoked, backends[0]!.asked.length]).toEqual([1, 1, 2]);
+    expect([granted, revoked, backends[0]!.asked.length, held(backends)]).toEqual([1, 1, 2, [0]]);
   });
 });
 

@@ -5,6 +5,7 @@ import type { BackboneMessage } from '../../../src/multi_end/backbone/messages.j
 import { loadSodium } from '../../../src/multi_end/backbone/sealed_message.js';
 import { BackendWatch, type BackendWatchOptions } from '../../../src/multi_end/primary/backend_watch.js';
 import { NodeKey } from '../../../src/values/node_key.js';
+import { fakeExchange, FakeResponse } from '../../support/fake_backend.js';
 
 class FakeLink extends EventEmitter {
   readonly done: string[] = [];
@@ -20,11 +21,12 @@ class FakeLink extends EventEmitter {
 const sodium = await loadSodium();
 let runs: FakeLink;
 let channel: EventEmitter;
+let watch: BackendWatch;
 beforeEach(() => {
   const link = new FakeLink();
   runs = new FakeLink();
   channel = Object.assign(new EventEmitter(), { run: 'a', session: {}, send: () => undefined });
-  new BackendWatch({
+  watch = new BackendWatch({
     reference: { id: 0, name: 'backend1', health: { timeout: 60_000 } },
     link,
     requests: new FakeLink(),
@@ -37,13 +39,13 @@ beforeEach(() => {
   link.emit('open', channel, {});
 });
 
-const pong = (returns: boolean): BackboneMessage => ({
+const pong = (returns: boolean, requests = 0): BackboneMessage => ({
   type: 'pong',
   sequence: 1,
   state: 'serving',
   load: 0,
   connections: 0,
-  requests: 0,
+  requests,
   bytesSent: 0,
   bytesReceived: 0,
   returns,
@@ -55,4 +57,19 @@ it('is connected for runs while the backend takes them', async () => {
     await new Promise(setImmediate);
   }
   expect(runs.done).toEqual(['start', 'close', 'start']);
+});
+
+it('has the requests of its latest report, and those that this gateway began or ended since', () => {
+  const [first, second, third] = [1, 2, 3].map(() => fakeExchange(new FakeResponse()));
+  watch.places.enter(first!, 0);
+  watch.returning.enter(second!, 0);
+  expect(watch.requestsActive).toBe(2);
+  // Two of these five are this gateway's.
+  channel.emit('message', pong(true, 5));
+  expect(watch.requestsActive).toBe(5);
+  watch.returning.enter(third!, 0);
+  expect(watch.requestsActive).toBe(6);
+  watch.places.leave(first!);
+  watch.returning.leave(second!);
+  expect(watch.requestsActive).toBe(4);
 });
