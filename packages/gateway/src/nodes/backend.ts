@@ -115,15 +115,7 @@ export class Backend extends FrontNode {
     front.shutdown.add(() => this.#primary.close());
     this.#routes = await compileRoutes(node, log);
     for (const { answer } of this.#routes.requests) front.shutdown.add(() => answer.close?.());
-    const metrics = new Metrics({
-      transport: () => front.quic?.counters(),
-      limitHits: () => front.limitHits(),
-      tcpConnections: () => front.tcpConnections,
-      upstreams: () => allUpstreams(this.#routes),
-      certificateExpiry: () => certificate.expiry,
-      guests: () => this.#guests.count,
-      returned: () => this.#returns?.sessions.stats,
-    });
+    const metrics = this.#createMetrics();
     const meter = new LoadMeter();
     front.shutdown.add(() => meter.close());
     const fallback = new PrimaryRoute(this.#primary, log);
@@ -165,6 +157,19 @@ export class Backend extends FrontNode {
     await this.#openBackbone({ module, key, run, primaryKey }, proxied);
     this.#warnings = await startRoutes(this.#routes);
     front.serve(this.#warnings);
+  }
+
+  #createMetrics(): Metrics {
+    const { front } = this;
+    return new Metrics({
+      transport: () => front.quic?.counters(),
+      limitHits: () => front.limitHits(),
+      tcpConnections: () => front.tcpConnections,
+      upstreams: () => allUpstreams(this.#routes),
+      certificateExpiry: () => front.certificate.expiry,
+      guests: () => this.#guests.count,
+      returned: () => this.#returns?.sessions.stats,
+    });
   }
 
   async #openBackbone(identities: Identities, proxied: RequestHandler): Promise<void> {

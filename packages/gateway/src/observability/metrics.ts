@@ -105,36 +105,6 @@ export class Metrics {
       labelNames: ['route'],
       registers,
     });
-    const sessions = new Counter({
-      name: 'sheaf_webtransport_sessions_total',
-      help: 'WebTransport sessions opened.',
-      labelNames: ['route'],
-      registers,
-    });
-    const open = new Gauge({
-      name: 'sheaf_webtransport_sessions_open',
-      help: 'WebTransport sessions open.',
-      labelNames: ['route'],
-      registers,
-    });
-    const refused = new Counter({
-      name: 'sheaf_webtransport_sessions_refused_total',
-      help: 'WebTransport sessions refused.',
-      labelNames: ['status'],
-      registers,
-    });
-    const failures = new Counter({
-      name: 'sheaf_webtransport_application_failures_total',
-      help: 'Errors that applications threw or left behind.',
-      labelNames: ['route'],
-      registers,
-    });
-    const dropped = new Counter({
-      name: 'sheaf_webtransport_datagrams_dropped_total',
-      help: 'Datagrams of sessions that ended, received but not read in time.',
-      labelNames: ['route'],
-      registers,
-    });
     // Looking up a series by its labels would cost more than the rest of the bookkeeping of a small request.
     const ofRoute = new Map<string, { seconds: Histogram.Internal<'route'>; bytes: Counter.Internal }>();
     const ofKind = new Map<string, Counter.Internal>();
@@ -154,18 +124,55 @@ export class Metrics {
         series.seconds.observe(took);
         series.bytes.inc(bytesSent);
       },
-      sessionStarted: (route) => {
-        sessions.inc({ route });
-        open.inc({ route });
-      },
-      sessionEnded: ({ route, datagramsDropped }) => {
-        open.dec({ route });
-        if (datagramsDropped !== undefined) dropped.inc({ route }, datagramsDropped);
-      },
-      applicationFailed: (route) => failures.inc({ route }),
-      sessionRefused: ({ status }) => refused.inc({ status }),
+      ...sessionObserver(registers),
     };
   }
+}
+
+/** Counts sessions of WebTransport. */
+function sessionObserver(registers: Registry[]): SessionObserver {
+  const sessions = new Counter({
+    name: 'sheaf_webtransport_sessions_total',
+    help: 'WebTransport sessions opened.',
+    labelNames: ['route'],
+    registers,
+  });
+  const open = new Gauge({
+    name: 'sheaf_webtransport_sessions_open',
+    help: 'WebTransport sessions open.',
+    labelNames: ['route'],
+    registers,
+  });
+  const refused = new Counter({
+    name: 'sheaf_webtransport_sessions_refused_total',
+    help: 'WebTransport sessions refused.',
+    labelNames: ['status'],
+    registers,
+  });
+  const failures = new Counter({
+    name: 'sheaf_webtransport_application_failures_total',
+    help: 'Errors that applications threw or left behind.',
+    labelNames: ['route'],
+    registers,
+  });
+  const dropped = new Counter({
+    name: 'sheaf_webtransport_datagrams_dropped_total',
+    help: 'Datagrams of sessions that ended, received but not read in time.',
+    labelNames: ['route'],
+    registers,
+  });
+  return {
+    sessionStarted: (route) => {
+      sessions.inc({ route });
+      open.inc({ route });
+    },
+    sessionEnded: ({ route, datagramsDropped }) => {
+      open.dec({ route });
+      if (datagramsDropped !== undefined) dropped.inc({ route }, datagramsDropped);
+    },
+    applicationFailed: (route) => failures.inc({ route }),
+    sessionRefused: ({ status }) => refused.inc({ status }),
+  };
 }
 
 function deliveryMetrics(registry: Registry, { all }: { all: DeliveryCounts['all'] }): void {

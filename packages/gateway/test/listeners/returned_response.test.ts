@@ -22,6 +22,7 @@ import {
   type ServerResponse,
 } from '@sheaf/native';
 import { expect, it, onTestFinished } from 'vitest';
+import { grantSource } from '../../src/direct_return/protocol/grant_source.js';
 import { createDevCertificate } from '../../src/tls/dev_certificate.js';
 import { collect } from '../support/client.js';
 import { connect } from '../support/http3_client.js';
@@ -185,6 +186,7 @@ it('refuses a grant that is malformed or for another process', async () => {
   });
   const client = await connect(site.port);
   await collect(await client.request({ path: '/', authority: 'localhost' }));
+  expect(grantSource(grants[0]!)).toBe(`127.0.0.1:${site.port}`);
   expect(() => executor.accept(grants[0]!, payload)).toThrow('it was made for another process');
   expect(executor.stats()!.grants).toBe(0);
 });

@@ -25,6 +25,7 @@ import {
   isHead,
   type DeclineReason,
 } from '../protocol/return_headers.js';
+import { grantSource } from '../protocol/grant_source.js';
 import { GrantRefused, type GrantOpener } from '../protocol/sealed_grant.js';
 import { appendAll } from './appended_body.js';
 
@@ -131,7 +132,7 @@ export class ReturnedResponses {
     return body;
   }
 
-  #use(answer: Answer, length: number | undefined, from: ReturnedPayload['from']): ReturnedBody | DeclineReason {
+  #use(answer: Answer, length: number | undefined, bytes: ReturnedPayload['from']): ReturnedBody | DeclineReason {
     if (length === undefined) return 'unknown';
     if (length === 0) return 'small';
     if (this.#options.draining()) return 'draining';
@@ -142,9 +143,11 @@ export class ReturnedResponses {
     const accepted = describe(status, headers, length);
     const head = encodeHead(status, headers);
     if (!accepted || !head || !isHead(head)) return 'unknown';
+    let from: string | undefined;
     try {
       const { executor, grant } = open(sealed, this.#options.sessions());
-      const body = executor.accept(grant, { start: framedHeadSize(head.length, length), length, from });
+      from = grantSource(grant);
+      const body = executor.accept(grant, { start: framedHeadSize(head.length, length), length, from: bytes });
       answerWith(response, accepted, head);
       // What the log calls the status is the client's.
       response.statusCode = status;
@@ -152,7 +155,7 @@ export class ReturnedResponses {
     } catch (error) {
       if (systemErrorCode(error) === 'NO_ROOM') return 'busy';
       if (!(error instanceof GrantRefused) && systemErrorCode(error) !== 'GRANT_REFUSED') throw error;
-      this.#warn(errorMessage(error));
+      this.#warn(errorMessage(error), from);
       return 'refused';
     }
   }
@@ -169,13 +172,16 @@ export class ReturnedResponses {
     };
   }
 
-  /** A fault in the configuration concerns every request. */
-  #warn(reason: string): void {
+  /** A fault in the configuration concerns every request. `from` is what the grant names. */
+  #warn(reason: string, from: string | undefined): void {
     const now = performance.now();
     const rare = now - this.#warnedAt >= warningMs;
     if (rare) this.#warnedAt = now;
     const hint = '`return.from` has to name the addresses at which the gateway receives';
-    this.#options.log[rare ? 'warn' : 'debug']({ reason, hint }, 'a grant is refused');
+    this.#options.log[rare ? 'warn' : 'debug'](
+      { reason, ...(from !== undefined && { from }), hint },
+      'a grant is refused',
+    );
   }
 }
 
