@@ -172,7 +172,7 @@ export const GrantRefusal = {
  * `quic::OfferRefusal` in src/direct_return/delegated_streams.h: why a connection cannot have a response that a backend sends.
  * `unconfirmed`: its handshake is not confirmed. `paths`: the client has a second path, or abandoned the first. `validating`: its
  * address is being validated. `backends`: as many others as possible send for the connection. `taken`: the response is granted
- * already. `ended`, of src/binding/return_calls.cc: the connection or the session with the backend has ended.
+ * already. `grants`: as many responses as may be at a time are granted. `ended`, of src/binding/return_calls.cc: the connection or the session with the backend has ended.
  */
 export const OfferRefusals = {
   [-1]: 'unconfirmed',
@@ -180,6 +180,7 @@ export const OfferRefusals = {
   [-3]: 'validating',
   [-4]: 'backends',
   [-5]: 'taken',
+  [-6]: 'grants',
   [-20]: 'ended',
 } as const;
 export type OfferRefusal = (typeof OfferRefusals)[keyof typeof OfferRefusals];

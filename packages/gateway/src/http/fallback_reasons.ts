@@ -68,6 +68,10 @@ export const fallbackReasons = {
     fix: 'Let fewer backends have a part in what one client loads.',
   },
   taken: { meaning: 'The response has been offered to a backend already.', fix: 'Report it as a fault of Sheaf.' },
+  grants: {
+    meaning: "Backends send 16 other responses to the client's connection, and no more at a time.",
+    fix: nothing,
+  },
   ended: { meaning: "The client's connection, or the session with the backend, has just ended.", fix: nothing },
   response: {
     meaning:

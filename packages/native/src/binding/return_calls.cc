@@ -120,13 +120,17 @@ Napi::Value hand_off(EndpointParts& parts, const Napi::CallbackInfo& info) {
       parts.delegations ? parts.delegations->find(hosted->driver()) : nullptr;
   if (!head || !streams) return refuse(http3::Refusal::kWrongState);
   const quic::StreamId stream = stream_argument(info);
-  // Behind the head no other response fits.
-  if (!streams->offered(stream)) return refuse(http3::Refusal::kWrongState);
   const std::uint64_t length = number_argument(info, 3);
+  const std::uint64_t start = http3::framed_size(head->ByteLength(), length);
+  // Behind the head no other response fits, so nothing is written for a grant that is gone.
+  if (!streams->may_accept(stream, start, start + length)) {
+    return refuse(http3::Refusal::kWrongState);
+  }
   const auto status = hosted->http3()->hand_off(stream, {head->Data(), head->ByteLength()}, length);
   if (!status) return refuse(status.error());
-  const std::uint64_t start = http3::framed_size(head->ByteLength(), length);
-  if (!streams->accept(stream, start + length)) return refuse(http3::Refusal::kUnknownStream);
+  if (!streams->accept(stream, start + length, io::monotonic_now())) {
+    return refuse(http3::Refusal::kUnknownStream);
+  }
   return number_value(info, static_cast<double>(start));
 }
 

@@ -30,6 +30,7 @@ class BoundedSealer {
   [[nodiscard]] bool seal(std::span<const SealJob> jobs);
 
   std::uint8_t key_phase_bit() const { return phase_bit_; }
+  std::uint64_t generation() const { return generation_; }
   // The next run has to begin here or above.
   PacketNumber next_run() const { return run_end_; }
 

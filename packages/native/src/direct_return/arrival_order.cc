@@ -41,7 +41,7 @@ void ArrivalOrder::on_sample(Sender sender, Duration round_trip, Time now) {
   const Duration shared = round_trip - way(sender);
   if (has_sample_) {
     const Duration difference = shared > shared_ ? shared - shared_ : shared_ - shared;
-    jitter_ += (difference - jitter_) / k_jitter_gain;
+    jitter_ += (std::min(difference, k_longest_wait) - jitter_) / k_jitter_gain;
   }
   shared_ = shared;
   has_sample_ = true;
@@ -82,7 +82,7 @@ Duration ArrivalOrder::farthest_active(Time now) const {
 }
 
 Duration ArrivalOrder::wait(Sender sender, Time now) const {
-  return std::max(farthest_active(now) - way(sender), Duration::zero());
+  return std::clamp<Duration>(farthest_active(now) - way(sender), Duration::zero(), k_longest_wait);
 }
 
 std::size_t ArrivalOrder::active(Time now) const {
@@ -90,7 +90,9 @@ std::size_t ArrivalOrder::active(Time now) const {
       std::ranges::count_if(senders_, [&](const Known& known) { return is_active(known, now); }));
 }
 
-Duration ArrivalOrder::uncertainty() const { return k_jitter_margin * jitter_; }
+Duration ArrivalOrder::uncertainty() const {
+  return std::min<Duration>(k_jitter_margin * jitter_, k_longest_wait);
+}
 
 RunLimits ArrivalOrder::limits(std::uint64_t rate, Time now) {
   const std::uint64_t overtaken = packets_in(uncertainty(), rate);
@@ -106,7 +108,7 @@ RunLimits ArrivalOrder::limits(std::uint64_t rate, Time now) {
   const Duration farthest = farthest_active(now);
   for (std::size_t i = 0; i < senders_.size(); ++i) {
     const Duration left = waits_[i] - (now - limited_at_);
-    const Duration needed = farthest - way(static_cast<Sender>(i));
+    const Duration needed = std::min(farthest - way(static_cast<Sender>(i)), k_longest_wait);
     limits.waits[i] = waits_[i] = std::max({needed, left, Duration::zero()});
   }
   limited_at_ = now;

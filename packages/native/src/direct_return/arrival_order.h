@@ -22,6 +22,9 @@ class ArrivalOrder {
   static constexpr std::uint64_t k_window = 96;
   // Overtaken packets that a client hardly notices: half a run.
   static constexpr std::uint64_t k_tolerable = 16;
+  // No packet waits longer, whatever a client makes of the ways: it decides when it acknowledges.
+  // What is farther away comes late, as from a sender of its own.
+  static constexpr Duration k_longest_wait = 25ms;
   // Samples of the last one to two spans count.
   static constexpr Duration k_span = 500ms;
 
@@ -50,7 +53,8 @@ class ArrivalOrder {
   // A wait shortens no faster than time passes, so that no sender's packets are due before those
   // with lower numbers.
   RunLimits limits(std::uint64_t rate, Time now);
-  // Returns by how much packets may overtake those of other senders, in spite of waits.
+  // Returns by how much packets may overtake those of other senders, in spite of waits: at most
+  // k_longest_wait.
   Duration uncertainty() const;
 
  private:

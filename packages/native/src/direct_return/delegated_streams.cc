@@ -12,7 +12,10 @@ constexpr PathId k_path{0};
 // What flow control permits decides which bytes are ordered. So a grant needs no other limit than
 // the largest offset of its messages.
 constexpr std::uint64_t k_limit = fixed::k_end_of_48_bits - 1;
-constexpr Duration k_lifetime_margin = 1ms;
+// A backend whose loop is busy may be late by so much at least.
+constexpr Duration k_least_margin = 10ms;
+// What a connection without runs has
+constexpr RunLimits k_no_limits{.per_turn = SIZE_MAX};
 
 }  // namespace
 
@@ -20,33 +23,36 @@ DelegatedStreams::~DelegatedStreams() {
   while (!delegated_.empty()) revoke(delegated_.begin()->first);
 }
 
-Path& DelegatedStreams::path() { return *connection_.paths().find(k_path)->path; }
-
-AddressChange DelegatedStreams::address() const {
-  const PathEntry& entry = *connection_.paths().find(k_path);
-  return {.connection = number_,
-          .addresses = entry.path->addresses,
-          .client_id = entry.remote_ids.current(),
-          .paused = entry.path->validation.pending()};
+Path* DelegatedStreams::first_path() {
+  const PathEntry* entry = connection_.paths().find(k_path);
+  return entry == nullptr ? nullptr : entry->path.get();
 }
 
+Path& DelegatedStreams::path() { return *first_path(); }
+
+// An index belongs to a session until another one needs it, since packets of its backend may be in
+// flight.
 DelegatedStreams::Sender DelegatedStreams::sender_of(const RunOrders& backend) const {
-  for (std::size_t i = 1; i < backends_.size(); ++i) {
-    if (backends_[i].orders == &backend) return static_cast<Sender>(i);
-  }
-  return ArrivalOrder::k_gateway;
+  const auto found = std::ranges::find(backends_, backend.number(), &Backend::session);
+  return found == backends_.end() ? ArrivalOrder::k_gateway
+                                  : static_cast<Sender>(found - backends_.begin());
 }
 
 std::optional<DelegatedStreams::Sender> DelegatedStreams::sender_for(RunOrders& backend, Time now) {
-  if (const Sender known = sender_of(backend)) return known;
-  // The index of one that has no grant any more may still have packets in flight.
+  if (const Sender known = sender_of(backend)) {
+    backends_[known].orders = &backend;
+    // What an earlier response has left says nothing about this one.
+    if (backends_[known].grants == 0) backends_[known].watch = {};
+    return known;
+  }
   const auto others = std::span(backends_).subspan(1);
-  auto free = std::ranges::find(others, nullptr, &Backend::orders);
+  auto free = std::ranges::find(others, 0u, &Backend::session);
   if (free == others.end()) free = std::ranges::find(others, 0u, &Backend::grants);
   if (free == others.end()) return std::nullopt;
   const auto sender = static_cast<Sender>(free - others.begin() + 1);
-  if (free->orders != nullptr) connection_.abandon_sender(sender, now);
+  if (free->session != 0) connection_.abandon_sender(sender, now);
   *free = {};
+  free->session = backend.number();
   free->orders = &backend;
   connection_.open_sender(sender, path().rtt.smoothed() + backend.way());
   order_.forget(sender);
@@ -63,6 +69,7 @@ DelegatedStreams::Delegations::iterator DelegatedStreams::find(Sender sender, Gr
 Result<Grant, OfferRefusal> DelegatedStreams::offer(StreamId stream, RunOrders& backend, Time now) {
   if (!connection_.confirmed()) return OfferRefusal::kUnconfirmed;
   if (delegated_.contains(stream)) return OfferRefusal::kTaken;
+  if (delegated_.size() >= k_max_streams) return OfferRefusal::kGrants;
   const PathEntry* entry = connection_.paths().find(k_path);
   if (connection_.paths().in_use().size() != 1 || entry == nullptr || !entry->path) {
     return OfferRefusal::kPaths;
@@ -77,7 +84,7 @@ Result<Grant, OfferRefusal> DelegatedStreams::offer(StreamId stream, RunOrders& 
   set_limits(now);
   Delegated& delegated = delegated_[stream];
   delegated.sender = *sender;
-  delegated.grant = backend.open(*this, now);
+  delegated.grant = backend.open(*this);
   delegated.generation = keys->generation;
   Grant grant;
   grant.connection = number_;
@@ -93,19 +100,23 @@ Result<Grant, OfferRefusal> DelegatedStreams::offer(StreamId stream, RunOrders& 
   return grant;
 }
 
-bool DelegatedStreams::offered(StreamId stream) const {
+bool DelegatedStreams::may_accept(StreamId stream, std::uint64_t begin, std::uint64_t end) const {
   const auto delegation = delegated_.find(stream);
-  return delegation != delegated_.end() && !delegation->second.accepted;
+  return delegation != delegated_.end() && !delegation->second.accepted && begin < end &&
+         end <= k_limit && connection_.streams().remote().wanted(stream);
 }
 
-bool DelegatedStreams::accept(StreamId stream, std::uint64_t end) {
+bool DelegatedStreams::accept(StreamId stream, std::uint64_t end, Time now) {
   const auto delegation = delegated_.find(stream);
   if (delegation == delegated_.end() || delegation->second.accepted) return false;
   Delegated& delegated = delegation->second;
   Backend& backend = backends_[delegated.sender];
   RemoteStreams& remote = connection_.streams().remote();
+  const bool continues = remote.contains(stream);
   const auto begin = remote.assign(stream, delegated.sender);
-  if (!begin || *begin > end || end > k_limit) {
+  const bool empty = begin && *begin == end && !continues;
+  if (!begin || *begin > end || empty || end > k_limit) {
+    remote.withhold(stream, true);
     revoke(stream);
     return false;
   }
@@ -113,11 +124,8 @@ bool DelegatedStreams::accept(StreamId stream, std::uint64_t end) {
   delegated.accepted = true;
   delegated.appended = *begin;
   delegated.end = end;
-  // What was said before the backend knew the connection was in vain.
-  const bool first = backend.grants == 1;
-  backend.generation =
-      first ? delegated.generation : std::min(backend.generation, delegated.generation);
-  backend.told = {};
+  ++backend.accepted;
+  backend.orders->on_accepted({.grant = delegated.grant, .offset = 0, .limit = k_limit}, now);
   append(stream, delegated);
   return true;
 }
@@ -135,7 +143,9 @@ void DelegatedStreams::append(StreamId stream, Delegated& delegated) {
 void DelegatedStreams::close(Delegations::iterator delegation) {
   Backend& backend = backends_[delegation->second.sender];
   backend.orders->close(delegation->second.grant);
-  --backend.grants;
+  if (delegation->second.accepted) --backend.accepted;
+  // Its session may end now.
+  if (--backend.grants == 0) backend.orders = nullptr;
   delegated_.erase(delegation);
 }
 
@@ -151,12 +161,13 @@ void DelegatedStreams::revoke(StreamId stream) {
 void DelegatedStreams::orphan(Delegations::iterator delegation, Orphan::Reason reason,
                               std::uint64_t code) {
   const StreamId stream = delegation->first;
-  if (connection_.streams().remote().contains(stream)) {
+  RemoteStreams& remote = connection_.streams().remote();
+  if (remote.contains(stream) && remote.wanted(stream)) {
     orphans_.push_back({.stream = stream,
                         .reason = reason,
                         .code = code,
-                        .acknowledged = connection_.streams().remote().acknowledged(stream)});
-    connection_.streams().remote().withhold(stream, true);
+                        .acknowledged = remote.acknowledged(stream)});
+    remote.withhold(stream, true);
   }
   close(delegation);
 }
@@ -181,7 +192,7 @@ void DelegatedStreams::lose(Sender sender, Orphan::Reason reason, Time now) {
   }
   connection_.abandon_sender(sender, now);
   order_.forget(sender);
-  backends_[sender].orders = nullptr;
+  backends_[sender] = {};
 }
 
 void DelegatedStreams::on_progress(RunOrders& orders, const Progress& progress, Time now) {
@@ -191,7 +202,8 @@ void DelegatedStreams::on_progress(RunOrders& orders, const Progress& progress, 
   Delegated& delegated = delegation->second;
   Backend& backend = backends_[delegated.sender];
   backend.watch.on_executed(progress.executed_end, now);
-  if (progress.executed_end > backend.unconfirmed) backend.unconfirmed = 0;
+  delegated.generation = std::max<std::uint64_t>(delegated.generation, progress.generation);
+  delegated.address = std::max(delegated.address, progress.address);
   delegated.available = std::max(delegated.available, progress.available);
   append(delegation->first, delegated);
   for (const PacketNumber first : progress.newest_refused.view()) {
@@ -214,19 +226,19 @@ void DelegatedStreams::on_grant_ended(RunOrders& orders, const GrantEnded& ended
 void DelegatedStreams::take_samples(Time now) {
   for (std::size_t i = 0; i < backends_.size(); ++i) {
     Backend& sender = backends_[i];
-    if (i > 0 && sender.orders == nullptr) continue;
-    const auto [rtt, samples] = path().loss.sender_rtt(static_cast<Sender>(i));
+    if (i > 0 && sender.session == 0) continue;
+    const auto [rtt, samples, largest] = path().loss.sender_rtt(static_cast<Sender>(i));
     if (samples == sender.samples) continue;
     sender.samples = samples;
     order_.on_sample(static_cast<Sender>(i), rtt.latest(), now);
-    // Its session may have ended with its last grant.
-    if (sender.grants > 0) {
+    if (sender.orders != nullptr) {
       const Duration longer = order_.way(static_cast<Sender>(i)) - order_.way(0);
-      sender.orders->set_way(std::max(longer, Duration::zero()));
+      sender.orders->set_way(
+          std::clamp<Duration>(longer, Duration::zero(), ArrivalOrder::k_longest_wait));
     }
     for (std::size_t j = 1; j < backends_.size(); ++j) {
       if (j == i) {
-        backends_[j].watch.on_acknowledged();
+        backends_[j].watch.on_acknowledged(largest + 1);
       } else {
         backends_[j].watch.on_other_acknowledged(now);
       }
@@ -234,30 +246,41 @@ void DelegatedStreams::take_samples(Time now) {
   }
 }
 
-void DelegatedStreams::set_limits(Time now) {
+Duration DelegatedStreams::set_limits(Time now) {
   const double round_trip = to_seconds(std::max<Duration>(path().rtt.smoothed(), 1us));
   const double bytes = static_cast<double>(path().controller->window());
   const double packets = bytes / path().mtu.current() / round_trip;
-  connection_.set_run_limits(order_.limits(static_cast<std::uint64_t>(packets), now));
+  const RunLimits limits = order_.limits(static_cast<std::uint64_t>(packets), now);
+  connection_.set_run_limits(limits);
+  limited_ = true;
   // The client drops numbers up to the largest of an ACK that it knows to be acknowledged, which is
   // one round trip old. Others may still be on their way where waits leave more than that.
   const Duration beyond = order_.uncertainty() - path().rtt.minimum();
   path().received.set_hold(std::max(beyond, Duration::zero()));
+  return *std::ranges::max_element(limits.waits);
 }
 
-void DelegatedStreams::tell_addresses() {
-  const AddressChange present = address();
-  for (Backend& backend : backends_) {
-    if (backend.grants == 0 || backend.told == present) continue;
-    // What went to the old addresses says nothing about the way.
-    if (backend.told.addresses != present.addresses) backend.watch = {};
-    backend.told = present;
-    backend.orders->say(present);
-  }
+void DelegatedStreams::note_address() {
+  const PathEntry& entry = *connection_.paths().find(k_path);
+  AddressChange present{.connection = number_,
+                        .number = address_.number,
+                        .addresses = entry.path->addresses,
+                        .client_id = entry.remote_ids.current(),
+                        .paused = entry.path->validation.pending()};
+  if (present == address_) return;
+  ++present.number;
+  address_ = present;
 }
 
-// Keys of a run are those of its generation, which only rises. A backend may have heard of others
-// before, or not at all.
+void DelegatedStreams::tell_address(Backend& backend, Time now) {
+  // What went to the old addresses says nothing about the way.
+  if (backend.address != address_.number) backend.watch = {};
+  backend.address = address_.number;
+  backend.address_told_at = now;
+  backend.orders->say(address_);
+}
+
+// The keys are those of the present generation, which only rises.
 void DelegatedStreams::tell_phase(Backend& backend, PacketNumber first, Time now) {
   const auto keys = connection_.keys().phase_for_sending(k_path);
   if (!keys) return;
@@ -267,18 +290,39 @@ void DelegatedStreams::tell_phase(Backend& backend, PacketNumber first, Time now
                      .packet = keys->packet};
   backend.orders->say(change);
   backend.generation = keys->generation;
-  backend.unconfirmed = first;
+  backend.first_number = first;
   backend.phase_told_at = now;
 }
 
-void DelegatedStreams::hand_over(const RunOrder& order, Time now) {
+// Says what is not confirmed for one of the grants, and says it again. What was said before the
+// backend knew the connection was in vain.
+void DelegatedStreams::tell_changes(Time now) {
+  note_address();
+  for (const auto& [stream, delegated] : delegated_) {
+    if (!delegated.accepted) continue;
+    Backend& backend = backends_[delegated.sender];
+    const bool address_due =
+        backend.address != address_.number || now >= backend.address_told_at + k_repeat_interval;
+    if (delegated.address < address_.number && address_due) tell_address(backend, now);
+    if (delegated.generation < backend.generation &&
+        now >= backend.phase_told_at + k_repeat_interval) {
+      tell_phase(backend, backend.first_number, now);
+    }
+  }
+}
+
+void DelegatedStreams::hand_over(const RunOrder& order, Duration margin, Time now) {
   Backend& backend = backends_[order.sender];
   const auto delegation = delegated_.find(order.stream);
   if (delegation == delegated_.end() || delegation->second.sender != order.sender) {
-    connection_.refuse_run(order.sender, order.first, order.count, now);  // nobody was told of it
+    // Nobody was told of it. Its bytes are due again.
+    connection_.refuse_run(order.sender, order.first, order.count, now);
+    look_again_ = now;
     return;
   }
-  if (order.generation > backend.generation) tell_phase(backend, order.first, now);
+  if (order.generation > std::max(backend.generation, delegation->second.generation)) {
+    tell_phase(backend, order.first, now);
+  }
   backend.runs.add(order.first, order.count);
   order_.on_numbered(order.sender, order.time);
   RunMessage run;
@@ -291,27 +335,28 @@ void DelegatedStreams::hand_over(const RunOrder& order, Time now) {
   run.ecn = order.ecn;
   run.fin = order.fin;
   run.wait = order.wait;
-  run.lifetime = order.wait + 2 * order_.way(order.sender) + k_lifetime_margin;
+  run.lifetime = order.wait + margin;
   backend.orders->say(run);
 }
 
 // Looks at all streams, so it is not done in every turn.
 void DelegatedStreams::tell_acknowledged(Time now) {
-  look_again_ = now < acknowledged_due_ ? acknowledged_due_ : k_never;
-  if (now < acknowledged_due_) return;
+  if (now < acknowledged_due_) {
+    look_again_ = std::min(look_again_, acknowledged_due_);
+    return;
+  }
   acknowledged_due_ = now + k_repeat_interval;
+  const RemoteStreams& remote = connection_.streams().remote();
   for (auto delegation = delegated_.begin(); delegation != delegated_.end();) {
     const auto next = std::next(delegation);
     auto& [stream, delegated] = *delegation;
-    if (delegated.accepted) {
-      const std::uint64_t acknowledged = connection_.streams().remote().acknowledged(stream);
-      if (!connection_.streams().remote().contains(stream) || acknowledged >= delegated.end) {
-        revoke(stream);  // the client has everything, or wants nothing more
-      } else if (acknowledged > delegated.acknowledged) {
-        delegated.acknowledged = acknowledged;
-        backends_[delegated.sender].orders->say(
-            Acknowledged{delegated.grant, acknowledged, k_limit});
-      }
+    const std::uint64_t acknowledged = remote.acknowledged(stream);
+    if (!remote.wanted(stream) || (delegated.accepted && acknowledged >= delegated.end)) {
+      revoke(stream);  // the client has everything, or wants nothing more
+    } else if (delegated.accepted && acknowledged > delegated.acknowledged) {
+      delegated.acknowledged = acknowledged;
+      backends_[delegated.sender].orders->say(Acknowledged{delegated.grant, acknowledged, k_limit},
+                                              now);
     }
     delegation = next;
   }
@@ -323,34 +368,61 @@ bool DelegatedStreams::runs_possible() const {
   return entry != nullptr && entry->path && connection_.paths().open_count() == 1;
 }
 
+// Without grants, the connection becomes what it was before the first one. First its own packets
+// wait until those of backends have arrived.
+void DelegatedStreams::wind_down(Time now) {
+  if (!limited_) return;
+  while (const auto order = connection_.poll_run()) {
+    connection_.refuse_run(order->sender, order->first, order->count, now);
+    look_again_ = now;
+  }
+  Path* path = first_path();
+  const Duration longest = path == nullptr ? Duration::zero() : set_limits(now);
+  if (longest > Duration::zero()) {
+    look_again_ = std::min(look_again_, now + std::max(longest, path->rtt.smoothed()));
+    return;
+  }
+  connection_.set_run_limits(k_no_limits);
+  if (path != nullptr) path->received.set_hold(Duration::zero());
+  limited_ = false;
+}
+
 void DelegatedStreams::flush(Time now) {
-  if (delegated_.empty()) return;
+  look_again_ = k_never;
+  if (delegated_.empty()) return wind_down(now);
   if (!runs_possible()) {
     for (std::size_t i = 1; i < backends_.size(); ++i) {
       if (backends_[i].grants > 0) lose(static_cast<Sender>(i), Orphan::Reason::kPaths, now);
     }
-    return;
+    return wind_down(now);
   }
   take_samples(now);
-  tell_addresses();
-  for (Backend& backend : backends_) {
-    if (backend.grants > 0 && backend.unconfirmed > 0 &&
-        now >= backend.phase_told_at + k_repeat_interval) {
-      tell_phase(backend, backend.unconfirmed, now);
-    }
-  }
-  while (const auto order = connection_.poll_run()) hand_over(*order, now);
+  tell_changes(now);
+  // A run that a backend sends later would come when the gateway probes already.
+  const Duration margin = std::max<Duration>(
+      connection_.probe_timeout(*connection_.paths().find(k_path)) / 2, k_least_margin);
+  while (const auto order = connection_.poll_run()) hand_over(*order, margin, now);
   tell_acknowledged(now);
   set_limits(now);
 }
 
 Time DelegatedStreams::next_timeout() const {
   Time next = look_again_;
-  if (delegated_.empty() || !runs_possible()) return k_never;
+  if (delegated_.empty() || !runs_possible()) return next;
+  for (const auto& [stream, delegated] : delegated_) {
+    if (!delegated.accepted) continue;
+    const Backend& backend = backends_[delegated.sender];
+    if (delegated.address < address_.number) {
+      next = std::min(next, backend.address_told_at + k_repeat_interval);
+    }
+    if (delegated.generation < backend.generation) {
+      next = std::min(next, backend.phase_told_at + k_repeat_interval);
+    }
+  }
   const Duration probe_timeout = connection_.probe_timeout(*connection_.paths().find(k_path));
   for (std::size_t i = 1; i < backends_.size(); ++i) {
     const Backend& backend = backends_[i];
-    if (backend.grants == 0) continue;
+    if (backend.accepted == 0) continue;
     next = std::min(next, backend.watch.deadline(backend.orders->last_word(), probe_timeout));
   }
   return next;
@@ -361,7 +433,7 @@ void DelegatedStreams::on_timeout(Time now) {
   const Duration probe_timeout = connection_.probe_timeout(*connection_.paths().find(k_path));
   for (std::size_t i = 1; i < backends_.size(); ++i) {
     const Backend& backend = backends_[i];
-    if (backend.grants == 0) continue;
+    if (backend.accepted == 0) continue;
     switch (backend.watch.verdict(backend.orders->last_word(), probe_timeout, now)) {
       case SenderWatch::Verdict::kFine:
         break;

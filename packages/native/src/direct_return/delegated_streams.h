@@ -23,6 +23,7 @@ enum class OfferRefusal : std::uint8_t {
   kValidating,   // the client's address is being validated
   kBackends,     // too many other backends send for the connection
   kTaken,        // the stream has a grant already
+  kGrants,       // as many streams as may be have a grant
 };
 
 // The gateway's side of direct server return for one connection: which backend sends which stream,
@@ -30,8 +31,10 @@ enum class OfferRefusal : std::uint8_t {
 // control, priorities, losses and congestion control.
 class DelegatedStreams final : public GrantListener {
  public:
-  // ACKNOWLEDGED, and PHASE until it is followed, leave at most so often.
+  // ACKNOWLEDGED leaves at most so often, and so do PHASE and ADDRESS, until they are confirmed.
   static constexpr Duration k_repeat_interval = 5ms;
+  // Grants at a time. Each costs a backend keys, memory, and mostly a file that is open.
+  static constexpr std::size_t k_max_streams = 16;
 
   // `number` names the connection. No other one of this process ever has it.
   DelegatedStreams(ConnectionExtension connection, std::uint64_t number)
@@ -42,11 +45,13 @@ class DelegatedStreams final : public GrantListener {
   // --- what the gateway's application decides ---------------------------------------------------
   // Offers the rest of a stream to a backend, whose session outlives the grant.
   Result<Grant, OfferRefusal> offer(StreamId stream, RunOrders& backend, Time now);
+  // Returns whether `accept` would succeed if the bytes of the backend began at `begin`. To be
+  // asked before the head of the response is written.
+  bool may_accept(StreamId stream, std::uint64_t begin, std::uint64_t end) const;
   // The backend has accepted, and sends all further bytes of the stream up to `end`, which is that
-  // of the response. Returns false when the stream or the grant is gone.
-  [[nodiscard]] bool accept(StreamId stream, std::uint64_t end);
-  // Returns whether a backend has a grant for the stream, and has not accepted it.
-  bool offered(StreamId stream) const;
+  // of the response. There is at least one. Returns false, and takes the grant back, when the
+  // stream or the grant is gone.
+  [[nodiscard]] bool accept(StreamId stream, std::uint64_t end, Time now);
   // Takes the grant back. Nobody has the stream's further bytes then.
   void revoke(StreamId stream);
 
@@ -83,26 +88,33 @@ class DelegatedStreams final : public GrantListener {
 
   const ArrivalOrder& arrival_order() const { return order_; }
   std::size_t streams() const { return delegated_.size(); }
+  // Returns whether neither `flush` nor time change anything before the next offer.
+  bool idle() const { return delegated_.empty() && !limited_; }
 
  private:
   using Sender = ArrivalOrder::Sender;
   struct Backend {
-    RunOrders* orders = nullptr;  // valid while it has grants. Null: the index was never used
+    std::uint64_t session = 0;    // RunOrders::number(). 0: the index was never used
+    RunOrders* orders = nullptr;  // while it has grants
     std::size_t grants = 0;
+    std::size_t accepted = 0;  // of these
     SenderWatch watch;
-    OrderedRuns runs;              // newest, for those that are refused
-    std::uint64_t samples = 0;     // of its round trip that were taken
-    std::uint64_t generation = 0;  // of the keys that it was told last
-    // It has them once it sent this number or a higher one. Until then they are repeated.
-    PacketNumber unconfirmed = 0;
+    OrderedRuns runs;           // newest, for those that are refused
+    std::uint64_t samples = 0;  // of its round trip that were taken
+    // What it was told last
+    std::uint64_t generation = 0;   // of keys
+    PacketNumber first_number = 0;  // of that generation
     Time phase_told_at = Time::min();
-    AddressChange told;
+    std::uint32_t address = 0;  // AddressChange::number
+    Time address_told_at = Time::min();
   };
   struct Delegated {
     Sender sender = 0;
     GrantId grant = 0;
-    std::uint64_t generation = 0;  // of the grant's keys
     bool accepted = false;
+    // What the backend surely has as long as it has the grant
+    std::uint64_t generation = 0;
+    std::uint32_t address = 0;
     std::uint64_t available = 0;     // end of the bytes that the backend has
     std::uint64_t appended = 0;      // end of those that the stream knows of
     std::uint64_t end = 0;           // of the response
@@ -111,8 +123,8 @@ class DelegatedStreams final : public GrantListener {
   using Delegations = std::map<StreamId, Delegated>;
 
   bool runs_possible() const;
+  Path* first_path();
   Path& path();  // while runs are possible
-  AddressChange address() const;
   std::optional<Sender> sender_for(RunOrders& backend, Time now);
   Sender sender_of(const RunOrders& backend) const;
   Delegations::iterator find(Sender sender, GrantId grant);
@@ -121,20 +133,26 @@ class DelegatedStreams final : public GrantListener {
   void orphan(Delegations::iterator delegation, Orphan::Reason reason, std::uint64_t code);
   void lose(Sender sender, Orphan::Reason reason, Time now);
   void take_samples(Time now);
-  void set_limits(Time now);
-  void tell_addresses();
+  // Returns the longest of the waits.
+  Duration set_limits(Time now);
+  void note_address();
+  void tell_address(Backend& backend, Time now);
   void tell_phase(Backend& backend, PacketNumber first, Time now);
-  void hand_over(const RunOrder& order, Time now);
+  void tell_changes(Time now);
+  void hand_over(const RunOrder& order, Duration margin, Time now);
   void tell_acknowledged(Time now);
+  void wind_down(Time now);
 
   ConnectionExtension connection_;
   std::uint64_t number_;
   std::array<Backend, ArrivalOrder::k_max_senders> backends_{};  // the first is this node
   Delegations delegated_;
   std::deque<Orphan> orphans_;
-  Time acknowledged_due_{};    // when `tell_acknowledged` looks at the streams again
-  Time look_again_ = k_never;  // a turn is due although nothing happens
+  AddressChange address_;      // the present one
+  Time acknowledged_due_{};    // when `tell_acknowledged` may look at the streams again
+  Time look_again_ = k_never;  // when `flush` has something to do, also without a turn
   ArrivalOrder order_;
+  bool limited_ = false;  // the connection has limits of runs
   bool heard_ = false;
 };
 

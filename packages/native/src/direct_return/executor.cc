@@ -18,6 +18,7 @@ constexpr std::size_t k_offset_length = 8;
 // acknowledges them.
 constexpr std::size_t k_max_unreported = 4 * Progress::k_max_refused;
 constexpr std::size_t k_max_ended = 256;
+constexpr std::size_t k_max_failed = 64;
 constexpr std::uint64_t k_internal_error = 0x102;  // H3_INTERNAL_ERROR (RFC 9114 §8.1)
 
 std::size_t frame_header_length(StreamId stream) {
@@ -27,11 +28,7 @@ std::size_t frame_header_length(StreamId stream) {
 }  // namespace
 
 Executor::Executor(ExecutorConfig config, Random& random, Time now)
-    : config_(std::move(config)),
-      random_(random),
-      runs_(config_.max_runs),
-      last_word_(now),
-      last_said_(now) {}
+    : config_(std::move(config)), random_(random), runs_(config_.max_runs), last_word_(now) {}
 
 bool Executor::is_permitted(const Address& source) const {
   return std::ranges::find(config_.sources, source) != config_.sources.end();
@@ -53,6 +50,7 @@ Status<GrantRefusal> Executor::accept(const Grant& grant, std::unique_ptr<Payloa
                                     .addresses = grant.addresses,
                                     .client_id = grant.client_id,
                                     .grease_fixed_bit = grant.grease_fixed_bit,
+                                    .grants = {},
                                     .settled = {}})
                 .first;
   } else if (known->second.suite != grant.keys.suite) {
@@ -61,16 +59,17 @@ Status<GrantRefusal> Executor::accept(const Grant& grant, std::unique_ptr<Payloa
     // The grant may be older than the messages that changed keys and addresses meanwhile.
     static_cast<void>(known->second.sealer.follow(grant.keys));
   }
-  ++known->second.grants;
+  known->second.grants.push_back(grant.id);
   Granted& granted = grants_[grant.id];
   granted.connection = grant.connection;
   granted.stream = grant.stream;
-  granted.first_offset = granted.highest_offset = grant.first_offset;
+  granted.first_offset = grant.first_offset;
   granted.limit = grant.limit;
   granted.max_datagram = grant.max_datagram;
-  granted.accepted_at = now;
+  granted.accepted_at = granted.reported_at = now;
   granted.silence = grant.silence;
   granted.source = std::move(source);
+  times_.set(grant.id, std::min(now + k_repeat_interval, silent_at(granted)));
   mark_changed(grant.id, granted);
   return {};
 }
@@ -87,34 +86,51 @@ void Executor::on_available(GrantId id) {
 }
 
 void Executor::fail(GrantId id, std::uint64_t code) {
-  if (grants_.contains(id)) end(id, GrantEnd::kReset, code);
+  if (grants_.contains(id)) end({.end = GrantEnd::kReset, .grant = id, .code = code});
+}
+
+// Runs of it that wait find no grant any more.
+// Its keys have changed, or its address.
+void Executor::report_all(const Client& client) {
+  for (const GrantId id : client.grants) mark_changed(id, grants_.at(id));
 }
 
 // Runs of it that wait find no grant any more.
 void Executor::forget(Grants::iterator grant) {
   const auto client = clients_.find(grant->second.connection);
-  if (--client->second.grants == 0) clients_.erase(client);  // wipes its keys
+  std::erase(client->second.grants, grant->first);
+  if (client->second.grants.empty()) clients_.erase(client);  // wipes its keys
+  times_.erase(grant->first);
   grants_.erase(grant);
 }
 
-void Executor::end(GrantId id, GrantEnd how, std::uint64_t code) {
-  GrantEnded ended{.end = how, .grant = id, .code = code};
-  if (const auto grant = grants_.find(id); grant != grants_.end()) {
-    ended.offset = grant->second.highest_offset;
-    ended.executed_end = grant->second.executed_end;
-    forget(grant);
+void Executor::end(const GrantEnded& ended) {
+  forget(grants_.find(ended.grant));
+  if (ended.end == GrantEnd::kReset) {
+    failed_.push_back(ended);
+    if (failed_.size() > k_max_failed) failed_.pop_front();
   }
-  const bool told = std::ranges::any_of(
-      ended_, [&](const GrantEnded& other) { return other.grant == id && other.end == how; });
-  if (!told && ended_.size() < k_max_ended) ended_.push_back(ended);
+  say_ended(ended);
+}
+
+void Executor::say_ended(const GrantEnded& ended) {
+  if (std::ranges::find(ended_, ended.grant, &GrantEnded::grant) != ended_.end()) return;
+  if (ended_.size() < k_max_ended) ended_.push_back(ended);
+}
+
+void Executor::answer_unknown(GrantId id) {
+  ++stats_.foreign;
+  const auto failed = std::ranges::find(failed_, id, &GrantEnded::grant);
+  say_ended(failed == failed_.end() ? GrantEnded{.end = GrantEnd::kRevoke, .grant = id} : *failed);
 }
 
 bool Executor::receive(Bytes bytes, Time now) {
   const auto datagram = decode_run_datagram(bytes);
-  if (!datagram || datagram->session != config_.session ||
-      std::holds_alternative<std::vector<Progress>>(datagram->messages)) {
-    return false;
-  }
+  if (!datagram || datagram->session != config_.session) return false;
+  const auto* ended = std::get_if<std::vector<GrantEnded>>(&datagram->messages);
+  const bool of_backend = std::holds_alternative<std::vector<Progress>>(datagram->messages) ||
+                          (ended && ended->front().end == GrantEnd::kReset);
+  if (of_backend) return false;
   last_word_ = std::max(last_word_, now);
   std::visit(
       [&](const auto& messages) {
@@ -126,10 +142,7 @@ bool Executor::receive(Bytes bytes, Time now) {
 
 void Executor::handle(const RunMessage& run, Time now) {
   const auto grant = grants_.find(run.grant);
-  if (grant == grants_.end()) {
-    ++stats_.foreign;
-    return end(run.grant, GrantEnd::kRevoke, 0);
-  }
+  if (grant == grants_.end()) return answer_unknown(run.grant);
   Client& client = clients_.at(grant->second.connection);
   if (runs_.full()) return refuse(run, grant->second, client, RunRefusal::kTooMany);
   // Shorter waits than before must not change the order of the numbers.
@@ -141,10 +154,7 @@ void Executor::handle(const RunMessage& run, Time now) {
 
 void Executor::handle(const Acknowledged& acknowledged, Time) {
   const auto grant = grants_.find(acknowledged.grant);
-  if (grant == grants_.end()) {
-    ++stats_.foreign;
-    return;
-  }
+  if (grant == grants_.end()) return answer_unknown(acknowledged.grant);
   grant->second.limit = std::max(grant->second.limit, acknowledged.limit);
   grant->second.source->release(acknowledged.offset);
 }
@@ -161,25 +171,37 @@ void Executor::handle(const PhaseChange& change, Time) {
   keys.packet.key_length = keys.header.key_length = key_length(keys.suite);
   keys.generation = change.generation;
   keys.first_number = change.first_number;
-  // A repeated message changes nothing.
+  // A repeated message changes nothing, and is answered, since the answer may have been lost.
   static_cast<void>(client->second.sealer.follow(keys));
+  report_all(client->second);
 }
 
 void Executor::handle(const AddressChange& change, Time) {
-  const auto client = clients_.find(change.connection);
-  if (client == clients_.end() || !is_permitted(change.addresses.local)) {
+  const auto found = clients_.find(change.connection);
+  if (found == clients_.end()) {
     ++stats_.foreign;
     return;
   }
-  client->second.addresses = change.addresses;
-  client->second.client_id = change.client_id;
-  client->second.paused = change.paused;
+  Client& client = found->second;
+  if (!is_permitted(change.addresses.local)) {
+    // It can do nothing for the connection any more.
+    for (const GrantId id : std::vector(client.grants)) {
+      end({.end = GrantEnd::kRevoke, .grant = id});
+    }
+    return;
+  }
+  if (change.number > client.address) {
+    client.address = change.number;
+    client.addresses = change.addresses;
+    client.client_id = change.client_id;
+    client.paused = change.paused;
+  }
+  report_all(client);
 }
 
 void Executor::handle(const GrantEnded& ended, Time) {
   const auto grant = grants_.find(ended.grant);
-  if (ended.end == GrantEnd::kStop) return end(ended.grant, GrantEnd::kFinish, 0);
-  if (ended.end == GrantEnd::kRevoke && grant != grants_.end()) forget(grant);
+  if (grant != grants_.end()) forget(grant);
 }
 
 void Executor::refuse(const RunMessage& run, Granted& granted, Client& client, RunRefusal reason) {
@@ -230,7 +252,7 @@ bool Executor::poll_transmit(TransmitBatch& batch, Time now) {
     if (!refusal) refusal = execute(run, granted, client, batch);
     if (!refusal) return true;
     refuse(run, granted, client, *refusal);
-    if (refusal == RunRefusal::kBroken) end(run.grant, GrantEnd::kReset, k_internal_error);
+    if (refusal == RunRefusal::kBroken) fail(run.grant, k_internal_error);
   }
   return false;
 }
@@ -285,7 +307,6 @@ std::optional<RunRefusal> Executor::execute(const RunMessage& run, Granted& gran
   if (!client.sealer.seal(jobs.view())) return RunRefusal::kOtherPhase;
   client.settled.on_sent(run.first);
   granted.executed_end = run.first + run.packets;
-  granted.highest_offset = std::max(granted.highest_offset, run.end());
   mark_changed(run.grant, granted);
   batch.size = size * run.packets;
   batch.segment_size = size;
@@ -309,7 +330,28 @@ std::vector<std::uint8_t> Executor::ended_message() {
 }
 
 // A refused run is named in the next messages, too, since one may be lost.
-std::vector<std::uint8_t> Executor::progress_message() {
+Progress Executor::report(GrantId id, Granted& granted, Time now) {
+  const Client& client = clients_.at(granted.connection);
+  Progress message;
+  message.grant = id;
+  message.available = granted.source->available();
+  message.executed_end = granted.executed_end;
+  message.generation = static_cast<std::uint32_t>(client.sealer.generation());
+  message.address = client.address;
+  message.refused = granted.refused;
+  const std::size_t known = granted.newest_refused.size();
+  const std::size_t oldest = std::max(granted.unreported, Progress::k_max_refused);
+  const std::size_t from = known - std::min(oldest, known);
+  const std::size_t to = std::min(from + Progress::k_max_refused, known);
+  for (std::size_t i = from; i < to; ++i) {
+    message.newest_refused.push_back(granted.newest_refused[i]);
+  }
+  granted.unreported = std::min(granted.unreported, known - to);
+  granted.reported_at = now;
+  return message;
+}
+
+std::vector<std::uint8_t> Executor::progress_message(Time now) {
   std::vector<Progress> messages;
   while (!changed_.empty() && messages.size() < most_in_datagram(messages)) {
     const GrantId id = changed_.front();
@@ -319,19 +361,7 @@ std::vector<std::uint8_t> Executor::progress_message() {
       continue;
     }
     Granted& granted = grant->second;
-    Progress& message = messages.emplace_back();
-    message.grant = id;
-    message.available = granted.source->available();
-    message.executed_end = granted.executed_end;
-    message.refused = granted.refused;
-    const std::size_t known = granted.newest_refused.size();
-    const std::size_t oldest = std::max(granted.unreported, Progress::k_max_refused);
-    const std::size_t from = known - std::min(oldest, known);
-    const std::size_t to = std::min(from + Progress::k_max_refused, known);
-    for (std::size_t i = from; i < to; ++i) {
-      message.newest_refused.push_back(granted.newest_refused[i]);
-    }
-    granted.unreported = std::min(granted.unreported, known - to);
+    messages.push_back(report(id, granted, now));
     if (granted.unreported > 0) continue;  // another message about it follows
     granted.changed = false;
     changed_.pop_front();
@@ -341,44 +371,36 @@ std::vector<std::uint8_t> Executor::progress_message() {
 }
 
 std::vector<std::uint8_t> Executor::poll_message(Time now) {
-  std::vector<std::uint8_t> message;
-  if (!ended_.empty()) {
-    message = ended_message();
-  } else if (!changed_.empty() && now >= last_progress_ + k_progress_interval) {
-    message = progress_message();
-    if (changed_.empty()) last_progress_ = now;
+  if (!ended_.empty()) return ended_message();
+  if (changed_.empty() || now < next_progress_) return {};
+  auto message = progress_message(now);
+  if (changed_.empty() || ++progress_said_ == k_most_progress) {
+    next_progress_ = now + k_progress_interval;
+    progress_said_ = 0;
   }
-  if (message.empty() && !grants_.empty() && now >= last_said_ + k_ping_interval) {
-    message = encode_run_datagram({config_.session, std::vector{Ping{config_.process}}});
-  }
-  if (!message.empty()) last_said_ = now;
   return message;
 }
 
-Time Executor::silence_deadline() const {
-  Time next = k_never;
-  for (const auto& [id, granted] : grants_) {
-    next = std::min(next, std::max(last_word_, granted.accepted_at) + granted.silence);
-  }
-  return next;
-}
-
 Time Executor::next_timeout() const {
-  Time next = std::min(runs_.next_due(), silence_deadline());
-  if (!grants_.empty()) next = std::min(next, last_said_ + k_ping_interval);
   if (!ended_.empty()) return Time::min();
-  if (!changed_.empty()) next = std::min(next, last_progress_ + k_progress_interval);
-  return next;
+  const Time next = std::min(runs_.next_due(), times_.next());
+  return changed_.empty() ? next : std::min(next, next_progress_);
 }
 
 void Executor::on_timeout(Time now) {
-  for (auto grant = grants_.begin(); grant != grants_.end();) {
-    const auto next = std::next(grant);
-    if (now >= std::max(last_word_, grant->second.accepted_at) + grant->second.silence) {
+  while (const auto id = times_.pop(now)) {
+    const auto grant = grants_.find(*id);
+    Granted& granted = grant->second;
+    if (now >= silent_at(granted)) {
       ++stats_.expired;
       forget(grant);
+      continue;
     }
-    grant = next;
+    if (now >= granted.reported_at + k_repeat_interval) {
+      granted.reported_at = now;
+      mark_changed(*id, granted);
+    }
+    times_.set(*id, std::min(granted.reported_at + k_repeat_interval, silent_at(granted)));
   }
 }
 

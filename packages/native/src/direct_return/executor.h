@@ -9,6 +9,7 @@
 #include "connection/transmit.h"
 #include "crypto/bounded_sealer.h"
 #include "direct_return/grant.h"
+#include "direct_return/grant_times.h"
 #include "direct_return/payload_source.h"
 #include "direct_return/run_queue.h"
 #include "direct_return/settled_runs.h"
@@ -62,9 +63,12 @@ class Executor {
     std::uint64_t expired = 0;  // grants whose gateway fell silent
   };
 
-  // PROGRESS leaves at most so often.
+  // PROGRESS leaves at most so often, in at most so many datagrams.
   static constexpr Duration k_progress_interval = 5ms;
-  static constexpr Duration k_ping_interval = 200ms;
+  static constexpr std::size_t k_most_progress = 16;
+  // It is said again for each grant, also if nothing has changed: an earlier one may be lost, and
+  // the gateway answers for a grant that it has revoked.
+  static constexpr Duration k_repeat_interval = 200ms;
 
   // `random` outlives the executor, and should not be predictable.
   Executor(ExecutorConfig config, Random& random, Time now);
@@ -104,7 +108,8 @@ class Executor {
     ConnectionId client_id;
     bool grease_fixed_bit = false;
     bool paused = false;
-    std::size_t grants = 0;
+    std::uint32_t address = 0;  // number of the last AddressChange
+    std::vector<GrantId> grants;
     Time last_due = Time::min();  // of its waiting runs; the next one is not due before it
     SettledRuns settled;
   };
@@ -118,7 +123,7 @@ class Executor {
     Duration silence{};
     std::unique_ptr<PayloadSource> source;
 
-    std::uint64_t highest_offset = 0;  // that was sent
+    Time reported_at;  // last
     PacketNumber executed_end = 0;
     std::uint16_t refused = 0;
     std::deque<PacketNumber> newest_refused;
@@ -135,6 +140,8 @@ class Executor {
   void handle(const GrantEnded& ended, Time now);
   void handle(const Ping&, Time) {}
   void handle(const Progress&, Time) {}  // never comes: `receive` refuses it
+  // The gateway speaks of a grant that is not there.
+  void answer_unknown(GrantId id);
 
   bool is_permitted(const Address& source) const;
   // Returns why the run must not be sent now.
@@ -146,22 +153,29 @@ class Executor {
                                     TransmitBatch& batch);
   std::uint8_t first_byte(const Client& client);
   void mark_changed(GrantId id, Granted& granted);
-  void end(GrantId id, GrantEnd how, std::uint64_t code);
+  void report_all(const Client& client);
+  void end(const GrantEnded& ended);
+  void say_ended(const GrantEnded& ended);
   void forget(Grants::iterator grant);
   std::vector<std::uint8_t> ended_message();
-  std::vector<std::uint8_t> progress_message();
-  Time silence_deadline() const;
+  Progress report(GrantId id, Granted& granted, Time now);
+  std::vector<std::uint8_t> progress_message(Time now);
+  Time silent_at(const Granted& granted) const {
+    return std::max(last_word_, granted.accepted_at) + granted.silence;
+  }
 
   ExecutorConfig config_;
   Random& random_;
   std::map<std::uint64_t, Client> clients_;  // by the number of the connection
   Grants grants_;
   RunQueue runs_;
-  std::deque<GrantId> changed_;   // grants with something to report
-  std::deque<GrantEnded> ended_;  // to report
-  Time last_word_;                // of the gateway
-  Time last_said_;                // by this node
-  Time last_progress_ = Time::min();
+  GrantTimes times_;               // when to repeat, or to forget
+  std::deque<GrantId> changed_;    // grants with something to report
+  std::deque<GrantEnded> ended_;   // to report
+  std::deque<GrantEnded> failed_;  // those that failed last, of which the gateway may hear late
+  Time last_word_;                 // of the gateway
+  Time next_progress_ = Time::min();
+  std::size_t progress_said_ = 0;  // datagrams at that time
   Stats stats_;
 };
 

@@ -18,14 +18,12 @@ enum class Kind : std::uint8_t {
   kAcknowledged = 3,
   kPhase = 4,
   kAddress = 5,
-  kFinish = 6,
-  kReset = 7,
-  kStop = 8,
-  kRevoke = 9,
-  kPing = 10,
+  kReset = 6,
+  kRevoke = 7,
+  kPing = 8,
 };
 // The kinds of GrantEnded follow each other in the order of GrantEnd.
-constexpr auto k_first_end = static_cast<std::uint8_t>(Kind::kFinish);
+constexpr auto k_first_end = static_cast<std::uint8_t>(Kind::kReset);
 
 // Flags of a run
 constexpr std::uint8_t k_phase_bits = PhaseKeys::k_phase_names - 1;
@@ -36,11 +34,11 @@ constexpr std::uint8_t k_paused = 0x01;  // flag of an AddressChange
 
 // Most bytes of one message
 constexpr std::size_t size_of(const RunMessage*) { return 24; }
-constexpr std::size_t size_of(const Progress*) { return 19 + 6 * Progress::k_max_refused; }
+constexpr std::size_t size_of(const Progress*) { return 27 + 6 * Progress::k_max_refused; }
 constexpr std::size_t size_of(const Acknowledged*) { return 16; }
 constexpr std::size_t size_of(const PhaseChange*) { return 62; }
-constexpr std::size_t size_of(const AddressChange*) { return 66; }
-constexpr std::size_t size_of(const GrantEnded*) { return 24; }
+constexpr std::size_t size_of(const AddressChange*) { return 70; }
+constexpr std::size_t size_of(const GrantEnded*) { return 12; }
 constexpr std::size_t size_of(const Ping*) { return 8; }
 
 std::uint16_t units(Duration duration) {
@@ -88,6 +86,8 @@ void write(Writer& out, const Progress& progress) {
   out.write_u32(progress.grant);
   fixed::write_u48(out, progress.available);
   fixed::write_u48(out, progress.executed_end);
+  out.write_u32(progress.generation);
+  out.write_u32(progress.address);
   out.write_u16(progress.refused);
   out.write_u8(static_cast<std::uint8_t>(progress.newest_refused.size()));
   for (const PacketNumber first : progress.newest_refused.view()) fixed::write_u48(out, first);
@@ -97,6 +97,8 @@ bool read(Reader& in, Progress& progress) {
   progress.grant = in.read_u32();
   progress.available = fixed::read_u48(in);
   progress.executed_end = fixed::read_u48(in);
+  progress.generation = in.read_u32();
+  progress.address = in.read_u32();
   progress.refused = in.read_u16();
   const std::size_t listed = in.read_u8();
   if (listed > Progress::k_max_refused || listed > progress.refused) return false;
@@ -140,6 +142,7 @@ bool read(Reader& in, PhaseChange& change) {
 
 void write(Writer& out, const AddressChange& change) {
   fixed::write_u64(out, change.connection);
+  out.write_u32(change.number);
   fixed::write_addresses(out, change.addresses);
   fixed::write_connection_id(out, change.client_id);
   out.write_u8(change.paused ? k_paused : 0);
@@ -147,26 +150,23 @@ void write(Writer& out, const AddressChange& change) {
 
 bool read(Reader& in, AddressChange& change) {
   change.connection = fixed::read_u64(in);
+  change.number = in.read_u32();
   change.addresses = fixed::read_addresses(in);
   const auto id = fixed::read_connection_id(in);
   const std::uint8_t flags = in.read_u8();
   if (id) change.client_id = *id;
   change.paused = flags == k_paused;
-  return id && flags <= k_paused && fixed::may_return(change.addresses);
+  return id && change.number > 0 && flags <= k_paused && fixed::may_return(change.addresses);
 }
 
 void write(Writer& out, const GrantEnded& ended) {
   out.write_u32(ended.grant);
   fixed::write_u64(out, ended.code);
-  fixed::write_u48(out, ended.offset);
-  fixed::write_u48(out, ended.executed_end);
 }
 
 bool read(Reader& in, GrantEnded& ended) {
   ended.grant = in.read_u32();
   ended.code = fixed::read_u64(in);
-  ended.offset = fixed::read_u48(in);
-  ended.executed_end = fixed::read_u48(in);
   return ended.code <= k_max_varint;
 }
 
@@ -202,9 +202,7 @@ std::optional<RunMessages> list_for(Kind kind) {
       return std::vector<PhaseChange>();
     case Kind::kAddress:
       return std::vector<AddressChange>();
-    case Kind::kFinish:
     case Kind::kReset:
-    case Kind::kStop:
     case Kind::kRevoke:
       return std::vector<GrantEnded>();
     case Kind::kPing:

@@ -14,8 +14,8 @@
 namespace sheaf::quic {
 
 // Messages between a gateway and a backend that sends for it (docs/internals/direct-return.md shows
-// the layout). Every value is a total or names its own place, so a message that is lost, repeated
-// or late costs time alone.
+// the layout). Every value is a total or names its own place, and is said again until the other
+// side has it. So a message that is lost, repeated or late costs time alone.
 
 // Number of a grant within the session of a gateway and a backend
 using GrantId = std::uint32_t;
@@ -49,7 +49,11 @@ struct Progress {
   GrantId grant = 0;
   std::uint64_t available = 0;    // end of the bytes that the backend has, as offset in the stream
   PacketNumber executed_end = 0;  // one above the highest number that it sent; 0: it sent none
-  std::uint16_t refused = 0;      // runs that it refused so far; 65535 stands for more as well
+  // What it has of the connection: the generation of its keys, and the number of the last
+  // AddressChange that it followed; 0: none.
+  std::uint32_t generation = 0;
+  std::uint32_t address = 0;
+  std::uint16_t refused = 0;  // runs that it refused so far; 65535 stands for more as well
   // First numbers of runs that it refused, the newest last
   InplaceVector<PacketNumber, k_max_refused> newest_refused;
 };
@@ -70,32 +74,30 @@ struct PhaseChange {
   PacketKeys packet;              // key and IV; a key that is shorter than 32 bytes ends in zeros
 };
 
-// Where the packets of a connection go from now on
+// Where the packets of a connection go from now on. Those with lower numbers are void.
 struct AddressChange {
   std::uint64_t connection = 0;
-  AddressPair addresses;   // `local` is the gateway's, `remote` the client's
-  ConnectionId client_id;  // which the client chose
-  bool paused = false;     // nothing may be sent until the next message of this kind
+  std::uint32_t number = 0;  // from 1; rises with each change of the connection
+  AddressPair addresses;     // `local` is the gateway's, `remote` the client's
+  ConnectionId client_id;    // which the client chose
+  bool paused = false;       // nothing may be sent until the next message of this kind
   auto operator<=>(const AddressChange&) const = default;
 };
 
 // How a grant ends
 enum class GrantEnd : std::uint8_t {
-  kFinish,  // backend: it sends nothing more, and `offset` is the end of what it sent
   kReset,   // backend: the response failed with `code`
-  kStop,    // gateway: send nothing more, and say FINISH
   kRevoke,  // gateway: forget the grant. Backend: there is no such grant
 };
+// Each side also answers so when the other one speaks of a grant that it does not have.
 struct GrantEnded {
-  GrantEnd end = GrantEnd::kFinish;
+  GrantEnd end = GrantEnd::kRevoke;
   GrantId grant = 0;
-  std::uint64_t code = 0;         // of HTTP/3
-  std::uint64_t offset = 0;       // highest that was sent
-  PacketNumber executed_end = 0;  // as in Progress
+  std::uint64_t code = 0;  // of HTTP/3
   auto operator<=>(const GrantEnded&) const = default;
 };
 
-// Shows that a process lives that has nothing else to say.
+// Shows that a gateway lives that has nothing else to say.
 struct Ping {
   std::uint64_t process = 0;  // names one start of it
   auto operator<=>(const Ping&) const = default;

@@ -1,31 +1,64 @@
 #include "direct_return/run_orders.h"
 
-#include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace sheaf::quic {
 
+namespace {
+
+// Sessions of all threads have different numbers.
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+RunOrders::RunOrders(const Config& config, Time now)
+    : config_(config), number_(next_number()), last_word_(now), last_said_(now) {}
+
 // Numbers begin anew after 2^32 grants; those in use are left out.
-GrantId RunOrders::open(GrantListener& listener, Time now) {
-  if (listeners_.empty()) last_word_ = std::max(last_word_, now);
-  while (!listeners_.try_emplace(next_id_, &listener).second) ++next_id_;
+GrantId RunOrders::open(GrantListener& listener) {
+  while (!grants_.try_emplace(next_id_, Open{&listener, {}}).second) ++next_id_;
   return next_id_++;
 }
 
-GrantListener* RunOrders::listener_of(GrantId id) const {
-  const auto found = listeners_.find(id);
-  return found == listeners_.end() ? nullptr : found->second;
+void RunOrders::on_accepted(const Acknowledged& acknowledged, Time now) {
+  last_word_ = std::max(last_word_, now);
+  repeat(acknowledged, now);
+}
+
+void RunOrders::repeat(const Acknowledged& acknowledged, Time now) {
+  const auto grant = grants_.find(acknowledged.grant);
+  if (grant == grants_.end()) return;
+  grant->second.acknowledged = acknowledged;
+  times_.set(acknowledged.grant, now + k_repeat_interval);
+}
+
+void RunOrders::close(GrantId id) {
+  grants_.erase(id);
+  times_.erase(id);
+}
+
+GrantListener* RunOrders::listener_of(GrantId id) {
+  const auto grant = grants_.find(id);
+  if (grant != grants_.end()) return grant->second.listener;
+  say(GrantEnded{.end = GrantEnd::kRevoke, .grant = id});
+  return nullptr;
 }
 
 void RunOrders::end_all(Time now) {
-  for (const auto& [id, listener] : std::exchange(listeners_, {})) {
-    listener->on_grant_ended(*this, {.end = GrantEnd::kRevoke, .grant = id}, now);
+  times_ = {};
+  for (const auto& [id, open] : std::exchange(grants_, {})) {
+    open.listener->on_grant_ended(*this, {.end = GrantEnd::kRevoke, .grant = id}, now);
   }
 }
 
 std::vector<std::uint8_t> RunOrders::poll_message(Time now) {
+  while (const auto id = times_.pop(now)) say(grants_.at(*id).acknowledged, now);
   if (waiting_.empty()) {
-    if (listeners_.empty() || now < last_said_ + k_ping_interval) return {};
+    if (grants_.empty() || now < last_said_ + k_ping_interval) return {};
     add(Ping{config_.process});
   }
   last_said_ = now;
@@ -39,19 +72,19 @@ bool RunOrders::receive(Bytes bytes, Time now) {
   if (!datagram || datagram->session != config_.session) return false;
   const auto* progress = std::get_if<std::vector<Progress>>(&datagram->messages);
   const auto* ended = std::get_if<std::vector<GrantEnded>>(&datagram->messages);
-  const auto* pings = std::get_if<std::vector<Ping>>(&datagram->messages);
-  const bool from_backend = progress || (ended && ended->front().end != GrantEnd::kStop) ||
-                            (pings && pings->front().process == config_.backend_process);
-  if (!from_backend) return false;
+  if (!progress && !ended) return false;
   last_word_ = std::max(last_word_, now);
-  for (const Progress& message : progress ? *progress : std::vector<Progress>()) {
-    if (GrantListener* listener = listener_of(message.grant))
-      listener->on_progress(*this, message, now);
-  }
-  for (const GrantEnded& message : ended ? *ended : std::vector<GrantEnded>()) {
-    if (GrantListener* listener = listener_of(message.grant)) {
-      listener->on_grant_ended(*this, message, now);
+  if (progress) {
+    for (const Progress& message : *progress) {
+      if (GrantListener* listener = listener_of(message.grant)) {
+        listener->on_progress(*this, message, now);
+      }
     }
+    return true;
+  }
+  for (const GrantEnded& message : *ended) {
+    const auto grant = grants_.find(message.grant);
+    if (grant != grants_.end()) grant->second.listener->on_grant_ended(*this, message, now);
   }
   return true;
 }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
 #include <vector>
 
+#include "direct_return/grant_times.h"
 #include "direct_return/run_messages.h"
 
 namespace sheaf::quic {
@@ -16,38 +18,49 @@ class GrantListener {
  public:
   virtual ~GrantListener() = default;
   virtual void on_progress(RunOrders& backend, const Progress& progress, Time now) = 0;
-  // The backend has forgotten the grant: FINISH, RESET or REVOKE.
+  // The backend has forgotten the grant: RESET or REVOKE.
   virtual void on_grant_ended(RunOrders& backend, const GrantEnded& ended, Time now) = 0;
 };
 
 // The gateway's end of a session with one backend: gathers what its connections say, and hands on
-// what the backend says. Sans-IO.
+// what the backend says. Revokes grants of which the backend speaks although nobody has them. All
+// objects of a process have different numbers. Sans-IO.
 class RunOrders {
  public:
   static constexpr Duration k_ping_interval = 200ms;
+  // ACKNOWLEDGED is said again so often, also if nothing has changed: a backend that has forgotten
+  // the grant answers, as what it said before may be lost.
+  static constexpr Duration k_repeat_interval = 200ms;
 
   struct Config {
     std::uint32_t session = 0;          // its counter
     std::uint64_t process = 0;          // names this start of the gateway
     std::uint64_t backend_process = 0;  // and of the backend
   };
-  RunOrders(const Config& config, Time now) : config_(config), last_word_(now), last_said_(now) {}
+  RunOrders(const Config& config, Time now);
 
   const Config& config() const { return config_; }
+  // Names this object. No other one ever has the number, which is not 0.
+  std::uint64_t number() const { return number_; }
 
   // --- grants of this session -------------------------------------------------------------------
-  // Returns the number of a new grant. The listener outlives it. A backend without grants says
-  // nothing, so its silence counts from the first one.
-  GrantId open(GrantListener& listener, Time now);
+  // Returns the number of a new grant. The listener outlives it.
+  GrantId open(GrantListener& listener);
+  // The backend has accepted the grant. From now on it is told again and again what the client has,
+  // and says something itself.
+  void on_accepted(const Acknowledged& acknowledged, Time now);
   // Nothing is heard about the grant from now on.
-  void close(GrantId id) { listeners_.erase(id); }
+  void close(GrantId id);
   // Tells all grants that they ended, since the session does.
   void end_all(Time now);
-  std::size_t grants() const { return listeners_.size(); }
+  std::size_t grants() const { return grants_.size(); }
 
   // --- what the gateway says, in this order -----------------------------------------------------
   void say(const RunMessage& run) { add(run); }
-  void say(const Acknowledged& acknowledged) { add(acknowledged); }
+  void say(const Acknowledged& acknowledged, Time now) {
+    add(acknowledged);
+    repeat(acknowledged, now);
+  }
   void say(const PhaseChange& change) { add(change); }
   void say(const AddressChange& change) { add(change); }
   void say(const GrantEnded& ended) { add(ended); }
@@ -58,16 +71,16 @@ class RunOrders {
   // Takes a datagram of the backend. Returns false, and ignores it, when it cannot be one of this
   // session.
   bool receive(Bytes datagram, Time now);
-  // Returns when a PING is due.
+  // Returns when there is something to say.
   Time next_timeout() const {
     if (!waiting_.empty()) return Time::min();
-    return listeners_.empty() ? k_never : last_said_ + k_ping_interval;
+    return grants_.empty() ? k_never : std::min(times_.next(), last_said_ + k_ping_interval);
   }
   // By how much the backend's way to clients is longer than the gateway's, as a connection measured
   // it last. Others expect the same.
   Duration way() const { return way_; }
   void set_way(Duration way) { way_ = way; }
-  // Returns when the backend said something last, or was given its first grant.
+  // Returns when the backend said something last, or accepted a grant.
   Time last_word() const { return last_word_; }
 
  private:
@@ -85,10 +98,18 @@ class RunOrders {
     return true;
   }
   static bool same_kind(const GrantEnded& a, const GrantEnded& b) { return a.end == b.end; }
-  GrantListener* listener_of(GrantId id) const;
+  struct Open {
+    GrantListener* listener = nullptr;
+    Acknowledged acknowledged;  // that was said last
+  };
+  void repeat(const Acknowledged& acknowledged, Time now);
+  // Returns null, and tells the backend to forget it, for a grant that nobody has.
+  GrantListener* listener_of(GrantId id);
 
   Config config_;
-  std::map<GrantId, GrantListener*> listeners_;
+  std::uint64_t number_;
+  std::map<GrantId, Open> grants_;
+  GrantTimes times_;  // when to repeat ACKNOWLEDGED
   GrantId next_id_ = 1;
   std::deque<RunMessages> waiting_;  // a datagram each
   Time last_word_;

@@ -22,14 +22,19 @@ class SenderWatch {
   // than the round trip of a near client.
   static constexpr Duration k_least_wait = 150ms;
 
-  // Notes that the backend reports to have sent packets with numbers up to below `end`.
+  // Notes that the backend reports to have sent packets with numbers up to below `end`. The client
+  // may have acknowledged them before.
   void on_executed(std::uint64_t end, Time now) {
-    if (end <= executed_end_) return;
+    if (end <= std::max(executed_end_, acknowledged_end_)) return;
     executed_end_ = end;
     if (unacknowledged_since_ == k_never) unacknowledged_since_ = now;
   }
-  // Notes that the client acknowledged a packet of this backend, or of another sender.
-  void on_acknowledged() { unacknowledged_since_ = k_never; }
+  // Notes that the client acknowledged packets of this backend, with numbers up to below `end`.
+  void on_acknowledged(std::uint64_t end) {
+    acknowledged_end_ = std::max(acknowledged_end_, end);
+    unacknowledged_since_ = k_never;
+  }
+  // Notes that the client acknowledged a packet of another sender.
   void on_other_acknowledged(Time now) { other_acknowledged_at_ = now; }
 
   // `last_word` is when anything came from the backend, for any connection, or when it was first
@@ -57,6 +62,7 @@ class SenderWatch {
   }
 
   std::uint64_t executed_end_ = 0;
+  std::uint64_t acknowledged_end_ = 0;
   Time unacknowledged_since_ = k_never;  // since its first packet after the last ACK of one
   Time other_acknowledged_at_ = Time::min();
 };

@@ -78,10 +78,12 @@ class LossDetection {
   struct SenderRtt {
     const RttEstimator& rtt;
     std::uint64_t samples;
+    PacketNumber largest_acknowledged;  // k_no_packet_number: none
   };
   // A sender must be open.
   SenderRtt sender_rtt(std::uint8_t sender) const {
-    return {senders_->rtt(sender), senders_->rtt_samples(sender)};
+    return {senders_->rtt(sender), senders_->rtt_samples(sender),
+            senders_->largest_acknowledged(sender)};
   }
 
   struct AckContext {

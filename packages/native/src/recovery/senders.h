@@ -61,6 +61,9 @@ class Senders {
 
   const RttEstimator& rtt(std::uint8_t sender) const { return senders_[sender].rtt; }
   std::uint64_t rtt_samples(std::uint8_t sender) const { return senders_[sender].samples; }
+  PacketNumber largest_acknowledged(std::uint8_t sender) const {
+    return senders_[sender].latest.front();
+  }
   void on_persistent_congestion();
   // Called when the path leads elsewhere: earlier samples say nothing.
   void forget_rtt();

@@ -52,4 +52,9 @@ bool RemoteStreams::contains(StreamId id) const {
   return stream != nullptr && stream->sends && stream->send.elsewhere().sender != 0;
 }
 
+bool RemoteStreams::wanted(StreamId id) const {
+  const Stream* stream = parts_.open.find(id);
+  return stream != nullptr && stream->sends && !stream->send.was_reset();
+}
+
 }  // namespace sheaf::quic

@@ -32,6 +32,9 @@ class RemoteStreams {
   std::uint64_t numbered(StreamId stream) const;
   // Returns whether another node has bytes of the stream.
   bool contains(StreamId stream) const;
+  // Returns whether the peer may still get bytes of the stream: it is there, and neither side has
+  // reset it.
+  bool wanted(StreamId stream) const;
 
  private:
   StreamParts& parts_;

@@ -122,6 +122,25 @@ TEST_F(TwoBackends, AreMeasuredAnewWhenAWayChanges) {
   EXPECT_EQ(order_.way(2) - order_.way(1), 2ms);
 }
 
+// A client that acknowledges the packets of one sender late would delay all others as it likes.
+TEST(ArrivalOrder, BoundsWhatAClientMakesOfTheWays) {
+  ArrivalOrder order;
+  Time now{1s};
+  for (int i = 0; i < 100; ++i) {
+    now += 1ms;
+    order.on_sample(1, i % 3 == 0 ? 10s : 5s, now);
+    order.on_sample(0, 1ms, now);
+    order.on_numbered(1, now);
+    order.on_numbered(0, now);
+  }
+  EXPECT_GT(order.way(1), 1s);
+  EXPECT_EQ(order.wait(0, now), 25ms);
+  const RunLimits limits = order.limits(k_rate, now);
+  for (const Duration wait : limits.waits) EXPECT_LE(wait, 25ms);
+  EXPECT_LE(limits.before_switch, 25ms);
+  EXPECT_LE(order.uncertainty(), 25ms);
+}
+
 TEST_F(TwoBackends, AreForgottenWhenTheyAreGone) {
   order_.on_numbered(1, now_);
   order_.on_numbered(2, now_);

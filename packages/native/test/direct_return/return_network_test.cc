@@ -161,6 +161,63 @@ TEST(ReturnNetwork, AClientMayOpenASecondPathAndLeaveTheFirst) {
   }
 }
 
+// A backend without grants says nothing, which is no silence.
+TEST(ReturnNetwork, WaitsForABackendThatTakesItsTimeToAnswer) {
+  auto options = site(1);
+  options.backends[0].thinks = 3s;
+  ReturnNetwork network(57, options);
+  network.request(0, k_megabyte);
+  run(network);
+  EXPECT_EQ(network.proxied, 0u);
+  EXPECT_TRUE(network.orphans.empty());
+}
+
+// Each grant costs a backend memory and a file that is open.
+TEST(ReturnNetwork, BoundsTheGrantsOfAConnection) {
+  ReturnNetwork network(58, site(2));
+  for (std::size_t i = 0; i < 40; ++i) network.request(i % 2, k_megabyte / 20);
+  std::size_t most = 0;
+  for (int i = 0; i < 200; ++i) {
+    network.simulation.run_for(1ms);
+    std::size_t grants = 0;
+    for (const BackendExecutorHost& backend : network.backends) {
+      grants += backend.executor.grants();
+    }
+    most = std::max(most, grants);
+  }
+  EXPECT_EQ(most, DelegatedStreams::k_max_streams);
+  run(network);
+  EXPECT_EQ(network.proxied, 40 - DelegatedStreams::k_max_streams);
+}
+
+// What had to wait for packets of backends does not wait for ever.
+TEST(ReturnNetwork, IsAPlainConnectionAgainAfterTheLastGrant) {
+  ReturnNetwork network(59, site(2, 10ms));
+  request_from_all(network, k_megabyte);
+  run(network);
+  network.simulation.run_for(1s);
+  EXPECT_TRUE(network.gateway.delegated.idle());
+  EXPECT_EQ(network.gateway.delegated.next_timeout(), k_never);
+  const Time asked = network.simulation.now();
+  const StreamId own = network.request(2, 5'000);
+  run(network);
+  EXPECT_EQ(network.proxied, 1u);
+  EXPECT_LE(network.response(own).finished_at - asked, 45ms) << "the round trip takes 40.2 ms";
+}
+
+// Its loop does something else for some milliseconds at times.
+TEST(ReturnNetwork, LetsABusyBackendSendALittleLater) {
+  ReturnNetwork network(60, site(1));
+  network.request(0, 2 * k_megabyte);
+  for (Duration at = 50ms; at < 300ms; at += 20ms) {
+    network.simulation.after(
+        at, [&] { network.backends[0].busy_until = network.simulation.now() + 8ms; });
+  }
+  run(network);
+  EXPECT_EQ(refused_runs(network), 0u);
+  EXPECT_EQ(gateway_path(network).packets_lost, 0u);
+}
+
 TEST(ReturnNetwork, GoesOnWhenMessagesAreLost) {
   for (std::uint64_t seed = 61; seed < 66; ++seed) {
     auto options = site(3, 2ms);

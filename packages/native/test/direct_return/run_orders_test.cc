@@ -60,22 +60,20 @@ TEST_F(RunOrdersTest, SaysAllInOrderAndFillsDatagrams) {
   phase.packet.key_length = 16;
   orders_.say(phase);
   for (PacketNumber i = 0; i < 60; ++i) orders_.say(a_run(1, 8 * i));
-  orders_.say(GrantEnded{.end = GrantEnd::kStop, .grant = 1});
   orders_.say(GrantEnded{.end = GrantEnd::kRevoke, .grant = 2});
   EXPECT_LE(orders_.next_timeout(), now_);
   const auto datagrams = said();
-  ASSERT_EQ(datagrams.size(), 5u);
+  ASSERT_EQ(datagrams.size(), 4u);
   EXPECT_EQ(std::get<std::vector<PhaseChange>>(datagrams[0]).size(), 1u);
   const std::size_t most = most_in_datagram(std::vector<RunMessage>());
   EXPECT_EQ(std::get<std::vector<RunMessage>>(datagrams[1]).size(), most);
   EXPECT_EQ(std::get<std::vector<RunMessage>>(datagrams[2]).size(), 60 - most);
   EXPECT_EQ(std::get<std::vector<RunMessage>>(datagrams[2])[0].first, 8 * most);
-  EXPECT_EQ(std::get<std::vector<GrantEnded>>(datagrams[3])[0].end, GrantEnd::kStop);
-  EXPECT_EQ(std::get<std::vector<GrantEnded>>(datagrams[4])[0].end, GrantEnd::kRevoke);
+  EXPECT_EQ(std::get<std::vector<GrantEnded>>(datagrams[3])[0].end, GrantEnd::kRevoke);
 }
 
 TEST_F(RunOrdersTest, HandsOnWhatTheBackendSaysAboutKnownGrants) {
-  const GrantId grant = orders_.open(heard_, now_);
+  const GrantId grant = orders_.open(heard_);
   now_ += 100ms;
   EXPECT_TRUE(hear(std::vector{Progress{.grant = grant, .available = 7, .newest_refused = {}},
                                Progress{.grant = grant + 1, .newest_refused = {}}}));
@@ -94,18 +92,70 @@ TEST_F(RunOrdersTest, IgnoresWhatABackendDoesNotSay) {
   const Time before = orders_.last_word();
   now_ += 100ms;
   EXPECT_FALSE(hear(std::vector{a_run(1, 0)}));
-  EXPECT_FALSE(hear(std::vector{GrantEnded{.end = GrantEnd::kStop, .grant = 1}}));
-  EXPECT_FALSE(hear(std::vector{Ping{3}}));  // of another start of it
-  EXPECT_FALSE(hear(std::vector{Ping{2}}, k_session + 1));
+  EXPECT_FALSE(hear(std::vector{Ping{2}}));
+  EXPECT_FALSE(hear(std::vector{Progress{.grant = 1, .newest_refused = {}}}, k_session + 1));
   EXPECT_FALSE(orders_.receive(std::vector<std::uint8_t>{0}, now_));
   EXPECT_EQ(orders_.last_word(), before);
-  EXPECT_TRUE(hear(std::vector{Ping{2}}));
+  EXPECT_TRUE(hear(std::vector{Progress{.grant = 1, .newest_refused = {}}}));
   EXPECT_EQ(orders_.last_word(), now_);
+}
+
+// What revoked it before may be lost.
+TEST_F(RunOrdersTest, RevokesGrantsOfWhichTheBackendSpeaksAlthoughNobodyHasThem) {
+  const GrantId grant = orders_.open(heard_);
+  EXPECT_TRUE(hear(std::vector{Progress{.grant = grant, .newest_refused = {}}}));
+  EXPECT_TRUE(said().empty());
+  orders_.close(grant);
+  EXPECT_TRUE(hear(std::vector{Progress{.grant = grant, .newest_refused = {}}}));
+  EXPECT_TRUE(hear(std::vector{GrantEnded{.end = GrantEnd::kReset, .grant = grant}}));
+  const auto datagrams = said();
+  ASSERT_EQ(datagrams.size(), 1u);
+  EXPECT_EQ(std::get<std::vector<GrantEnded>>(datagrams[0]),
+            std::vector{(GrantEnded{.end = GrantEnd::kRevoke, .grant = grant})});
+}
+
+// A backend that has forgotten the grant answers.
+TEST_F(RunOrdersTest, RepeatsWhatTheClientHasOfEachAcceptedGrant) {
+  const GrantId grant = orders_.open(heard_);
+  static_cast<void>(orders_.open(heard_));
+  orders_.on_accepted({.grant = grant, .offset = 0, .limit = 9}, now_);
+  EXPECT_TRUE(said().empty());
+  now_ += 100ms;
+  const Acknowledged acknowledged{.grant = grant, .offset = 7, .limit = 9};
+  orders_.say(acknowledged, now_);
+  EXPECT_EQ(said().size(), 1u);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(orders_.next_timeout(), now_ + 200ms);
+    now_ += 200ms;
+    const auto datagrams = said();
+    ASSERT_EQ(datagrams.size(), 1u);
+    EXPECT_EQ(std::get<std::vector<Acknowledged>>(datagrams[0]), std::vector{acknowledged});
+  }
+  orders_.close(grant);
+  now_ += 200ms;
+  EXPECT_EQ(std::get<std::vector<Ping>>(said().at(0)), std::vector{Ping{1}});
+}
+
+// A request may take its time before it is answered, and a backend without grants says nothing.
+TEST_F(RunOrdersTest, TakesAnAcceptanceForAWord) {
+  const GrantId grant = orders_.open(heard_);
+  const Time before = orders_.last_word();
+  now_ += 2s;
+  orders_.say(Acknowledged{.grant = grant, .offset = 0, .limit = 9}, now_);
+  EXPECT_EQ(orders_.last_word(), before);
+  orders_.on_accepted({.grant = grant, .offset = 0, .limit = 9}, now_);
+  EXPECT_EQ(orders_.last_word(), now_);
+}
+
+TEST_F(RunOrdersTest, HasANumberOfItsOwn) {
+  const RunOrders other(orders_.config(), now_);
+  EXPECT_NE(other.number(), orders_.number());
+  EXPECT_NE(orders_.number(), 0u);
 }
 
 TEST_F(RunOrdersTest, SaysThatItLivesWhileThereAreGrants) {
   EXPECT_EQ(orders_.next_timeout(), k_never);
-  const GrantId grant = orders_.open(heard_, now_);
+  const GrantId grant = orders_.open(heard_);
   EXPECT_EQ(orders_.next_timeout(), now_ + 200ms);
   now_ += 200ms;
   const auto datagrams = said();
@@ -116,8 +166,8 @@ TEST_F(RunOrdersTest, SaysThatItLivesWhileThereAreGrants) {
 }
 
 TEST_F(RunOrdersTest, NumbersGrantsApart) {
-  const GrantId first = orders_.open(heard_, now_);
-  EXPECT_NE(orders_.open(heard_, now_), first);
+  const GrantId first = orders_.open(heard_);
+  EXPECT_NE(orders_.open(heard_), first);
   EXPECT_EQ(orders_.grants(), 2u);
 }
 

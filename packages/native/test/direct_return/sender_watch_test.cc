@@ -32,7 +32,7 @@ TEST(SenderWatch, SeesThatPacketsOfABackendDoNotArrive) {
   EXPECT_EQ(watch.deadline(start, k_probe_timeout), start + 150ms);
   EXPECT_EQ(verdict(149ms), Verdict::kFine);
   EXPECT_EQ(verdict(150ms), Verdict::kUnreachable);
-  watch.on_acknowledged();
+  watch.on_acknowledged(64);
   EXPECT_EQ(verdict(150ms), Verdict::kFine);
   // What was reported before does not count again.
   watch.on_executed(64, start + 200ms);
@@ -42,6 +42,22 @@ TEST(SenderWatch, SeesThatPacketsOfABackendDoNotArrive) {
   EXPECT_EQ(verdict(10s), Verdict::kFine);  // the others' ACK was before
   watch.on_other_acknowledged(start + 310ms);
   EXPECT_EQ(verdict(450ms), Verdict::kUnreachable);
+}
+
+// The ACK of a near client overtakes the report of the backend, which may then pause.
+TEST(SenderWatch, KnowsWhichPacketsTheClientHas) {
+  SenderWatch watch;
+  const Time start(1s);
+  watch.on_executed(32, start);
+  watch.on_acknowledged(64);
+  watch.on_executed(48, start + 1ms);
+  watch.on_executed(64, start + 5ms);
+  watch.on_other_acknowledged(start + 10ms);
+  EXPECT_EQ(watch.verdict(start + 1s, k_probe_timeout, start + 1s), Verdict::kFine);
+  EXPECT_EQ(watch.deadline(start, k_probe_timeout), start + 600ms);
+  watch.on_executed(65, start + 1s);
+  watch.on_other_acknowledged(start + 1010ms);
+  EXPECT_EQ(watch.verdict(start + 1150ms, k_probe_timeout, start + 1150ms), Verdict::kUnreachable);
 }
 
 }  // namespace

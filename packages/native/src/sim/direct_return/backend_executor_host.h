@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 
 #include "direct_return/executor.h"
@@ -16,15 +17,18 @@ class BackendExecutorHost final : public Host {
 
   void receive(const Datagram&, Time) override {}
   void poll_transmit(TransmitBatch& batch, Time now) override {
-    if (dead) return;
+    if (dead || now < busy_until) return;
     executor.poll_transmit(batch, now);
     say(now);
   }
-  Time next_timeout() const override { return dead ? k_never : executor.next_timeout(); }
+  Time next_timeout() const override {
+    return dead ? k_never : std::max(executor.next_timeout(), busy_until);
+  }
   void on_timeout(Time now) override { executor.on_timeout(now); }
 
   Executor executor;
-  bool dead = false;  // it does nothing any more
+  bool dead = false;              // it does nothing any more
+  Time busy_until = Time::min();  // its processor does something else
   // Takes what the backend says to the gateway.
   std::function<void(std::vector<std::uint8_t>)> on_message;
 

@@ -42,7 +42,7 @@ ReturnNetwork::ReturnNetwork(std::uint64_t seed, const Options& options)
   simulation.lead_through(access, simulation.add_trunk({.delay = options.gateway_way}));
   for (std::size_t i = 0; i < options.backends.size(); ++i) add_backend(i);
   gateway.on_message = [this](std::size_t backend, std::vector<std::uint8_t> message) {
-    carry(backend, [this, backend, message = as_read(std::move(message))] {
+    carry(backend, true, [this, backend, message = as_read(std::move(message))] {
       backends[backend].executor.receive(message, simulation.now());
     });
   };
@@ -66,7 +66,7 @@ void ReturnNetwork::add_backend(std::size_t index) {
       ExecutorConfig{.session = k_session, .process = process_of(index), .sources = {k_gateway}},
       simulation.random(), now);
   backend.on_message = [this, index](std::vector<std::uint8_t> message) {
-    carry(index, [this, index, message = std::move(message)] {
+    carry(index, false, [this, index, message = std::move(message)] {
       gateway.orders[index].receive(message, simulation.now());
     });
   };
@@ -81,9 +81,13 @@ void ReturnNetwork::add_backend(std::size_t index) {
 }
 
 // Lets something happen at the other end of the connection of gateway and backend.
-void ReturnNetwork::carry(std::size_t backend, const std::function<void()>& arrival) {
+void ReturnNetwork::carry(std::size_t backend, bool to_backend,
+                          const std::function<void()>& arrival) {
   if (!alive_[backend] || loss_.uniform() < options_.backends[backend].order_loss) return;
-  simulation.after(options_.backends[backend].order, [this, backend, arrival] {
+  const std::uint64_t message = messages_[to_backend ? 0 : 1]++;
+  const std::optional<Duration> longer = fate ? fate(to_backend, message) : Duration{};
+  if (!longer) return;
+  simulation.after(options_.backends[backend].order + *longer, [this, backend, arrival] {
     if (alive_[backend]) arrival();
   });
 }
@@ -162,8 +166,11 @@ void ReturnNetwork::delegate(StreamId stream, std::uint64_t from, Time now) {
         read &&
         backends[index].executor.accept(
             *read, std::make_unique<PatternPayload>(exchanges_[stream].end), simulation.now());
-    simulation.after(there, [this, stream, accepted] {
-      if (accepted && gateway.delegated.accept(stream, exchanges_[stream].end)) return;
+    const Duration back = there + options_.backends[index].thinks;
+    simulation.after(back, [this, stream, accepted] {
+      if (accepted && gateway.delegated.accept(stream, exchanges_[stream].end, simulation.now())) {
+        return;
+      }
       gateway.delegated.revoke(stream);
       respond(stream, 0);
     });

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <array>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/direct_return/backend_executor_host.h"
@@ -19,6 +22,7 @@ class ReturnNetwork {
   struct Backend {
     Duration order{};       // one way between the gateway and the backend
     Duration way{};         // one way from the backend to the client's access link
+    Duration thinks{};      // before it answers that it accepts a grant
     double order_loss = 0;  // share of datagrams between both that are lost
     bool reaches = true;    // else the network drops what it sends
   };
@@ -58,13 +62,16 @@ class ReturnNetwork {
   GatewayHost gateway;
   NetworkPath& access;
   std::deque<BackendExecutorHost> backends;
+  // Returns how much longer than others a message of gateway and backends takes, or nothing when it
+  // is lost. Messages of each direction are counted from 0. By default, none is special.
+  std::function<std::optional<Duration>(bool to_backend, std::uint64_t message)> fate;
   std::size_t proxied = 0;                        // responses that no backend could send
   std::vector<DelegatedStreams::Orphan> orphans;  // streams that lost their backend
 
  private:
   static ConnectionPair::Options pair_options(const Options& options, Host& gateway);
   void add_backend(std::size_t index);
-  void carry(std::size_t backend, const std::function<void()>& arrival);
+  void carry(std::size_t backend, bool to_backend, const std::function<void()>& arrival);
   // Returns what the backend reads of a message.
   std::vector<std::uint8_t> as_read(std::vector<std::uint8_t> message) const;
   void on_client_event(const StreamEvent& event, Time now);
@@ -79,6 +86,7 @@ class ReturnNetwork {
   };
   Options options_;
   std::vector<bool> alive_;
+  std::array<std::uint64_t, 2> messages_{};  // that backends and the gateway were sent
   SeededRandom loss_;
   std::map<StreamId, Response> responses_;
   std::map<StreamId, Exchange> exchanges_;
