@@ -112,7 +112,9 @@ export class ReturnedResponses {
   /** Waits until a body is over, and counts it for the log. */
   async #sent({ exchange }: Answer, { over }: ReturnedBody): Promise<void> {
     this.#bodies.add(over);
-    exchange.bytesSent += await over;
+    const returnedBytes = await over;
+    exchange.bytesSent += returnedBytes;
+    exchange.delivered = { delivery: 'return', returnedBytes };
     this.#bodies.delete(over);
   }
 
