@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type * as native from '@sheaf/native';
-import type { ClientResponse, Executor, Http3Server } from '@sheaf/native';
+import type { ClientResponse, Executor, Http3Client, Http3Server } from '@sheaf/native';
 import { expect, it, vi } from 'vitest';
 import { freePort } from '../../../src/values/free_port.js';
 import { get, getByHttp2 } from '../../support/client.js';
@@ -207,6 +207,30 @@ it('a client that takes nothing of a response loses it, and the backend its gran
   response.resume();
   expect((await lost)[0].code).toBe('STREAM_RESET');
 });
+
+it('nothing is left of 5,000 requests that clients give up', async () => {
+  const running = await site(1);
+  // From before the request leaves to after the response has come
+  const giveUp = async (client: Http3Client, wait: number): Promise<void> => {
+    const controller = new AbortController();
+    const asked = client.request({ path: '/large.bin', signal: controller.signal }).then(
+      (response) => void response.on('error', () => undefined).resume(),
+      () => undefined,
+    );
+    setTimeout(() => controller.abort(), wait);
+    await asked;
+  };
+  for (let round = 0; round < 10; round += 1) {
+    // A connection may cancel 1,000 requests at once.
+    const client = await connect(running.gateway.address.port);
+    for (let group = 0; group < 25; group += 1)
+      await Promise.all(Array.from({ length: 20 }, (_, index) => giveUp(client, (group + index) % 20)));
+    await client.close();
+  }
+  await noGrants();
+  const client = await connect(running.gateway.address.port);
+  expect((await ask(client, { path: '/large.bin' })).body.equals(large)).toBe(true);
+}, 120_000);
 
 it('backends that may not send from there proxy', async () => {
   const running = await site(1, { delivery: 'direct', returns: false });
