@@ -73,6 +73,7 @@ export interface NativeEndpointOptions {
   extendedConnect: boolean;
   idleTimeoutMs: number;
   keepAliveMs: number;
+  packetsPerAck: number;
   initialConnectionWindow: number;
   maxConnectionWindow: number;
   initialStreamWindow: number;

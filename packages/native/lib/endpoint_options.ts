@@ -26,6 +26,7 @@ function transportOptions(options: Partial<TransportOptions>) {
     maxBidirectionalStreams: options.maxBidirectionalStreams ?? 1000,
     maxUnidirectionalStreams: options.maxUnidirectionalStreams ?? 1000,
     maxDatagramFrameSize: options.maxDatagramFrameSize ?? 65535,
+    packetsPerAck: options.packetsPerAck ?? 0,
     congestionControl: options.congestionControl ?? 'cubic',
     multipath: options.multipath ?? true,
     backendKeyModes: backendKeyModes(options),

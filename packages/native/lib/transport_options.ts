@@ -72,6 +72,12 @@ export interface TransportOptions {
   maxUnidirectionalStreams?: number;
   /** Maximum size of a DATAGRAM frame that this side accepts, in bytes (RFC 9221 §3). Default 65,535; 0 accepts none. */
   maxDatagramFrameSize?: number;
+  /**
+   * Makes a client that measures servers: it acknowledges each time that so many packets have come, 2 to 257, whatever the server
+   * asks for, and takes no datagrams that are larger than those of Ethernet. Default: every second packet, or as the server asks
+   * (draft-ietf-quic-ack-frequency), of any size.
+   */
+  packetsPerAck?: number;
   /** Default `cubic`. */
   congestionControl?: CongestionControl;
   /** Offers several paths per connection (RFC 10069). Default true. */

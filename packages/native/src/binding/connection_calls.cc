@@ -49,6 +49,12 @@ Napi::Value connect(EndpointParts& parts, const Napi::CallbackInfo& info) {
   const auto connected = parts.endpoint->connect(
       std::move(handshake), parts.settings.endpoint.connection, io::monotonic_now());
   if (!connected) return fail(connected.error().reason);
+  if (const std::size_t packets = parts.settings.packets_per_ack; packets > 0) {
+    const auto paths = (*connected)->connection().extension().paths().in_use();
+    for (quic::PathEntry* entry : paths) {
+      entry->path->received.set_frequency({.threshold = static_cast<std::uint32_t>(packets - 1)});
+    }
+  }
   HostedConnection& hosted = parts.connections.host(**connected);
   parts.path_sockets.settle(hosted, parts.loop->local_address(), true, *parts.loop);
   // With 0-RTT, requests may be sent from now on.

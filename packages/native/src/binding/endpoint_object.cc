@@ -219,7 +219,7 @@ std::optional<io::SocketError> EndpointObject::listen_on(const quic::Address& ad
     const auto added = parts_.loop->add_local_address(address);
     return added ? std::nullopt : std::optional(added.error());
   }
-  const auto status = parts_.loop->bind(address, {.reuse_port = parts_.settings.reuse_port});
+  const auto status = parts_.loop->bind(address, parts_.settings.socket);
   if (!status) return status.error();
   parts_.bound = true;
   Ref();  // the socket keeps this object alive until `close`

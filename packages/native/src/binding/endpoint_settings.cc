@@ -7,6 +7,8 @@ namespace sheaf::binding {
 
 namespace {
 
+constexpr std::size_t k_ethernet_payload = 1472;  // of a UDP datagram over IPv4
+
 std::string text(const Napi::Object& options, const char* name) {
   return options.Get(name).ToString();
 }
@@ -50,7 +52,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   addresses = texts(options, "addresses");
   port = static_cast<std::uint16_t>(number(options, "port"));
   server = flag(options, "server");
-  reuse_port = flag(options, "reusePort");
+  socket.reuse_port = flag(options, "reusePort");
   qlog_directory = text(options, "qlogDirectory");
   key_log_file = text(options, "keyLogFile");
 
@@ -69,6 +71,12 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   connection.streams.max_bidirectional_streams = number(options, "maxBidirectionalStreams");
   connection.streams.max_unidirectional_streams = number(options, "maxUnidirectionalStreams");
   connection.congestion.algorithm = congestion(text(options, "congestionControl"));
+  packets_per_ack = number(options, "packetsPerAck");
+  if (packets_per_ack > 0) {
+    connection.take_ack_frequency = false;
+    socket.datagrams_per_flush = packets_per_ack;
+    socket.largest_datagram = k_ethernet_payload;
+  }
   connection.multipath = flag(options, "multipath");
   quic::offer_multi_end(connection, number(options, "backendKeyModes"));
   connection.path_scheduler = path_scheduler(text(options, "pathScheduler"));

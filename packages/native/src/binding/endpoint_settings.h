@@ -6,6 +6,7 @@
 
 #include "endpoint/endpoint.h"
 #include "http3/session.h"
+#include "io/udp_socket.h"
 
 namespace sheaf::binding {
 
@@ -20,7 +21,8 @@ struct EndpointSettings {
   std::vector<std::string> addresses;  // at least one; all have the port of the first
   std::uint16_t port = 0;
   bool server = false;
-  bool reuse_port = false;
+  io::UdpSocketOptions socket;
+  std::size_t packets_per_ack = 0;  // of a client that measures; 0: as RFC 9000 and the peer say
   std::string qlog_directory;
   std::string key_log_file;
 };

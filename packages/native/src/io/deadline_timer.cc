@@ -8,7 +8,15 @@
 #include <cstdint>
 #include <utility>
 
+#include "io/monotonic_clock.h"
+
 namespace sheaf::io {
+
+namespace {
+
+constexpr quic::Duration k_soon = std::chrono::milliseconds(1);
+
+}  // namespace
 
 // Lives until libuv has closed it, which is after the timer is gone.
 struct DeadlineTimer::Handle {
@@ -46,6 +54,15 @@ quic::Result<std::unique_ptr<DeadlineTimer>, SocketError> DeadlineTimer::open(
 void DeadlineTimer::set(quic::Time deadline) {
   if (deadline == deadline_) return;
   deadline_ = deadline;
+  // Most deadlines move away with every turn. A timer that rings too soon, once, costs less than
+  // setting it each time, if it does not ring at once.
+  if (armed_ <= deadline && armed_ > monotonic_now() + k_soon) return;
+  arm(deadline);
+}
+
+void DeadlineTimer::arm(quic::Time deadline) {
+  if (armed_ == deadline) return;
+  armed_ = deadline;
   itimerspec when{};
   if (deadline != quic::k_never) {
     // A value of zero would disarm the timer.
@@ -58,7 +75,13 @@ void DeadlineTimer::set(quic::Time deadline) {
 
 void DeadlineTimer::on_readable() {
   std::uint64_t expirations = 0;
-  static_cast<void>(!read(handle_->descriptor, &expirations, sizeof expirations));
+  // Set anew since the loop has seen that it rang.
+  if (read(handle_->descriptor, &expirations, sizeof expirations) < 0) return;
+  armed_ = quic::k_never;
+  if (monotonic_now() < deadline_) {
+    arm(deadline_);
+    return;
+  }
   deadline_ = quic::k_never;
   handle_->on_due();
 }

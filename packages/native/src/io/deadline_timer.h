@@ -10,8 +10,8 @@
 
 namespace sheaf::io {
 
-// Runs a timer on a libuv loop with the resolution of the system's clock, because pacing needs more
-// than libuv's milliseconds. The timer does not keep the loop alive.
+// Runs a timer on a libuv loop with the resolution of the system's clock. libuv's milliseconds are
+// too coarse for runs that shall arrive in an order. The timer does not keep the loop alive.
 class DeadlineTimer {
  public:
   // `on_due` may destroy the timer. The loop must outlive it.
@@ -30,10 +30,12 @@ class DeadlineTimer {
   struct Handle;
 
   DeadlineTimer() = default;
+  void arm(quic::Time deadline);
   void on_readable();
 
   Handle* handle_ = nullptr;
   quic::Time deadline_ = quic::k_never;
+  quic::Time armed_ = quic::k_never;  // when the system's timer rings; may be before the deadline
 };
 
 }  // namespace sheaf::io

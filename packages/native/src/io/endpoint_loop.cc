@@ -17,6 +17,15 @@ constexpr int k_send_calls = 64;
 // Maximum bytes received in a turn. They are read at its end, so they should still be in the
 // processor's cache then.
 constexpr std::size_t k_receive_bytes = 256 << 10;
+// Connections wake up together at multiples of it. The pacer saves up what two milliseconds yield.
+constexpr quic::Duration k_wake_interval = std::chrono::milliseconds(1);
+
+Time next_wake(Time deadline) {
+  if (deadline == quic::k_never) return deadline;
+  const auto since = deadline.time_since_epoch();
+  const auto rest = since % k_wake_interval;
+  return rest == quic::Duration::zero() ? deadline : deadline + (k_wake_interval - rest);
+}
 
 // Returns true when the bound address is unspecified and so serves `local` too. An IPv6 socket also
 // serves IPv4.
@@ -157,8 +166,14 @@ void EndpointLoop::on_ready(WatchedSocket& socket) {
   std::size_t bytes = 0;
   for (int call = 0; call < k_receive_calls && bytes < k_receive_bytes; ++call) {
     const std::size_t received = socket.receive([&](const quic::Datagram& datagram) {
+      if (datagram.payload.size() > options_.largest_datagram) return;
       bytes += datagram.payload.size();
       endpoint_.receive(datagram, now);
+      if (options_.datagrams_per_flush == 0) return;
+      if (++since_flush_ < options_.datagrams_per_flush) return;
+      since_flush_ = 0;
+      endpoint_.end_batch(now);
+      flush(now);
     });
     if (received == 0) break;
   }
@@ -190,7 +205,7 @@ void EndpointLoop::run_turn(Time now) {
   in_turn_ = false;
   if (closing_) return;
   endpoint_.reap([this](quic::ConnectionDriver& driver) { listener_.on_removed(driver); });
-  timer_->set(endpoint_.next_timeout());
+  timer_->set(next_wake(endpoint_.next_timeout()));
   // The application may have reacted to the last events, so the loop must not sleep yet.
   if (unsent_ && !all_blocked()) uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
 }

@@ -84,6 +84,7 @@ class EndpointLoop {
   Listener& listener_;
   std::vector<std::unique_ptr<WatchedSocket>> sockets_;
   UdpSocketOptions options_;
+  std::size_t since_flush_ = 0;  // datagrams
   Handles* handles_;
   std::vector<std::uint8_t> buffer_;
   bool unsent_ = false;  // the application called a connection, or a flush stopped early

@@ -17,6 +17,11 @@ namespace sheaf::io {
 struct UdpSocketOptions {
   bool reuse_port = false;           // lets several threads share the port
   bool segmentation_offload = true;  // uses UDP_SEGMENT and UDP_GRO where the kernel has them
+  // Sends what is due each time that so many datagrams have come, also within a batch; 0: after the
+  // batch. A client then acknowledges as often as its connection says.
+  std::size_t datagrams_per_flush = 0;
+  // Drops larger datagrams, as a network does whose packets are smaller than those of loopback.
+  std::size_t largest_datagram = SIZE_MAX;
 };
 
 // Owns a non-blocking UDP socket. It sends a batch in one system call and receives many datagrams
