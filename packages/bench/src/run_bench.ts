@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { closest, exitCodes, UserError } from '@sheaf/gateway';
 import { ZodError } from 'zod';
+import { directReturnBench } from './direct_return/direct_return_bench.js';
 import { engineBench } from './engine/engine_bench.js';
 import type { Experiment, ResultTable } from './experiment.js';
 import { greedyBench } from './greedy/greedy_bench.js';
@@ -14,6 +15,7 @@ import { soakBench } from './soak/soak_bench.js';
 import { uploadBench } from './upload/upload_bench.js';
 
 const experiments: readonly Experiment[] = [
+  directReturnBench,
   engineBench,
   greedyBench,
   httpBench,

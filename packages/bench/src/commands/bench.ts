@@ -9,7 +9,19 @@ interface BenchOptions {
 
 /** Options of all experiments. Each experiment refuses the options of the others. A test compares them. */
 const options = {
-  check: { type: 'boolean', describe: 'engine, http: end with code 5 when the comparison misses a required figure' },
+  check: {
+    type: 'boolean',
+    describe: 'direct-return, engine, http: end with code 5 when the comparison misses a required figure',
+  },
+  profile: {
+    type: 'boolean',
+    describe: 'direct-return: what the gateway works at instead of how much, by perf',
+  },
+  acks: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'direct-return (2,10,32): packets for each acknowledgement of the clients, with commas between',
+  },
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
   sim: { type: 'boolean', describe: 'multi-end, pages, paths: run in virtual time' },
   browser: {
@@ -18,14 +30,15 @@ const options = {
   },
   real: {
     type: 'boolean',
-    describe: 'multi-end: run processes on loopback, next to Caddy; paths: run over loopback, next to noq',
+    describe:
+      'direct-return, multi-end: run processes on loopback, next to Caddy; paths: run over loopback, next to noq',
   },
   'hand-over': { type: 'boolean', describe: 'multi-end: measure time and memory of a connection at a backend' },
   runs: {
     type: 'string',
     requiresArg: true,
     describe:
-      'engine (30), greedy (5), http (5), multi-end (20, 3, 5), pages (20), paths (30, 5), schedulers (5), upload (5): repeat each measurement so often',
+      'direct-return (5), engine (30), greedy (5), http (5), multi-end (20, 3, 5), pages (20), paths (30, 5), schedulers (5), upload (5): repeat each measurement so often',
   },
   'fault-runs': {
     type: 'string',
@@ -35,17 +48,19 @@ const options = {
   bytes: {
     type: 'string',
     requiresArg: true,
-    describe: 'engine (100 MB), http (1 GB), multi-end (500 KB), paths (200 MB), upload (1 GB): size of a transfer',
+    describe:
+      'direct-return (1000 to 10000000, with commas between), engine (100 MB), http (1 GB), multi-end (500 KB), paths (200 MB), upload (1 GB): size of a transfer',
   },
   connections: {
     type: 'string',
     requiresArg: true,
-    describe: 'http (100), soak (10): connections at one time; multi-end (500): connections that are handed over',
+    describe:
+      'direct-return (8), http (100), soak (10): connections at one time; multi-end (500): connections that are handed over',
   },
   seconds: {
     type: 'string',
     requiresArg: true,
-    describe: 'http (5), soak (600): length of the load; paths (10): simulated length of a run',
+    describe: 'direct-return (2), http (5), soak (600): length of the load; paths (10): simulated length of a run',
   },
   seed: {
     type: 'string',
@@ -63,12 +78,12 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'greedy (1,000): requests of each client; multi-end (100): downloads of each client; soak: total at full load, instead of a rate',
+      'direct-return (8): requests at a time on each connection; greedy (1,000): requests of each client; multi-end (100): downloads of each client; soak: total at full load, instead of a rate',
   },
   backends: {
     type: 'string',
     requiresArg: true,
-    describe: 'multi-end (1,3): numbers of backends, with commas between',
+    describe: 'direct-return (3): number of backends; multi-end (1,3): several of them, with commas between',
   },
   page: { type: 'string', requiresArg: true, describe: 'pages: load only these, with commas between' },
   tree: { type: 'string', requiresArg: true, describe: 'pages: use only these styles of priorities' },
@@ -106,13 +121,18 @@ export const bench: Command<BenchOptions> = {
       .positional('name', {
         type: 'string',
         demandOption: true,
-        describe: 'Experiment: engine, greedy, http, multi-end, pages, paths, schedulers, soak or upload',
+        describe:
+          'Experiment: direct-return, engine, greedy, http, multi-end, pages, paths, schedulers, soak or upload',
       })
       .option('json', { type: 'boolean', default: false, describe: 'Print only JSON on standard output' })
       .options(options)
       // The experiment reports which of its options was probably meant.
       .strict(false)
       .strictCommands(false)
+      .example(
+        '$0 bench direct-return --real --check',
+        'What a gateway works when its backends answer clients themselves, next to proxying and Caddy',
+      )
       .example('$0 bench engine --peers', 'Cost of the transport alone, in memory, next to other libraries')
       .example('$0 bench greedy', 'What clients that take nothing cost the gateway, and other clients of it')
       .example('$0 bench http', 'Throughput and requests per second over loopback, next to Caddy')

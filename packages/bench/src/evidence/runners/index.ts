@@ -8,6 +8,7 @@ import { streamSchedulers } from './stream_schedulers.js';
 import { multiEndProcesses } from './multi_end_processes.js';
 import { multiEndFaults } from './multi_end_faults.js';
 import { multiEndSimulation } from './multi_end_simulation.js';
+import { directReturnProcesses } from './direct_return_processes.js';
 import { engine } from './engine.js';
 import { http } from './http.js';
 import { pathsFailover } from './paths_failover.js';
@@ -16,6 +17,7 @@ import { pathsSimulation } from './paths_simulation.js';
 import type { Runner } from './runner.js';
 
 const runners: readonly Runner[] = [
+  directReturnProcesses,
   engine,
   handOver,
   http,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { findCaddy } from '../../http/caddy.js';
 import { findNginx, whatNginxLacks } from '../../http/nginx.js';
+import type { SiteOptions } from '../../multi_end/real/backend_site.js';
 import { deliverySettings } from '../../multi_end/real/delivery_settings.js';
 import {
   measureDelivery,
@@ -79,9 +80,10 @@ export const multiEndProcesses: Runner = {
       (delivery === 'caddy' && command === undefined) ||
       (delivery === 'nginx' && nginx?.reasons[protocol] !== undefined);
     const versions: Record<string, string> = {};
-    const options = {
+    const options: SiteOptions & { backends: number } = {
       backends,
-      bytes: task.bytes,
+      sizes: [task.bytes],
+      deliveries: ['direct', 'proxy'],
       caddyCommand: command,
       ...(nginx && nginx.command !== '' && { nginx }),
     };

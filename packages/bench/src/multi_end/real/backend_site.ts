@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startCaddyWith, type GatewayUnderTest } from '../../http/gateways.js';
 import type { FoundNginx } from '../../http/nginx.js';
@@ -8,12 +8,14 @@ import { firstOutput, stop } from '../../process/service.js';
 import { startNginxProxy } from './nginx_proxy.js';
 
 /** How a gateway delivers responses of its backends */
-export type SheafDelivery = 'direct' | 'proxy';
+export type SheafDelivery = 'direct' | 'proxy' | 'return';
 
 /** A primary and its backends, each in a process of its own, and other proxies in front of the same backends */
 export interface BackendSite {
   /** Port of the primary, on 127.0.0.1 */
   port: number;
+  /** Port of the primary's status, on 127.0.0.1 */
+  admin: number;
   primary: number;
   backends: number[];
   /** Undefined when it is not installed */
@@ -22,6 +24,8 @@ export interface BackendSite {
   nginx: GatewayUnderTest | undefined;
   stop(): Promise<unknown>;
 }
+
+const longAgo = new Date('2026-01-01T00:00:00Z');
 
 export interface BackendPorts {
   name: string;
@@ -32,14 +36,16 @@ export interface BackendPorts {
 }
 
 export const paths = {
-  download: (delivery: SheafDelivery): string => `/${delivery}/file`,
+  download: (delivery: SheafDelivery, bytes: number): string => `/${delivery}/${bytes}`,
   upload: (delivery: SheafDelivery): string => `/${delivery}/upload`,
 };
 
 /** What a site consists of */
 export interface SiteOptions {
-  /** Bytes of its file */
-  bytes: number;
+  /** Bytes of its files */
+  sizes: readonly number[];
+  /** Ways of delivery, each with a route of its own. `return` makes backends send from the primary's address. */
+  deliveries: readonly SheafDelivery[];
   /** Command of Caddy; undefined to do without it */
   caddyCommand: string | undefined;
   /** Undefined to do without it */
@@ -47,13 +53,13 @@ export interface SiteOptions {
 }
 
 /**
- * Starts a site. Its backends have a file of `bytes` for both deliveries, and pass uploads to a server that counts
- * them. @throws UserError
+ * Starts a site. Its backends have a file of each size for each delivery, and pass uploads to a server that counts them.
+ * @throws UserError
  */
 export async function startBackendSite(
   directory: string,
   count: number,
-  { bytes, caddyCommand, nginx: foundNginx }: SiteOptions,
+  { sizes, deliveries, caddyCommand, nginx: foundNginx }: SiteOptions,
 ): Promise<BackendSite> {
   const children: ChildProcess[] = [];
   const start = async (script: string, name: string, ...args: string[]): Promise<{ pid: number; said: string }> => {
@@ -64,10 +70,10 @@ export async function startBackendSite(
   const others: (GatewayUnderTest | undefined)[] = [];
   const stopAll = (): Promise<unknown> => Promise.all([...children.map(stop), ...others.map((other) => other?.stop())]);
   try {
-    await writeFiles(join(directory, 'files'), bytes);
+    await writeFiles(join(directory, 'files'), deliveries, sizes);
     const sink = await start(join(import.meta.dirname, 'upload_sink.js'), 'the server behind the backends');
     const backends = await Promise.all(Array.from({ length: count }, (_, index) => portsOf(`backend${index + 1}`)));
-    const port = await freePort();
+    const [port, admin] = [await freePort(), await freePort()];
     const configuration = join(directory, 'sheaf.yaml');
     await writeFile(
       configuration,
@@ -75,6 +81,8 @@ export async function startBackendSite(
       JSON.stringify(
         siteConfiguration({
           port,
+          admin,
+          deliveries,
           backbone: await freePort(),
           backends,
           sink: `http://127.0.0.1:${sink.said.trim()}`,
@@ -94,7 +102,7 @@ export async function startBackendSite(
     others.push(caddy);
     const nginx = foundNginx && (await startNginxProxy(directory, upstreams, foundNginx));
     others.push(nginx);
-    return { port, primary, backends: backendPids, caddy, nginx, stop: stopAll };
+    return { port, admin, primary, backends: backendPids, caddy, nginx, stop: stopAll };
   } catch (error) {
     await stopAll();
     throw error;
@@ -112,47 +120,69 @@ async function portsOf(name: string): Promise<BackendPorts> {
   return { name, listen: await freePort(), backbone: await freePort(), http: await freePort() };
 }
 
-async function writeFiles(files: string, bytes: number): Promise<void> {
-  for (const delivery of ['direct', 'proxy'] as const) {
+async function writeFiles(
+  files: string,
+  deliveries: readonly SheafDelivery[],
+  sizes: readonly number[],
+): Promise<void> {
+  for (const delivery of deliveries) {
     await mkdir(join(files, delivery), { recursive: true });
-    await writeFile(join(files, paths.download(delivery)), Buffer.alloc(bytes, 'sheaf '));
+    for (const bytes of sizes) {
+      const file = join(files, paths.download(delivery, bytes));
+      await writeFile(file, Buffer.alloc(bytes, 'sheaf '));
+      // What changed a moment ago has a weak entity tag.
+      await utimes(file, longAgo, longAgo);
+    }
   }
 }
 
 /** Returns the configuration of the primary, `site`, and of its backends. */
 export function siteConfiguration({
   port,
+  admin,
+  deliveries,
   backbone,
   backends,
   sink,
 }: {
   port: number;
+  admin: number;
+  deliveries: readonly SheafDelivery[];
   backbone: number;
   backends: readonly BackendPorts[];
   sink: string;
 }): { nodes: { site: Record<string, unknown> } & Record<string, Record<string, unknown>> } {
   const names = backends.map(({ name }) => name);
   const log = { level: 'warn' };
-  const uploads = (['direct', 'proxy'] as const).map((delivery) => ({ path: paths.upload(delivery), upstream: sink }));
+  const listen = `127.0.0.1:${port}`;
+  const uploads = deliveries.map((delivery) => ({ path: paths.upload(delivery), upstream: sink }));
   const site = {
     role: 'gateway',
-    listen: `127.0.0.1:${port}`,
+    listen,
     backbone: `127.0.0.1:${backbone}`,
+    admin: `127.0.0.1:${admin}`,
     log,
     backends: names,
-    routes: (['direct', 'proxy'] as const).map((delivery) => ({ path: `/${delivery}`, backends: names, delivery })),
+    routes: deliveries.map((delivery) => ({
+      path: `/${delivery}`,
+      backends: names,
+      delivery: delivery === 'return' ? ['return', 'proxy'] : delivery,
+    })),
   };
-  const described = backends.map(({ name, listen, backbone: own, http }): [string, Record<string, unknown>] => [
-    name,
-    {
-      role: 'backend',
-      listen: `127.0.0.1:${listen}`,
-      backbone: `127.0.0.1:${own}`,
-      http: `127.0.0.1:${http}`,
-      log,
-      primary: 'site',
-      routes: [...uploads, { path: '/', files: './files' }],
-    },
-  ]);
+  const described = backends.map(
+    ({ name, listen: own, backbone: ownBackbone, http }): [string, Record<string, unknown>] => [
+      name,
+      {
+        role: 'backend',
+        listen: `127.0.0.1:${own}`,
+        backbone: `127.0.0.1:${ownBackbone}`,
+        http: `127.0.0.1:${http}`,
+        log,
+        primary: 'site',
+        ...(deliveries.includes('return') && { return: { from: listen, via: 'own-address' } }),
+        routes: [...uploads, { path: '/', files: './files' }],
+      },
+    ],
+  );
   return { nodes: { site, ...Object.fromEntries(described) } };
 }

@@ -24,7 +24,15 @@ export function deliverySettings(
     http: 0,
   }));
   const upstreams = upstreamsOf(ports);
-  const { site, ...backends } = siteConfiguration({ port: 0, backbone: 0, backends: ports, sink: 'sink' }).nodes;
+  const described = {
+    port: 0,
+    admin: 0,
+    backbone: 0,
+    backends: ports,
+    deliveries: ['direct', 'proxy'] as const,
+    sink: 'sink',
+  };
+  const { site, ...backends } = siteConfiguration(described).nodes;
   const proxies = {
     direct: () => site,
     proxy: () => site,

@@ -23,7 +23,7 @@ export interface RealBackendsOptions {
   backends: readonly number[];
 }
 
-export type Delivery = SheafDelivery | 'caddy' | 'nginx';
+export type Delivery = Exclude<SheafDelivery, 'return'> | 'caddy' | 'nginx';
 
 /** Medians of the runs */
 export interface CpuCell {
@@ -77,7 +77,8 @@ export async function measureRealBackends(
   const { command, reason } = await findPresentCaddy();
   const started = performance.now();
   for (const [index, backends] of options.backends.entries()) {
-    await withBackendSite({ backends, bytes: options.bytes, caddyCommand: command }, async (site) => {
+    const sizes = [options.bytes];
+    await withBackendSite({ backends, sizes, deliveries: ['direct', 'proxy'], caddyCommand: command }, async (site) => {
       const deliveries: Delivery[] = ['direct', 'proxy', ...(site.caddy ? (['caddy'] as const) : [])];
       const own = (['download', 'upload'] as const).flatMap((direction) =>
         deliveries.map((delivery): Plan => ({ direction, delivery, protocol: 'h3', backends, samples: [] })),
@@ -181,7 +182,7 @@ export function taskFor(
   return {
     ...whole,
     direction,
-    path: paths[direction](route),
+    path: direction === 'download' ? paths.download(route, bytes) : paths.upload(route),
     backends: delivery === 'direct' ? backends : 0,
     port,
     protocol,

@@ -1,0 +1,66 @@
+import { findPresentCaddy } from '../http/caddy.js';
+import { progressBar } from '../measure/progress_bar.js';
+import { round } from '../measure/statistics.js';
+import { shuffled } from '../measure/shuffled.js';
+import { withBackendSite } from '../multi_end/real/real_backends.js';
+import { measureBalancer, type Delivery, type LoadOptions, type Plan } from './balancers.js';
+import { balancerCells, gatewayCells, type BalancerCell, type GatewayCell, type MeasuredPlan } from './cells.js';
+
+export interface BalancerOptions extends LoadOptions {
+  runs: number;
+  sizes: readonly number[];
+  acks: readonly number[];
+  backends: number;
+}
+
+export interface MeasuredBalancers {
+  balancer: BalancerCell[];
+  gateway: GatewayCell[];
+  versions: Record<string, string>;
+  skipped: { delivery: Delivery; reason: string }[];
+}
+
+/** Share of the time of a run that a first one takes. It does not count, since programs that have not run yet are slower. */
+const FIRST = 0.5;
+
+/** Measures all cells, each once in every run, in an order of its own. @throws UserError */
+export async function measureBalancers(
+  { runs, sizes, acks, backends, ...load }: BalancerOptions,
+  progress: (line: string) => void,
+): Promise<MeasuredBalancers> {
+  const { command, reason } = await findPresentCaddy();
+  const options = { backends, sizes, deliveries: ['proxy', 'return'] as const, caddyCommand: command };
+  return withBackendSite(options, async (site) => {
+    const deliveries: Delivery[] = ['proxy', 'return', ...(site.caddy ? (['caddy'] as const) : [])];
+    const plans = plansOf(sizes, acks, deliveries);
+    const begun = performance.now();
+    let done = 0;
+    for (let run = 0; run <= runs; run += 1) {
+      for (const { plan, samples } of shuffled(plans, run)) {
+        const seconds = run === 0 ? load.seconds * FIRST : load.seconds;
+        const sample = await measureBalancer(site, plan, { ...load, seconds });
+        if (run > 0) samples.push(sample);
+        done += 1;
+        progress(
+          `${progressBar(done, plans.length * (runs + 1), (performance.now() - begun) / 1000)}: ${describe(plan)}: ${round(sample.gbit_per_cpu_s, 3)} Gbit for each second of the processor`,
+        );
+      }
+    }
+    return {
+      balancer: balancerCells(plans),
+      gateway: gatewayCells(plans),
+      versions: site.caddy ? { caddy: site.caddy.version } : {},
+      skipped: reason === undefined ? [] : [{ delivery: 'caddy', reason }],
+    };
+  });
+}
+
+const plansOf = (sizes: readonly number[], acks: readonly number[], deliveries: readonly Delivery[]): MeasuredPlan[] =>
+  sizes.flatMap((bytes) =>
+    acks.flatMap((client_ack_every) =>
+      deliveries.map((delivery) => ({ plan: { delivery, bytes, client_ack_every }, samples: [] })),
+    ),
+  );
+
+const describe = ({ delivery, bytes, client_ack_every }: Plan): string =>
+  `${delivery}, ${bytes} bytes, ack of ${client_ack_every}`;

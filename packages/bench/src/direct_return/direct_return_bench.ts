@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import type { Experiment } from '../experiment.js';
+import { describeMachine } from '../measure/machine.js';
+import { measureBalancers } from './balancer_outcome.js';
+import { judgeBalancers } from './findings.js';
+import { runProfile } from './profile/profile_outcome.js';
+import { balancerTables } from './tables.js';
+
+const numbers = (fallback: string, number: z.ZodType<number, number>): z.ZodType<number[]> =>
+  z
+    .string()
+    .default(fallback)
+    .transform((text) => text.split(',').map(Number))
+    .pipe(z.array(number).min(1));
+
+const size = z.number().int().min(1_000).max(100_000_000);
+const packets = z.number().int().min(2).max(257);
+const load = {
+  real: z.literal(true, { error: 'give --real (processes on loopback)' }),
+  acks: numbers('2,10,32', packets),
+  seconds: z.coerce.number().min(0.1).default(2),
+  connections: z.coerce.number().int().min(1).max(64).default(8),
+  requests: z.coerce.number().int().min(1).max(64).default(8),
+  backends: z.coerce.number().int().min(1).max(8).default(3),
+};
+
+const balancersSchema = z.strictObject({
+  ...load,
+  profile: z.literal(false).optional(),
+  bytes: numbers('1000,4000,16000,64000,100000,500000,1000000,10000000', size),
+  runs: z.coerce.number().int().min(1).default(5),
+  check: z.boolean().default(false),
+});
+
+const profileSchema = z.strictObject({
+  ...load,
+  profile: z.literal(true),
+  bytes: numbers('1000,16000,100000,500000,1000000', size),
+});
+
+/** Measures what a gateway works when its backends answer the clients themselves, next to proxying. */
+export const directReturnBench: Experiment = {
+  name: 'direct-return',
+  options: [...new Set([balancersSchema, profileSchema].flatMap(({ shape }) => Object.keys(shape)))],
+  async run(rawOptions, context) {
+    if (rawOptions['profile'] === true) {
+      const { bytes: sizes, requests: streams, ...rest } = profileSchema.parse(rawOptions);
+      return runProfile({ ...rest, sizes, streams }, context);
+    }
+    const { check, bytes: sizes, requests: streams, real: _, ...rest } = balancersSchema.parse(rawOptions);
+    const options = { ...rest, sizes, streams };
+    const machine = describeMachine();
+    const measured = await measureBalancers(options, context.progress);
+    const findings = judgeBalancers(measured.balancer, measured.gateway);
+    const missed = findings.filter(({ holds }) => !holds).map(({ claim, why }) => `${claim} (${why})`);
+    return {
+      report: { experiment: 'direct-return', machine, parameters: options, ...measured, findings },
+      tables: balancerTables(measured, findings),
+      ...(check && missed.length > 0 && { failure: missed.join('; ') }),
+    };
+  },
+};

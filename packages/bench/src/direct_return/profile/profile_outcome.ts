@@ -1,0 +1,74 @@
+import { UserError } from '@sheaf/gateway';
+import type { ExperimentContext, Outcome } from '../../experiment.js';
+import { describeMachine } from '../../measure/machine.js';
+import { round } from '../../measure/statistics.js';
+import type { BackendSite } from '../../multi_end/real/backend_site.js';
+import { withBackendSite } from '../../multi_end/real/real_backends.js';
+import { balancerOf, withLoad, type LoadOptions, type Plan } from '../balancers.js';
+import type { Load } from '../load/load.js';
+import { sampleStacks, whyNotSampled } from './perf.js';
+import { sharesOf, WORK, type Work } from './shares.js';
+
+export interface ProfileOptions extends LoadOptions {
+  sizes: readonly number[];
+  acks: readonly number[];
+  backends: number;
+}
+
+export interface Profile extends Plan {
+  samples: number;
+  /** Shares of the gateway's processor time, 0 to 1 */
+  shares: Record<Work, number>;
+}
+
+/** Runs `bench direct-return --real --profile`. @throws UserError */
+export async function runProfile(
+  { sizes, acks, backends, ...load }: ProfileOptions,
+  { progress }: ExperimentContext,
+): Promise<Outcome> {
+  const missing = await whyNotSampled();
+  if (missing !== undefined) throw new UserError('BENCH_UNAVAILABLE', missing);
+  const machine = describeMachine();
+  const profiles: Profile[] = [];
+  await withBackendSite({ backends, sizes, deliveries: ['proxy', 'return'], caddyCommand: undefined }, async (site) => {
+    for (const bytes of sizes)
+      for (const client_ack_every of acks)
+        for (const delivery of ['proxy', 'return'] as const) {
+          progress(`${delivery}, ${bytes} bytes, ack of ${client_ack_every}`);
+          profiles.push(await profileBalancer(site, { delivery, bytes, client_ack_every }, load));
+        }
+  });
+  const report = { experiment: 'direct-return', machine, parameters: { sizes, acks, backends, ...load }, profiles };
+  return {
+    report,
+    tables: [
+      {
+        head: ['delivery', 'bytes', 'ack of', ...WORK.map((work) => `${work} %`), 'samples'],
+        rows: profiles.map(({ delivery, bytes, client_ack_every, shares, samples }) => [
+          delivery,
+          String(bytes),
+          String(client_ack_every),
+          ...WORK.map((work) => String(round(100 * shares[work], 3))),
+          String(samples),
+        ]),
+        notes: ["Shares of the gateway's processor time, from samples of its stacks."],
+      },
+    ],
+  };
+}
+
+/** Samples the gateway while clients download. @throws UserError */
+export async function profileBalancer(
+  site: BackendSite,
+  plan: Plan,
+  options: LoadOptions,
+  cancel?: AbortSignal,
+): Promise<Profile> {
+  const work = async (load: Load): Promise<Profile> => {
+    const running = load.run(options.seconds);
+    const stacks = await sampleStacks(balancerOf(site, plan.delivery).pid, options.seconds);
+    await running;
+    return { ...plan, samples: stacks.length, shares: sharesOf(stacks) };
+  };
+  return withLoad(site, plan, options, work, cancel);
+}

@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import {
+  measureBalancer,
+  taskFor,
+  type Delivery,
+  type LoadOptions,
+  type Plan,
+  type Sample,
+} from '../../direct_return/balancers.js';
+import { whyNotSampled } from '../../direct_return/profile/perf.js';
+import { profileBalancer } from '../../direct_return/profile/profile_outcome.js';
+import { WORK } from '../../direct_return/profile/shares.js';
+import { findCaddy } from '../../http/caddy.js';
+import { caddyfile } from '../../http/gateways.js';
+import {
+  proxyDirectives,
+  siteConfiguration,
+  upstreamsOf,
+  type BackendSite,
+  type SheafDelivery,
+} from '../../multi_end/real/backend_site.js';
+import { withBackendSite } from '../../multi_end/real/real_backends.js';
+import { finishRounds, type RoundSample } from './rounds.js';
+import { addonSources, armsOf, parseSettings, prefixed, runnerModule, type Runner } from './runner.js';
+
+const optionsSchema = z.strictObject({
+  /** Bytes of the responses */
+  sizes: z.array(z.number().int().min(1_000)).min(1),
+  /** Requests at a time on each connection */
+  requests: z.array(z.number().int().min(1)).min(1),
+  connections: z.number().int().min(1),
+  backends: z.number().int().min(1).max(8),
+  /** Packets for each acknowledgement of the client */
+  client_ack_every: z.number().int().min(2),
+  /** Length of each load */
+  seconds: z.number().min(0.1),
+  /** `load`: goodput and processor time; `profile`: what the processor does */
+  measures: z.enum(['load', 'profile']),
+});
+type Options = z.output<typeof optionsSchema>;
+
+const settingsSchema = z.strictObject({ delivery: z.enum(['proxy', 'return', 'caddy']) });
+interface Arm {
+  arm: string;
+  delivery: Delivery;
+}
+
+/** One place of a round */
+interface Place {
+  bytes: number;
+  requests: number;
+}
+
+const deliveries: readonly SheafDelivery[] = ['proxy', 'return'];
+/** Share of its length that a quick run has, and that the first load of a place has, which does not count */
+const QUICK = 0.15;
+const FIRST = 0.25;
+
+const valuesOf = ({ gateway, ...sample }: Sample): RoundSample['values'] => ({
+  ...sample,
+  ...(gateway && { fell_back: gateway.fell_back, gateway_bytes_sent: gateway.per_request.bytes_sent }),
+});
+
+/**
+ * Measures what a gateway works when its backends answer clients themselves, next to proxying by itself and by Caddy, all
+ * processes of their own on loopback.
+ */
+export const directReturnProcesses: Runner = {
+  name: 'direct-return-processes',
+  realTime: true,
+  seeded: false,
+  sources: [runnerModule('direct_return_processes.ts'), ...addonSources],
+  settings(setup, arm) {
+    const { delivery, ...options } = parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema });
+    const backends = Array.from({ length: options.backends }, (_, index) => ({
+      name: `backend${index + 1}`,
+      listen: 0,
+      backbone: 0,
+      http: 0,
+    }));
+    const site = { port: 0, admin: 0, backbone: 0, backends, deliveries, sink: 'sink' };
+    const { site: gateway, ...nodes } = siteConfiguration(site).nodes;
+    const [bytes = 0] = options.sizes;
+    const plan = { delivery, bytes, client_ack_every: options.client_ack_every };
+    const task = taskFor(0, plan, { connections: options.connections, streams: Math.max(...options.requests) });
+    return {
+      delivery,
+      ...options,
+      'configuration.proxy': delivery === 'caddy' ? caddyfile(0, proxyDirectives(upstreamsOf(backends))) : gateway,
+      'configuration.backends': nodes,
+      ...prefixed('client', task),
+    };
+  },
+  async run(setup, context) {
+    const options = optionsSchema.parse(setup.options);
+    const arms = armsOf(setup, settingsSchema);
+    const usesCaddy = arms.some(({ delivery }) => delivery === 'caddy');
+    const { command, reason } = usesCaddy ? await findCaddy(context.progress) : {};
+    const skipped = reason === undefined ? [] : [`caddy: ${reason}`];
+    const missing = options.measures === 'profile' ? await whyNotSampled() : undefined;
+    if (missing !== undefined) return { cells: [], versions: {}, skipped: [missing] };
+    const { sizes, backends } = options;
+    return withBackendSite({ backends, sizes, deliveries, caddyCommand: command }, async (site) => {
+      const versions = usesCaddy ? { caddy: site.caddy?.version ?? 'none' } : {};
+      const measured = arms.filter(({ delivery }) => delivery !== 'caddy' || site.caddy);
+      const seconds = options.seconds * (context.quick ? QUICK : 1);
+      const measure = measuring(site, options, context.stop);
+      for (const place of placesOf(options))
+        for (const arm of measured) if (!context.stop.aborted) await measure(arm, place, seconds * FIRST);
+      const finished = await finishRounds(context, versions, async (inTurn) => {
+        const samples: RoundSample[] = [];
+        for (const place of placesOf(options))
+          for (const arm of inTurn(measured)) samples.push(await measure(arm, place, seconds));
+        return samples;
+      });
+      return { ...finished, skipped };
+    });
+  },
+};
+
+const placesOf = ({ sizes, requests }: Options): Place[] =>
+  sizes.flatMap((bytes) => requests.map((number) => ({ bytes, requests: number })));
+
+function measuring(
+  site: BackendSite,
+  { client_ack_every, connections, measures }: Options,
+  stop: AbortSignal,
+): (arm: Arm, place: Place, seconds: number) => Promise<RoundSample> {
+  return async ({ arm, delivery }, { bytes, requests }, seconds) => {
+    const plan: Plan = { delivery, bytes, client_ack_every };
+    const load: LoadOptions = { seconds, connections, streams: requests };
+    const at = { bytes, requests };
+    if (measures === 'load') return { arm, at, values: valuesOf(await measureBalancer(site, plan, load, stop)) };
+    const { shares } = await profileBalancer(site, plan, load, stop);
+    return { arm, at, values: Object.fromEntries(WORK.map((work) => [`${work}_percent`, 100 * shares[work]])) };
+  };
+}

@@ -1,0 +1,54 @@
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+// Its compiled form: it starts programs of its own, which lie beside it.
+import { runBench } from '@sheaf/bench';
+import { expect, test } from 'vitest';
+
+test('a short run measures each way of delivery with each size and acknowledgement', { timeout: 300_000 }, async () => {
+  const stdout = new PassThrough();
+  const options = {
+    real: true,
+    runs: '1',
+    seconds: '0.2',
+    bytes: '100000',
+    acks: '2,32',
+    backends: '2',
+    connections: '2',
+  };
+  const printed = text(stdout);
+  await runBench('direct-return', { json: true, ...options }, { stdout, stderr: new PassThrough() });
+  stdout.end();
+  const { balancer, gateway } = JSON.parse(await printed) as {
+    balancer: Record<string, unknown>[];
+    gateway: { delivery: string; client_ack_every: number; datagrams_received: number; bytes_sent: number }[];
+  };
+  for (const delivery of ['proxy', 'return'])
+    for (const client_ack_every of [2, 32])
+      expect(
+        balancer.find((cell) => cell['delivery'] === delivery && cell['client_ack_every'] === client_ack_every),
+      ).toEqual({
+        delivery,
+        client_ack_every,
+        bytes: 100_000,
+        requests_per_s: expect.any(Number),
+        goodput_gbps: expect.any(Number),
+        balancer_cpu_s: expect.any(Number),
+        gbit_per_cpu_s: expect.any(Number),
+        ratio: expect.any(Number),
+      });
+  const received = (client_ack_every: number): number =>
+    gateway.find((cell) => cell.delivery === 'proxy' && cell.client_ack_every === client_ack_every)
+      ?.datagrams_received ?? 0;
+  // 70 packets or more
+  expect(received(2)).toBeGreaterThan(2 * received(32));
+  expect(gateway.find(({ delivery }) => delivery === 'proxy')?.bytes_sent).toBeGreaterThan(100_000);
+});
+
+test('acknowledgements of fewer than two packets are refused', async () => {
+  const run = runBench(
+    'direct-return',
+    { real: true, acks: '1' },
+    { stdout: new PassThrough(), stderr: new PassThrough() },
+  );
+  await expect(run).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('--acks') });
+});
