@@ -1,5 +1,8 @@
 #include <cstdlib>
+#include <map>
+#include <set>
 
+#include "crypto/packet_protection.h"
 #include "direct_return/executor.h"
 #include "direct_return/held_payload.h"
 
@@ -9,18 +12,23 @@ using namespace sheaf::quic;
 
 constexpr std::uint32_t k_session = 1;
 constexpr std::uint64_t k_process = 2;
+constexpr std::uint8_t k_connections = 4;
+constexpr PacketNumber k_most_numbers = 1u << 31;
 
 Address address(std::uint8_t last) {
   return {.ip = {203, 0, 113, last}, .port = 443, .family = Address::Family::kIpv4};
 }
 
-// Calls a backend's executor in an order that the input chooses, with datagrams from the input.
-// Checks that limits hold, that it sends from permitted addresses alone, and that what it says can
-// be read.
+// Calls a backend's executor in an order that the input chooses, with datagrams from the input, as
+// far as a gateway may say them: it uses no number of a grant twice, and no number of a packet for
+// a second grant. Checks that limits hold, that the executor sends from permitted addresses alone,
+// that the packet numbers of a connection rise over all that it sends, so that no nonce comes
+// twice, that it never sends a run which it has refused, and that what it says can be read.
 class Calls {
  public:
   explicit Calls(Bytes input) : in_(input) {
     keys_.packet.key_length = keys_.header.key_length = key_length(keys_.suite);
+    header_ = make_header_protection(keys_.suite, keys_.header, CryptoProvider::kAutomatic);
   }
 
   void run() {
@@ -31,6 +39,13 @@ class Calls {
   }
 
  private:
+  // What the gateway and the network know of a connection
+  struct Seen {
+    PacketNumber handed_out = 0;  // one above the highest number in a run
+    PacketNumber next = 0;        // one above the last number that was sent
+    std::set<PacketNumber> refused;
+  };
+
   static void check(bool holds) {
     if (!holds) std::abort();
   }
@@ -48,12 +63,15 @@ class Calls {
   void accept() {
     Grant grant;
     grant.process = k_process;
-    grant.id = in_.read_u8();
-    grant.connection = in_.read_u8() % 4;
+    grant.id = ++grants_;
+    in_.read_u8();
+    grant.connection = in_.read_u8() % k_connections;
+    connection_of_[grant.id] = grant.connection;
     grant.keys = keys_;
     grant.keys.generation = in_.read_u8();
-    grant.keys.first_number = in_.read_u16();
-    grant.addresses = {address(1), address(2)};
+    grant.keys.first_number =
+        std::max<PacketNumber>(in_.read_u16(), seen_[grant.connection].handed_out);
+    grant.addresses = {address(1), client(grant.connection)};
     grant.first_offset = in_.read_u8();
     grant.limit = grant.first_offset + in_.read_u16();
     auto source = std::make_unique<HeldPayload>(grant.first_offset);
@@ -61,11 +79,39 @@ class Calls {
     static_cast<void>(executor_.accept(grant, std::move(source), now_));
   }
 
+  // Packets show by their destination to which connection they belong.
+  static Address client(std::uint64_t connection) {
+    return address(static_cast<std::uint8_t>(10 + connection % k_connections));
+  }
+
   void receive() {
-    std::vector<std::uint8_t> datagram{0, 0, 0, k_session};
-    const Bytes bytes = in_.read_bytes(std::min<std::size_t>(in_.read_u8(), in_.remaining()));
-    datagram.insert(datagram.end(), bytes.begin(), bytes.end());
-    executor_.receive(datagram, now_);
+    std::vector<std::uint8_t> bytes{0, 0, 0, k_session};
+    const Bytes rest = in_.read_bytes(std::min<std::size_t>(in_.read_u8(), in_.remaining()));
+    bytes.insert(bytes.end(), rest.begin(), rest.end());
+    auto datagram = decode_run_datagram(bytes);
+    if (datagram) {
+      if (auto* runs = std::get_if<std::vector<RunMessage>>(&datagram->messages)) {
+        // A packet shows the low 32 bits of its number.
+        std::erase_if(*runs, [](const RunMessage& run) { return run.first >= k_most_numbers; });
+        if (runs->empty()) return;
+        for (const RunMessage& run : *runs) hand_out(run);
+        bytes = encode_run_datagram(*datagram);
+      } else if (auto* moves = std::get_if<std::vector<AddressChange>>(&datagram->messages)) {
+        for (AddressChange& move : *moves) {
+          move.addresses.remote = client(move.connection);
+          move.client_id = {};
+        }
+        bytes = encode_run_datagram(*datagram);
+      }
+    }
+    executor_.receive(bytes, now_);
+  }
+
+  void hand_out(const RunMessage& run) {
+    const auto connection = connection_of_.find(run.grant);
+    if (connection == connection_of_.end()) return;
+    Seen& seen = seen_[connection->second];
+    seen.handed_out = std::max(seen.handed_out, run.first + run.packets);
   }
 
   void send() {
@@ -74,22 +120,50 @@ class Calls {
     while (executor_.poll_transmit(batch, now_)) {
       check(batch.size > 0 && batch.size <= buffer_.size() && batch.segments() <= 32);
       check(batch.path.local == address(1));
+      Seen& seen = seen_[batch.path.remote.ip[3] - 10u];
+      bool first = true;
+      for (std::size_t at = 0; at < batch.size; at += batch.segment_size) {
+        const PacketNumber number = number_of(batch.buffer.subspan(at, batch.segment_size));
+        check(number >= seen.next);
+        if (std::exchange(first, false)) check(!seen.refused.contains(number));
+        seen.next = number + 1;
+      }
     }
+  }
+
+  // Key updates leave the key of headers as it is, and clients have no connection id here.
+  PacketNumber number_of(MutableBytes packet) {
+    const auto read = remove_header_protection(*header_, packet, 1);
+    check(read && read->packet_number_length == 4);
+    return read->truncated_packet_number;
   }
 
   void hear() {
     for (int i = 0; i < 100; ++i) {
       const auto bytes = executor_.poll_message(now_);
       if (bytes.empty()) return;
-      check(bool(decode_run_datagram(bytes)));
+      const auto datagram = decode_run_datagram(bytes);
+      check(bool(datagram));
+      if (const auto* all = std::get_if<std::vector<Progress>>(&datagram->messages)) {
+        for (const Progress& progress : *all) note_refused(progress);
+      }
     }
     check(false);  // it never has so much to say
+  }
+
+  void note_refused(const Progress& progress) {
+    Seen& seen = seen_[connection_of_.at(progress.grant)];
+    for (const PacketNumber first : progress.newest_refused.view()) seen.refused.insert(first);
   }
 
   Reader in_;
   Time now_{1s};
   SeededRandom random_{1};
   PhaseKeys keys_;
+  std::unique_ptr<HeaderProtection> header_;
+  GrantId grants_ = 0;
+  std::map<GrantId, std::uint64_t> connection_of_;
+  std::array<Seen, k_connections> seen_;
   Executor executor_{{.session = k_session,
                       .process = k_process,
                       .sources = {address(1)},
