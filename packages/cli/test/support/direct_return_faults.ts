@@ -86,7 +86,7 @@ export const faults: readonly Fault[] = [
   behindAnotherPort(),
   { name: 'client at another address', statedMs: 1_000, happen: (_site, downloads) => downloads.moveTo('127.0.0.2') },
   { name: 'second path opened', statedMs: 1_000, happen: (_site, downloads) => downloads.openPath('127.0.0.3') },
-  { name: 'downloads given up', statedMs: 500, happen: (_site, downloads) => downloads.giveUp(20) },
+  { name: 'downloads given up', statedMs: 500, happen: (_site, downloads) => downloads.abandonSome(20) },
   { name: 'client reads nothing for 2 s', statedMs: 500, happen: (_site, downloads) => downloads.pause(2_000) },
   {
     name: 'gateway killed',

@@ -107,7 +107,7 @@ export class Downloads {
   }
 
   /** Gives up this many downloads after their next bytes, which stops the streams. Others begin in their place. */
-  giveUp(count: number): void {
+  abandonSome(count: number): void {
     this.#givesUp = count;
   }
 

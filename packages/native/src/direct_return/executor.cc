@@ -171,7 +171,7 @@ void Executor::handle(const PhaseChange& change, Time) {
   keys.packet.key_length = keys.header.key_length = key_length(keys.suite);
   keys.generation = change.generation;
   keys.first_number = change.first_number;
-  // A repeated message changes nothing, and is answered, since the answer may have been lost.
+  // A repeated message changes nothing, and is answered, since the confirmation may have been lost.
   static_cast<void>(client->second.sealer.follow(keys));
   report_all(client->second);
 }
@@ -374,7 +374,7 @@ std::vector<std::uint8_t> Executor::poll_message(Time now) {
   if (!ended_.empty()) return ended_message();
   if (changed_.empty() || now < next_progress_) return {};
   auto message = progress_message(now);
-  if (changed_.empty() || ++progress_said_ == k_most_progress) {
+  if (changed_.empty() || ++progress_said_ == k_max_progress) {
     next_progress_ = now + k_progress_interval;
     progress_said_ = 0;
   }

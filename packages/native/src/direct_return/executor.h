@@ -65,7 +65,7 @@ class Executor {
 
   // PROGRESS leaves at most so often, in at most so many datagrams.
   static constexpr Duration k_progress_interval = 5ms;
-  static constexpr std::size_t k_most_progress = 16;
+  static constexpr std::size_t k_max_progress = 16;
   // It is said again for each grant, also if nothing has changed: an earlier one may be lost, and
   // the gateway answers for a grant that it has revoked.
   static constexpr Duration k_repeat_interval = 200ms;

@@ -338,7 +338,7 @@ TEST_F(ExecutorTest, FollowsTheClientAndPauses) {
   EXPECT_EQ(send().size(), 4u);
   EXPECT_EQ(last_path_, change.addresses);
   EXPECT_EQ(heard<Progress>().back().address, 2u);
-  // Each is confirmed, since the answer may have been lost.
+  // Each is confirmed, since the confirmation may have been lost.
   now_ += 5ms;
   say(std::vector{change});
   EXPECT_EQ(heard<Progress>().size(), 1u);

@@ -211,7 +211,7 @@ it('a client that takes nothing of a response loses it, and the backend its gran
 it('nothing is left of 5,000 requests that clients give up', async () => {
   const running = await site(1);
   // From before the request leaves to after the response has come
-  const giveUp = async (client: Http3Client, wait: number): Promise<void> => {
+  const abandon = async (client: Http3Client, wait: number): Promise<void> => {
     const controller = new AbortController();
     const asked = client.request({ path: '/large.bin', signal: controller.signal }).then(
       (response) => void response.on('error', () => undefined).resume(),
@@ -224,7 +224,7 @@ it('nothing is left of 5,000 requests that clients give up', async () => {
     // A connection may cancel 1,000 requests at once.
     const client = await connect(running.gateway.address.port);
     for (let group = 0; group < 25; group += 1)
-      await Promise.all(Array.from({ length: 20 }, (_, index) => giveUp(client, (group + index) % 20)));
+      await Promise.all(Array.from({ length: 20 }, (_, index) => abandon(client, (group + index) % 20)));
     await client.close();
   }
   await noGrants();
