@@ -52,8 +52,12 @@ export function openReturnSocket({ from, via }: ReturnSocketOptions): ReturnSock
   return opened;
 }
 
-/** Number of the refusal that asks for no other grant, but for patience */
-const noRoom = -22;
+/** Refusals that callers tell from the others */
+const refusalCodes = new Map([
+  [-2, 'FOREIGN_ADDRESS'],
+  [-4, 'NO_ROOM'],
+  [-22, 'NO_ROOM'],
+]);
 
 const natives = new WeakMap<ReturnSocket, NativeReturnSocket>();
 
@@ -103,7 +107,7 @@ export function openExecutor(
 
 function refusal(code: number): QuicError {
   const text = (GrantRefusal as Record<number, string>)[code] ?? `refused (${code})`;
-  return new QuicError(code === noRoom ? 'NO_ROOM' : 'GRANT_REFUSED', text);
+  return new QuicError(refusalCodes.get(code) ?? 'GRANT_REFUSED', text);
 }
 
 /**

@@ -61,8 +61,8 @@ export interface ReturnedBody {
 export interface Executor {
   /**
    * Sends a body whenever the gateway orders it, for the stream that the grant names. Wipes the grant.
-   * @throws QuicError `GRANT_REFUSED` with the reason, or `NO_ROOM` when this node sends as many files or holds as many bytes as it
-   *   may; nothing was accepted then
+   * @throws QuicError `FOREIGN_ADDRESS` when no socket sends from where the grant says, `NO_ROOM` when this node sends as many responses or files
+   *   or holds as many bytes as it may, or `GRANT_REFUSED` with another reason; nothing was accepted then
    */
   accept(grant: Uint8Array, payload: ReturnedPayload): ReturnedBody;
   /** Returns counts; undefined when the session has ended. */

@@ -97,6 +97,14 @@ export interface BodyTaker {
   takeStream(exchange: Exchange, source: Readable, length: number | undefined): Promise<boolean>;
 }
 
+/** A body that goes past its response */
+export interface TakenBody {
+  /** Whether it waits for the client to take bytes */
+  readonly waits: boolean;
+  /** Ends it before all of it was sent. */
+  end(): void;
+}
+
 /** One request with its response, while the gateway handles it */
 export interface Exchange {
   readonly request: GatewayRequest;
@@ -119,6 +127,8 @@ export interface Exchange {
   bytesReceived: number;
   /** How the response of a backend travels, on a route to backends */
   delivered?: Delivered | undefined;
+  /** The body that goes past the response, while its bytes come from another server */
+  taken?: TakenBody | undefined;
   /** Makes the wait for the request body fail. It is set while a target waits for more of the body. */
   waitForBody?: ((error: Error) => void) | undefined;
 }

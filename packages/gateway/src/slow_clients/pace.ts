@@ -64,13 +64,16 @@ export function bySlowness(now: number): (one: Exchange, other: Exchange) => num
  * Returns whether the exchange waits for its client. An HTTP/1.1 response without a socket waits for earlier responses
  * instead (RFC 9112 §9.3.2).
  */
-function isClientsTurn({ response, waitForBody }: Exchange): boolean {
-  return waitForBody !== undefined || (response.writableLength > 0 && response.socket !== null);
+function isClientsTurn({ response, waitForBody, taken }: Exchange): boolean {
+  return (
+    waitForBody !== undefined || taken?.waits === true || (response.writableLength > 0 && response.socket !== null)
+  );
 }
 
 /** Ends an exchange whose client does not do its part. */
 export function endSlow(exchange: Exchange, reason: string): void {
   if (exchange.waitForBody && !exchange.response.headersSent) exchange.waitForBody(new BodyTimeout());
+  else if (exchange.taken) exchange.taken.end();
   // The error is needed: without one, HTTP/2 would end the response as complete.
   else exchange.response.destroy(new SlowClient(reason));
 }

@@ -27,7 +27,7 @@ import {
 } from '../protocol/return_headers.js';
 import { grantSource } from '../protocol/grant_source.js';
 import { GrantRefused, type GrantOpener } from '../protocol/sealed_grant.js';
-import { appendAll } from './appended_body.js';
+import { AppendedBody } from './appended_body.js';
 
 /** What one gateway lets this backend send */
 export interface Session {
@@ -105,7 +105,11 @@ export class ReturnedResponses {
   async #takeStream(answer: Answer, source: Readable, length: number | undefined): Promise<boolean> {
     const body = this.#accept(answer, length, undefined);
     if (!body || length === undefined) return false;
-    await Promise.all([appendAll(source, length, body), this.#sent(answer, body)]);
+    const { exchange } = answer;
+    const appended = new AppendedBody(body, length);
+    exchange.taken = appended;
+    const read = appended.appendAll(source, exchange).finally(() => (exchange.taken = undefined));
+    await Promise.all([read, this.#sent(answer, body)]);
     return true;
   }
 
@@ -113,7 +117,7 @@ export class ReturnedResponses {
   async #sent({ exchange }: Answer, { over }: ReturnedBody): Promise<void> {
     this.#bodies.add(over);
     const returnedBytes = await over;
-    exchange.bytesSent += returnedBytes;
+    exchange.bytesSent = returnedBytes;
     exchange.delivered = { delivery: 'return', returnedBytes };
     this.#bodies.delete(over);
   }
@@ -155,9 +159,10 @@ export class ReturnedResponses {
       response.statusCode = status;
       return body;
     } catch (error) {
-      if (systemErrorCode(error) === 'NO_ROOM') return 'busy';
-      if (!(error instanceof GrantRefused) && systemErrorCode(error) !== 'GRANT_REFUSED') throw error;
-      this.#warn(errorMessage(error), from);
+      const code = error instanceof GrantRefused ? 'GRANT_REFUSED' : systemErrorCode(error);
+      if (code === 'NO_ROOM') return 'busy';
+      if (code !== 'GRANT_REFUSED' && code !== 'FOREIGN_ADDRESS') throw error;
+      this.#warn(errorMessage(error), code === 'FOREIGN_ADDRESS' ? from : undefined);
       return 'refused';
     }
   }
@@ -174,16 +179,16 @@ export class ReturnedResponses {
     };
   }
 
-  /** A fault in the configuration concerns every request. `from` is what the grant names. */
+  /** A fault in the configuration concerns every request. `from` is an address of a gateway that this node may not send from. */
   #warn(reason: string, from: string | undefined): void {
     const now = performance.now();
     const rare = now - this.#warnedAt >= warningMs;
     if (rare) this.#warnedAt = now;
-    const hint = '`return.from` has to name the addresses at which the gateway receives';
-    this.#options.log[rare ? 'warn' : 'debug'](
-      { reason, ...(from !== undefined && { from }), hint },
-      'a grant is refused',
-    );
+    const advice = from !== undefined && {
+      from,
+      hint: 'if clients reach the gateway there, add it to `return.from`',
+    };
+    this.#options.log[rare ? 'warn' : 'debug']({ reason, ...advice }, 'a grant is refused');
   }
 }
 

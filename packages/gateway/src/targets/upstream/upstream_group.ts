@@ -193,7 +193,8 @@ export class UpstreamGroup implements Target {
       throw error;
     }
     member.observe({ up: true }, Date.now());
-    if (!(await giveBody(exchange, response))) await sendBody(exchange, response.body, () => response.trailers);
+    const onRead = (): void => member.places.leave(exchange);
+    if (!(await giveBody(exchange, response, onRead))) await sendBody(exchange, response.body, () => response.trailers);
     member.succeeded(Date.now());
   }
 
@@ -216,17 +217,24 @@ export class UpstreamGroup implements Target {
   }
 }
 
-/** Lets the body go past the response, if it may. Resolves with false when the response has to send it. */
-async function giveBody(exchange: Exchange, { statusCode, headers, body }: Dispatcher.ResponseData): Promise<boolean> {
+/**
+ * Lets the body go past the response, if it may. Calls `onRead` once it was read, which can be long before the client has it.
+ * Resolves with false when the response has to send the body.
+ */
+async function giveBody(
+  exchange: Exchange,
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  onRead: () => void,
+): Promise<boolean> {
   const { taker } = exchange.response;
   // RFC 9110 §6.4.1: these have no body.
   if (!taker || statusCode === 204 || statusCode === 304) return false;
-  const length = headers['content-length'];
-  return taker.takeStream(
-    exchange,
-    body,
-    typeof length === 'string' && /^\d{1,15}$/.test(length) ? Number(length) : undefined,
-  );
+  const field = headers['content-length'];
+  const length = typeof field === 'string' && /^\d{1,15}$/.test(field) ? Number(field) : undefined;
+  body.once('end', onRead);
+  const taken = await taker.takeStream(exchange, body, length);
+  body.off('end', onRead);
+  return taken;
 }
 
 /** Health is unknown only during start-up. */
