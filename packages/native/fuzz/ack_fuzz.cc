@@ -54,8 +54,9 @@ struct Runs {
 }  // namespace
 
 // Feeds ACK frames of a hostile peer between packets that are sent, skipped, timed out and
-// received, and runs that other nodes send, refuse and leave undone. Checks that no more is in
-// flight than was sent, and that the logs stay small.
+// received, changes of how often to acknowledge, and runs that other nodes send, refuse and leave
+// undone. Checks that no more is in flight than was sent, that acknowledgements are not late, and
+// that the logs stay small.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Reader reader(Bytes(data, size));
   RttEstimator rtt;
@@ -94,8 +95,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (loss.on_timeout(terms, now, listener) == LossDetection::TimeoutAction::kProbe) {
         loss.mark_oldest_for_probe(listener);
       }
+    } else if (operation % 8 == 5 && operation >= 0xc0) {
+      received.set_frequency({.threshold = reader.read_u32(),
+                              .reordering_threshold = reader.read_u8(),
+                              .max_ack_delay = std::chrono::microseconds(reader.read_u32())});
     } else if (operation % 8 == 5) {
       received.on_received(reader.read_varint(), Ecn::kCe, true, now, 25ms);
+      if (received.ack_pending() && received.ack_deadline() > now + 1s) __builtin_trap();
       std::uint8_t buffer[64];
       Writer writer(buffer);
       if (received.write_ack(writer, 3, now) && !received.largest()) __builtin_trap();

@@ -28,8 +28,9 @@ constexpr std::uint32_t k_max_backoff = 16;
 // forever for a peer that makes us acknowledge but never acknowledges anything: acknowledgements
 // are not congestion controlled.
 constexpr std::uint64_t k_max_kept = 1 << 16;
-// Packets of known fate that the frames of one batch may make us look at. A gap in what was
-// acknowledged stays until the batch ends, and each frame passes all packets above it.
+// Packets of known fate above the first outstanding one that the frames of one batch may make us
+// look at. A gap in what was acknowledged stays until the batch ends, and each frame passes all
+// packets above it. Below, lost packets alone are looked at, each once.
 constexpr std::uint64_t k_max_revisited = 1024;
 
 // Ranges of an ACK frame that are read, from the largest number down. No client is known to keep
@@ -124,8 +125,10 @@ void LossDetection::abandon_sender(std::uint8_t sender, SentFrameListener& liste
     packet.abandoned = true;
     if (packet.state != State::kOutstanding) continue;
     declare_lost(number, listener);
-    spurious_loss_.on_lost(number);
+    newly_lost_.push_back(number);
   }
+  spurious_loss_.on_lost(newly_lost_);
+  newly_lost_.clear();
   pass_settled(Duration::max());
 }
 
@@ -223,9 +226,9 @@ TransportStatus LossDetection::settle_ranges(const AckFrame& frame, Time now,
     }
     // Below first_outstanding everything is settled: only packets counted as lost can be news.
     if (first < first_outstanding && !spurious_loss_.empty()) {
-      spurious_loss_.for_each_lost(
-          first, std::min(last, first_outstanding - 1),
-          [&](PacketNumber number) { settle_packet(number, now, listener, settled); });
+      spurious_loss_.take(first, std::min(last, first_outstanding - 1), [&](PacketNumber number) {
+        settle_packet(number, now, listener, settled);
+      });
     }
   }
   return {};
@@ -309,24 +312,13 @@ void LossDetection::detect_lost(Duration max_ack_delay, bool persistent, Time no
   if (largest_acknowledged_ == k_no_packet_number) return;
   // Nothing that was sent before is outstanding.
   if (first_outstanding_ > largest_acknowledged_) return;
-  const Duration loss_delay = rtt_->loss_delay();
+  find_lost(now);
   LossSample sample{.now = now, .largest_lost_time_sent = Time::min()};
   std::uint16_t largest_size = 0;
   Time largest_size_sent = Time::min();
-  for (PacketNumber number = first_outstanding_; number < largest_acknowledged_; ++number) {
-    SentPacket& packet = sent_.at(number);
-    if (packet.state != State::kOutstanding) continue;
-    const Time lost_at = packet.time_sent + loss_delay_of(packet, loss_delay);
-    if (lost_at > now && !beyond_threshold(number, packet)) {
-      // Nothing waits for a packet that is not in flight.
-      if (!packet.in_flight) continue;
-      loss_time_ = std::min(loss_time_, lost_at);
-      // Packets that the same sender sent later are lost later by both thresholds (RFC 9002 §6.1).
-      if (senders_) continue;
-      break;
-    }
+  for (const PacketNumber number : newly_lost_) {
+    const SentPacket& packet = sent_.at(number);
     declare_lost(number, listener);
-    spurious_loss_.on_lost(number);
     // RFC 9000 §14.4: the loss of an MTU probe says nothing about congestion.
     if (!packet.in_flight || packet.mtu_probe || !is_current(number)) continue;
     spurious_loss_.on_congestion(packet.time_sent, now);
@@ -339,6 +331,8 @@ void LossDetection::detect_lost(Duration max_ack_delay, bool persistent, Time no
     sample.largest_lost = number;
     sample.largest_lost_time_sent = packet.time_sent;
   }
+  if (!newly_lost_.empty()) spurious_loss_.on_lost(newly_lost_);
+  newly_lost_.clear();
   sample.persistent = advance_first_outstanding(max_ack_delay) || persistent;
   sample.bytes_in_flight = bytes_in_flight_;
   if (sample.lost_bytes == 0) return;
@@ -347,6 +341,40 @@ void LossDetection::detect_lost(Duration max_ack_delay, bool persistent, Time no
   const std::uint16_t before = mtu_->current();
   mtu_->on_lost(largest_size, largest_size_sent, now);
   if (mtu_->current() < before) controller_->on_mtu_change(mtu_->current());
+}
+
+void LossDetection::find_lost(Time now) {
+  if (!senders_) {
+    find_lost_of(0, first_outstanding_, now);
+    return;
+  }
+  // Each sender has a place of its own from which to look on: what one of them has outstanding does
+  // not make all that the others sent since be passed again.
+  for (std::uint8_t sender = 0; sender < Senders::k_max; ++sender) {
+    PacketNumber& first = senders_->first_outstanding(sender);
+    first = std::max(first, first_outstanding_);
+    while (first < largest_acknowledged_ && !outstanding_of(sender, first)) ++first;
+    find_lost_of(sender, first, now);
+  }
+  std::ranges::sort(newly_lost_);
+}
+
+void LossDetection::find_lost_of(std::uint8_t sender, PacketNumber from, Time now) {
+  const Duration of_path = rtt_->loss_delay();
+  for (PacketNumber number = from; number < largest_acknowledged_; ++number) {
+    if (!outstanding_of(sender, number)) continue;
+    const SentPacket& packet = sent_.at(number);
+    const Time lost_at = packet.time_sent + loss_delay_of(packet, of_path);
+    if (lost_at <= now || beyond_threshold(number, packet)) {
+      newly_lost_.push_back(number);
+      continue;
+    }
+    // Nothing waits for a packet that is not in flight.
+    if (!packet.in_flight) continue;
+    loss_time_ = std::min(loss_time_, lost_at);
+    // What the same sender sent later is lost later by both thresholds (RFC 9002 §6.1).
+    return;
+  }
 }
 
 bool LossDetection::beyond_threshold(PacketNumber number, const SentPacket& packet) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "congestion/controller.h"
 #include "recovery/delivery_rate.h"
@@ -54,8 +55,8 @@ class LossDetection {
   // be opened again for another node after `abandon_sender`.
   void open_sender(std::uint8_t sender, Duration initial_rtt);
   // Numbers a run of 1 to `k_max_run` packets, each like `packet`, and returns its first number.
-  // `packet.sender` is open. `packet.time_sent` is when the run is expected to leave; `now` is when
-  // it was ordered.
+  // `packet.sender` is open. `packet.time_sent` is when the run is expected to leave, not before
+  // earlier ones of this sender; `now` is when it was ordered.
   PacketNumber number_run(const SentPacket& packet, std::size_t count, const RunData& data,
                           Time now);
   // Called when a sender says that it did not and will not send packets of a run. Their frames are
@@ -197,6 +198,13 @@ class LossDetection {
   void report_acknowledged(const Batch& batch, Time now);
   // `persistent` says that settled packets have established persistent congestion already.
   void detect_lost(Duration max_ack_delay, bool persistent, Time now, SentFrameListener& listener);
+  // Gathers the packets that are lost now in `newly_lost_`, and sets `loss_time_` for the others.
+  void find_lost(Time now);
+  void find_lost_of(std::uint8_t sender, PacketNumber from, Time now);
+  bool outstanding_of(std::uint8_t sender, PacketNumber number) const {
+    const SentPacket& packet = sent_.at(number);
+    return packet.state == SentPacket::State::kOutstanding && packet.sender == sender;
+  }
   void declare_lost(PacketNumber number, SentFrameListener& listener);
   void report_lost(PacketNumber number, Time now);
   void respond_to_loss(const LossSample& sample);
@@ -255,7 +263,8 @@ class LossDetection {
   Batch batch_;
   PersistentCongestion persistent_congestion_;
   SpuriousLoss spurious_loss_;
-  std::unique_ptr<Senders> senders_;  // null while this node sends everything
+  std::vector<PacketNumber> newly_lost_;  // empty between calls
+  std::unique_ptr<Senders> senders_;      // null while this node sends everything
   Duration overtaken_ack_delay_{};
 };
 

@@ -59,6 +59,11 @@ class Senders {
   // Whether packets of other nodes are in flight.
   bool others_in_flight() const { return others_in_flight_ > 0; }
 
+  // A number below which nothing of this sender is outstanding. The caller raises it.
+  PacketNumber& first_outstanding(std::uint8_t sender) {
+    return senders_[sender].first_outstanding;
+  }
+
   const RttEstimator& rtt(std::uint8_t sender) const { return senders_[sender].rtt; }
   std::uint64_t rtt_samples(std::uint8_t sender) const { return senders_[sender].samples; }
   PacketNumber largest_acknowledged(std::uint8_t sender) const {
@@ -81,6 +86,7 @@ class Senders {
     Duration loss_delay{};
     std::uint64_t in_flight = 0;            // packets
     std::uint64_t eliciting_in_flight = 0;  // packets
+    PacketNumber first_outstanding = 0;
     // The largest number that was acknowledged, and the two that the sender sent before it.
     std::array<PacketNumber, k_threshold> latest{k_no_packet_number, k_no_packet_number,
                                                  k_no_packet_number};

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "util/time.h"
@@ -12,13 +14,14 @@ namespace sheaf::quic {
 // response was wrong, which is so when all its losses turn out to be spurious (RFC 9438 §4.9.2).
 class SpuriousLoss {
  public:
-  // Packet numbers mostly ascend from call to call.
-  void on_lost(PacketNumber number) {
-    if (empty() || number > lost_.back()) {
-      lost_.push_back(number);
-    } else {
-      lost_.insert(std::upper_bound(begin(), lost_.cend(), number), number);
-    }
+  // `numbers` ascend, and mostly lie above those of earlier calls.
+  void on_lost(std::span<const PacketNumber> numbers) {
+    const bool above = empty() || numbers.empty() || lost_.back() < numbers.front();
+    const auto middle = static_cast<std::ptrdiff_t>(lost_.size());
+    lost_.insert(lost_.end(), numbers.begin(), numbers.end());
+    if (above) return;
+    std::inplace_merge(lost_.begin() + static_cast<std::ptrdiff_t>(begin_), lost_.begin() + middle,
+                       lost_.end());
   }
   // Records a loss that was reported to the congestion controller. The controller responds once to
   // all losses of packets sent before its last response (RFC 9002 §7.3.2), so these losses form one
@@ -38,25 +41,32 @@ class SpuriousLoss {
     return --unrefuted_ == 0;
   }
 
-  // Visits the lost numbers in [first, last]; the caller knows which of them have been settled
-  // since.
+  // Visits the lost numbers in [first, last], and forgets them, so that no number is visited twice.
   template <typename Visit>
-  void for_each_lost(PacketNumber first, PacketNumber last, Visit&& visit) const {
-    for (auto number = std::lower_bound(begin(), lost_.end(), first);
-         number != lost_.end() && *number <= last; ++number) {
-      visit(*number);
+  void take(PacketNumber first, PacketNumber last, Visit&& visit) {
+    const auto from = std::lower_bound(begin(), lost_.cend(), first);
+    const auto to = std::upper_bound(from, lost_.cend(), last);
+    std::for_each(from, to, visit);
+    if (from == begin()) {
+      begin_ += static_cast<std::size_t>(to - from);
+      compact();
+    } else {
+      lost_.erase(from, to);
     }
   }
   void forget_before(PacketNumber number) {
     while (begin_ < lost_.size() && lost_[begin_] < number) ++begin_;
-    // Moves the rest only when it is the smaller part, so that each number is moved at most once.
-    if (2 * begin_ < lost_.size()) return;
-    lost_.erase(lost_.begin(), begin());
-    begin_ = 0;
+    compact();
   }
   bool empty() const { return begin_ == lost_.size(); }
 
  private:
+  // Moves the rest only when it is the smaller part, so that each number is moved at most once.
+  void compact() {
+    if (2 * begin_ < lost_.size()) return;
+    lost_.erase(lost_.begin(), begin());
+    begin_ = 0;
+  }
   std::vector<PacketNumber>::const_iterator begin() const {
     return lost_.begin() + static_cast<std::ptrdiff_t>(begin_);
   }

@@ -87,8 +87,18 @@ class AckBuilder {
   AckFrame frame_;
 };
 
+// A loss detection, and what it tells of packets.
+struct LossParts {
+  RttEstimator rtt_;
+  RecordingController controller_;
+  RecordingListener listener_;
+  LossDetection loss_{PathId{0}, rtt_, controller_};
+  LossDetection::TimerTerms terms_{.max_ack_delay = k_max_ack_delay, .may_probe = true};
+  LossDetection::AckContext context_{.max_ack_delay = k_max_ack_delay, .handshake_confirmed = true};
+};
+
 // Packets carry one frame, whose number is the packet number.
-class LossDetectionTest : public ::testing::Test {
+class LossDetectionTest : public ::testing::Test, protected LossParts {
  protected:
   PacketNumber send(Time now, SentPacket packet = {}) {
     loss_.sent().add_frame(numbered(kind_, loss_.sent().next_number()));
@@ -136,12 +146,6 @@ class LossDetectionTest : public ::testing::Test {
     return loss_.on_timeout(terms_, now, listener_);
   }
 
-  RttEstimator rtt_;
-  RecordingController controller_;
-  RecordingListener listener_;
-  LossDetection loss_{PathId{0}, rtt_, controller_};
-  LossDetection::TimerTerms terms_{.max_ack_delay = k_max_ack_delay, .may_probe = true};
-  LossDetection::AckContext context_{.max_ack_delay = k_max_ack_delay, .handshake_confirmed = true};
   SentFrame::Kind kind_ = SentFrame::Kind::kStream;
 };
 

@@ -13,7 +13,7 @@ using State = SentPacket::State;
 
 constexpr std::uint8_t k_senders = 4;  // with this node
 
-class World {
+class World : private LossParts {
  public:
   explicit World(std::uint64_t seed) : random_(seed) {
     for (std::uint8_t sender = 1; sender < k_senders; ++sender) open(sender);
@@ -124,7 +124,8 @@ class World {
   void order_run() {
     const std::uint8_t sender = random_sender();
     const std::size_t count = 1 + random_.below(k_max_run);
-    const Time leaves = now_ + std::chrono::microseconds(random_.below(2'000));
+    Time& leaves = leave_[sender];
+    leaves = std::max(leaves, now_ + std::chrono::microseconds(random_.below(2'000)));
     const SentPacket packet{.time_sent = leaves,
                             .bytes = k_datagram,
                             .ack_eliciting = true,
@@ -313,13 +314,6 @@ class World {
 
   SeededRandom random_;
   Time now_ = at_ms(1000);
-  RttEstimator rtt_;
-  RecordingController controller_;
-  RecordingListener listener_;
-  LossDetection loss_{PathId{0}, rtt_, controller_};
-  LossDetection::TimerTerms terms_{.max_ack_delay = k_max_ack_delay, .may_probe = true};
-  LossDetection::AckContext context_{.max_ack_delay = k_max_ack_delay, .handshake_confirmed = true};
-
   std::vector<Packet> packets_;
   std::vector<Run> runs_;  // that their senders did not execute
   std::vector<PacketNumber> lost_;
@@ -328,6 +322,7 @@ class World {
   std::array<RttEstimator, k_senders> rtts_;
   std::array<PacketNumber, k_senders> largest_{k_no_packet_number};
   std::array<Duration, k_senders> ways_{12ms};
+  std::array<Time, k_senders> leave_{};  // the latest run of each sender
   PacketNumber largest_of_all_ = k_no_packet_number;
   Seen seen_;
 };
