@@ -1,7 +1,7 @@
-// Feeds random frames of the peer and random calls of the application to one StreamSet. Checks that
-// bytes are those that the peer sent, that events follow the life of a stream, that everything lent
-// comes back, that the frames written here decode and stay within the peer's limits, and that
-// memory stays bounded.
+// Feeds random frames of the peer and random calls of the application to one StreamSet, some of
+// whose bytes other nodes have. Checks that bytes are those that the peer sent, that events follow
+// the life of a stream, that everything lent comes back, that the frames written here decode and
+// stay within the peer's limits, and that memory stays bounded.
 
 #include <algorithm>
 #include <cstdlib>
@@ -65,7 +65,10 @@ class Session {
   bool frame_from_peer();
   bool reset_from_peer(StreamId id);
   void application_call();
+  SendChunk lend(std::size_t bytes);
   void write(StreamId id);
+  void call_of_remote_streams(StreamId id);
+  void order_remote();
   void read(StreamId id);
   void poll();
   void send();
@@ -149,7 +152,7 @@ bool Session::reset_from_peer(StreamId id) {
 
 void Session::application_call() {
   const StreamId id = any_stream();
-  switch (take(10)) {
+  switch (take(13)) {
     case 0:
       (void)streams_->writer().open(static_cast<Directionality>(take(2)));
       break;
@@ -173,27 +176,53 @@ void Session::application_call() {
     case 7:
       streams_->writer().keep_reliable(id, take(4000));
       break;
-    default:
+    case 8:
+    case 9:
       read(id);
+      break;
+    default:
+      call_of_remote_streams(id);
   }
 }
 
-void Session::write(StreamId id) {
+// Another node has bytes of a stream, or has them no more.
+void Session::call_of_remote_streams(StreamId id) {
+  RemoteStreams& remote = streams_->remote();
+  switch (take(4)) {
+    case 0:
+      (void)remote.assign(id, static_cast<std::uint8_t>(1 + take(2)));
+      break;
+    case 1:
+      (void)remote.append(id, take(4000), take(8) == 0);
+      break;
+    case 2:
+      remote.withhold(id, take(2) == 0);
+      break;
+    default: {
+      const std::uint64_t offset = take(12'000);
+      (void)streams_->writer().replace(id, offset, lend(take(4000)), take(8) == 0);
+    }
+  }
+}
+
+SendChunk Session::lend(std::size_t bytes) {
   struct Loan {
     int* lent;
     std::vector<std::uint8_t> bytes;
   };
-  auto* loan = new Loan{&lent_, std::vector<std::uint8_t>(take(4000))};
-  for (std::size_t i = 0; i < loan->bytes.size(); ++i) {
-    loan->bytes[i] = static_cast<std::uint8_t>(i);
-  }
+  auto* loan = new Loan{&lent_, std::vector<std::uint8_t>(bytes)};
   ++lent_;
   const auto release = [](void* owner) {
     auto* returned = static_cast<Loan*>(owner);
     --*returned->lent;
     delete returned;
   };
-  (void)streams_->writer().write(id, SendChunk(loan->bytes, release, loan), take(8) == 0);
+  return SendChunk(loan->bytes, release, loan);
+}
+
+void Session::write(StreamId id) {
+  SendChunk chunk = lend(take(4000));
+  (void)streams_->writer().write(id, std::move(chunk), take(8) == 0);
 }
 
 void Session::read(StreamId id) {
@@ -229,7 +258,22 @@ void Session::poll() {
   }
 }
 
+// Leaves what is next to the node that has it, in a run of packets that hold little.
+void Session::order_remote() {
+  while (const auto turn = streams_->outgoing().peek_remote({})) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(turn->segment.length, 1 + take(2000));
+    const bool fin = turn->ends && bytes == turn->segment.length;
+    streams_->outgoing().take_remote(*turn, bytes, 1, {});
+    flying_.push_back({SentFrame::for_data(turn->id, turn->segment.offset,
+                                           static_cast<std::uint32_t>(bytes), fin)});
+    std::uint64_t& up_to = sent_up_to_[turn->id.value];
+    up_to = std::max(up_to, turn->segment.offset + bytes);
+    require(up_to <= std::max(initial_stream_limit_, max_stream_data_[turn->id.value]));
+  }
+}
+
 void Session::send() {
+  order_remote();
   std::vector<std::uint8_t> bytes(take(1500));
   Writer writer(bytes);
   const bool wanted =

@@ -18,6 +18,8 @@ struct AckSample {
   std::uint64_t bytes_in_flight_before = 0;  // before these acknowledgements
   std::uint64_t bytes_in_flight = 0;         // after them and after their losses
   PacketNumber largest_acknowledged = 0;
+  // Says whether all of them were sent after the last response to congestion. RFC 9002 §7.3.2
+  // judges each packet: the difference is at most the packets of one sample for each response.
   Time largest_time_sent{};
   Duration smallest_rtt = Duration::zero();  // of the samples that they gave; zero: none
   std::uint32_t rtt_samples = 0;

@@ -71,7 +71,10 @@ void Connection::transmit_beside_runs(TransmitBatch& batch, Time now) {
   const Runs& runs = *parts_->runs;
   DelayedBatches& delayed = parts_->runs->delayed();
   while (true) {
-    const bool open = parts_->close.phase() == CloseState::Phase::kOpen;
+    const CloseState::Phase phase = parts_->close.phase();
+    const bool open = phase == CloseState::Phase::kOpen;
+    // RFC 9000 §10.2.2: a draining connection sends nothing but one answer.
+    if (!open && phase != CloseState::Phase::kClosing) delayed.clear();
     if (!delayed.empty() && (!open || delayed.next_due() <= now)) return delayed.release(batch);
     transmit_packets(batch, now);
     const bool at_once = delayed.empty() && runs.own_wait() == Duration::zero();

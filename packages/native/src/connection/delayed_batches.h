@@ -13,9 +13,17 @@ namespace sheaf::quic {
 // Sealed datagrams that leave later, in the order in which they were numbered.
 class DelayedBatches {
  public:
+  // Beyond that many, the oldest leaves at once: no window limits batches of acknowledgements, and
+  // the client can make their wait long.
+  static constexpr std::size_t k_most = 64;
+
   bool empty() const { return batches_.empty(); }
   // Returns when the next one leaves.
-  Time next_due() const { return batches_.empty() ? k_never : batches_.front().due; }
+  Time next_due() const {
+    if (batches_.empty()) return k_never;
+    return batches_.size() > k_most ? Time::min() : batches_.front().due;
+  }
+  void clear() { batches_.clear(); }
   // Takes the content of a batch, which is empty then.
   void hold(TransmitBatch& batch, Time due) {
     if (!batches_.empty()) due = std::max(due, batches_.back().due);

@@ -17,19 +17,6 @@ constexpr std::size_t k_max_batch = 64;
 // The smallest size of datagrams that validate a path (RFC 9000 §14.1, §8.2.1).
 constexpr std::size_t k_minimum_path_size = 1200;
 constexpr std::size_t k_longest_packet_number = 4;  // bytes
-// Between two numbers that are left out.
-constexpr PacketNumber k_shortest_way_to_hole = 128;
-constexpr PacketNumber k_longest_way_to_hole = k_shortest_way_to_hole + 4096;
-static_assert(k_shortest_way_to_hole >= k_max_run, "the run after a hole has none inside");
-
-// Returns the bytes of a run's packet around its payload: the short header, the header of the
-// STREAM frame and the tag (connection/run_order.h).
-std::size_t run_overhead(const ConnectionId& destination, StreamId stream) {
-  constexpr std::size_t k_type = 1;
-  constexpr std::size_t k_offset = 8;
-  const std::size_t header = k_type + destination.length + k_longest_packet_number;
-  return header + k_type + varint_size(stream.value) + k_offset + k_aead_tag_length;
-}
 
 }  // namespace
 
@@ -72,9 +59,9 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
     obey(admission);
     if (admission.extent == Admission::Extent::kNothing) break;
     if (parts_.runs) {
-      const RunOutcome outcome = order_run(admission, !jobs.empty());
-      if (outcome == RunOutcome::kOrdered) continue;
-      if (outcome == RunOutcome::kBlocked) break;
+      const auto outcome = order_run(admission, !jobs.empty());
+      if (outcome == RunBuilder::Outcome::kOrdered) continue;
+      if (outcome == RunBuilder::Outcome::kBlocked) break;
     }
     const Ecn mark = parts_.config.use_ecn ? path_.ecn.next_mark() : Ecn::kNotEct;
     if (!jobs.empty() && mark != batch.ecn) break;
@@ -107,106 +94,11 @@ bool PacketBuilder::frames_precede_data() const {
          parts_.crypto.has_pending() || path_.received.ack_deadline() <= now_;
 }
 
-bool PacketBuilder::run_possible(const Admission& admission) const {
-  return admission.extent == Admission::Extent::kFull && admission.carries_data &&
-         entry_.id == PathId{0} && parts_.paths.open_count() == 1 && !path_.validation.pending() &&
-         !frames_precede_data();
-}
-
-PacketBuilder::RunOutcome PacketBuilder::order_run(const Admission& admission, bool unsealed) {
-  const Runs& runs = *parts_.runs;
-  if (!run_possible(admission)) return RunOutcome::kNone;
-  const auto turn = parts_.streams.outgoing().peek_remote(selection_.opportunity(entry_));
-  const bool probe = path_.probe_credits > 0;
-  const Time earliest = runs.earliest(turn ? turn->sender : 0);
-  if (earliest > now_ && !probe) {
-    parts_.wait_for_pacer(earliest);
-    return RunOutcome::kBlocked;
-  }
-  if (!turn) return RunOutcome::kNone;
-  // Keys are used in the order of numbers, so packets with lower ones are sealed first.
-  if (unsealed) return RunOutcome::kBlocked;
-  if (runs.full()) {
-    parts_.wait_for_pacer(now_);  // when the orders are taken
-    return RunOutcome::kBlocked;
-  }
-  const std::size_t overhead = run_overhead(entry_.remote_ids.current(), turn->id);
-  const RunExtent extent = extent_of(*turn, overhead);
-  if (extent.count == 0) {
-    path_.application_limited = false;
-    if (extent.await_paced > 0) {
-      parts_.wait_for_pacer(path_.pacer.time_of(extent.await_paced, now_));
-    }
-    return RunOutcome::kBlocked;
-  }
-  number_run(*turn, extent, overhead);
-  return RunOutcome::kOrdered;
-}
-
-RunExtent PacketBuilder::extent_of(const RemoteTurn& turn, std::size_t overhead) {
-  const std::uint64_t window = path_.controller->window();
-  const std::uint64_t used = path_.loss.bytes_in_flight() + reserved_;
-  // Jumbo frames on this node's way to the client say nothing about the ways of others.
-  const std::size_t most =
-      std::min<std::size_t>(path_.mtu.current(), parts_.config.max_udp_payload_size);
-  return parts_.runs->extent({.available = turn.segment.length,
-                              .most_payload = most - overhead,
-                              .overhead = overhead,
-                              .window = window,
-                              .free = window > used ? window - used : 0,
-                              .paced = path_.pacer.budget(now_),
-                              .burst = path_.pacer.burst(),
-                              .probe = path_.probe_credits > 0});
-}
-
-void PacketBuilder::number_run(const RemoteTurn& turn, const RunExtent& extent,
-                               std::size_t overhead) {
-  Runs& runs = *parts_.runs;
-  const std::size_t packet = overhead + extent.payload;
-  const Ecn mark = parts_.config.use_ecn ? path_.ecn.next_mark_of_run() : Ecn::kNotEct;
-  const Duration wait = runs.limits().waits[turn.sender];
-  const bool fin = turn.ends && extent.bytes() == turn.segment.length;
-  leave_hole_before(extent.count);
-  const PacketNumber first =
-      path_.loss.number_run({.time_sent = now_ + wait,
-                             .bytes = static_cast<std::uint16_t>(packet),
-                             .ack_eliciting = true,
-                             .in_flight = true,
-                             .ecn = mark,
-                             .sender = turn.sender},
-                            extent.count,
-                            {.stream = turn.id,
-                             .offset = turn.segment.offset,
-                             .bytes_per_packet = static_cast<std::uint32_t>(extent.payload),
-                             .fin = fin},
-                            now_);
-  account({.packets = extent.count, .bytes = extent.count * packet, .ack_eliciting = true}, mark);
-  parts_.streams.outgoing().take_remote(turn, extent.bytes(), extent.count,
-                                        selection_.opportunity(entry_));
-  if (parts_.log) log_run(first, extent.count, packet);
-  // Numbers that could not be noted would be lost, and never used twice. That does not happen: all
-  // packets with lower numbers are sealed.
-  if (!parts_.keys.note_numbered_elsewhere(path_.id, first, extent.count)) return;
-  runs.push({.sender = turn.sender,
-             .stream = turn.id,
-             .first = first,
-             .count = static_cast<std::uint8_t>(extent.count),
-             .payload = static_cast<std::uint16_t>(extent.payload),
-             .offset = turn.segment.offset,
-             .fin = fin,
-             .generation = parts_.keys.generation_for_sending(path_.id),
-             .ecn = mark,
-             .time = now_,
-             .wait = wait});
-}
-
-void PacketBuilder::log_run(PacketNumber first, std::size_t count, std::size_t bytes) {
-  const SentPackets& sent = path_.loss.sent();
-  for (PacketNumber number = first; number < first + count; ++number) {
-    sent.for_each_frame(sent.at(number), [&](const SentFrame& frame) {
-      parts_.log->packet_sent(now_, {path_.id, number, bytes, false}, {&frame, 1});
-    });
-  }
+RunBuilder::Outcome PacketBuilder::order_run(const Admission& admission, bool unsealed) {
+  RunBuilder runs(parts_, entry_, selection_, reserved_, now_);
+  const bool chosen = admission.extent == Admission::Extent::kFull && admission.carries_data;
+  if (!chosen || !runs.possible() || frames_precede_data()) return RunBuilder::Outcome::kNone;
+  return runs.order(unsealed);
 }
 
 bool PacketBuilder::path_wants_to_send() const {
@@ -264,6 +156,7 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
     // flight went to another address.
     admission.extent = Extent::kFull;
     admission.carries_data = false;
+    admission.application_limited = false;
     return admission;
   }
   if (fits) admission.next_send = path_.pacer.next_send_time(now_);
@@ -294,18 +187,10 @@ bool PacketBuilder::grease_fixed_bit() {
   return parts_.peer_parameters.grease_quic_bit && parts_.grease.next(parts_.random);
 }
 
-void PacketBuilder::leave_hole_before(std::size_t packets) {
-  SentPackets& sent = path_.loss.sent();
-  if (sent.next_number() + packets <= entry_.skip_number_at) return;
-  if (sent.next_number() > 0) sent.skip_number();
-  entry_.skip_number_at = sent.next_number() + k_shortest_way_to_hole +
-                          parts_.random.below(k_longest_way_to_hole - k_shortest_way_to_hole);
-}
-
 void PacketBuilder::write_short_header(Writer& writer, SealJob& job,
                                        const ConnectionId& destination) {
   SentPackets& sent = path_.loss.sent();
-  leave_hole_before(1);
+  numbering_.leave_hole_before(1);
   job.packet = writer.position();
   job.path = path_.id;
   job.number = sent.next_number();
@@ -333,15 +218,19 @@ bool PacketBuilder::write_packet(MutableBytes room, const Admission& admission, 
   write_short_header(writer, draft.job, entry_.remote_ids.current());
   writer.truncate(k_aead_tag_length);
   SentPackets& sent = path_.loss.sent();
+  const bool full = admission.extent == Admission::Extent::kFull;
+  // The ranges of an acknowledgement could fill what may be sent to an unvalidated address.
+  if (full && path_.owes_challenge()) draft.expand |= write_challenge(path_.validation, writer);
+  const std::size_t before = sent.pending_frames().size();
   if (path_.received.ack_pending()) write_ack(writer, entry_);
   for (const auto& other : parts_.paths.in_use()) {
     if (other != &entry_ && !entry_.rules.apart && selection_.acknowledged_elsewhere(*other)) {
       write_ack(writer, *other);
     }
   }
-  const std::size_t acknowledgements = sent.pending_frames().size();
+  const std::size_t acknowledgements = sent.pending_frames().size() - before;
   draft.carries_data = admission.carries_data;
-  if (admission.extent == Admission::Extent::kFull) write_frames(writer, draft);
+  if (full) write_frames(writer, draft);
   const std::size_t frames = sent.pending_frames().size();
   draft.ack_eliciting = frames > acknowledgements;
   if (frames == 0) {
@@ -512,19 +401,7 @@ void PacketBuilder::commit(const Draft& draft, Ecn mark, bool mtu_probe) {
     parts_.runs->on_own_data();
   }
   const std::size_t bytes = number_packet(draft, mark, mtu_probe);
-  account({.packets = 1, .bytes = bytes, .ack_eliciting = draft.ack_eliciting}, mark);
-}
-
-void PacketBuilder::account(const Numbered& numbered, Ecn mark) {
-  path_.amplification.on_sent(numbered.bytes);
-  path_.bytes_sent += numbered.bytes;
-  path_.packets_sent += numbered.packets;
-  if (parts_.config.use_ecn) path_.ecn.on_sent(mark, numbered.packets);
-  if (!numbered.ack_eliciting) return;
-  parts_.path_scheduler->on_sent(path_.id, numbered.bytes);
-  path_.pacer.on_sent(numbered.bytes, now_);
-  parts_.idle.on_ack_eliciting_sent(now_);
-  if (path_.probe_credits > 0) --path_.probe_credits;
+  numbering_.account({.packets = 1, .bytes = bytes, .ack_eliciting = draft.ack_eliciting}, mark);
 }
 
 void PacketBuilder::seal_single(TransmitBatch& batch, Draft& draft) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "connection/parts.h"
+#include "connection/path_numbering.h"
 #include "connection/path_selection.h"
+#include "connection/run_builder.h"
 
 namespace sheaf::quic {
 
@@ -11,7 +13,12 @@ class PacketBuilder {
  public:
   // On one path, which has a connection id to send to.
   PacketBuilder(ConnectionParts& parts, PathEntry& entry, Time now)
-      : parts_(parts), entry_(entry), path_(*entry.path), selection_(parts, now), now_(now) {}
+      : parts_(parts),
+        entry_(entry),
+        path_(*entry.path),
+        selection_(parts, now),
+        numbering_(parts, entry, now),
+        now_(now) {}
   void build(TransmitBatch& batch);
   // What waits to be sent without anything that is for later: probes, a key update.
   void build_last_words(TransmitBatch& batch);
@@ -55,21 +62,9 @@ class PacketBuilder {
   Admission admit(std::size_t packet_size);
   void obey(const Admission& admission);
   // Orders another node to send the data that is next, on a connection that has such nodes.
-  enum class RunOutcome : std::uint8_t {
-    kNone,     // this node has something to send first
-    kOrdered,  // look again
-    kBlocked,  // a run is next, or data after one, and has to wait
-  };
-  RunOutcome order_run(const Admission& admission, bool unsealed);
+  RunBuilder::Outcome order_run(const Admission& admission, bool unsealed);
   bool frames_precede_data() const;
-  bool run_possible(const Admission& admission) const;
-  RunExtent extent_of(const RemoteTurn& turn, std::size_t overhead);
-  void number_run(const RemoteTurn& turn, const RunExtent& extent, std::size_t overhead);
-  void log_run(PacketNumber first, std::size_t count, std::size_t bytes);
   bool write_packet(MutableBytes room, const Admission& admission, Draft& draft);
-  // Leaves a number out (RFC 9000 §21.4) if a hole is due below the end of the next `packets`
-  // packets, at most `k_max_run`: no hole lies inside a run.
-  void leave_hole_before(std::size_t packets);
   void write_short_header(Writer& writer, SealJob& job, const ConnectionId& destination);
   void write_frames(Writer& writer, Draft& draft);
   void write_validation_frames(Writer& writer, Draft& draft);
@@ -86,14 +81,6 @@ class PacketBuilder {
   std::size_t number_packet(const Draft& draft, Ecn mark, bool mtu_probe);
   // Does the same for a packet on the path's own addresses, and counts it there.
   void commit(const Draft& draft, Ecn mark, bool mtu_probe);
-  // Packets that took their numbers, of this node or of a run, and their size together.
-  struct Numbered {
-    std::size_t packets = 0;
-    std::uint64_t bytes = 0;
-    bool ack_eliciting = false;
-  };
-  // Counts them on the path.
-  void account(const Numbered& numbered, Ecn mark);
   void seal_single(TransmitBatch& batch, Draft& draft);
   bool grease_fixed_bit();
 
@@ -101,6 +88,7 @@ class PacketBuilder {
   PathEntry& entry_;
   Path& path_;
   PathSelection selection_;
+  PathNumbering numbering_;
   Time now_;
   std::uint64_t reserved_ = 0;  // of the window, for an MTU probe
   bool frames_due_ = false;     // path management has something to say

@@ -497,6 +497,7 @@ TransportStatus PacketReceiver::handle(const HandshakeDoneFrame&) {
 }
 
 TransportStatus PacketReceiver::handle(const AckFrequencyFrame& frame) {
+  if (!parts_.config.take_ack_frequency) return not_negotiated();
   // draft-ietf-quic-ack-frequency-11 §4; RFC 9000 §18.2: the unit is a microsecond, and a
   // max_ack_delay of 2^14 ms or more is invalid.
   constexpr std::uint64_t k_invalid = 1000 << 14;
@@ -517,6 +518,7 @@ TransportStatus PacketReceiver::handle(const AckFrequencyFrame& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const ImmediateAckFrame&) {
+  if (!parts_.config.take_ack_frequency) return not_negotiated();
   wants_acknowledgement_ = true;
   return {};
 }

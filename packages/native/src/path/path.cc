@@ -37,12 +37,6 @@ std::optional<std::uint16_t> Path::mtu_probe_due(std::size_t room, Time now) con
   return possible ? size : std::nullopt;
 }
 
-bool Path::owes_challenge() const {
-  // A first packet of full size allows several.
-  constexpr std::uint64_t k_enough = 1200;
-  return validation.unchallenged() && amplification.allowance() < k_enough;
-}
-
 // Afterwards the pacer waits for the bytes beyond an ordinary packet's size.
 bool Path::may_probe(std::uint16_t size, Time now) const {
   return controller->window() >= loss.bytes_in_flight() + size &&

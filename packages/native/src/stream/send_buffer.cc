@@ -34,23 +34,46 @@ void SendBuffer::append_remote(std::uint64_t size) {
 }
 
 void SendBuffer::replace(std::uint64_t offset, SendChunk chunk) {
-  const std::uint64_t end = offset + chunk.bytes().size();
+  const Bytes bytes = chunk.bytes();
+  const std::uint64_t end = offset + bytes.size();
   if (end <= std::max(offset, acknowledged_)) return;
   assert(offset <= end_);
+  // Bytes that are here already stay where they are, and split the chunk.
+  const bool whole = !any_here(offset, end);
+  const std::uint64_t begin = whole ? offset : std::max(offset, acknowledged_);
+  std::uint64_t next = begin;  // all new bytes before it have a place
+  const auto fill = [&](std::uint64_t to) {
+    if (next >= to) return;
+    put(whole ? std::move(chunk) : SendChunk::copy_of(bytes.subspan(next - offset, to - next)),
+        next, to);
+    next = to;
+  };
   Ring<Piece> before = std::exchange(pieces_, {});
-  std::size_t next = 0;
-  for (; next < before.size() && before[next].end() <= offset; ++next) {
-    pieces_.push_back(std::move(before[next]));
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    Piece& piece = before[i];
+    const bool replaced = piece.remote() && piece.end() > begin && piece.start < end;
+    if (!replaced) {
+      if (piece.end() > begin) fill(std::min(piece.start, end));
+      next = std::max(next, std::min(piece.end(), end));
+      pieces_.push_back(std::move(piece));
+      continue;
+    }
+    put({}, piece.start, begin);
+    if (piece.end() <= end) continue;
+    fill(end);
+    put({}, end, piece.end());
   }
-  if (next < before.size()) put({}, before[next].start, offset);
-  put(std::move(chunk), offset, end);
-  for (; next < before.size() && before[next].start < end; ++next) {
-    assert(before[next].remote());
-    put({}, end, before[next].end());
-  }
-  for (; next < before.size(); ++next) pieces_.push_back(std::move(before[next]));
+  fill(end);
   end_ = std::max(end_, end);
   cursor_ = 0;
+}
+
+bool SendBuffer::any_here(std::uint64_t start, std::uint64_t end) const {
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    const Piece& piece = pieces_[i];
+    if (!piece.remote() && piece.start < end && piece.end() > start) return true;
+  }
+  return false;
 }
 
 void SendBuffer::put(SendChunk chunk, std::uint64_t start, std::uint64_t end) {

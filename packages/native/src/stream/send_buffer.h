@@ -18,7 +18,7 @@ class SendBuffer {
   void append(SendChunk chunk);
   void append_remote(std::uint64_t size);
   // Puts bytes at the place of remote ones. They begin at or before the end and may reach beyond
-  // it, and part of them may be acknowledged.
+  // it. Those that are acknowledged, or here already, stay as they are.
   void replace(std::uint64_t offset, SendChunk chunk);
   // Bytes that are all remote, or all here.
   struct Part {
@@ -55,6 +55,7 @@ class SendBuffer {
 
   // Returns the index of the piece that contains the offset.
   std::size_t find(std::uint64_t offset) const;
+  bool any_here(std::uint64_t start, std::uint64_t end) const;
   void release(std::uint64_t start, std::uint64_t end);
   // Adds a piece behind the others, unless it is empty.
   void put(SendChunk chunk, std::uint64_t start, std::uint64_t end);

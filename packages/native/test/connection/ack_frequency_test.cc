@@ -93,6 +93,33 @@ TEST_F(AckFrequencyTest, AnOldRequestMustBeValidToo) {
   expect_violation({.sequence = 4, .threshold = 1, .max_ack_delay = 0});
 }
 
+// RFC 9000 §12.4: frames of an extension that was not announced are unknown.
+TEST(UnannouncedAckFrequency, IsAnError) {
+  for (const Frame& frame :
+       {Frame{AckFrequencyFrame{.sequence = 0, .threshold = 9, .max_ack_delay = 20'000}},
+        Frame{ImmediateAckFrame{}}}) {
+    ConnectionConfig config;
+    config.take_ack_frequency = false;
+    RawPeer peer({.config = config});
+    peer.send({frame}, peer.path);
+    const ConnectionClosed* closed = peer.server.closed();
+    ASSERT_NE(closed, nullptr);
+    EXPECT_EQ(closed->error, static_cast<std::uint64_t>(TransportErrorCode::kFrameEncodingError));
+  }
+}
+
+// The loop reads many packets before it sends.
+TEST_F(AckFrequencyTest, ManyPacketsOfOneTurnCostOneAcknowledgement) {
+  ask({.sequence = 0, .threshold = 9, .max_ack_delay = 20'000, .reordering_threshold = 1});
+  peer_.collect();
+  for (int i = 0; i < 100; ++i) peer_.send({PingFrame{}}, peer_.path);
+  EXPECT_EQ(peer_.collect().size(), 1u);
+  for (int i = 0; i < 5; ++i) peer_.send({PingFrame{}}, peer_.path);
+  EXPECT_TRUE(peer_.collect().empty());
+  peer_.send({ImmediateAckFrame{}}, peer_.path);
+  EXPECT_EQ(peer_.collect().size(), 1u);
+}
+
 // --- the server asks ----------------------------------------------------------------------------
 
 // A server with much to send, and what it asks of its client.

@@ -79,7 +79,9 @@ TEST_F(BlockedPath, ProbesThatMayNotLeaveWakeNobody) {
 
 // A NAT gave the client another port while the server's window was full. An ACK of 33 bytes would
 // leave 57 of the 90 that may be sent there, too few for another packet.
-TEST(MovedClient, IsChallengedAlthoughAnAcknowledgementIsDue) {
+class MovedClient : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(MovedClient, IsChallengedAlthoughAnAcknowledgementIsDue) {
   ConnectionConfig config;
   config.discover_mtu = false;
   RawPeer peer({.config = config});
@@ -87,12 +89,14 @@ TEST(MovedClient, IsChallengedAlthoughAnAcknowledgementIsDue) {
   peer.collect();
   const PathStats stats = peer.server.paths().stats()[0];
   EXPECT_LT(stats.congestion_window, stats.bytes_in_flight + 90);
-  const auto ping = [&](const AddressPair& from) { return peer.send({PingFrame{}}, from, 30); };
+  const auto ping = [&](const AddressPair& from) {
+    return peer.send({PingFrame{}}, from, GetParam());
+  };
   AddressPair moved = peer.path;
   ++moved.remote.port;
   ping(peer.path);
   const std::size_t received = ping(moved);
-  EXPECT_EQ(received, 30u);
+  EXPECT_EQ(received, GetParam());
   const auto packets = peer.collect();
   std::size_t challenges = 0;
   for (const RawPeer::Packet& packet : packets) {
@@ -104,6 +108,32 @@ TEST(MovedClient, IsChallengedAlthoughAnAcknowledgementIsDue) {
   EXPECT_EQ(challenges, 1u);
   EXPECT_LE(bytes_of(packets, moved), 3 * received);
 }
+
+// The ranges of an acknowledgement would fill all that may be sent.
+TEST_P(MovedClient, IsChallengedAlthoughTheAcknowledgementIsLong) {
+  ConnectionConfig config;
+  config.discover_mtu = false;
+  RawPeer peer({.config = config});
+  for (PacketNumber i = 0; i < 64; ++i) {
+    peer.lose(300);
+    peer.send({PingFrame{}}, peer.path, 30);
+  }
+  peer.make_server_talk();
+  peer.collect();
+  peer.lose(300);
+  AddressPair moved = peer.path;
+  ++moved.remote.port;
+  const std::size_t received = peer.send({PingFrame{}}, moved, GetParam());
+  const auto packets = peer.collect();
+  EXPECT_EQ(std::ranges::count_if(packets,
+                                  [&](const RawPeer::Packet& packet) {
+                                    return packet.path == moved && packet.has<PathChallengeFrame>();
+                                  }),
+            1);
+  EXPECT_LE(bytes_of(packets, moved), 3 * received);
+}
+
+INSTANTIATE_TEST_SUITE_P(SizesOfItsPacket, MovedClient, testing::Values(30, 60, 399, 400, 1200));
 
 }  // namespace
 }  // namespace sheaf::quic

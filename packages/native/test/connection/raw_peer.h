@@ -186,6 +186,8 @@ class RawPeer {
     PacketNumber& largest = largest_.try_emplace(PathId{0}, number).first->second;
     largest = std::max(largest, number);
   }
+  // The next packets of the client on path 0 are lost.
+  void lose(PacketNumber packets) { next_numbers_[PathId{0}] += packets; }
   // Drops the state of a path that is gone.
   void forget(PathId gone) {
     keys_.forget(gone);

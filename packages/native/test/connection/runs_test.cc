@@ -371,6 +371,35 @@ TEST_F(RunsTest, AConnectionThatClosesDelaysNothing) {
   EXPECT_TRUE(packets.back().has<ConnectionCloseFrame>());
 }
 
+// RFC 9000 §10.2.2.
+TEST_F(RunsTest, AConnectionThatDrainsSendsNothingThatWaited) {
+  limits_.waits[0] = 1s;
+  extension().set_run_limits(limits_);
+  open(1, k_all);
+  EXPECT_TRUE(turn().empty());
+  peer_.send({ConnectionCloseFrame{}}, peer_.path);
+  const auto packets = turn();
+  ASSERT_EQ(packets.size(), 1u);
+  EXPECT_TRUE(packets[0].has<ConnectionCloseFrame>());
+  peer_.now += 2s;
+  EXPECT_TRUE(turn().empty());
+}
+
+// No window limits acknowledgements, and the client may have made their wait long.
+TEST_F(RunsTest, FewOwnPacketsWaitAtATime) {
+  turn();
+  limits_.waits[0] = 1min;
+  extension().set_run_limits(limits_);
+  std::size_t sent = 0;
+  for (int i = 0; i < 1000; ++i) {
+    peer_.send({PingFrame{}, ImmediateAckFrame{}}, peer_.path);
+    sent += turn().size();
+  }
+  EXPECT_EQ(sent, 1000 - DelayedBatches::k_most);
+  peer_.now += 1min;
+  EXPECT_EQ(turn().size(), DelayedBatches::k_most);
+}
+
 // --- extents ------------------------------------------------------------------------------------
 
 constexpr RunRoom k_plenty{.available = 1 << 20,

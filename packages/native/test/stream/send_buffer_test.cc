@@ -184,6 +184,24 @@ TEST_F(SendBufferTest, PutsBytesAtThePlaceOfRemoteOnes) {
   EXPECT_EQ(buffer_.acknowledged(), 1200u);
 }
 
+TEST_F(SendBufferTest, KeepsWhatIsHereWhenBytesAreReplacedTwice) {
+  buffer_.append_remote(1000);
+  buffer_.replace(200, lender_.lend(100));
+  buffer_.replace(100, SendChunk::copy_of(pattern(0, 100, 500)));
+  EXPECT_EQ(buffer_.held_bytes(), 500u);
+  EXPECT_EQ(lender_.returned, 0);
+  EXPECT_TRUE(buffer_.part_at(0).remote);
+  EXPECT_EQ(buffer_.part_at(0).end, 100u);
+  EXPECT_FALSE(buffer_.part_at(100).remote);
+  EXPECT_EQ(buffer_.part_at(100).end, 600u);
+  EXPECT_EQ(copy(100, 100), pattern(0, 100, 100));
+  EXPECT_EQ(copy(300, 300), pattern(0, 300, 300));
+  EXPECT_TRUE(buffer_.part_at(600).remote);
+  buffer_.acknowledge(0, 1000);
+  EXPECT_EQ(lender_.returned, 1);
+  EXPECT_EQ(buffer_.held_bytes(), 0u);
+}
+
 TEST_F(SendBufferTest, DoesNotKeepBytesThatArrivedBeforeTheirReplacement) {
   buffer_.append_remote(1000);
   buffer_.acknowledge(500, 100);
@@ -229,14 +247,9 @@ TEST_F(SendBufferTest, AgreesWithAMapOfBytes) {
         case 1:
           append(length, random.below(2) == 0);
           break;
-        case 2: {
-          // Only remote bytes are replaced.
-          std::uint64_t end = offset;
-          while (end < map.size() && map[end].remote && end < offset + length) ++end;
-          if (end == map.size()) end = offset + length;
-          replace(offset, end - offset);
+        case 2:
+          replace(offset, length);
           break;
-        }
         default: {
           const std::uint64_t end = std::min<std::uint64_t>(offset + length, map.size());
           buffer.acknowledge(offset, end - offset);

@@ -1,0 +1,120 @@
+#include "connection/run_builder.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+namespace {
+
+// Returns the bytes of a run's packet around its payload: the short header, the header of the
+// STREAM frame and the tag (connection/run_order.h).
+std::size_t run_overhead(const ConnectionId& destination, StreamId stream) {
+  constexpr std::size_t k_type = 1;
+  constexpr std::size_t k_offset = 8;
+  constexpr std::size_t k_packet_number = 4;
+  const std::size_t header = k_type + destination.length + k_packet_number;
+  return header + k_type + varint_size(stream.value) + k_offset + k_aead_tag_length;
+}
+
+}  // namespace
+
+bool RunBuilder::possible() const {
+  return entry_.id == PathId{0} && parts_.paths.open_count() == 1 && !path_.validation.pending();
+}
+
+RunBuilder::Outcome RunBuilder::order(bool unsealed) {
+  const Runs& runs = *parts_.runs;
+  const auto turn = parts_.streams.outgoing().peek_remote(selection_.opportunity(entry_));
+  const bool probe = path_.probe_credits > 0;
+  const Time earliest = runs.earliest(turn ? turn->sender : 0);
+  if (earliest > now_ && !probe) {
+    parts_.wait_for_pacer(earliest);
+    return Outcome::kBlocked;
+  }
+  if (!turn) return Outcome::kNone;
+  // Keys are used in the order of numbers, so packets with lower ones are sealed first.
+  if (unsealed) return Outcome::kBlocked;
+  if (runs.full()) {
+    parts_.wait_for_pacer(now_);  // when the orders are taken
+    return Outcome::kBlocked;
+  }
+  const std::size_t overhead = run_overhead(entry_.remote_ids.current(), turn->id);
+  const RunExtent extent = extent_of(*turn, overhead);
+  if (extent.count == 0) {
+    path_.application_limited = false;
+    if (extent.await_paced > 0) {
+      parts_.wait_for_pacer(path_.pacer.time_of(extent.await_paced, now_));
+    }
+    return Outcome::kBlocked;
+  }
+  number(*turn, extent, overhead);
+  return Outcome::kOrdered;
+}
+
+RunExtent RunBuilder::extent_of(const RemoteTurn& turn, std::size_t overhead) {
+  const std::uint64_t window = path_.controller->window();
+  const std::uint64_t used = path_.loss.bytes_in_flight() + reserved_;
+  // Jumbo frames on this node's way to the client say nothing about the ways of others.
+  const std::size_t most =
+      std::min<std::size_t>(path_.mtu.current(), parts_.config.max_udp_payload_size);
+  return parts_.runs->extent({.available = turn.segment.length,
+                              .most_payload = most - overhead,
+                              .overhead = overhead,
+                              .window = window,
+                              .free = window > used ? window - used : 0,
+                              .paced = path_.pacer.budget(now_),
+                              .burst = path_.pacer.burst(),
+                              .probe = path_.probe_credits > 0});
+}
+
+void RunBuilder::number(const RemoteTurn& turn, const RunExtent& extent, std::size_t overhead) {
+  Runs& runs = *parts_.runs;
+  const std::size_t packet = overhead + extent.payload;
+  const Ecn mark = parts_.config.use_ecn ? path_.ecn.next_mark_of_run() : Ecn::kNotEct;
+  const Duration wait = runs.limits().waits[turn.sender];
+  const bool fin = turn.ends && extent.bytes() == turn.segment.length;
+  numbering_.leave_hole_before(extent.count);
+  const PacketNumber first =
+      path_.loss.number_run({.time_sent = now_ + wait,
+                             .bytes = static_cast<std::uint16_t>(packet),
+                             .ack_eliciting = true,
+                             .in_flight = true,
+                             .ecn = mark,
+                             .sender = turn.sender},
+                            extent.count,
+                            {.stream = turn.id,
+                             .offset = turn.segment.offset,
+                             .bytes_per_packet = static_cast<std::uint32_t>(extent.payload),
+                             .fin = fin},
+                            now_);
+  numbering_.account(
+      {.packets = extent.count, .bytes = extent.count * packet, .ack_eliciting = true}, mark);
+  parts_.streams.outgoing().take_remote(turn, extent.bytes(), extent.count,
+                                        selection_.opportunity(entry_));
+  if (parts_.log) log(first, extent.count, packet);
+  // Numbers that could not be noted would be lost, and never used twice. That does not happen: all
+  // packets with lower numbers are sealed.
+  if (!parts_.keys.note_numbered_elsewhere(path_.id, first, extent.count)) return;
+  runs.push({.sender = turn.sender,
+             .stream = turn.id,
+             .first = first,
+             .count = static_cast<std::uint8_t>(extent.count),
+             .payload = static_cast<std::uint16_t>(extent.payload),
+             .offset = turn.segment.offset,
+             .fin = fin,
+             .generation = parts_.keys.generation_for_sending(path_.id),
+             .ecn = mark,
+             .time = now_,
+             .wait = wait});
+}
+
+void RunBuilder::log(PacketNumber first, std::size_t count, std::size_t bytes) {
+  const SentPackets& sent = path_.loss.sent();
+  for (PacketNumber number = first; number < first + count; ++number) {
+    sent.for_each_frame(sent.at(number), [&](const SentFrame& frame) {
+      parts_.log->packet_sent(now_, {path_.id, number, bytes, false}, {&frame, 1});
+    });
+  }
+}
+
+}  // namespace sheaf::quic
