@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { UserError } from '@sheaf/gateway';
 
 /** Ticks that Linux counts for programs, whatever its own clock (USER_HZ) */
@@ -18,11 +18,22 @@ export function processorSeconds(pids: readonly number[]): number {
  */
 export function finerProcessorSeconds(pids: readonly number[]): number {
   requireLinux();
-  const ofThread = (task: string): number => Number(readFileSync(task, 'latin1').split(' ')[0]) / 1e9;
-  const threads = pids.flatMap((pid) =>
-    readdirSync(`/proc/${pid}/task`).map((id) => `/proc/${pid}/task/${id}/schedstat`),
-  );
-  return threads.reduce((sum, thread) => sum + ofThread(thread), 0);
+  if (!existsSync('/proc/self/schedstat'))
+    throw new UserError('BENCH_UNAVAILABLE', 'this kernel does not count the processor time of threads', {
+      hint: 'run it on a kernel with CONFIG_SCHED_INFO',
+    });
+  return pids.flatMap(threadsOf).reduce((sum, thread) => sum + ofThread(thread), 0);
+}
+
+const threadsOf = (pid: number): string[] => readdirSync(`/proc/${pid}/task`).map((id) => `/proc/${pid}/task/${id}`);
+
+/** Returns 0 for a thread that has just ended. */
+function ofThread(directory: string): number {
+  try {
+    return Number(readFileSync(`${directory}/schedstat`, 'latin1').split(' ')[0]) / 1e9;
+  } catch {
+    return 0;
+  }
 }
 
 function ofProcess(pid: number): number {

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { runBench } from '@sheaf/bench';
 import { describe, expect, test } from 'vitest';
 import { judgeRealBackends } from '../../src/multi_end/real/findings.js';
-import { processorSeconds } from '../../src/process/processor_time.js';
+import { finerProcessorSeconds, processorSeconds } from '../../src/process/processor_time.js';
 import type { CpuCell, RealBackends } from '../../src/multi_end/real/real_backends.js';
 import { realTables } from '../../src/multi_end/real/tables.js';
 
@@ -86,6 +86,14 @@ test('processor time of a process is what it says of itself', () => {
   expect(seconds).toBeGreaterThan(before - 0.03);
   expect(seconds).toBeLessThan(own() + 0.03);
   expect(seconds).toBeGreaterThan(0);
+});
+
+test('finer processor time grows with work, and is about the same', () => {
+  const before = finerProcessorSeconds([process.pid]);
+  while (finerProcessorSeconds([process.pid]) < before + 0.001);
+  // Threads that have ended are left out.
+  expect(before).toBeGreaterThan(0);
+  expect(before).toBeLessThan(processorSeconds([process.pid]) + 0.05);
 });
 
 test('it has to be asked for', async () => {
