@@ -9,6 +9,9 @@ import { multiEndProcesses } from './multi_end_processes.js';
 import { multiEndFaults } from './multi_end_faults.js';
 import { multiEndSimulation } from './multi_end_simulation.js';
 import { directReturnProcesses } from './direct_return_processes.js';
+import { directReturnFairness } from './direct_return_fairness.js';
+import { directReturnFaultSimulation } from './direct_return_fault_simulation.js';
+import { directReturnSimulation } from './direct_return_simulation.js';
 import { engine } from './engine.js';
 import { http } from './http.js';
 import { pathsFailover } from './paths_failover.js';
@@ -18,6 +21,9 @@ import type { Runner } from './runner.js';
 
 const runners: readonly Runner[] = [
   directReturnProcesses,
+  directReturnFairness,
+  directReturnFaultSimulation,
+  directReturnSimulation,
   engine,
   handOver,
   http,

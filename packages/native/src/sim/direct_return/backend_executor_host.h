@@ -29,6 +29,12 @@ class BackendExecutorHost final : public Host {
   Executor executor;
   bool dead = false;              // it does nothing any more
   Time busy_until = Time::min();  // its processor does something else
+  std::vector<GrantId> granted;
+  // Nothing can be read any more of what it sends.
+  void fail_all() {
+    constexpr std::uint64_t k_internal_error = 0x102;  // H3_INTERNAL_ERROR
+    for (const GrantId grant : granted) executor.fail(grant, k_internal_error);
+  }
   // Takes what the backend says to the gateway.
   std::function<void(std::vector<std::uint8_t>)> on_message;
 

@@ -17,8 +17,11 @@ class GatewayHost final : public Host {
   explicit GatewayHost(ConnectionHost& server)
       : server_(server), delegated(server.connection.extension(), 1) {}
 
-  void receive(const Datagram& datagram, Time now) override { server_.receive(datagram, now); }
+  void receive(const Datagram& datagram, Time now) override {
+    if (!dead) server_.receive(datagram, now);
+  }
   void poll_transmit(TransmitBatch& batch, Time now) override {
+    if (dead) return;
     server_.poll_transmit(batch, now);
     if (batch.size > 0) return;
     delegated.flush(now);
@@ -31,6 +34,7 @@ class GatewayHost final : public Host {
     while (const auto orphan = delegated.poll_orphan()) on_orphan(*orphan, now);
   }
   Time next_timeout() const override {
+    if (dead) return k_never;
     Time next = std::min(server_.next_timeout(), delegated.next_timeout());
     for (const RunOrders& session : orders) next = std::min(next, session.next_timeout());
     return next;
@@ -46,6 +50,7 @@ class GatewayHost final : public Host {
  public:
   std::deque<RunOrders> orders;  // one for each backend
   DelegatedStreams delegated;
+  bool dead = false;  // it does nothing any more
   // Takes what the gateway says to a backend, and hears about streams that lost theirs.
   std::function<void(std::size_t backend, std::vector<std::uint8_t>)> on_message;
   std::function<void(const DelegatedStreams::Orphan&, Time)> on_orphan;

@@ -15,6 +15,9 @@ constexpr Address k_gateway = ipv4({203, 0, 113, 7}, 443);
 constexpr std::uint32_t k_session = 1;
 constexpr std::uint64_t k_gateway_process = 100;
 
+// The gateway asks the next backend this time after a request was lost.
+constexpr Duration k_answer_within = 600ms;
+
 std::string name_of(std::size_t backend) { return "backend " + std::to_string(backend); }
 std::uint64_t process_of(std::size_t backend) { return 200 + backend; }
 
@@ -37,7 +40,7 @@ ReturnNetwork::ReturnNetwork(std::uint64_t seed, const Options& options)
       gateway(pair.server),
       access(simulation.connect({"client", k_client}, {"gateway", k_gateway}, options.access)),
       options_(options),
-      alive_(options.backends.size(), true),
+      links_(options.backends.size()),
       loss_(seed + 1) {
   simulation.lead_through(access, simulation.add_trunk({.delay = options.gateway_way}));
   for (std::size_t i = 0; i < options.backends.size(); ++i) add_backend(i);
@@ -49,8 +52,13 @@ ReturnNetwork::ReturnNetwork(std::uint64_t seed, const Options& options)
   gateway.on_orphan = [this](const DelegatedStreams::Orphan& orphan, Time now) {
     orphans.push_back(orphan);
     Exchange& exchange = exchanges_[orphan.stream];
-    exchange.backend = (exchange.backend + 1) % backends.size();
-    delegate(orphan.stream, orphan.acknowledged, now);
+    // What does not reach this client is not asked for its next responses.
+    if (orphan.reason == DelegatedStreams::Orphan::Reason::kUnreachable) {
+      links_[exchange.backend].unreachable = true;
+    }
+    exchange.from = orphan.acknowledged;
+    exchange.refusals = 0;
+    go_on(orphan.stream, now);
   };
   pair.client.on_event = [this](const Event& event, Time now) {
     if (const auto* stream = std::get_if<StreamEvent>(&event)) on_client_event(*stream, now);
@@ -61,6 +69,7 @@ ReturnNetwork::ReturnNetwork(std::uint64_t seed, const Options& options)
 }
 
 void ReturnNetwork::add_backend(std::size_t index) {
+  links_[index].loss = options_.backends[index].order_loss;
   const Time now = simulation.now();
   BackendExecutorHost& backend = backends.emplace_back(
       ExecutorConfig{.session = k_session, .process = process_of(index), .sources = {k_gateway}},
@@ -83,12 +92,12 @@ void ReturnNetwork::add_backend(std::size_t index) {
 // Lets something happen at the other end of the connection of gateway and backend.
 void ReturnNetwork::carry(std::size_t backend, bool to_backend,
                           const std::function<void()>& arrival) {
-  if (!alive_[backend] || loss_.uniform() < options_.backends[backend].order_loss) return;
+  if (!connected(backend) || loss_.uniform() < links_[backend].loss) return;
   const std::uint64_t message = messages_[to_backend ? 0 : 1]++;
   const std::optional<Duration> longer = fate ? fate(to_backend, message) : Duration{};
   if (!longer) return;
   simulation.after(options_.backends[backend].order + *longer, [this, backend, arrival] {
-    if (alive_[backend]) arrival();
+    if (connected(backend)) arrival();
   });
 }
 
@@ -101,9 +110,35 @@ std::vector<std::uint8_t> ReturnNetwork::as_read(std::vector<std::uint8_t> messa
   return encode_run_datagram(*datagram);
 }
 
+bool ReturnNetwork::connected(std::size_t backend) const {
+  return links_[backend].alive && !links_[backend].cut && !gateway.dead;
+}
+
 void ReturnNetwork::kill(std::size_t backend) {
-  alive_[backend] = false;
+  links_[backend].alive = false;
   backends[backend].dead = true;
+}
+
+void ReturnNetwork::kill_and_close(std::size_t backend) {
+  kill(backend);
+  simulation.after(options_.backends[backend].order,
+                   [this, backend] { gateway.orders[backend].end_all(simulation.now()); });
+}
+
+void ReturnNetwork::kill_gateway() { gateway.dead = true; }
+
+void ReturnNetwork::set_order_loss(double loss) {
+  for (BackendLink& link : links_) link.loss = loss;
+}
+
+void ReturnNetwork::fail(std::size_t backend) { backends[backend].fail_all(); }
+
+void ReturnNetwork::set_reading(bool reading) {
+  reading_ = reading;
+  if (!reading) return;
+  for (const auto& [stream, response] : responses_) {
+    if (!response.finished && !response.reset) read(stream, simulation.now());
+  }
 }
 
 StreamId ReturnNetwork::request(std::size_t backend, std::uint64_t bytes) {
@@ -111,20 +146,33 @@ StreamId ReturnNetwork::request(std::size_t backend, std::uint64_t bytes) {
   const StreamId stream = *writer.open(Directionality::kBidirectional);
   const auto head = ContentRequest{.length = bytes, .backend = backend}.encode();
   static_cast<void>(writer.write(stream, SendChunk::copy_of(head), true));
-  responses_[stream].wanted = bytes;
+  Response& response = responses_[stream];
+  response.wanted = bytes;
+  response.asked_at = response.progressed_at = simulation.now();
   return stream;
 }
 
 void ReturnNetwork::on_client_event(const StreamEvent& event, Time now) {
-  if (event.kind != StreamEvent::Kind::kReadable) return;
-  Response& response = responses_[event.stream];
+  if (event.kind == StreamEvent::Kind::kReset) responses_[event.stream].reset = true;
+  if (event.kind == StreamEvent::Kind::kReadable && reading_) read(event.stream, now);
+}
+
+void ReturnNetwork::read(StreamId stream, Time now) {
+  Response& response = responses_[stream];
   StreamReader& reader = pair.client.connection.streams().reader();
   for (;;) {
-    const Bytes bytes = reader.peek(event.stream);
+    const Bytes bytes = reader.peek(stream);
     response.intact &= matches_pattern(bytes, response.received);
-    const auto result = reader.consume(event.stream, bytes.size(), now);
+    const auto result = reader.consume(stream, bytes.size(), now);
     if (!result) return;
+    if (result->bytes > 0 || result->finished) {
+      response.longest_stall = std::max(response.longest_stall, now - response.progressed_at);
+      response.progressed_at = now;
+    }
+    if (response.received == 0 && result->bytes > 0) response.first_at = now;
+    const bool before_body = response.received <= options_.head;
     response.received += result->bytes;
+    if (before_body && response.received > options_.head) response.first_body_at = now;
     response.finished |= result->finished;
     if (result->finished) response.finished_at = now;
     if (result->bytes == 0) return;
@@ -148,39 +196,81 @@ void ReturnNetwork::on_gateway_event(const StreamEvent& event, Time now) {
   exchange.end = wanted->length;
   // Responses take turns, so that backends do.
   pair.server.connection.streams().writer().set_priority(event.stream, {.incremental = true});
-  delegate(event.stream, 0, now);
+  delegate(event.stream, now);
 }
 
 // The request and its grant travel to the backend, and what it says travels back.
-void ReturnNetwork::delegate(StreamId stream, std::uint64_t from, Time now) {
-  const Exchange& exchange = exchanges_[stream];
+void ReturnNetwork::delegate(StreamId stream, Time now) {
+  Exchange& exchange = exchanges_[stream];
   const std::size_t index = exchange.backend;
-  if (index >= backends.size()) return respond(stream, from);
-  auto grant = gateway.delegated.offer(stream, gateway.orders[index], now);
-  if (!grant) return respond(stream, from);
-  const Duration there = options_.backends[index].order;
-  simulation.after(there, [this, index, stream, there, bytes = encode_grant(*grant)] {
-    if (!alive_[index]) return;
+  const bool any = std::ranges::any_of(links_, [](const auto& link) { return !link.unreachable; });
+  if (index >= backends.size() || !any) return respond(stream, exchange.from);
+  if (links_[index].unreachable) return go_on(stream, now);
+  if (options_.proxied) {
+    return simulation.after(2 * options_.backends[index].order,
+                            [this, stream] { respond(stream, 0); });
+  }
+  const auto grant = gateway.delegated.offer(stream, gateway.orders[index], now);
+  if (!grant) return respond(stream, exchange.from);
+  ++exchange.attempt;
+  ask(index, stream, *grant);
+}
+
+void ReturnNetwork::ask(std::size_t backend, StreamId stream, const Grant& grant) {
+  const Duration there = options_.backends[backend].order;
+  const std::uint64_t attempt = exchanges_[stream].attempt;
+  simulation.after(there, [this, backend, stream, there, attempt, bytes = encode_grant(grant)] {
+    if (!connected(backend)) return give_up(stream, attempt);
     const auto read = decode_grant(bytes);
     const bool accepted =
-        read &&
-        backends[index].executor.accept(
+        !links_[backend].drains && read &&
+        backends[backend].executor.accept(
             *read, std::make_unique<PatternPayload>(exchanges_[stream].end), simulation.now());
-    const Duration back = there + options_.backends[index].thinks;
-    simulation.after(back, [this, stream, accepted] {
-      if (accepted && gateway.delegated.accept(stream, exchanges_[stream].end, simulation.now())) {
-        return;
-      }
-      gateway.delegated.revoke(stream);
-      respond(stream, 0);
+    if (accepted) backends[backend].granted.push_back(read->id);
+    const Duration back = there + options_.backends[backend].thinks;
+    simulation.after(back, [this, backend, stream, attempt, accepted] {
+      if (!connected(backend)) return give_up(stream, attempt);
+      on_answer(stream, attempt, accepted);
     });
   });
+}
+
+// The request, or its answer, was lost with the connection of both nodes.
+void ReturnNetwork::give_up(StreamId stream, std::uint64_t attempt) {
+  simulation.after(k_answer_within, [this, stream, attempt] {
+    if (exchanges_[stream].attempt != attempt || gateway.dead) return;
+    gateway.delegated.revoke(stream);
+    go_on(stream, simulation.now());
+  });
+}
+
+void ReturnNetwork::on_answer(StreamId stream, std::uint64_t attempt, bool accepted) {
+  Exchange& exchange = exchanges_[stream];
+  if (exchange.attempt != attempt) return;
+  if (accepted && options_.head > 0 && !std::exchange(exchange.began, true)) {
+    const Bytes head = pattern_from(0, options_.head);
+    static_cast<void>(
+        pair.server.connection.streams().writer().write(stream, SendChunk::copy_of(head), false));
+  }
+  if (accepted && gateway.delegated.accept(stream, exchange.end, simulation.now())) return;
+  gateway.delegated.revoke(stream);
+  if (accepted || ++exchange.refusals == backends.size()) return respond(stream, exchange.from);
+  go_on(stream, simulation.now());
+}
+
+// Asks the next backend.
+void ReturnNetwork::go_on(StreamId stream, Time now) {
+  Exchange& exchange = exchanges_[stream];
+  exchange.backend = (exchange.backend + 1) % backends.size();
+  delegate(stream, now);
 }
 
 // The gateway itself sends what no backend does.
 void ReturnNetwork::respond(StreamId stream, std::uint64_t from) {
   ++proxied;
-  const std::uint64_t end = exchanges_[stream].end;
+  const Exchange& exchange = exchanges_[stream];
+  const std::uint64_t end = exchange.end;
+  if (exchange.began) from = std::max(from, options_.head);
   StreamWriter& writer = pair.server.connection.streams().writer();
   while (from < end) {
     const Bytes piece = pattern_from(from, end - from);
