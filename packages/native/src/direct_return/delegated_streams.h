@@ -33,8 +33,9 @@ class DelegatedStreams final : public GrantListener {
  public:
   // ACKNOWLEDGED leaves at most so often, and so do PHASE and ADDRESS, until they are confirmed.
   static constexpr Duration k_repeat_interval = 5ms;
-  // Grants at a time. Each costs a backend keys, memory, and mostly a file that is open.
-  static constexpr std::size_t k_max_streams = 16;
+  // Grants at a time: as many as a page has requests. Each costs a backend keys, memory, and mostly
+  // a file that is open.
+  static constexpr std::size_t k_max_streams = 128;
 
   // `number` names the connection. No other one of this process ever has it.
   DelegatedStreams(ConnectionExtension connection, std::uint64_t number)

@@ -175,7 +175,10 @@ TEST(ReturnNetwork, WaitsForABackendThatTakesItsTimeToAnswer) {
 // Each grant costs a backend memory and a file that is open.
 TEST(ReturnNetwork, BoundsTheGrantsOfAConnection) {
   ReturnNetwork network(58, site(2));
-  for (std::size_t i = 0; i < 40; ++i) network.request(i % 2, k_megabyte / 20);
+  constexpr std::size_t k_more = 20;
+  for (std::size_t i = 0; i < DelegatedStreams::k_max_streams + k_more; ++i) {
+    network.request(i % 2, k_megabyte / 20);
+  }
   std::size_t most = 0;
   for (int i = 0; i < 200; ++i) {
     network.simulation.run_for(1ms);
@@ -187,7 +190,7 @@ TEST(ReturnNetwork, BoundsTheGrantsOfAConnection) {
   }
   EXPECT_EQ(most, DelegatedStreams::k_max_streams);
   run(network);
-  EXPECT_EQ(network.proxied, 40 - DelegatedStreams::k_max_streams);
+  EXPECT_EQ(network.proxied, k_more);
 }
 
 // What had to wait for packets of backends does not wait for ever.
