@@ -16,7 +16,7 @@ const backends = ['backend1', 'backend2', 'backend3'] as const;
 type Backend = (typeof backends)[number];
 
 /** Ways of a response from a backend to a client without Multi-End */
-export const deliveries = ['proxy'] as const;
+export const deliveries = ['proxy', 'return'] as const;
 export type Delivery = (typeof deliveries)[number];
 
 const largeBytes = 50_000_000;
@@ -32,6 +32,12 @@ export interface Travelled {
   /** Route of the request. Each backend and delivery has one of its own. */
   route: string;
   delivery: string;
+  /** Node that made the response */
+  backend: string;
+  /** Why the gateway sent what the backend might have sent itself */
+  fallback?: string;
+  /** Whether the client left before the end */
+  aborted?: true;
   /** Connection of the request */
   connection: string;
 }
@@ -79,7 +85,10 @@ export async function startBackendsSite(): Promise<BackendsSite> {
   const status = async (): Promise<GatewayStatus> =>
     (await (await fetch(`http://127.0.0.1:${admin}/status`)).json()) as GatewayStatus;
   await vi.waitFor(
-    async () => expect((await status()).backends?.map(({ state }) => state)).toEqual(backends.map(() => 'serving')),
+    async () => {
+      expect((await status()).backends?.map(({ state }) => state)).toEqual(backends.map(() => 'serving'));
+      expect(returning(directory)).toEqual(new Set(backends));
+    },
     { timeout: 60_000, interval: 100 },
   );
   const below = (delivery: Delivery, bodies: readonly Body[]): Body[] =>
@@ -156,17 +165,31 @@ async function configuration(
       listen: `127.0.0.1:${await freePort()}`,
       log: { level: 'warn' },
       primary: 'site',
+      return: { from: `127.0.0.1:${port}`, via: 'own-address' },
       routes: routes([backend], () => ({ files: `./${backend}` })),
     },
   ]);
   return { nodes: { site, ...Object.fromEntries(await Promise.all(described)) } };
 }
 
-/** Returns the lines about responses. The gateway proxied a response whose line has no `delivery`. */
-function accessLog(directory: string): Travelled[] {
-  return readFileSync(join(directory, 'access.log'), 'utf8')
+interface Line {
+  msg: string;
+}
+
+/** Returns the lines about responses. */
+const accessLog = (directory: string): Travelled[] =>
+  logged<Travelled & Line>(directory).filter(({ msg }) => msg === 'request');
+
+/** Returns the backends that have been able to send from the gateway's address. */
+const returning = (directory: string): Set<string> =>
+  new Set(
+    logged<Line & { backend: string }>(directory)
+      .filter(({ msg }) => msg === 'a backend can send responses from the address of this gateway')
+      .map(({ backend }) => backend),
+  );
+
+const logged = <Kind extends Line>(directory: string): Kind[] =>
+  readFileSync(join(directory, 'access.log'), 'utf8')
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => ({ delivery: 'proxy', ...(JSON.parse(line) as Omit<Travelled, 'delivery'> & { msg: string }) }))
-    .filter(({ msg }) => msg === 'request');
-}
+    .map((line) => JSON.parse(line) as Kind);
