@@ -122,6 +122,7 @@ async function serveMultiEnd(ports: { port: number; httpPort: number }, world: W
           world,
           edge.httpAddress ? `open ${localUrl(edge.httpAddress)} in a browser on this machine` : undefined,
         );
+        await printLine(world.stdout, directReturn(site));
       });
     } finally {
       await site.close();
@@ -129,6 +130,17 @@ async function serveMultiEnd(ports: { port: number; httpPort: number }, world: W
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** Says how a browser becomes a client of the gateway itself, whose backends answer from the address of the gateway. */
+function directReturn({ gateway, gatewayAddress }: MultiEndSite): string {
+  const { port } = gatewayAddress;
+  const flags = [
+    `--origin-to-force-quic-on=127.0.0.1:${port}`,
+    `--ignore-certificate-errors-spki-list=${publicKeyHash(gateway.certificate.pair.certificate)}`,
+    '--user-data-dir=/tmp/sheaf-demo-browser',
+  ];
+  return `direct server return: chromium ${flags.join(' ')} https://127.0.0.1:${port}/`;
 }
 
 /** Returns a URL with `localhost`, which is a secure context without TLS. An address might not be. */

@@ -15,6 +15,8 @@ export interface MultiEndConfiguration {
   /** Port of the edge, for browsers */
   port: number;
   httpPort: number;
+  /** Port of the gateway */
+  gatewayPort: number;
   backbonePort: number;
   backends: readonly BackendDescription[];
   /** Origin of the server that stops and starts backends */
@@ -33,6 +35,7 @@ const logOf = (name: string): string => `log: { file: ${name}.log }`;
 export function multiEndConfiguration({
   port,
   httpPort,
+  gatewayPort,
   backbonePort,
   backends,
   control,
@@ -42,11 +45,11 @@ export function multiEndConfiguration({
   const references = backends.map(
     ({ name, number, address }) => `      - { name: ${name}, id: ${number}, address: "${formatAddress(address)}" }`,
   );
-  const nodes = backends.map((backend) => backendNode(backend, files));
+  const nodes = backends.map((backend) => backendNode(backend, files, gatewayPort));
   return `nodes:
   site:
     role: gateway
-    listen: 127.0.0.1:0
+    listen: 127.0.0.1:${gatewayPort}
     admin: 127.0.0.1:0
     backbone: 127.0.0.1:${backbonePort}
     backends:
@@ -70,13 +73,18 @@ ${nodes.join('\n')}
 `;
 }
 
-function backendNode({ name, listenPort, backbonePort }: BackendDescription, files: string): string {
+function backendNode(
+  { name, listenPort, backbonePort }: BackendDescription,
+  files: string,
+  gatewayPort: number,
+): string {
   const pieces = JSON.stringify(`${files}/pieces`);
   return `  ${name}:
     role: backend
     listen: 127.0.0.1:${listenPort}
     backbone: 127.0.0.1:${backbonePort}
     primary: site
+    return: { from: "127.0.0.1:${gatewayPort}", via: own-address }
     routes: [{ path: /pieces, files: ${pieces} }, { path: /proxied, files: ${pieces} }]
     ${logOf(name)}`;
 }

@@ -8,6 +8,7 @@ import {
   loadNativeModule,
   startNodes,
   adminHeader,
+  type ListenAddress,
   type RunningNode,
 } from '@sheaf/gateway';
 import type { LinkRelay } from '@sheaf/native';
@@ -23,6 +24,8 @@ const links = [
   { megabitsPerSecond: 6, delayMs: 14 },
   { megabitsPerSecond: 5, delayMs: 18 },
 ];
+/** Link between browsers and the gateway, as wide as the others together */
+const gatewayLink = { megabitsPerSecond: 19, delayMs: 10 };
 const queueBytes = 128 * 1024;
 
 export interface MultiEndSiteOptions {
@@ -49,6 +52,8 @@ export class MultiEndSite implements ControlledSite {
   readonly #control = new BackendControl(this);
   readonly #backends: RunningBackend[] = [];
   #nodes: RunningNode[] = [];
+  #gatewayRelay: LinkRelay | undefined;
+  #gatewayAddress: ListenAddress | undefined;
 
   private constructor(options: MultiEndSiteOptions) {
     this.#options = options;
@@ -75,12 +80,17 @@ export class MultiEndSite implements ControlledSite {
     return this.#nodes.find(({ role }) => role === 'edge')!;
   }
 
-  get #gateway(): Gateway {
+  /** Where browsers reach the gateway itself, over HTTP/3 alone */
+  get gatewayAddress(): ListenAddress {
+    return this.#gatewayAddress!;
+  }
+
+  get gateway(): Gateway {
     return this.#nodes.find((node) => node instanceof Gateway)!;
   }
 
   backends(): object[] {
-    const reports = this.#gateway.status().backends ?? [];
+    const reports = this.gateway.status().backends ?? [];
     return this.#backends.map(({ name, number, process }, index) => ({
       name,
       number,
@@ -104,6 +114,7 @@ export class MultiEndSite implements ControlledSite {
     await closeNodes(this.#nodes, 0);
     await Promise.all(this.#backends.map(({ process }) => process.kill()));
     for (const { relay } of this.#backends) relay.close();
+    this.#gatewayRelay?.close();
     await this.#control.close();
   }
 
@@ -133,11 +144,21 @@ export class MultiEndSite implements ControlledSite {
         process: new DemoBackend(name, file),
       });
     }
+    const gatewayPort = await freePort();
+    const direction = { rate: gatewayLink.megabitsPerSecond * 1e6, delayMs: gatewayLink.delayMs, queueBytes };
+    this.#gatewayRelay = createLinkRelay({
+      listen: { address: '127.0.0.1', port: 0 },
+      target: { address: '127.0.0.1', port: gatewayPort },
+      there: direction,
+      back: direction,
+    });
+    this.#gatewayAddress = this.#gatewayRelay.listen();
     await writeFile(
       file,
       multiEndConfiguration({
         port,
         httpPort,
+        gatewayPort,
         backbonePort: await freePort(),
         backends: this.#backends,
         control,
@@ -151,7 +172,7 @@ export class MultiEndSite implements ControlledSite {
     const { nodes } = await loadConfiguration(file);
     this.#nodes = await startNodes(nodes.filter(({ role }) => role !== 'backend'));
     const { address, httpAddress } = this.edge;
-    const ports = [address, httpAddress].flatMap((each) => (each ? [each.port] : []));
+    const ports = [address, httpAddress, this.#gatewayAddress].flatMap((each) => (each ? [each.port] : []));
     this.#control.serve(
       ports.flatMap((each) =>
         ['localhost', '127.0.0.1'].flatMap((name) => [
@@ -163,7 +184,7 @@ export class MultiEndSite implements ControlledSite {
   }
 
   async #drain(name: string, action: 'drain' | 'resume'): Promise<void> {
-    const admin = this.#gateway.adminAddress;
+    const admin = this.gateway.adminAddress;
     if (!admin) throw new Error('the gateway has no admin address');
     const { status, text } = await askAdmin(formatAddress(admin), `/backends/${name}/${action}`, {
       method: 'POST',

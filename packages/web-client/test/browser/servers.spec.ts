@@ -7,26 +7,28 @@ import { join } from 'node:path';
 import type { Locator, Page } from '@playwright/test';
 import { parsePathReports, type PathReport } from '@sheaf/web-client/protocol';
 import { expect, test as base } from './fixtures.js';
-import { freePort } from './free_port.js';
 import { expectGoodLooks, inEachLook, screens } from './looks.js';
 import { SheafProcess } from './sheaf_process.js';
 
 /** `sheaf demo --site multi-end`: a gateway, an edge, and three backends in processes of their own. */
-const test = base.extend<object, { demoUrl: string }>({
-  demoUrl: [
+const test = base.extend<object, { demo: SheafProcess; demoUrl: string }>({
+  demo: [
     async ({}, use) => {
       const directory = await mkdtemp(join(tmpdir(), 'sheaf-servers-test-'));
-      const httpPort = await freePort();
-      const demo = new SheafProcess(
-        ['demo', '--site', 'multi-end', '--port', '0', '--http-port', String(httpPort)],
-        directory,
-      );
+      const demo = new SheafProcess(['demo', '--site', 'multi-end', '--port', '0', '--http-port', '0'], directory);
       await demo.run();
-      await use(`http://localhost:${httpPort}`);
+      await use(demo);
       await demo.stop();
       await rm(directory, { recursive: true, force: true });
     },
     { scope: 'worker', timeout: 300_000 },
+  ],
+  demoUrl: [
+    async ({ demo }, use) => {
+      const [, url = ''] = await demo.told(/open (http:\/\/localhost:\d+)\/ in a browser/);
+      await use(url);
+    },
+    { scope: 'worker' },
   ],
 });
 
@@ -141,6 +143,40 @@ test('pieces that go through the gateway are counted as its own', async ({ page,
   await expect.poll(() => bytesOf(page, 'gateway'), patience).toBeGreaterThan(200_000);
   const { pieces, bytes } = await settle(page);
   expect(bytes).toBe(pieces * (await pieceBytes(demoUrl)));
+});
+
+test('a browser whose pieces come from the address of the gateway misses nothing when a backend is killed', async ({
+  demo,
+  launchBrowser,
+}, testInfo) => {
+  const [, flags = '', url = ''] = await demo.told(/direct server return: chromium (.+) (https:\S+)\/$/m);
+  const browser = await launchBrowser(...flags.split(' ').filter((flag) => !flag.startsWith('--user-data-dir')));
+  const page = await browser.newPage();
+  const errors = await open(page, url);
+  const delivered = (server: number): Locator => fact(page, server, 'Delivery');
+  for (const server of [1, 2, 3]) await expect(delivered(server)).toContainText('by return', patience);
+  await page.getByRole('button', { name: 'Kill the process of backend2' }).click();
+  await expect(fact(page, 2, 'state')).toHaveText('stopped', patience);
+  const killed = {
+    verified: await verified(page),
+    bytes: await Promise.all([1, 3].map((each) => bytesOf(page, each))),
+  };
+  await expect.poll(() => verified(page), patience).toBeGreaterThan(killed.verified + 80);
+  await page.screenshot({ path: testInfo.outputPath('direct-return.png'), fullPage: true });
+  await page.getByRole('button', { name: 'Start backend2 again' }).click();
+  await expect(fact(page, 2, 'state')).toHaveText('serving', patience);
+  const { pieces, bytes } = await settle(page);
+  expect(pieces).toBe(await verified(page));
+  const piece = await page.evaluate(async () => (await (await fetch('/pieces/dusk/0.png')).arrayBuffer()).byteLength);
+  expect(bytes).toBe(pieces * piece);
+  expect(await page.textContent('#lost-detail')).toBe('0 damaged, 0 failed');
+  const protocols = await page.evaluate(() => [
+    ...new Set(
+      performance.getEntriesByType('resource').map((entry) => (entry as PerformanceResourceTiming).nextHopProtocol),
+    ),
+  ]);
+  expect(protocols).toEqual(['h3']);
+  expect(errors).toEqual([]);
 });
 
 test('a page of another origin cannot stop a backend', async ({ page, context, demoUrl }) => {

@@ -38,6 +38,15 @@ export class SheafProcess {
     return Promise.race([ready, ended]);
   }
 
+  /** Resolves with what the process has written since its start as soon as this is in it. */
+  async told(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const found = pattern.exec(this.output);
+      if (found) return found;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
   /** Stands still, as a link that carries nothing any more. */
   freeze(): void {
     this.process?.kill('SIGSTOP');

@@ -1,4 +1,5 @@
 import { RESPONSE_HEADER } from '../../protocol/index.js';
+import { deliveryOf, type Delivery } from './delivery.js';
 
 /** Content of `pictures.json`: each picture in pieces, with the SHA-256 of each piece */
 export interface Pictures {
@@ -14,11 +15,11 @@ export interface PieceEvents {
   requested(place: number): void;
   /**
    * Reports that the head of the response arrived. `id` is the id of its report, absent without an edge that shows
-   * reports.
+   * reports; `delivery` is how it travels, absent where nobody says so.
    */
-  responded(place: number, id: number | undefined): void;
+  responded(place: number, id: number | undefined, delivery: Delivery | undefined): void;
   received(place: number, share: number): void;
-  verified(place: number, piece: ImageBitmap): void;
+  verified(place: number, piece: ImageBitmap, bytes: number): void;
   /** Reports a failure, after which the piece is requested again. */
   failed(place: number, reason: string): void;
   damaged(place: number): void;
@@ -99,7 +100,7 @@ export class PictureLoader {
       try {
         const bytes = await this.fetch(place, `${this.prefix}${picture}/${place}.png`);
         if ((await sha256Of(bytes)) === sha256) {
-          this.events.verified(place, await createImageBitmap(new Blob([bytes])));
+          this.events.verified(place, await createImageBitmap(new Blob([bytes])), bytes.length);
           return;
         }
         this.events.damaged(place);
@@ -117,7 +118,8 @@ export class PictureLoader {
     clock.heard();
     if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
     const id = response.headers.get(RESPONSE_HEADER);
-    this.events.responded(place, id === null ? undefined : Number(id));
+    const delivery = deliveryOf(response.headers.get('server-timing'));
+    this.events.responded(place, id === null ? undefined : Number(id), delivery);
     const bytes = new Uint8Array(Number(response.headers.get('content-length')));
     let received = 0;
     for await (const chunk of response.body) {

@@ -17,7 +17,7 @@ export interface ReportEvents {
   paths(reports: readonly PathReport[]): void;
   /** Reports backends, once a second, if a demo serves this page. */
   backends(backends: readonly DemoBackend[]): void;
-  /** Reports that this page did not come through an edge with reports. */
+  /** Reports once that this page did not come through an edge with reports. Backends are still reported. */
   untold(): void;
   unreachable(): void;
 }
@@ -25,16 +25,17 @@ export interface ReportEvents {
 /** Polls the edge and the demo, one request at a time, as long as the page is open. */
 export async function followReports(events: ReportEvents): Promise<void> {
   let controlled = true;
-  for (let turn = 0; ; turn += 1) {
+  let told = true;
+  for (let turn = 0; told || controlled; turn += 1) {
     try {
-      const responses = await ask(WELL_KNOWN.responses);
-      if (responses === undefined) {
+      const responses = told ? await ask(WELL_KNOWN.responses) : undefined;
+      if (responses !== undefined) events.responses(parseResponseReports(responses));
+      else if (told) {
+        told = false;
         events.untold();
-        return;
       }
-      events.responses(parseResponseReports(responses));
       if (turn % TURNS_A_SECOND === 0) {
-        events.paths(parsePathReports(await ask(WELL_KNOWN.paths)));
+        if (told) events.paths(parsePathReports(await ask(WELL_KNOWN.paths)));
         const backends: readonly DemoBackend[] | undefined = controlled ? await fetchBackends() : undefined;
         controlled = backends !== undefined;
         if (backends) events.backends(backends);

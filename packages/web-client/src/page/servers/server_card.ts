@@ -8,6 +8,10 @@ import type { Server, Share } from './tally.js';
 export interface ServerFacts {
   readonly share: Share;
   readonly path: PathSeries | undefined;
+  /** Mbit/s */
+  readonly rate: number;
+  /** In which ways its responses travelled; empty while unknown */
+  readonly ways: string;
   readonly backend: DemoBackend | undefined;
 }
 
@@ -46,20 +50,23 @@ export class ServerCard {
     unit.textContent = 'Mbit/s';
     rate.append(this.text('span', 'rate'), unit);
     const facts = document.createElement('dl');
-    facts.append(...(['Sent', 'Path', 'Round trip', 'Link', 'Process'] as const).map((label) => this.fact(label)));
+    facts.append(
+      ...(['Sent', 'Delivery', 'Path', 'Round trip', 'Link', 'Process'] as const).map((label) => this.fact(label)),
+    );
     this.actions.className = 'actions';
     this.element.append(head, rate, facts, this.actions);
   }
 
-  show({ share, path, backend }: ServerFacts): void {
+  show({ share, path, rate, ways, backend }: ServerFacts): void {
     const present = path !== undefined && !path.gone;
     this.element.dataset['bytes'] = String(share.bytes);
     this.element.dataset['pieces'] = String(share.pieces);
     this.write('name', nameOf(this.server));
     this.write('state', stateOf(path, backend));
     this.element.dataset['state'] = stateOf(path, backend);
-    this.write('rate', formatNumber(present ? (path.samples.at(-1)?.rate ?? 0) : 0));
+    this.write('rate', formatNumber(rate));
     this.write('Sent', `${formatBytes(share.bytes)}, ${share.pieces} pieces`);
+    this.write('Delivery', ways);
     this.write('Path', present ? `${path.report.id}, to ${path.report.remote}` : '–');
     this.write('Round trip', present ? `${formatNumber(path.report.roundTripMs)} ms` : '–');
     this.write('Link', backend ? `${backend.megabitsPerSecond} Mbit/s, ${backend.delayMs} ms` : '');

@@ -5,10 +5,12 @@ import { formatBytes, formatNumber } from '../live/format.js';
 import { PathChart } from '../live/path_charts.js';
 import { PathHistory, type PathSeries } from '../live/path_history.js';
 import { control, type BackendAction, type DemoBackend } from './demo_control.js';
+import { Ways, type Delivery } from './delivery.js';
 import { Happenings } from './happenings.js';
 import { Mosaic } from './mosaic.js';
 import { PictureLoader, type PieceEvents, type Pictures } from './picture_loader.js';
 import { followReports } from './reports.js';
+import { Rates } from './rates.js';
 import { ServerCard } from './server_card.js';
 import { markOf, nameOf, nameServer, placeOf } from './server_marks.js';
 import { sentParts, Tally, type Server } from './tally.js';
@@ -28,6 +30,12 @@ const cards = new Map<Server, ServerCard>();
 const backends = new Map<number, DemoBackend>();
 /** Place of the piece that a response brings */
 const placeOfResponse = new Map<number, number>();
+/** How the response travels that brings a piece */
+const deliveries = new Map<number, Delivery>();
+const ways = new Ways();
+const rates = new Rates();
+/** Whether no edge reports what servers send. Then the heads of responses alone tell it. */
+let edgeless = false;
 const counts = { verified: 0, damaged: 0, failed: 0, longestWaitMs: 0 };
 
 const serverOfPath = ({ report: { backend } }: PathSeries): Server => backend ?? 'gateway';
@@ -74,9 +82,14 @@ function showCards(): void {
   const servers = knownServers();
   for (const server of servers) {
     if (!cards.has(server)) cards.set(server, new ServerCard(server, act));
+    const share = tally.shareOf(server);
+    const path = pathTo(server);
+    const rate = path === undefined || path.gone ? 0 : (path.samples.at(-1)?.rate ?? 0);
     cards.get(server)!.show({
-      share: tally.shareOf(server),
-      path: pathTo(server),
+      share,
+      path,
+      rate: edgeless ? rates.of(server) : rate,
+      ways: ways.textOf(nameOf(server)),
       backend: server === 'gateway' ? undefined : backends.get(server),
     });
   }
@@ -90,7 +103,7 @@ function showCounts(): void {
   write('verified-detail', 'by their SHA-256');
   write('lost', String(counts.damaged + counts.failed));
   write('lost-detail', `${counts.damaged} damaged, ${counts.failed} failed`);
-  write('continued', String(tally.continued));
+  write('continued', edgeless ? '–' : String(tally.continued));
   write('wait', formatNumber(counts.longestWaitMs));
 }
 
@@ -125,6 +138,32 @@ function onPaths(chart: PathChart, reports: readonly PathReport[]): void {
   );
 }
 
+/** Tells of a page that came from the gateway itself. */
+function withoutEdge(): void {
+  edgeless = true;
+  find<HTMLElement>('paths').hidden = true;
+  write(
+    'lead',
+    'Each piece of this picture is a request to the gateway. Where it may, a backend answers from the address of the gateway, past it. Kill a backend and watch.',
+  );
+  write('source', 'Which server sent what, and how, comes from the heads of the responses.');
+  setState('open', 'This browser has one connection, to the gateway');
+}
+
+/** Returns the server of a name, or the gateway while the name is unknown. */
+const serverOfName = (name: string): Server =>
+  [...backends.values()].find((backend) => backend.name === name)?.number ?? 'gateway';
+
+function onVerified(mosaic: Mosaic, place: number, bytes: number): void {
+  const delivery = deliveries.get(place);
+  if (!delivery) return;
+  ways.add(delivery);
+  if (!edgeless) return;
+  const server = serverOfName(delivery.backend);
+  tally.complete(server, bytes);
+  mosaic.showSenders(place, [{ bytes, ...(server === 'gateway' ? {} : { backend: server }) }]);
+}
+
 function legendItem(server: Server): HTMLLIElement {
   const item = document.createElement('li');
   item.className = `mark ${markOf(server)}`;
@@ -139,7 +178,9 @@ function onBackends(reports: readonly DemoBackend[]): void {
     nameServer(backend.number, backend.name);
     backends.set(backend.number, backend);
     happenings.backend(backend);
+    rates.add(backend.number, tally.shareOf(backend.number).bytes, performance.now());
   }
+  if (edgeless) showCards();
 }
 
 function pieceEvents(mosaic: Mosaic): PieceEvents {
@@ -148,14 +189,17 @@ function pieceEvents(mosaic: Mosaic): PieceEvents {
       mosaic.forgetSenders(place);
       mosaic.setState(place, 'requested');
     },
-    responded(place, id) {
+    responded(place, id, delivery) {
+      if (delivery) deliveries.set(place, delivery);
+      else deliveries.delete(place);
       if (id === undefined) return;
       tally.expect(id);
       placeOfResponse.set(id, place);
     },
     received: (place, share) => mosaic.setProgress(place, share),
-    verified(place, piece) {
+    verified(place, piece, bytes) {
       counts.verified += 1;
+      onVerified(mosaic, place, bytes);
       showCounts();
       mosaic.draw(place, piece);
     },
@@ -210,7 +254,6 @@ await followReports({
   responses: (reports) => onResponses(mosaic, reports),
   paths: (reports) => onPaths(chart, reports),
   backends: onBackends,
-  untold: () =>
-    setState('lost', 'This page did not come through an edge with `show_paths`: nobody can say which server sent what'),
-  unreachable: () => setState('lost', 'The edge does not answer'),
+  untold: withoutEdge,
+  unreachable: () => setState('lost', 'Nobody answers'),
 });

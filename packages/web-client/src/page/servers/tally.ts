@@ -47,6 +47,11 @@ export class Tally {
     return share;
   }
 
+  /** Notes a complete response that no report is about. */
+  complete(server: Server, bytes: number): void {
+    this.add(server, { bytes, pieces: 1 });
+  }
+
   private finish(report: ResponseReport): void {
     this.open.delete(report.id);
     const parts = sentParts(report);
