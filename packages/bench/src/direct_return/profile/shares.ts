@@ -2,8 +2,13 @@
 export const WORK = ['receive', 'open', 'acknowledge', 'javascript', 'order', 'seal', 'send', 'wait', 'other'] as const;
 export type Work = (typeof WORK)[number];
 
-/** Functions that tell what a sample is about. The innermost that is named here decides. */
+/**
+ * Functions that tell what a sample is about. The innermost that is named here decides. Callers of the ciphers, which are
+ * assembly, are often not found.
+ */
 const FUNCTIONS: readonly { work: Work; name: RegExp }[] = [
+  { work: 'open', name: /^aes_gcm_dec_/ },
+  { work: 'seal', name: /^aes_gcm_enc_/ },
   { work: 'receive', name: /\b(?:UdpSocket::receive|recvmmsg|recvmsg)/ },
   { work: 'send', name: /\b(?:BatchSender::|SendOnlySocket::|UdpSocket::send|sendmsg|sendmmsg)/ },
   { work: 'open', name: /\b(?:open_one_rtt|remove_header_protection|(?:\w*Keys|PacketProtection\w*)::open)\b/ },

@@ -44,5 +44,7 @@ test('the innermost function that is known decides', () => {
   expect(workOf(stack('aes', 'sheaf::quic::PathKeys::open', 'sheaf::quic::PacketReceiver::open_one_rtt'))).toBe('open');
   expect(workOf(stack('aes', 'sheaf::quic::OneRttKeys::seal', 'sheaf::quic::PacketBuilder::build'))).toBe('seal');
   expect(workOf(stack('sheaf::quic::RunOrders::open', 'sheaf::quic::DelegatedStreams::offer'))).toBe('order');
+  expect(workOf(stack('aes_gcm_enc_128_vaes_avx512', '[unknown]'))).toBe('seal');
+  expect(workOf(stack('aes_gcm_dec_256_avx_gen4'))).toBe('open');
   expect(workOf(stack('something else'))).toBe('other');
 });
