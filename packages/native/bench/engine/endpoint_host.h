@@ -70,8 +70,13 @@ class EndpointNetwork {
       fail("no cipher suite");
     EndpointConfig serving = config_;
     serving.server_tls = make_fuzz_server_context();
+    // All clients have the same address.
+    serving.admission.max_connections = serving.admission.max_connections_per_network = SIZE_MAX;
+    serving.admission.retry = RetryPolicy::kNever;
     server_ = std::make_unique<Endpoint>(serving, random);
   }
+
+  Endpoint& server() { return *server_; }
 
   // Returns client and server of a new connection once the handshake is confirmed.
   std::pair<EndpointHost, EndpointHost> connect() {

@@ -151,7 +151,10 @@ void EndpointObject::on_active(quic::ConnectionDriver& driver, quic::Time now) {
   HostedConnection& hosted = parts_.connections.host(driver);
   hosted.drain(now);
   if (hosted.node_session) hosted.node_session->on_events(now);
-  if (parts_.delegations && driver.connection().closed()) parts_.delegations->forget(driver);
+  if (parts_.delegations) {
+    if (driver.connection().closed()) parts_.delegations->forget(driver);
+    parts_.delegations->on_active(driver);
+  }
   parts_.path_sockets.release_gone(hosted, *parts_.loop);
   parts_.connections.note_pending(hosted);
 }

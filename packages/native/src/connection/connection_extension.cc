@@ -38,6 +38,11 @@ void ConnectionExtension::set_run_limits(const RunLimits& limits) {
   if (Path* path = parts_->first_path()) path->pacer.limit_bursts(limits.per_turn);
 }
 
+void ConnectionExtension::on_run_ordered(std::function<void()> ordered) {
+  if (!parts_->runs) parts_->runs = std::make_unique<Runs>();
+  parts_->runs->on_ordered(std::move(ordered));
+}
+
 std::optional<RunOrder> ConnectionExtension::poll_run() {
   return parts_->runs ? parts_->runs->poll() : std::nullopt;
 }

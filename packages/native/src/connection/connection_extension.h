@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -53,6 +54,8 @@ class ConnectionExtension {
   void open_sender(std::uint8_t sender, Duration initial_rtt);
   // Nothing is ordered before the first call.
   void set_run_limits(const RunLimits& limits);
+  // `ordered` is called with each order, from within `Connection::poll_transmit`.
+  void on_run_ordered(std::function<void()> ordered);
   // Returns the oldest order that was not taken. Call it after `Connection::poll_transmit` returned
   // nothing more, until it returns nothing.
   std::optional<RunOrder> poll_run();

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "connection/delayed_batches.h"
 #include "connection/run_order.h"
@@ -75,7 +77,10 @@ class Runs {
     orders_.push_back(order);
     last_sender_ = order.sender;
     last_ordered_ = order.time;
+    if (ordered_) ordered_();
   }
+  // `ordered` is called with each order.
+  void on_ordered(std::function<void()> ordered) { ordered_ = std::move(ordered); }
   std::optional<RunOrder> poll() {
     if (orders_.empty()) return std::nullopt;
     const RunOrder order = orders_.front();
@@ -93,6 +98,7 @@ class Runs {
  private:
   RunLimits limits_;
   Ring<RunOrder> orders_;
+  std::function<void()> ordered_;
   std::uint8_t last_sender_ = 0;
   Time last_ordered_{};
   DelayedBatches delayed_;

@@ -168,6 +168,7 @@ void DelegatedStreams::orphan(Delegations::iterator delegation, Orphan::Reason r
                         .code = code,
                         .acknowledged = remote.acknowledged(stream)});
     remote.withhold(stream, true);
+    tell_news();
   }
   close(delegation);
 }
@@ -198,7 +199,7 @@ void DelegatedStreams::lose(Sender sender, Orphan::Reason reason, Time now) {
 void DelegatedStreams::on_progress(RunOrders& orders, const Progress& progress, Time now) {
   const auto delegation = find(sender_of(orders), progress.grant);
   if (delegation == delegated_.end()) return;
-  heard_ = true;
+  tell_news();
   Delegated& delegated = delegation->second;
   Backend& backend = backends_[delegated.sender];
   backend.watch.on_executed(progress.executed_end, now);
@@ -215,7 +216,6 @@ void DelegatedStreams::on_progress(RunOrders& orders, const Progress& progress, 
 void DelegatedStreams::on_grant_ended(RunOrders& orders, const GrantEnded& ended, Time) {
   const auto delegation = find(sender_of(orders), ended.grant);
   if (delegation == delegated_.end()) return;
-  heard_ = true;
   if (ended.end == GrantEnd::kReset) {
     orphan(delegation, Orphan::Reason::kFailed, ended.code);
   } else {
@@ -359,6 +359,19 @@ void DelegatedStreams::tell_acknowledged(Time now) {
                                               now);
     }
     delegation = next;
+  }
+}
+
+bool DelegatedStreams::idle() const {
+  const PathEntry* entry = connection_.paths().find(k_path);
+  return delegated_.empty() && !limited_ && orphans_.empty() &&
+         (entry == nullptr || !entry->path || !entry->path->loss.runs_in_flight());
+}
+
+// A late acknowledgement of their packets must not count for those that come after them.
+void DelegatedStreams::leave(Time now) {
+  for (std::size_t i = 1; i < backends_.size(); ++i) {
+    if (backends_[i].session != 0) connection_.abandon_sender(static_cast<Sender>(i), now);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -72,9 +73,8 @@ class DelegatedStreams final : public GrantListener {
     std::uint64_t acknowledged = 0;  // the client has all bytes before it
   };
   std::optional<Orphan> poll_orphan();
-  // Returns true once after a backend said something about this connection, which may have to send
-  // now, or have an orphan.
-  bool take_heard() { return std::exchange(heard_, false); }
+  // Called when the connection may have to send now, or has an orphan.
+  void on_news(std::function<void()> news) { news_ = std::move(news); }
 
   // --- with the connection's turns --------------------------------------------------------------
   // Called after the connection has sent what it may: hands its orders to the backends, and tells
@@ -89,8 +89,11 @@ class DelegatedStreams final : public GrantListener {
 
   const ArrivalOrder& arrival_order() const { return order_; }
   std::size_t streams() const { return delegated_.size(); }
-  // Returns whether neither `flush` nor time change anything before the next offer.
-  bool idle() const { return delegated_.empty() && !limited_; }
+  // Returns whether neither `flush` nor time change anything before the next offer, and no backend
+  // has packets in flight.
+  bool idle() const;
+  // Lets an idle connection go on without this object.
+  void leave(Time now);
 
  private:
   using Sender = ArrivalOrder::Sender;
@@ -128,6 +131,9 @@ class DelegatedStreams final : public GrantListener {
   Path& path();  // while runs are possible
   std::optional<Sender> sender_for(RunOrders& backend, Time now);
   Sender sender_of(const RunOrders& backend) const;
+  void tell_news() const {
+    if (news_) news_();
+  }
   Delegations::iterator find(Sender sender, GrantId grant);
   void append(StreamId stream, Delegated& delegated);
   void close(Delegations::iterator delegation);
@@ -154,7 +160,7 @@ class DelegatedStreams final : public GrantListener {
   Time look_again_ = k_never;  // when `flush` has something to do, also without a turn
   ArrivalOrder order_;
   bool limited_ = false;  // the connection has limits of runs
-  bool heard_ = false;
+  std::function<void()> news_;
 };
 
 }  // namespace sheaf::quic

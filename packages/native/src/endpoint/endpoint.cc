@@ -177,9 +177,11 @@ ConnectionDriver* Endpoint::next_active(Time now) {
 }
 
 void Endpoint::reap(const std::function<void(ConnectionDriver&)>& removed) {
-  forget_queued();
-  for (Slot* slot : finished_) {
-    removed(*slot->driver);
+  const std::vector<Slot*> finished = std::exchange(finished_, {});
+  for (Slot* slot : finished) removed(*slot->driver);
+  // Whoever heard of it may have woken another connection that is finished, too.
+  forget_queued(finished);
+  for (Slot* slot : finished) {
     add_connection(stats_, slot->driver->connection());
     if (!slot->driver->handshake_completed() && slot->network) ++stats_.handshakes_failed;
     limits_.leave(*slot);
@@ -188,16 +190,15 @@ void Endpoint::reap(const std::function<void(ConnectionDriver&)>& removed) {
     called_.erase(slot);
     slots_.erase(slot->driver.get());
   }
-  finished_.clear();
 }
 
 // Few of the finished connections are in a queue. The queues are therefore searched rarely, and
 // once for all connections.
-void Endpoint::forget_queued() {
+void Endpoint::forget_queued(const std::vector<Slot*>& finished) {
   const auto is_finished = [](const Slot* slot) { return slot->finished; };
-  if (std::ranges::any_of(finished_, &Slot::sending)) senders_.erase_if(is_finished);
-  if (std::ranges::any_of(finished_, &Slot::active)) active_.erase_if(is_finished);
-  if (std::ranges::any_of(finished_, &Slot::received)) std::erase_if(receivers_, is_finished);
+  if (std::ranges::any_of(finished, &Slot::sending)) senders_.erase_if(is_finished);
+  if (std::ranges::any_of(finished, &Slot::active)) active_.erase_if(is_finished);
+  if (std::ranges::any_of(finished, &Slot::received)) std::erase_if(receivers_, is_finished);
 }
 
 void Endpoint::add_connection(EndpointStats& stats, const Connection& connection) {

@@ -74,7 +74,8 @@ class Endpoint final : private EndpointLimits::Listener {
   ConnectionDriver* next_active(Time now);
   // Must be called after the application called the connection, which may have something to send.
   void wake(ConnectionDriver& driver, Time now);
-  // Frees finished connections whose events were drained. `removed` is called before each is freed.
+  // Frees finished connections whose events were drained. `removed` is called for each before any
+  // is freed.
   void reap(const std::function<void(ConnectionDriver&)>& removed);
 
   std::size_t connection_count() const { return slots_.size(); }
@@ -106,7 +107,7 @@ class Endpoint final : private EndpointLimits::Listener {
   Slot* find_reset(Bytes datagram) const;
   void send_stateless_reset(const Datagram& datagram, Time now);
   void reply(MutableBytes bytes, std::size_t size, const AddressPair& path);
-  void forget_queued();
+  void forget_queued(const std::vector<Slot*>& finished);
   static void add_connection(EndpointStats& stats, const Connection& connection);
   void on_made_room(Slot& slot) override;
   void enqueue_sender(Slot& slot);

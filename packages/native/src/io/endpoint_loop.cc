@@ -150,15 +150,21 @@ bool EndpointLoop::all_blocked() const {
 
 void EndpointLoop::wake(quic::ConnectionDriver& driver) {
   endpoint_.wake(driver, monotonic_now());
-  unsent_ = true;
+  ask_for_turn();
 }
 
 void EndpointLoop::send_now(quic::ConnectionDriver& driver) {
   wake(driver);
   if (in_turn_ || closing_) return;
   flush(monotonic_now());
-  unsent_ =
-      true;  // for the events and the timer, which the turn before the loop sleeps looks after
+  ask_for_turn();  // which shows the events, and sets the timer
+}
+
+// In this iteration of the loop this endpoint may have had its turn already: another endpoint can
+// call it from within its own turn, right before the loop would sleep.
+void EndpointLoop::ask_for_turn() {
+  unsent_ = true;
+  if (!closing_ && handles_->open > 0) uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
 }
 
 void EndpointLoop::on_ready(WatchedSocket& socket) {
@@ -202,9 +208,11 @@ void EndpointLoop::run_turn(Time now) {
   listener_.on_flushed(now);
   // The flush, or the application's reaction to events, may have caused more of them.
   deliver_events(now);
+  if (!closing_) {
+    endpoint_.reap([this](quic::ConnectionDriver& driver) { listener_.on_removed(driver); });
+  }
   in_turn_ = false;
   if (closing_) return;
-  endpoint_.reap([this](quic::ConnectionDriver& driver) { listener_.on_removed(driver); });
   timer_->set(next_wake(endpoint_.next_timeout()));
   // The application may have reacted to the last events, so the loop must not sleep yet.
   if (unsent_ && !all_blocked()) uv_idle_start(&handles_->idle, [](uv_idle_t*) {});

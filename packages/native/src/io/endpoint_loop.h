@@ -72,6 +72,7 @@ class EndpointLoop {
   WatchedSocket* socket_for(const quic::Address& local) const;
   bool all_blocked() const;
   void watch_turns();
+  void ask_for_turn();
   void on_ready(WatchedSocket& socket);
   void on_timer();
   void on_prepare();

@@ -21,6 +21,17 @@ std::uint64_t next_connection_number() {
 
 }  // namespace
 
+Delegations::Entry::Entry(io::EndpointLoop& endpoint, quic::ConnectionDriver& of,
+                          Delegations& owner)
+    : driver(of), streams(of.connection().extension(), next_connection_number()) {
+  streams.on_news([this, &endpoint] {
+    if (!std::exchange(woken, true)) endpoint.wake(driver);
+  });
+  driver.connection().extension().on_run_ordered([this, &owner] { owner.list(*this); });
+}
+
+Delegations::Entry::~Entry() { driver.connection().extension().on_run_ordered({}); }
+
 quic::Result<std::unique_ptr<Delegations>, io::SocketError> Delegations::open(
     uv_loop_t* loop, io::EndpointLoop& endpoint, Switchboard& switchboard) {
   std::unique_ptr<Delegations> made(new Delegations(endpoint, switchboard));
@@ -31,54 +42,77 @@ quic::Result<std::unique_ptr<Delegations>, io::SocketError> Delegations::open(
 }
 
 Delegations::Delegations(io::EndpointLoop& endpoint, Switchboard& switchboard)
-    : endpoint_(endpoint), switchboard_(switchboard) {
-  switchboard.add(*this);
+    : endpoint_(endpoint), switchboard_(switchboard) {}
+
+Delegations::Entry* Delegations::entry_of(quic::ConnectionDriver& driver) {
+  const auto found = entries_.find(&driver);
+  return found == entries_.end() ? nullptr : found->second.get();
 }
 
-Delegations::~Delegations() { switchboard_.remove(*this); }
-
 quic::DelegatedStreams& Delegations::of(quic::ConnectionDriver& driver) {
-  auto& streams = streams_[&driver];
-  if (!streams) {
-    streams = std::make_unique<quic::DelegatedStreams>(driver.connection().extension(),
-                                                       next_connection_number());
-  }
-  return *streams;
+  auto& entry = entries_[&driver];
+  if (!entry) entry = std::make_unique<Entry>(endpoint_, driver, *this);
+  list(*entry);
+  return entry->streams;
 }
 
 quic::DelegatedStreams* Delegations::find(quic::ConnectionDriver& driver) {
-  const auto found = streams_.find(&driver);
-  return found == streams_.end() ? nullptr : found->second.get();
+  Entry* entry = entry_of(driver);
+  return entry ? &entry->streams : nullptr;
 }
 
 void Delegations::forget(quic::ConnectionDriver& driver) {
-  if (streams_.erase(&driver) > 0) switchboard_.flush(io::monotonic_now());
+  Entry* entry = entry_of(driver);
+  if (!entry) return;
+  deadlines_.remove(entry);
+  std::erase(listed_, entry);
+  entries_.erase(&driver);
+  switchboard_.flush(io::monotonic_now());
+}
+
+void Delegations::list(Entry& entry) {
+  if (!std::exchange(entry.listed, true)) listed_.push_back(&entry);
+}
+
+void Delegations::on_active(quic::ConnectionDriver& driver) {
+  if (Entry* entry = entry_of(driver)) list(*entry);
 }
 
 void Delegations::on_flushed(Time now) {
-  if (streams_.empty()) return;
-  Time next = quic::k_never;
-  for (const auto& [driver, streams] : streams_) {
-    streams->flush(now);
-    next = std::min(next, streams->next_timeout());
+  if (listed_.empty()) return;
+  for (Entry* entry : std::exchange(listed_, {})) {
+    entry->listed = entry->woken = false;
+    entry->streams.flush(now);
+    set_deadline(*entry, now);
   }
   switchboard_.flush(now);
-  timer_->set(next);
+  timer_->set(deadlines_.next());
 }
 
-void Delegations::on_heard(Time) {
-  for (const auto& [driver, streams] : streams_) {
-    if (streams->take_heard()) endpoint_.wake(*driver);
-  }
+void Delegations::set_deadline(Entry& entry, Time now) {
+  Time next = entry.streams.next_timeout();
+  if (entry.streams.streams() == 0) next = std::min(next, now + k_keep_idle);
+  deadlines_.set(&entry, next);
 }
 
-// What has changed is told and sent in the turn before the loop sleeps.
 void Delegations::on_timer() {
   const Time now = io::monotonic_now();
-  for (const auto& [driver, streams] : streams_) {
-    if (streams->next_timeout() > now) continue;
-    streams->on_timeout(now);
-    endpoint_.wake(*driver);
+  while (deadlines_.next() <= now) on_due(*deadlines_.first(), now);
+  timer_->set(deadlines_.next());
+}
+
+// A backend may have spoken since the deadline was set. What follows otherwise is told and sent in
+// the turn before the loop sleeps, which sets the next deadline.
+void Delegations::on_due(Entry& entry, Time now) {
+  deadlines_.remove(&entry);
+  if (entry.streams.next_timeout() <= now) {
+    entry.streams.on_timeout(now);
+    endpoint_.wake(entry.driver);
+  } else if (entry.streams.idle()) {
+    entry.streams.leave(now);
+    forget(entry.driver);
+  } else {
+    set_deadline(entry, now);
   }
 }
 

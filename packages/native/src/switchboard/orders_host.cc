@@ -28,10 +28,8 @@ OrdersHost::OrdersHost(const RunChannel::Request& request, const quic::RunOrders
       number_(switchboard.add(*this)) {}
 
 OrdersHost::~OrdersHost() {
-  const Time now = io::monotonic_now();
-  orders_.end_all(now);
+  orders_.end_all(io::monotonic_now());
   switchboard_.remove(number_);
-  switchboard_.on_heard(now);
 }
 
 void OrdersHost::flush(Time now) {
@@ -42,7 +40,6 @@ void OrdersHost::flush(Time now) {
 void OrdersHost::on_events(Time now) {
   if (!channel_.has_received()) return;
   channel_.drain([&](quic::Bytes datagram) { orders_.receive(datagram, now); });
-  switchboard_.on_heard(now);
   flush(now);
 }
 

@@ -2,18 +2,13 @@
 
 #include <utility>
 
-#include "crypto/wipe.h"
-
 namespace sheaf::switchboard {
 
 RunChannel::RunChannel(const Request& request) : request_(request) {
   request_.session.datagrams().claim(request_.stream, *this);
 }
 
-RunChannel::~RunChannel() {
-  request_.session.datagrams().release(request_.stream);
-  forget_received();
-}
+RunChannel::~RunChannel() { request_.session.datagrams().release(request_.stream); }
 
 bool RunChannel::send(quic::Bytes payload) {
   const bool taken = request_.session.datagrams().send(request_.stream, payload, 0);

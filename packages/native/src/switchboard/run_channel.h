@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "crypto/wiped_bytes.h"
 #include "http3/session.h"
 #include "io/endpoint_loop.h"
 
@@ -66,7 +67,7 @@ class RunChannel final : private http3::DatagramConsumer {
   void send_and_wipe(quic::MutableBytes payload);
 
   Request request_;
-  std::vector<std::uint8_t> received_;  // one behind the other
+  quic::WipedBytes received_;  // one behind the other
   std::vector<std::size_t> sizes_;
   bool queued_ = false;
   std::uint64_t dropped_ = 0;

@@ -1,6 +1,5 @@
 #include "switchboard/switchboard.h"
 
-#include "switchboard/delegations.h"
 #include "switchboard/orders_host.h"
 
 namespace sheaf::switchboard {
@@ -36,10 +35,6 @@ void Switchboard::flush(quic::Time now) {
   for (const auto& [session, orders] : orders_) {
     if (orders->orders().next_timeout() <= now) orders->flush(now);
   }
-}
-
-void Switchboard::on_heard(quic::Time now) {
-  for (Delegations* delegations : delegations_) delegations->on_heard(now);
 }
 
 }  // namespace sheaf::switchboard

@@ -2,13 +2,11 @@
 
 #include <cstdint>
 #include <unordered_map>
-#include <vector>
 
 #include "util/time.h"
 
 namespace sheaf::switchboard {
 
-class Delegations;
 class ExecutorHost;
 class OrdersHost;
 
@@ -26,18 +24,12 @@ class Switchboard {
   OrdersHost* orders(SessionNumber session) const;
   ExecutorHost* executor(SessionNumber session) const;
 
-  void add(Delegations& delegations) { delegations_.push_back(&delegations); }
-  void remove(Delegations& delegations) { std::erase(delegations_, &delegations); }
-
   // Sends what connections have said to backends.
   void flush(quic::Time now);
-  // Shows the connections of clients that a backend said something.
-  void on_heard(quic::Time now);
 
  private:
   std::unordered_map<SessionNumber, OrdersHost*> orders_;
   std::unordered_map<SessionNumber, ExecutorHost*> executors_;
-  std::vector<Delegations*> delegations_;
   SessionNumber next_ = 1;
 };
 

@@ -49,6 +49,44 @@ TEST_F(Lifecycle, ApplicationCloseReachesThePeerAndBothSidesGoAway) {
   EXPECT_EQ(closed->reason, "bye");
 }
 
+// Whoever hears of a connection that is freed may call others, of which some are freed with it.
+TEST_F(Lifecycle, AConnectionThatIsBeingFreedMayBeWoken) {
+  EndpointPair pair;
+  for (int i = 0; i < 2; ++i) pair.connect();
+  ASSERT_TRUE(pair.run_until([&] {
+    return pair.accepted.size() == 2 && std::ranges::all_of(pair.accepted, [](auto* driver) {
+             return driver->handshake_completed();
+           });
+  }));
+  const std::vector<ConnectionDriver*> both = pair.accepted;
+  Endpoint& server = *pair.server;
+  const auto drain = [&] {
+    while (ConnectionDriver* driver = server.next_active(pair.now)) {
+      while (driver->poll_event(pair.now)) {
+      }
+    }
+    std::vector<std::uint8_t> buffer(65536);
+    TransmitBatch batch{.buffer = buffer, .max_segments = 1, .path = {}};
+    do {
+      server.poll_transmit(batch, pair.now);
+    } while (batch.size > 0);
+  };
+  for (ConnectionDriver* driver : both) {
+    driver->connection().abandon({.cause = ConnectionClosed::Cause::kIdle, .reason = "test"});
+    server.wake(*driver, pair.now);
+  }
+  for (int i = 0; i < 2; ++i) drain();
+  std::size_t removed = 0;
+  server.reap([&](ConnectionDriver&) {
+    ++removed;
+    for (ConnectionDriver* driver : both) server.wake(*driver, pair.now);
+  });
+  EXPECT_EQ(removed, 2u);
+  EXPECT_EQ(server.connection_count(), 0u);
+  drain();
+  pair.accepted.clear();
+}
+
 TEST_F(Lifecycle, TheClientOutlivesThePathOfItsHandshake) {
   EndpointPair pair;
   std::vector<std::uint8_t> late;  // a packet of the handshake

@@ -8,8 +8,10 @@
 
 #include <vector>
 
+#include "crypto/tls_context.h"
 #include "endpoint/endpoint.h"
 #include "io/find_socket.h"
+#include "io/monotonic_clock.h"
 #include "io/socket_address.h"
 #include "util/random.h"
 
@@ -20,7 +22,11 @@ struct NoListener final : EndpointLoop::Listener {
   void on_active(quic::ConnectionDriver&, quic::Time) override {}
   void on_turn_end() override { ++turns; }
   void on_removed(quic::ConnectionDriver&) override {}
+  void on_flushed(quic::Time) override {
+    if (flushed) flushed();
+  }
   int turns = 0;
+  std::function<void()> flushed;
 };
 
 sockaddr_in loopback(std::uint16_t port) {
@@ -93,6 +99,51 @@ TEST_F(EndpointLoopTest, ReceivesAgainAfterAnErrorOfTheSocket) {
     while (listener_.turns == before && uv_loop_alive(&uv_)) uv_run(&uv_, UV_RUN_ONCE);
     EXPECT_GT(listener_.turns, before);
   }
+}
+
+// libuv gives the endpoint that was made last its turn first, so this one has had it already.
+TEST_F(EndpointLoopTest, RunsTheTimersOfAConnectionThatAnotherEndpointLetSend) {
+  quic::Endpoint second(quic::EndpointConfig{}, random_);
+  NoListener none;
+  EndpointLoop second_loop(&uv_, second, none);
+  ASSERT_TRUE(second_loop.bind(*parse_address("127.0.0.1", 0), {}));
+  const int deaf = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+  sockaddr_in address = loopback(0);
+  socklen_t length = sizeof address;
+  ASSERT_EQ(bind(deaf, reinterpret_cast<sockaddr*>(&address), length), 0);
+  getsockname(deaf, reinterpret_cast<sockaddr*>(&address), &length);
+
+  quic::ClientHandshakeConfig handshake;
+  handshake.tls = *quic::make_tls_client_context({.alpn = {"h3"},
+                                                  .certificate_authority_pem = {},
+                                                  .certificate_hashes = {},
+                                                  .insecure = true});
+  handshake.server_name = "localhost";
+  handshake.path = {second_loop.local_address(),
+                    *parse_address("127.0.0.1", ntohs(address.sin_port))};
+  const auto driver = second.connect(std::move(handshake), {}, monotonic_now());
+  ASSERT_TRUE(driver);
+  listener_.flushed = [&] {
+    second_loop.send_now(**driver);
+    listener_.flushed = {};
+  };
+  loop_->wake(**driver);  // it is none of the first endpoint, which has a turn all the same
+
+  uv_timer_t guard;  // without it, the loop would sleep for ever
+  uv_timer_init(&uv_, &guard);
+  uv_timer_start(
+      &guard, [](uv_timer_t*) {}, 10'000, 0);
+  int received = 0;
+  char buffer[2048];
+  while (received < 2 && uv_is_active(reinterpret_cast<uv_handle_t*>(&guard))) {
+    uv_run(&uv_, UV_RUN_ONCE);
+    while (recv(deaf, buffer, sizeof buffer, 0) > 0) ++received;
+  }
+  EXPECT_GE(received, 2) << "a probe follows the first packet";
+  close(deaf);
+  uv_close(reinterpret_cast<uv_handle_t*>(&guard), nullptr);
+  second_loop.close({});
+  uv_run(&uv_, UV_RUN_NOWAIT);
 }
 
 TEST_F(EndpointLoopTest, ReadsNoMoreInATurnThanTheCacheHolds) {
