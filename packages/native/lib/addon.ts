@@ -63,6 +63,8 @@ export interface NativeEndpointOptions {
   addresses: string[];
   port: number;
   reusePort: boolean;
+  /** Whether streams of its connections may be offered to backends */
+  offersResponses: boolean;
   /** HTTP datagrams (RFC 9297), which `extendedConnect` and `webtransport` announce, too */
   datagrams: boolean;
   alpn: string[];

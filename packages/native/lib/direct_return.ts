@@ -37,7 +37,7 @@ export interface ReturnSocket {
    * none of them.
    */
   send(bytes: Uint8Array, to: LinkAddress, size?: number): boolean;
-  /** Frees the port. Later calls of `send` return false. */
+  /** Later calls of `send` return false. An executor that was opened with the socket still sends until it is closed itself. */
   close(): void;
 }
 
@@ -113,6 +113,7 @@ function refusal(code: number): QuicError {
 /**
  * Asks for a backend to send the response to a request. Returns a grant, which contains keys of the connection: seal it for the
  * backend. Returns why there is none when the connection cannot have such a response now.
+ * @throws Error when the server was made without `offersResponses`
  */
 export function offerResponse(request: ServerRequest, orders: RunOrders): Buffer | OfferRefusal {
   const { endpoint, connection, stream } = locationOf(request);

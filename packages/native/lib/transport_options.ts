@@ -151,6 +151,11 @@ export interface ServerOptions extends TransportOptions {
   extendedConnect?: boolean;
   /** Lets other sockets of the same user share the ports, such as one of `openReturnSocket`. Default false. */
   sharesPort?: boolean;
+  /**
+   * Permits `offerResponse`, whose grants have keys of the client's connection. Set it for a server of clients alone, never for one
+   * that other nodes call. Default false.
+   */
+  offersResponses?: boolean;
 }
 
 /** Options of `connectHttp3`. */

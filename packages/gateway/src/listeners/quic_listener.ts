@@ -45,6 +45,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     multipath: options.multipath,
     multiEnd: options.multiEnd,
     sharesPort: options.sharesPort,
+    offersResponses: true,
     pathScheduler: options.pathScheduler,
     streamScheduler: options.streamScheduler,
     webtransport: options.alpn.includes('h3'),

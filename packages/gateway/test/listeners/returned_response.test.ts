@@ -62,6 +62,7 @@ class Site {
       alpn: ['h3'],
       certificate,
       sharesPort: true,
+      offersResponses: true,
       multipath: true,
     });
     const { port } = await gateway.listen();
@@ -88,6 +89,11 @@ class Site {
         executor = openExecutor(request, { session, process: backendProcess, sockets: [socket] });
         response.writeHead(200);
         response.write('the channel is open');
+        return;
+      }
+      if (request.url === '/offer-of-a-node') {
+        expect(() => offerResponse(request, this.backends[1]!.orders)).toThrow('offersResponses');
+        response.end('no grant');
         return;
       }
       const head = encodeHead(200, { 'content-length': content.length, 'x-backend': session });
@@ -140,6 +146,17 @@ it('brings responses from three backends over one connection, and their bodies n
   expect(site.lost).toEqual([]);
   expect(site.gateway.counters().bytesSent).toBeLessThan(content.length / 10);
   for (const { executor } of site.backends) expect(executor.stats()!.bytes).toBeGreaterThan(2 * content.length);
+});
+
+// The keys in a grant would be those of two nodes.
+it('offers no response of a connection between nodes', async () => {
+  const site = await Site.start(2);
+  const [asked, other] = site.backends;
+  const response = await asked!.client.request({ path: '/offer-of-a-node' });
+  expect(await collect(response)).toEqual(Buffer.from('no grant'));
+  expect(other!.executor.stats()!.grants).toBe(0);
+  const client = await connect(site.port);
+  expect(hash(await collect(await client.request({ path: '/1', authority: 'localhost' })))).toBe(hash(content));
 });
 
 it('forgets a response once the client has it', async () => {

@@ -53,6 +53,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   port = static_cast<std::uint16_t>(number(options, "port"));
   server = flag(options, "server");
   socket.reuse_port = flag(options, "reusePort");
+  offers_responses = flag(options, "offersResponses");
   qlog_directory = text(options, "qlogDirectory");
   key_log_file = text(options, "keyLogFile");
 

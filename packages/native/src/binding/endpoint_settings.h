@@ -21,6 +21,7 @@ struct EndpointSettings {
   std::vector<std::string> addresses;  // at least one; all have the port of the first
   std::uint16_t port = 0;
   bool server = false;
+  bool offers_responses = false;
   io::UdpSocketOptions socket;
   std::size_t packets_per_ack = 0;  // of a client that measures; 0: as RFC 9000 and the peer say
   std::string qlog_directory;

@@ -93,6 +93,11 @@ Napi::Value open_orders(EndpointParts& parts, const Napi::CallbackInfo& info) {
 Napi::Value offer_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
   switchboard::OrdersHost* orders = parts.switchboard->orders(session_argument(info, 2));
+  if (!parts.settings.offers_responses) {
+    Napi::Error::New(info.Env(), "the server was made without offersResponses")
+        .ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
   if (!hosted || !hosted->http3() || !orders) return number_value(info, k_ended);
   if (!parts.delegations) {
     auto opened = switchboard::Delegations::open(loop_of(info), *parts.loop, *parts.switchboard);
@@ -173,10 +178,9 @@ Napi::Value open_executor(EndpointParts& parts, const Napi::CallbackInfo& info) 
   const auto request = channel_request(parts, hosted, stream_argument(info));
   if (!request) return number_value(info, 0);
   switchboard::ReturnSockets sockets;
-  const auto list = info[4].As<Napi::Array>();
+  const auto list = info[4].IsArray() ? info[4].As<Napi::Array>() : Napi::Array::New(info.Env());
   for (std::uint32_t i = 0; i < list.Length(); ++i) {
-    auto* socket = ReturnSocketObject::Unwrap(list.Get(i).As<Napi::Object>());
-    if (socket && socket->socket()) sockets.add(socket->socket());
+    if (auto socket = ReturnSocketObject::socket_of(list.Get(i))) sockets.add(std::move(socket));
   }
   quic::ExecutorConfig config;
   config.session = session_argument(info, 2);
@@ -192,13 +196,14 @@ Napi::Value open_executor(EndpointParts& parts, const Napi::CallbackInfo& info) 
 // is: a descriptor, a Buffer, or nothing while it is to be appended; its position in the file.
 // Wipes the grant. Returns the number of the body, or a refusal.
 Napi::Value accept_grant(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  auto bytes = as_bytes(info[1]);
+  if (!bytes) return number_value(info, k_malformed);
+  const auto grant = quic::decode_grant({bytes->Data(), bytes->ByteLength()});
+  quic::wipe(bytes->Data(), bytes->ByteLength());
   switchboard::ReturnedBodies& bodies = parts.returned_bodies;
   const std::uint32_t session = session_argument(info, 0);
   switchboard::ExecutorHost* executor = parts.switchboard->executor(session);
-  auto bytes = as_bytes(info[1]);
-  if (!executor || !bytes) return number_value(info, k_no_session);
-  const auto grant = quic::decode_grant({bytes->Data(), bytes->ByteLength()});
-  quic::wipe(bytes->Data(), bytes->ByteLength());
+  if (!executor) return number_value(info, k_no_session);
   if (!grant) return number_value(info, k_malformed);
   const switchboard::ReturnedBodies::Place place{.session = session,
                                                  .grant = grant->id,

@@ -5,6 +5,13 @@
 
 namespace sheaf::binding {
 
+namespace {
+
+// Tells objects of this class from others. A random number.
+constexpr napi_type_tag k_type{0x7c1d5a02b6e94f83, 0x92e06f4d18ab375c};
+
+}  // namespace
+
 Napi::Function ReturnSocketObject::define(Napi::Env env) {
   return DefineClass(env, "ReturnSocket",
                      {InstanceMethod<&ReturnSocketObject::send>("send"),
@@ -14,6 +21,7 @@ Napi::Function ReturnSocketObject::define(Napi::Env env) {
 // Arguments: address to send from, whether it belongs to another host.
 ReturnSocketObject::ReturnSocketObject(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<ReturnSocketObject>(info) {
+  info.This().As<Napi::Object>().TypeTag(&k_type);
   const auto from = address_argument(info[0]);
   if (!from) {
     address_error(info.Env(), info[0]).ThrowAsJavaScriptException();
@@ -44,6 +52,11 @@ Napi::Value ReturnSocketObject::send(const Napi::CallbackInfo& info) {
   batch.segment_size = segment_size;
   batch.path.remote = *remote;
   return Napi::Boolean::New(info.Env(), socket_->send(batch) == io::SendOutcome::kSent);
+}
+
+std::shared_ptr<io::SendOnlySocket> ReturnSocketObject::socket_of(const Napi::Value& value) {
+  if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&k_type)) return nullptr;
+  return Unwrap(value.As<Napi::Object>())->socket_;
 }
 
 void ReturnSocketObject::close(const Napi::CallbackInfo&) { socket_.reset(); }

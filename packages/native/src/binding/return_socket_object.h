@@ -14,7 +14,8 @@ class ReturnSocketObject final : public Napi::ObjectWrap<ReturnSocketObject> {
   static Napi::Function define(Napi::Env env);
   explicit ReturnSocketObject(const Napi::CallbackInfo& info);
 
-  const std::shared_ptr<io::SendOnlySocket>& socket() const { return socket_; }
+  // Returns null for any other value, and for a socket that is closed.
+  static std::shared_ptr<io::SendOnlySocket> socket_of(const Napi::Value& value);
 
  private:
   Napi::Value send(const Napi::CallbackInfo& info);

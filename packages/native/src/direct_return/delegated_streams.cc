@@ -416,6 +416,8 @@ void DelegatedStreams::flush(Time now) {
       connection_.probe_timeout(*connection_.paths().find(k_path)) / 2, k_least_margin);
   while (const auto order = connection_.poll_run()) hand_over(*order, margin, now);
   tell_acknowledged(now);
+  // The last grant may have gone just now.
+  if (delegated_.empty()) return wind_down(now);
   set_limits(now);
 }
 
