@@ -69,7 +69,7 @@ export const fallbackReasons = {
   },
   taken: { meaning: 'The response has been offered to a backend already.', fix: 'Report it as a fault of Sheaf.' },
   grants: {
-    meaning: "Backends send 16 other responses to the client's connection, and no more at a time.",
+    meaning: "Backends send 128 other responses to the client's connection, and no more at a time.",
     fix: nothing,
   },
   ended: { meaning: "The client's connection, or the session with the backend, has just ended.", fix: nothing },

@@ -53,10 +53,9 @@ it('a page of a hundred objects comes from three backends, each whole and past t
     expect(all).toHaveLength(100);
     return all;
   }, 20_000);
-  // Those beyond the bound of a connection are proxied. On a machine that has no time for it, a backend may seem silent or far away.
-  const expected = new Set<unknown>([undefined, 'grants', 'silent', 'unreachable']);
-  expect(lines.map(({ fallback }) => fallback).filter((fallback) => !expected.has(fallback))).toEqual([]);
-  expect(lines.filter(({ delivery }) => delivery === 'return').length).toBeGreaterThanOrEqual(16);
+  // On a machine that has no time for it, a backend may seem silent or far away. The log says so.
+  const late = new Set<unknown>([undefined, 'silent', 'unreachable']);
+  expect(lines.map(({ fallback }) => fallback).filter((fallback) => !late.has(fallback))).toEqual([]);
   expect(new Set(lines.map(({ backend }) => backend)).size).toBe(3);
 });
 
