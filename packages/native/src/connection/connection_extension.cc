@@ -43,6 +43,11 @@ void ConnectionExtension::on_run_ordered(std::function<void()> ordered) {
   parts_->runs->on_ordered(std::move(ordered));
 }
 
+void ConnectionExtension::end_runs() {
+  if (parts_->runs) parts_->runs->end();
+  if (Path* path = parts_->first_path()) path->pacer.limit_bursts(Pacer::k_no_limit);
+}
+
 std::optional<RunOrder> ConnectionExtension::poll_run() {
   return parts_->runs ? parts_->runs->poll() : std::nullopt;
 }

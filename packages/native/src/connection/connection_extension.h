@@ -56,6 +56,8 @@ class ConnectionExtension {
   void set_run_limits(const RunLimits& limits);
   // `ordered` is called with each order, from within `Connection::poll_transmit`.
   void on_run_ordered(std::function<void()> ordered);
+  // The owner has no streams of other nodes any more. Makes the connection what it was before.
+  void end_runs();
   // Returns the oldest order that was not taken. Call it after `Connection::poll_transmit` returned
   // nothing more, until it returns nothing.
   std::optional<RunOrder> poll_run();

@@ -118,7 +118,9 @@ void ConnectionParts::update_ack_requests() {
     least->window_packets = std::min(least->window_packets, packets);
     least->smoothed_rtt = std::min(least->smoothed_rtt, round_trip);
   }
-  if (least) ack_requests.update(*least);
+  if (!least) return;
+  least->several_senders = runs && runs->permitted();
+  ack_requests.update(*least);
 }
 
 PathStats ConnectionParts::path_stats(const PathEntry& of) const {

@@ -39,7 +39,17 @@ class Runs {
   // Orders beyond this number wait until the owner has taken some.
   static constexpr std::size_t k_max_waiting = 256;
 
-  void set_limits(const RunLimits& limits) { limits_ = limits; }
+  void set_limits(const RunLimits& limits) {
+    limits_ = limits;
+    permitted_ = true;
+  }
+  // Runs are over for now: nothing waits any more.
+  void end() {
+    limits_ = {};
+    permitted_ = false;
+  }
+  // Returns whether other nodes send for the connection now.
+  bool permitted() const { return permitted_; }
   const RunLimits& limits() const { return limits_; }
   // Returns when the next data may be numbered, which a node sends; 0 is this node.
   Time earliest(std::uint8_t sender) const {
@@ -97,6 +107,7 @@ class Runs {
 
  private:
   RunLimits limits_;
+  bool permitted_ = false;
   Ring<RunOrder> orders_;
   std::function<void()> ordered_;
   std::uint8_t last_sender_ = 0;

@@ -14,8 +14,6 @@ constexpr PathId k_path{0};
 constexpr std::uint64_t k_limit = fixed::k_end_of_48_bits - 1;
 // A backend whose loop is busy may be late by so much at least.
 constexpr Duration k_least_margin = 10ms;
-// What a connection without runs has
-constexpr RunLimits k_no_limits{.per_turn = SIZE_MAX};
 
 }  // namespace
 
@@ -395,7 +393,7 @@ void DelegatedStreams::wind_down(Time now) {
     look_again_ = std::min(look_again_, now + std::max(longest, path->rtt.smoothed()));
     return;
   }
-  connection_.set_run_limits(k_no_limits);
+  connection_.end_runs();
   if (path != nullptr) path->received.set_hold(Duration::zero());
   limited_ = false;
 }

@@ -23,6 +23,9 @@ constexpr Duration k_min_delay = std::chrono::milliseconds(1);
 // The packet threshold of loss detection: an earlier acknowledgement could not declare anything
 // lost (§8 of the draft; RFC 9002 §6.1.1).
 constexpr std::uint32_t k_reordering_threshold = 3;
+// Packets of several senders overtake each other, which says nothing about losses: these are found
+// among the packets of each.
+constexpr std::uint32_t k_order_ignored = 0;
 
 template <typename Value>
 bool differ_by_two(Value one, Value other) {
@@ -44,7 +47,7 @@ AckFrequency AckFrequencyRequests::wish(const Facts& facts) const {
       std::clamp(facts.window_packets / k_per_window, k_min_packets, k_max_packets);
   const Duration delay = std::min(facts.smoothed_rtt / k_delays_per_round_trip, k_max_delay);
   return {.threshold = static_cast<std::uint32_t>(packets - 1),
-          .reordering_threshold = k_reordering_threshold,
+          .reordering_threshold = facts.several_senders ? k_order_ignored : k_reordering_threshold,
           .max_ack_delay = std::max({delay, min_ack_delay_, k_min_delay})};
 }
 
@@ -52,7 +55,8 @@ void AckFrequencyRequests::update(const Facts& facts) {
   if (!takes_requests_ || in_flight_) return;
   const AckFrequency wanted = wish(facts);
   const std::uint32_t packets = wanted.threshold + 1;
-  const bool differs = asked_ ? differ_by_two(packets, asked_for_.threshold + 1) ||
+  const bool differs = asked_ ? wanted.reordering_threshold != asked_for_.reordering_threshold ||
+                                    differ_by_two(packets, asked_for_.threshold + 1) ||
                                     differ_by_two(wanted.max_ack_delay, asked_for_.max_ack_delay)
                               : packets >= k_worth_asking;
   if (!differs && !due_) return;

@@ -22,9 +22,10 @@ class AckFrequencyRequests {
   struct Facts {
     std::uint64_t window_packets = 0;
     Duration smoothed_rtt{};
+    bool several_senders = false;  // packets of other nodes are among them (direct_return/)
   };
-  // Makes a frame due when the wish differs from the last request by a factor of two, and none is
-  // in flight.
+  // Makes a frame due when the wish differs from the last request by a factor of two, or in whether
+  // the order matters, and none is in flight.
   void update(const Facts& facts);
 
   bool frame_due() const { return due_; }

@@ -36,6 +36,7 @@ class Pacer {
   Time time_of(std::uint64_t bytes, Time now) const {
     return rate_ == 0 ? now : std::max(now, empty_at_ + std::min(time_for(bytes), full_after_));
   }
+  static constexpr std::uint64_t k_no_limit = UINT64_MAX;
   // Bounds bursts to a number of datagrams from now on.
   void limit_bursts(std::uint64_t datagrams) {
     longest_burst_ = datagrams;
@@ -44,7 +45,6 @@ class Pacer {
 
  private:
   static constexpr std::uint64_t k_second = 1'000'000'000;
-  static constexpr std::uint64_t k_no_limit = UINT64_MAX;
 
   // Rounds up, so that waiting for this time is enough.
   Duration time_for(std::uint64_t bytes) const {

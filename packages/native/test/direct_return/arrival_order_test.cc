@@ -207,6 +207,30 @@ TEST(ArrivalOrder, MakesChromiumAcknowledgeSeldom) {
   }
 }
 
+// Firefox, which was asked for an ACK of 32 packets: it also sends one for each gap, unless it was
+// asked to ignore the order. In runs of several senders, gaps are no sign of loss.
+TEST(ArrivalOrder, LetsFirefoxAcknowledgeSeldomIfItIgnoresTheOrder) {
+  std::uint64_t seed = 341;
+  for (const std::size_t senders : {2, 4, 8}) {
+    for (const Duration spread : {Duration(2ms), Duration(5ms), Duration(10ms)}) {
+      SharedNumbers config{.senders = senders, .spread = spread};
+      double acks[2];
+      for (const bool ignores : {false, true}) {
+        Equalised equalised(senders);
+        config.timing = &equalised;
+        NeqoReceiver client(2 * config.delay);
+        client.set_ack_frequency(32, 10ms, ignores);
+        acks[ignores] = acks_per_packet(config, client, seed);
+      }
+      EXPECT_LT(acks[true], 0.05);
+      if (spread >= 10ms) {
+        EXPECT_GT(acks[false], 1.5 * acks[true]);
+      }
+      ++seed;
+    }
+  }
+}
+
 // What lies below a number that the client has reported is acknowledged packet by packet. So a
 // single packet that overtakes all runs on their way costs as many ACKs as they have packets.
 TEST(ArrivalOrder, HelpsOnlyWhenTheGatewaysOwnPacketsWaitToo) {

@@ -50,6 +50,22 @@ TEST_F(AckFrequencyRequestsTest, AsksForAtMostThirtyTwoPacketsAndTheAnnouncedDel
   EXPECT_EQ(frame.max_ack_delay, 25'000u);
 }
 
+// Their packets overtake each other.
+TEST_F(AckFrequencyRequestsTest, AsksToIgnoreTheOrderWhileThereAreSeveralSenders) {
+  update(160, 40ms);
+  EXPECT_EQ(sent().reordering_threshold, 3u);
+  requests_.on_acknowledged(0);
+  for (const bool several : {true, false}) {
+    requests_.update({.window_packets = 160, .smoothed_rtt = 40ms, .several_senders = several});
+    const AckFrequencyFrame frame = sent();
+    EXPECT_EQ(frame.reordering_threshold, several ? 0u : 3u);
+    EXPECT_EQ(frame.threshold, 19u);
+    requests_.on_acknowledged(frame.sequence);
+    requests_.update({.window_packets = 160, .smoothed_rtt = 40ms, .several_senders = several});
+    EXPECT_FALSE(requests_.frame_due());
+  }
+}
+
 TEST_F(AckFrequencyRequestsTest, AsksForNoShorterDelayThanThePeerTakes) {
   requests_.set_peer(3ms, std::nullopt);
   update(100, 1ms);
