@@ -40,7 +40,7 @@ std::optional<DelegatedStreams::Sender> DelegatedStreams::sender_for(RunOrders& 
   if (const Sender known = sender_of(backend)) {
     backends_[known].orders = &backend;
     // What an earlier response has left says nothing about this one.
-    if (backends_[known].grants == 0) backends_[known].watch = {};
+    if (backends_[known].grants == 0) backends_[known].watch.restart();
     return known;
   }
   const auto others = std::span(backends_).subspan(1);
@@ -272,7 +272,7 @@ void DelegatedStreams::note_address() {
 
 void DelegatedStreams::tell_address(Backend& backend, Time now) {
   // What went to the old addresses says nothing about the way.
-  if (backend.address != address_.number) backend.watch = {};
+  if (backend.address != address_.number) backend.watch.restart();
   backend.address = address_.number;
   backend.address_told_at = now;
   backend.orders->say(address_);

@@ -21,6 +21,9 @@ class SenderWatch {
   // The least that these probe timeouts last: a busy machine lets its processes wait for longer
   // than the round trip of a near client.
   static constexpr Duration k_least_wait = 150ms;
+  // Who has reached the client passes all filters of sources. Then losses and a change of the
+  // client's address are likelier than a way that is cut.
+  static constexpr Duration k_least_wait_if_reached = 2s;
 
   // Notes that the backend reports to have sent packets with numbers up to below `end`. The client
   // may have acknowledged them before.
@@ -32,10 +35,18 @@ class SenderWatch {
   // Notes that the client acknowledged packets of this backend, with numbers up to below `end`.
   void on_acknowledged(std::uint64_t end) {
     acknowledged_end_ = std::max(acknowledged_end_, end);
+    reached_ = true;
     unacknowledged_since_ = k_never;
   }
   // Notes that the client acknowledged a packet of another sender.
   void on_other_acknowledged(Time now) { other_acknowledged_at_ = now; }
+
+  // Forgets what was sent so far.
+  void restart() {
+    const bool reached = reached_;
+    *this = {};
+    reached_ = reached;
+  }
 
   // `last_word` is when anything came from the backend, for any connection, or when it was first
   // given a grant.
@@ -52,8 +63,9 @@ class SenderWatch {
   }
 
  private:
-  static Duration wait(Duration probe_timeout) {
-    return std::max<Duration>(k_probe_timeouts * probe_timeout, k_least_wait);
+  Duration wait(Duration probe_timeout) const {
+    return std::max<Duration>(k_probe_timeouts * probe_timeout,
+                              reached_ ? k_least_wait_if_reached : k_least_wait);
   }
   // A client that acknowledges nobody is itself gone, or asleep.
   bool is_unreachable(Duration probe_timeout, Time now) const {
@@ -63,6 +75,7 @@ class SenderWatch {
 
   std::uint64_t executed_end_ = 0;
   std::uint64_t acknowledged_end_ = 0;
+  bool reached_ = false;                 // any of its packets, on this connection
   Time unacknowledged_since_ = k_never;  // since its first packet after the last ACK of one
   Time other_acknowledged_at_ = Time::min();
 };
