@@ -1,8 +1,7 @@
 #pragma once
 
-#include <cstring>
-
 #include <cstddef>
+#include <cstring>
 
 namespace sheaf::quic {
 

@@ -10,8 +10,8 @@ namespace sheaf::quic {
 
 namespace {
 
-constexpr std::size_t k_backends = 3;
-constexpr std::size_t k_requests = 16, k_at_once = 4;
+constexpr std::size_t k_site_backends = 3;
+constexpr std::size_t k_site_requests = 16, k_site_at_once = 4;
 constexpr Duration k_limit = 60s;
 constexpr Duration k_outage = 1s;
 // A client that hears nothing for this time takes the gateway for dead. Then it needs two round
@@ -54,7 +54,7 @@ ReturnNetwork::Options random_site(const ReturnFaultSetting& setting, SeededRand
                     .jitter = microseconds(0, 1'000)};
   options.gateway_way = microseconds(100, 2'000);
   options.head = 100;
-  for (std::size_t i = 0; i < k_backends; ++i) {
+  for (std::size_t i = 0; i < k_site_backends; ++i) {
     options.backends.push_back(
         {.order = microseconds(100, 5'000), .way = microseconds(100, 5'000)});
   }
@@ -85,7 +85,7 @@ class ReturnFaultRun {
       run_until([this] { return struck_; });
       return after_gateway_death();
     }
-    run_until([this] { return struck_ && started_ == k_requests && open() == 0; });
+    run_until([this] { return struck_ && started_ == k_site_requests && open() == 0; });
     return result();
   }
 
@@ -105,7 +105,7 @@ class ReturnFaultRun {
   void run_until(const std::function<bool()>& reached) {
     network_.simulation.run_until(
         [&] {
-          if (open() + due_ < k_at_once && started_ + due_ < k_requests) {
+          if (open() + due_ < k_site_at_once && started_ + due_ < k_site_requests) {
             ++due_;
             network_.simulation.after(0s, [this] { start_next(); });
           }
@@ -127,9 +127,9 @@ class ReturnFaultRun {
     last_ = network_.request(backend_for_next(), 100'000 + random_.below(700'000));
   }
   std::size_t backend_for_next() const {
-    const std::size_t backend = started_ % k_backends;
+    const std::size_t backend = started_ % k_site_backends;
     const bool restarted = struck_ && setting_.fault == ReturnFault::kBackendRestart;
-    return restarted && backend == 0 ? k_backends : backend;
+    return restarted && backend == 0 ? k_site_backends : backend;
   }
 
   void update_client_keys() {
@@ -148,15 +148,15 @@ class ReturnFaultRun {
       case ReturnFault::kSourceFiltered:
         return;
       case ReturnFault::kBackendDeath:
-        return network_.kill(random_.below(k_backends));
+        return network_.kill(random_.below(k_site_backends));
       case ReturnFault::kBackendRestart:
         return network_.kill_and_close(0);
       case ReturnFault::kBackendFailure:
-        return network_.fail(random_.below(k_backends));
+        return network_.fail(random_.below(k_site_backends));
       case ReturnFault::kBackendDrain:
-        return network_.drain(random_.below(k_backends));
+        return network_.drain(random_.below(k_site_backends));
       case ReturnFault::kBackboneCut:
-        return network_.set_cut(random_.below(k_backends), true);
+        return network_.set_cut(random_.below(k_site_backends), true);
       case ReturnFault::kBackboneOutage:
         set_outage(true);
         return simulation.after(k_outage, [this] { set_outage(false); });
@@ -190,7 +190,7 @@ class ReturnFaultRun {
     }
   }
   void set_outage(bool cut) {
-    for (std::size_t i = 0; i < k_backends; ++i) network_.set_cut(i, cut);
+    for (std::size_t i = 0; i < k_site_backends; ++i) network_.set_cut(i, cut);
   }
 
   ReturnFaultResult result() {
@@ -202,7 +202,7 @@ class ReturnFaultRun {
       }
       add(response, response.wanted, result);
     }
-    result.failed += k_requests - started_;
+    result.failed += k_site_requests - started_;
     result.lost = network_.orphans.size();
     result.proxied = network_.proxied - 1;  // besides the first one
     result.key_updates = server().stats().key_updates;
@@ -238,7 +238,7 @@ class ReturnFaultRun {
       result.bytes_wrong += response.intact ? 0 : response.wanted;
       if (response.finished) continue;
       silent = std::max(silent, died - response.progressed_at);
-      next.request(backend++ % k_backends, response.wanted - response.received);
+      next.request(backend++ % k_site_backends, response.wanted - response.received);
     }
     next.simulation.run_until([&] { return next.all_finished(); }, k_limit);
     for (const auto& [stream, response] : next.responses()) {
