@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t k_site_backends = 3;
 constexpr std::size_t k_site_requests = 16, k_site_at_once = 4;
-constexpr Duration k_limit = 60s;
+constexpr Duration k_longest = 60s;
 constexpr Duration k_outage = 1s;
 // A client that hears nothing for this time takes the gateway for dead. Then it needs two round
 // trips, and a name lookup.
@@ -24,7 +24,7 @@ constexpr double k_messages_lost = 0.05;
 constexpr std::uint64_t k_cancelled = 0x10c;  // H3_REQUEST_CANCELLED
 constexpr AddressPair k_second_path{ipv4({192, 0, 2, 10}, 50000), ipv4({203, 0, 113, 7}, 443)};
 
-constexpr std::pair<std::string_view, ReturnFault> k_names[] = {
+constexpr std::pair<std::string_view, ReturnFault> k_fault_names[] = {
     {"none", ReturnFault::kNone},
     {"backend-death", ReturnFault::kBackendDeath},
     {"backend-restart", ReturnFault::kBackendRestart},
@@ -96,7 +96,7 @@ class ReturnFaultRun {
   // The gateway itself sends a first response, as its part of a handshake would be.
   static void measure_round_trip(ReturnNetwork& network) {
     network.request(network.backends.size(), 1000);
-    network.simulation.run_until([&] { return network.all_finished(); }, k_limit);
+    network.simulation.run_until([&] { return network.all_finished(); }, k_longest);
   }
   Connection& client() { return network_.pair.client.connection; }
   Connection& server() { return network_.pair.server.connection; }
@@ -111,7 +111,7 @@ class ReturnFaultRun {
           }
           return reached();
         },
-        k_limit);
+        k_longest);
   }
   std::size_t open() const {
     return static_cast<std::size_t>(std::ranges::count_if(
@@ -240,7 +240,7 @@ class ReturnFaultRun {
       silent = std::max(silent, died - response.progressed_at);
       next.request(backend++ % k_site_backends, response.wanted - response.received);
     }
-    next.simulation.run_until([&] { return next.all_finished(); }, k_limit);
+    next.simulation.run_until([&] { return next.all_finished(); }, k_longest);
     for (const auto& [stream, response] : next.responses()) {
       add(response, response.wanted, result);
       const Duration first = response.first_at - response.asked_at;
@@ -265,7 +265,7 @@ class ReturnFaultRun {
 }  // namespace
 
 std::optional<ReturnFault> return_fault_named(std::string_view name) {
-  for (const auto& [known, fault] : k_names) {
+  for (const auto& [known, fault] : k_fault_names) {
     if (known == name) return fault;
   }
   return std::nullopt;
