@@ -4,6 +4,7 @@
 // arrive and is not lost yet. Prints a JSON line for each case: nanoseconds of one processor per
 // ACK, the median of the rounds.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -105,7 +106,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: senders_bench ROUNDS\n");
     return 2;
   }
-  for (const std::uint8_t senders : {0, 1, 4, 7}) {
+  for (const std::uint8_t senders : std::to_array<std::uint8_t>({0, 1, 4, 7})) {
     for (const bool held : {false, true}) {
       if (held && senders == 0) continue;
       Transfer transfer(senders, held);
