@@ -7,7 +7,8 @@ const page = fileURLToPath(new URL('../../../../docs/reference/limits.md', impor
 
 it('docs/reference/limits.md has the table that the schema gives (`npx vitest run limits.test -u` writes it)', async () => {
   const old = await readFile(page, 'utf8').catch(() => '');
-  const before = old.slice(0, Math.max(0, old.indexOf('| resource |')));
-  const after = old.slice(old.lastIndexOf(' |\n') + 3);
+  const begin = Math.max(0, old.indexOf('| resource |'));
+  const before = old.slice(0, begin);
+  const after = old.slice(old.indexOf(' |\n\n', begin) + 3);
   await expect(`${before}${limitsTable()}\n${after}`).toMatchFileSnapshot(page);
 });

@@ -34,7 +34,7 @@ test.each([
     'compiled.write_ahead_bytes',
     'compiled.write_ahead_bytes (42000 instead of 65536)',
   ],
-  ['multi-end/processor-time', 'direct', 'client.path', 'client.path ("/direct/file" instead of "/proxy/file")'],
+  ['multi-end/processor-time', 'direct', 'client.path', 'client.path ("/direct/500000" instead of "/proxy/500000")'],
   [
     'multi-end/processor-time',
     'caddy',
