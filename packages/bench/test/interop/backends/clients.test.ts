@@ -98,6 +98,7 @@ async function download(peer: Peer, delivery: Delivery, bodies: readonly Body[])
       },
     ],
   });
+  const logged = site.logged();
   const began = performance.now();
   const reports = await peer
     .download({ site, port: relay.port, paths: bodies.map(({ path }) => path), keyUpdate: updatesKeys })
@@ -115,7 +116,7 @@ async function download(peer: Peer, delivery: Delivery, bodies: readonly Body[])
     keysUpdatedBy: updatesKeys ? 'client' : `gateway after ${await updated}`,
   });
   expectWhole(reports, bodies);
-  await expectDelivery(delivery, bodies);
+  await expectDelivery(delivery, bodies, logged);
   const share = ((await site.bytesSent()) - sentBefore) / total;
   expect(share).toBeGreaterThanOrEqual(gatewaysShare[delivery][0]);
   expect(share).toBeLessThanOrEqual(gatewaysShare[delivery][1]);
@@ -124,8 +125,8 @@ async function download(peer: Peer, delivery: Delivery, bodies: readonly Body[])
   expect(afterRebinding).toBeGreaterThan(full / 2);
 }
 
-async function expectDelivery(delivery: Delivery, bodies: readonly Body[]): Promise<void> {
-  const travelled = await site.travelled(bodies);
+async function expectDelivery(delivery: Delivery, bodies: readonly Body[], logged: number): Promise<void> {
+  const travelled = await site.travelled(bodies, logged);
   const byPath = new Map(travelled.map((line) => [line.path, line]));
   expect(travelled.flatMap(({ path, fallback }) => (fallback === undefined ? [] : [{ path, fallback }]))).toEqual([]);
   for (const { path, bytes } of bodies) {

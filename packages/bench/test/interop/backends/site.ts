@@ -55,8 +55,10 @@ export interface BackendsSite {
   updateKeys(): Promise<void>;
   /** Bytes of UDP payload that the gateway itself has sent to clients so far */
   bytesSent(): Promise<number>;
-  /** How the latest responses with these bodies travelled. Waits until the log has them. */
-  travelled(bodies: readonly Body[]): Promise<Travelled[]>;
+  /** Number of responses in the log so far */
+  logged(): number;
+  /** How responses with these bodies travelled, among those after the first `before` of the log. Waits until it has them all. */
+  travelled(bodies: readonly Body[], before: number): Promise<Travelled[]>;
   stop(): Promise<void>;
 }
 
@@ -103,12 +105,14 @@ export async function startBackendsSite(): Promise<BackendsSite> {
       await once(gateway, 'message', { signal: AbortSignal.timeout(30_000) });
     },
     bytesSent: async () => (await status()).transport?.bytesSent ?? 0,
-    travelled: (bodies) =>
+    logged: () => accessLog(directory).length,
+    travelled: (bodies, before) =>
       vi.waitFor(
         () => {
-          const lines = accessLog(directory).filter(({ path }) => bodies.some((body) => body.path === path));
+          const later = accessLog(directory).slice(before);
+          const lines = later.filter(({ path }) => bodies.some((body) => body.path === path));
           expect(lines.length).toBeGreaterThanOrEqual(bodies.length);
-          return lines.slice(-bodies.length);
+          return lines;
         },
         { timeout: 10_000, interval: 50 },
       ),
