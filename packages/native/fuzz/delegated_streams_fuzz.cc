@@ -7,7 +7,7 @@ namespace {
 
 using namespace sheaf::quic;
 
-constexpr std::size_t k_most_steps = 64;
+constexpr std::size_t k_max_steps = 64;
 
 // Lets the gateway of a live transfer hear what its input says in the name of its backends, between
 // and instead of what these say. Backends are trusted with the bytes and the life of a response. So
@@ -23,7 +23,7 @@ class Transfer {
 
   void run() {
     for (std::size_t i = 0; i < 3; ++i) network_.request(i % 2, 20'000);
-    for (std::size_t step = 0; step < k_most_steps && !in_.empty(); ++step) {
+    for (std::size_t step = 0; step < k_max_steps && !in_.empty(); ++step) {
       call(in_.read_u8() % 6);
       check();
     }

@@ -13,7 +13,7 @@ using namespace sheaf::quic;
 constexpr std::uint32_t k_session = 1;
 constexpr std::uint64_t k_process = 2;
 constexpr std::uint8_t k_connections = 4;
-constexpr PacketNumber k_most_numbers = 1u << 31;
+constexpr PacketNumber k_max_numbers = 1u << 31;
 
 Address address(std::uint8_t last) {
   return {.ip = {203, 0, 113, last}, .port = 443, .family = Address::Family::kIpv4};
@@ -92,7 +92,7 @@ class Calls {
     if (datagram) {
       if (auto* runs = std::get_if<std::vector<RunMessage>>(&datagram->messages)) {
         // A packet shows the low 32 bits of its number.
-        std::erase_if(*runs, [](const RunMessage& run) { return run.first >= k_most_numbers; });
+        std::erase_if(*runs, [](const RunMessage& run) { return run.first >= k_max_numbers; });
         if (runs->empty()) return;
         for (const RunMessage& run : *runs) hand_out(run);
         bytes = encode_run_datagram(*datagram);

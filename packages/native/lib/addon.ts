@@ -172,11 +172,14 @@ export const GrantRefusal = {
 } as const;
 
 /**
- * `quic::OfferRefusal` in src/direct_return/delegated_streams.h: why a connection cannot have a response that a backend sends.
- * `unconfirmed`: its handshake is not confirmed. `paths`: the client has a second path, or abandoned the first. `validating`: its
- * address is being validated. `backends`: as many others as possible send for the connection. `taken`: the response is granted
- * already. `grants`: as many responses as may be at a time are granted. `ended`, of src/binding/return_calls.cc: the connection or the session with the backend has ended.
+ * Why a connection cannot have a response that a backend sends. `unconfirmed`: its handshake is not confirmed. `paths`: the client
+ * has a second path, or abandoned the first. `validating`: its address is being validated. `backends`: as many others as possible
+ * send for the connection. `taken`: the response is granted already. `grants`: as many responses as may be at a time are granted.
+ * `ended`: the connection or the session with the backend has ended.
  */
+export type OfferRefusal = 'unconfirmed' | 'paths' | 'validating' | 'backends' | 'taken' | 'grants' | 'ended';
+
+/** `quic::OfferRefusal` in src/direct_return/delegated_streams.h; `ended` is of src/binding/return_calls.cc. */
 export const OfferRefusals = {
   [-1]: 'unconfirmed',
   [-2]: 'paths',
@@ -185,8 +188,7 @@ export const OfferRefusals = {
   [-5]: 'taken',
   [-6]: 'grants',
   [-20]: 'ended',
-} as const;
-export type OfferRefusal = (typeof OfferRefusals)[keyof typeof OfferRefusals];
+} as const satisfies Record<number, OfferRefusal>;
 
 export function refusalText(code: number): string {
   return (Refusal as Record<number, string>)[code] ?? `refused (${code})`;

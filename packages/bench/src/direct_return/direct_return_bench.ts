@@ -3,7 +3,7 @@ import type { Experiment } from '../experiment.js';
 import { describeMachine } from '../measure/machine.js';
 import { measureBalancers } from './balancer_outcome.js';
 import { judgeBalancers } from './findings.js';
-import { runProfile } from './profile/profile_outcome.js';
+import { runProfile } from './profile_outcome.js';
 import { balancerTables } from './tables.js';
 
 const numbers = (fallback: string, number: z.ZodType<number, number>): z.ZodType<number[]> =>

@@ -171,15 +171,18 @@ export class MultiEndSite implements ControlledSite {
     await Promise.all(others.map((backend) => backend.process.start()));
     const { nodes } = await loadConfiguration(file);
     this.#nodes = await startNodes(nodes.filter(({ role }) => role !== 'backend'));
+    this.#control.serve(this.#hosts());
+  }
+
+  /** Returns the host names of the page, as URLs of browsers have them. */
+  #hosts(): string[] {
     const { address, httpAddress } = this.edge;
     const ports = [address, httpAddress, this.#gatewayAddress].flatMap((each) => (each ? [each.port] : []));
-    this.#control.serve(
-      ports.flatMap((each) =>
-        ['localhost', '127.0.0.1'].flatMap((name) => [
-          new URL(`http://${name}:${each}`).host,
-          new URL(`https://${name}:${each}`).host,
-        ]),
-      ),
+    return ports.flatMap((port) =>
+      ['localhost', '127.0.0.1'].flatMap((name) => [
+        new URL(`http://${name}:${port}`).host,
+        new URL(`https://${name}:${port}`).host,
+      ]),
     );
   }
 

@@ -65,10 +65,10 @@ ReturnedBodies::Followed ReturnedBodies::hold(const Place& place) {
   return add({.place = place, .held = held, .most_held = most}, std::move(source));
 }
 
-ReturnedBodies::Followed ReturnedBodies::add(Body body,
+ReturnedBodies::Followed ReturnedBodies::add(const Body& body,
                                              std::unique_ptr<quic::PayloadSource> source) {
   const Number number = next_++;
-  Body& kept = bodies_.emplace(number, std::move(body)).first->second;
+  Body& kept = bodies_.emplace(number, body).first->second;
   return {number, std::make_unique<Source>(*this, number, kept, std::move(source))};
 }
 

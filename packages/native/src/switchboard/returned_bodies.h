@@ -67,7 +67,7 @@ class ReturnedBodies {
     bool awaited = false;
   };
 
-  Followed add(Body body, std::unique_ptr<quic::PayloadSource> source);
+  Followed add(const Body& body, std::unique_ptr<quic::PayloadSource> source);
   void report(const Event& event);
 
   std::function<void()> notify_;

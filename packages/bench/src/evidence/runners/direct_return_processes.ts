@@ -8,7 +8,7 @@ import {
   type Sample,
 } from '../../direct_return/balancers.js';
 import { whyNotSampled } from '../../direct_return/profile/perf.js';
-import { profileBalancer } from '../../direct_return/profile/profile_outcome.js';
+import { profileBalancer } from '../../direct_return/profile_outcome.js';
 import { WORK } from '../../direct_return/profile/shares.js';
 import { findCaddy } from '../../http/caddy.js';
 import { caddyfile } from '../../http/gateways.js';

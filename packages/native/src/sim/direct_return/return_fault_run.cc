@@ -17,7 +17,7 @@ constexpr Duration k_longest = 180s;
 constexpr Duration k_outage = 1s;
 // A client that hears nothing for this time takes the gateway for dead. Then it needs two round
 // trips, and a name lookup.
-constexpr Duration k_gives_up = 1s, k_dial = 200ms;
+constexpr Duration k_gives_up = 1s, k_dials_anew = 200ms;
 // Backends have forgotten a dead gateway's grants one second after its last word, which comes from
 // the network.
 constexpr Duration k_grants_end = 1100ms;
@@ -245,7 +245,8 @@ class ReturnFaultRun {
     for (const auto& [stream, response] : next.responses()) {
       add(response, response.wanted, result);
       const Duration first = response.first_at - response.asked_at;
-      result.longest_stall = std::max(result.longest_stall, silent + k_gives_up + k_dial + first);
+      result.longest_stall =
+          std::max(result.longest_stall, silent + k_gives_up + k_dials_anew + first);
     }
     result.digest = network_.simulation.digest() ^ next.simulation.digest();
     return result;

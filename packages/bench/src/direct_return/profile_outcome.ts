@@ -1,13 +1,13 @@
 import { UserError } from '@sheaf/gateway';
-import type { ExperimentContext, Outcome } from '../../experiment.js';
-import { describeMachine } from '../../measure/machine.js';
-import { round } from '../../measure/statistics.js';
-import type { BackendSite } from '../../multi_end/real/backend_site.js';
-import { withBackendSite } from '../../multi_end/real/real_backends.js';
-import { balancerOf, withLoad, type LoadOptions, type Plan } from '../balancers.js';
-import type { Load } from '../load/load.js';
-import { sampleStacks, whyNotSampled } from './perf.js';
-import { sharesOf, WORK, type Work } from './shares.js';
+import type { ExperimentContext, Outcome } from '../experiment.js';
+import { describeMachine } from '../measure/machine.js';
+import { round } from '../measure/statistics.js';
+import type { BackendSite } from '../multi_end/real/backend_site.js';
+import { withBackendSite } from '../multi_end/real/real_backends.js';
+import { balancerOf, withLoad, type LoadOptions, type Plan } from './balancers.js';
+import type { Load } from './load/load.js';
+import { sampleStacks, whyNotSampled } from './profile/perf.js';
+import { sharesOf, WORK, type Work } from './profile/shares.js';
 
 export interface ProfileOptions extends LoadOptions {
   sizes: readonly number[];
