@@ -78,6 +78,10 @@ function optionError(error: ZodError, { name, options }: Experiment): UserError 
       return new UserError('USAGE', `unknown option --${unknown} of \`bench ${name}\``, {
         hint: `it is called --${now} now`,
       });
+    if (options.includes(unknown))
+      return new UserError('USAGE', `--${unknown} of \`bench ${name}\` does not go with the other options`, {
+        hint: `leave it out; \`sheaf bench ${name} --help\` says what each is for`,
+      });
     const near = closest(unknown, options);
     return new UserError('USAGE', `unknown option --${unknown} of \`bench ${name}\``, {
       hint: near ? `did you mean --${near}?` : known,
