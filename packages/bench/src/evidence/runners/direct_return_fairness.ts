@@ -7,7 +7,7 @@ import { parseJsonLines } from '../../process/json_lines.js';
 import { runProgram } from '../../process/run_program.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { armsOf, programSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { armsOf, parseSettings, runnerModule, settingProgramSources, type Runner } from './runner.js';
 
 const milliseconds = z.number().min(0);
 
@@ -52,12 +52,7 @@ export const directReturnFairness: Runner = {
   name: 'direct-return-fairness',
   realTime: false,
   seeded: true,
-  sources: [
-    runnerModule('direct_return_fairness.ts'),
-    ...programSources,
-    'packages/native/bench/direct_return_bench.cc',
-    'packages/native/bench/setting_lines.h',
-  ],
+  sources: [runnerModule('direct_return_fairness.ts'), ...settingProgramSources('direct_return_bench')],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const options = optionsSchema.parse(setup.options);

@@ -6,7 +6,7 @@ import { parseJsonLines } from '../../process/json_lines.js';
 import { runProgram } from '../../process/run_program.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { armsOf, programSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { armsOf, parseSettings, runnerModule, settingProgramSources, type Runner } from './runner.js';
 
 /** As direct_return_bench names them */
 const FAULTS = [
@@ -49,12 +49,7 @@ export const directReturnFaultSimulation: Runner = {
   name: 'direct-return-fault-simulation',
   realTime: false,
   seeded: true,
-  sources: [
-    runnerModule('direct_return_fault_simulation.ts'),
-    ...programSources,
-    'packages/native/bench/direct_return_bench.cc',
-    'packages/native/bench/setting_lines.h',
-  ],
+  sources: [runnerModule('direct_return_fault_simulation.ts'), ...settingProgramSources('direct_return_bench')],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const { faults } = optionsSchema.parse(setup.options);

@@ -7,7 +7,7 @@ import { parseJsonLines } from '../../process/json_lines.js';
 import { runProgram } from '../../process/run_program.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { armsOf, programSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { armsOf, parseSettings, runnerModule, settingProgramSources, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({ faults: z.array(z.enum(FAULTS)).min(1) });
 const settingsSchema = z.strictObject({
@@ -32,12 +32,7 @@ export const multiEndFaultSimulation: Runner = {
   name: 'multi-end-fault-simulation',
   realTime: false,
   seeded: true,
-  sources: [
-    runnerModule('multi_end_fault_simulation.ts'),
-    ...programSources,
-    'packages/native/bench/multi_end_bench.cc',
-    'packages/native/bench/setting_lines.h',
-  ],
+  sources: [runnerModule('multi_end_fault_simulation.ts'), ...settingProgramSources('multi_end_bench')],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const { faults } = optionsSchema.parse(setup.options);

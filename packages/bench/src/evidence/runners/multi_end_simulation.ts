@@ -5,7 +5,7 @@ import type { Topology } from '../../multi_end/simulation/setting.js';
 import { buildNativeBench } from '../../process/cmake.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { armsOf, programSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { armsOf, parseSettings, runnerModule, settingProgramSources, type Runner } from './runner.js';
 import { simulateTransfers } from './simulated_transfers.js';
 
 const milliseconds = z.number().min(0);
@@ -43,12 +43,7 @@ export const multiEndSimulation: Runner = {
   name: 'multi-end-simulation',
   realTime: false,
   seeded: true,
-  sources: [
-    runnerModule('multi_end_simulation.ts'),
-    ...programSources,
-    'packages/native/bench/multi_end_bench.cc',
-    'packages/native/bench/setting_lines.h',
-  ],
+  sources: [runnerModule('multi_end_simulation.ts'), ...settingProgramSources('multi_end_bench')],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const options = optionsSchema.parse(setup.options);

@@ -6,7 +6,7 @@ import { transferRunSchema, type TransferRun } from '../../multi_end/simulation/
 import { buildNativeBench } from '../../process/cmake.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { armsOf, programSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { armsOf, parseSettings, runnerModule, settingProgramSources, type Runner } from './runner.js';
 import { simulateTransfers } from './simulated_transfers.js';
 
 const optionsSchema = z.strictObject({
@@ -26,13 +26,7 @@ export const multiEndTransfers: Runner = {
   name: 'multi-end-transfers',
   realTime: false,
   seeded: true,
-  sources: [
-    runnerModule('multi_end_transfers.ts'),
-    ...programSources,
-    'packages/native/bench/multi_end_bench.cc',
-    'packages/native/bench/setting_lines.h',
-    'fixtures/pages',
-  ],
+  sources: [runnerModule('multi_end_transfers.ts'), ...settingProgramSources('multi_end_bench'), 'fixtures/pages'],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const { kinds, starts } = optionsSchema.parse(setup.options);

@@ -11,7 +11,7 @@ import { buildNativeBench } from '../../process/cmake.js';
 import type { Setup } from '../artefact/artefact.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
-import { programSources, parseSettings, runnerModule, type Runner } from './runner.js';
+import { parseSettings, runnerModule, settingProgramSources, type Runner } from './runner.js';
 import { cellsOfShares } from './shares_of_objects.js';
 
 const optionsSchema = z.strictObject({
@@ -37,13 +37,7 @@ export const pagesSimulation: Runner = {
   name: 'pages-simulation',
   realTime: false,
   seeded: true,
-  sources: [
-    runnerModule('pages_simulation.ts'),
-    ...programSources,
-    'packages/native/bench/pages_bench.cc',
-    'packages/native/bench/setting_lines.h',
-    'fixtures/pages',
-  ],
+  sources: [runnerModule('pages_simulation.ts'), ...settingProgramSources('pages_bench'), 'fixtures/pages'],
   settings(setup, arm) {
     const settings = parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema });
     const networks = Object.fromEntries(settings.levels.map((level) => [level, networkAt(level)]));

@@ -19,6 +19,13 @@ export const addonSources = [
 /** What programs of packages/native/bench are built from, beside their own sources */
 export const programSources = ['packages/native/src', 'packages/native/CMakeLists.txt', 'packages/native/layers.json'];
 
+/** Returns the sources of a program of `packages/native/bench` that reads lines of settings. */
+export const settingProgramSources = (program: string): string[] => [
+  ...programSources,
+  `packages/native/bench/${program}.cc`,
+  'packages/native/bench/setting_lines.h',
+];
+
 /** Says how to leave kept parts that do not fit. */
 export const againHint = 'run with --again, which begins anew';
 
