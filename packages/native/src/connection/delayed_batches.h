@@ -15,13 +15,13 @@ class DelayedBatches {
  public:
   // Beyond that many, the oldest leaves at once: no window limits batches of acknowledgements, and
   // the client can make their wait long.
-  static constexpr std::size_t k_most = 64;
+  static constexpr std::size_t k_max = 64;
 
   bool empty() const { return batches_.empty(); }
   // Returns when the next one leaves.
   Time next_due() const {
     if (batches_.empty()) return k_never;
-    return batches_.size() > k_most ? Time::min() : batches_.front().due;
+    return batches_.size() > k_max ? Time::min() : batches_.front().due;
   }
   void clear() { batches_.clear(); }
   // Takes the content of a batch, which is empty then.

@@ -395,9 +395,9 @@ TEST_F(RunsTest, FewOwnPacketsWaitAtATime) {
     peer_.send({PingFrame{}, ImmediateAckFrame{}}, peer_.path);
     sent += turn().size();
   }
-  EXPECT_EQ(sent, 1000 - DelayedBatches::k_most);
+  EXPECT_EQ(sent, 1000 - DelayedBatches::k_max);
   peer_.now += 1min;
-  EXPECT_EQ(turn().size(), DelayedBatches::k_most);
+  EXPECT_EQ(turn().size(), DelayedBatches::k_max);
 }
 
 // --- extents ------------------------------------------------------------------------------------
