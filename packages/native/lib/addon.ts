@@ -355,6 +355,8 @@ export interface NativeEndpoint {
    * endpoint's own.
    */
   openBackend(connection: number, backend: number, local: NativeAddress | undefined): number;
+  /** Server: bounds the requests that the peer cancels no longer. */
+  permitCancellations(connection: number): void;
   /** Gives packets new keys from now on (RFC 9001 §6). Returns false when that is not possible yet. */
   updateKeys(connection: number): boolean;
   connectionStatus(connection: number): unknown;

@@ -168,6 +168,11 @@ export interface ServedConnection extends PathControl, KeyControl {
   readonly id: string;
   /** Sends the response to the request with this `streamId` on this path alone, see {@link ClientRequestOptions.onPath}. */
   pinStream(streamId: number, path: number): void;
+  /**
+   * Bounds the requests that the client cancels no longer (otherwise 1,000, and 100 a second). To be called for another node that
+   * stands for many clients, and bounds what each of them cancels.
+   */
+  permitCancellations(): void;
   /** Reads the state of the connection; a copy. */
   status(): ConnectionStatus;
   /** Closes the connection with an error code of HTTP/3 (RFC 9114 §8.1; default H3_NO_ERROR) and a reason for its log. */

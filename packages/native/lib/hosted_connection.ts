@@ -45,6 +45,9 @@ export abstract class HostedConnection<Events extends Record<keyof Events, unkno
   updateKeys(): boolean {
     return this.endpoint.updateKeys(this.handle);
   }
+  permitCancellations(): void {
+    this.endpoint.permitCancellations(this.handle);
+  }
   status(): ConnectionStatus {
     return this.endpoint.connectionStatus(this.handle) as ConnectionStatus;
   }

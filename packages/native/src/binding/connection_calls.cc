@@ -86,6 +86,11 @@ void ping(EndpointParts& parts, const Napi::CallbackInfo& info) {
   }
 }
 
+void permit_cancellations(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
+  if (hosted && hosted->http3()) hosted->http3()->permit_cancellations();
+}
+
 Napi::Value update_keys(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
   const bool updated =

@@ -15,6 +15,7 @@ Napi::Value connect(EndpointParts& parts, const Napi::CallbackInfo& info);
 void close_connection(EndpointParts& parts, const Napi::CallbackInfo& info);
 void shut_down(EndpointParts& parts, const Napi::CallbackInfo& info);
 void ping(EndpointParts& parts, const Napi::CallbackInfo& info);
+void permit_cancellations(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value update_keys(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value connection_status(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value connections(EndpointParts& parts, const Napi::CallbackInfo& info);

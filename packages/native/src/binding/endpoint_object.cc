@@ -65,6 +65,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
       method<calls::drain_backend>("drainBackend"),
       method<calls::forget_connection>("forgetConnection"),
       method<calls::open_backend>("openBackend"),
+      method<calls::permit_cancellations>("permitCancellations"),
       method<calls::update_keys>("updateKeys"),
       method<calls::connection_status>("connectionStatus"),
       method<calls::connections>("connections"),

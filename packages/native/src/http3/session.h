@@ -65,6 +65,10 @@ class Session final : public RequestSession,
   // Client: asks for another priority of a request (PRIORITY_UPDATE, RFC 9218 §7.1).
   quic::Status<Refusal> request_priority(StreamId stream, const StreamPriority& priority);
 
+  // Server: bounds the requests that the peer cancels no longer. To be called for a peer that
+  // stands for many clients, and bounds what each of them cancels.
+  void permit_cancellations() { parts_.cancellations_bounded = false; }
+
   // HTTP datagrams (RFC 9297)
   RequestDatagrams& datagrams() { return datagrams_; }
   const RequestDatagrams& datagrams() const { return datagrams_; }

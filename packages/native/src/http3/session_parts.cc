@@ -63,7 +63,8 @@ void SessionParts::discard(StreamId id) {
 // RFC 9114 §10.5: a cancelled request returns its stream credit at once, although work on it has
 // begun.
 bool SessionParts::count_cancellation(RequestStream& stream) {
-  if (transport.role() == Role::kClient || std::exchange(stream.cancelled, true)) return true;
+  if (transport.role() == Role::kClient || !cancellations_bounded) return true;
+  if (std::exchange(stream.cancelled, true)) return true;
   if (cancellations_.take(now)) return true;
   fail({ErrorCode::kExcessiveLoad, "too many cancelled requests"});
   return false;

@@ -42,6 +42,7 @@ struct SessionParts {
   RequestAdmission admission;
   Time now{};  // time of the latest call
   bool closed = false;
+  bool cancellations_bounded = true;  // server
   quic::Ring<SessionEvent> events;
   std::unordered_map<StreamId, RequestStream> requests;
   std::unordered_set<StreamId> handed_over;

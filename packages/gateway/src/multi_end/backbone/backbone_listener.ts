@@ -168,6 +168,8 @@ export class BackboneListener extends EventEmitter<BackboneEvents> {
   #welcome({ name, key, run }: Caller, session: Buffer, connection: ServedConnection, outgoing: Outgoing): Channel {
     this.#known.add(connection);
     this.#strangers.delete(connection);
+    // A gateway cancels for all of its clients, and bounds what each of them cancels.
+    connection.permitCancellations();
     outgoing.write(encodeMessage({ type: 'welcome', run: this.#options.run }));
     const channel = new Channel(name, { sender: key, receiver: this.#options.key.publicKey, session }, run, outgoing);
     this.#channels.add(channel);

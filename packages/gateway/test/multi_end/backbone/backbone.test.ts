@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { ClientResponse, ServerRequest, ServerResponse } from '@sheaf/native';
+import type { ClientResponse, Http3Client, ServerRequest, ServerResponse } from '@sheaf/native';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { BackboneLink } from '../../../src/multi_end/backbone/backbone_link.js';
@@ -177,6 +177,51 @@ test('before a node has introduced itself, its requests are refused', async () =
   const response = await client.request({ path: '/images/1' });
   expect(response.status).toBe(403);
   expect(await text(response)).toContain('has not introduced itself');
+});
+
+/** Cancels so many requests, some at a time, or fewer if the connection closes. */
+async function cancel(client: Http3Client, count: number): Promise<void> {
+  const forever = async function* () {
+    yield 'begun';
+    await new Promise(() => undefined);
+  };
+  const cancelOne = async (): Promise<void> => {
+    const controller = new AbortController();
+    const response = await client.request({
+      method: 'POST',
+      path: '/',
+      body: forever(),
+      signal: controller.signal,
+    });
+    response.on('error', () => undefined);
+    controller.abort();
+  };
+  let alive = true;
+  for (let done = 0; done < count && alive; done += 50) {
+    const outcomes = await Promise.allSettled(Array.from({ length: 50 }, cancelOne));
+    alive = outcomes.some(({ status }) => status === 'fulfilled');
+  }
+}
+
+test('a node may cancel requests for all of its clients, and a stranger as many as a client', async () => {
+  await listener.close();
+  listener = await listen(0, backendKey, 600_000);
+  const node = link({ use: 'requests' });
+  await opened(node);
+  await cancel(node.client!, 1_500);
+  expect((await node.client!.request({ path: '/still' })).headers['x-path']).toBe('/still');
+
+  const stranger = await module.connectHttp3({
+    host: '127.0.0.1',
+    port: listener.address.port,
+    insecure: true,
+    multipath: false,
+  });
+  open.push({ close: () => stranger.close().catch(() => undefined) });
+  const closed = once(stranger, 'close');
+  // 100 a second are permitted, and a machine may be slow.
+  void cancel(stranger, Number.POSITIVE_INFINITY);
+  expect(await closed).toEqual([expect.objectContaining({ message: expect.stringContaining('EXCESSIVE') as string })]);
 });
 
 test('who connects and says nothing, or asks for something else, does not stay; nodes do', async () => {
