@@ -40,19 +40,30 @@ export class IncomingBody extends Readable implements ReceivedBody {
   private reader: Reader | undefined;
   private wanted = false;
   private finished = false;
+  /** Whether the peer's message is complete */
+  private whole = false;
+  /** Whether somebody reads */
+  private begun = false;
+  private hasBytes = false;
   private lost: QuicError | undefined;
 
   constructor(readonly location: StreamLocation) {
     super({ highWaterMark: readSize });
   }
 
+  get bodyless(): boolean {
+    return this.whole && !this.begun && !this.hasBytes;
+  }
+
   override _read(): void {
+    this.begin();
     this.wanted = true;
     this.pump();
   }
 
   readInto(buffer: Uint8Array): Promise<number> {
     if (this.reader) return Promise.reject(new TypeError('another call of readInto() waits for bytes: await it first'));
+    this.begin();
     return new Promise((resolve, reject) => {
       this.reader = { buffer, resolve, reject };
       this.serveReader();
@@ -61,6 +72,7 @@ export class IncomingBody extends Readable implements ReceivedBody {
 
   /** Called when the addon has bytes. */
   onReadable(): void {
+    this.hasBytes = true;
     this.serveReader();
     this.pump();
   }
@@ -73,8 +85,9 @@ export class IncomingBody extends Readable implements ReceivedBody {
   /** Called when the peer's message is complete. */
   onFinished(): void {
     if (this.finished) return;
-    this.finished = true;
-    this.push(null);
+    this.finished = this.whole = true;
+    // Most requests have no body, and nobody reads them.
+    if (this.begun) this.push(null);
     this.serveReader();
   }
 
@@ -101,6 +114,12 @@ export class IncomingBody extends Readable implements ReceivedBody {
     }
     this.serveReader();
     callback(error);
+  }
+
+  private begin(): void {
+    if (this.begun) return;
+    this.begun = true;
+    if (this.whole) this.push(null);
   }
 
   /** Gives the waiting reader its bytes, if there are any, or the end. */

@@ -58,6 +58,8 @@ export interface ServerRequest extends ReceivedBody {
   readonly protocol: string | undefined;
   /** Fields behind the body; empty until the body has ended. */
   readonly trailers: HeaderMap;
+  /** Whether the request has ended, and nobody has begun to read its body, which is empty. */
+  readonly bodyless: boolean;
 }
 
 /** Response to a request: `end()` finishes the stream, and `destroy(error)` resets it. */
@@ -132,6 +134,14 @@ export interface Http3ServerEvents {
   error: [error: Error];
 }
 
+/** The part of an `AbortSignal` that a request needs. */
+export interface CancelSignal {
+  /** Whether the request is cancelled already. */
+  readonly aborted: boolean;
+  /** Adds a function that is called once, when the request is cancelled. */
+  addEventListener(type: 'abort', listener: () => void, options?: { once: boolean }): void;
+}
+
 /** Request of a client. */
 export interface ClientRequestOptions {
   /** Default `GET`. */
@@ -161,7 +171,7 @@ export interface ClientRequestOptions {
   /** Called for each interim response (1xx). */
   onInformational?(status: number, headers: HeaderMap): void;
   /** Cancels the request: both directions of its stream are reset. */
-  signal?: AbortSignal;
+  signal?: CancelSignal;
 }
 
 /** Response as a client sees it. */

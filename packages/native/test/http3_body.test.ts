@@ -33,3 +33,31 @@ describe('readInto', () => {
     await expect(body.readInto(new DataView(new ArrayBuffer(10)) as never)).rejects.toThrow(TypeError);
   });
 });
+
+describe('a message that ends without a body', () => {
+  it('is known not to have one until somebody reads it, who then sees its end', async () => {
+    const body = bodyOf([]);
+    expect(body.bodyless).toBe(false);
+    body.onFinished();
+    expect(body.bodyless).toBe(true);
+    const chunks: unknown[] = [];
+    for await (const chunk of body) chunks.push(chunk);
+    expect(chunks).toEqual([]);
+    expect(body.bodyless).toBe(false);
+  });
+
+  it('ends for a reader with memory of its own', async () => {
+    const body = bodyOf([]);
+    body.onFinished();
+    const ended = new Promise((resolve) => body.once('end', resolve));
+    expect(await body.readInto(Buffer.alloc(10))).toBe(0);
+    await ended;
+  });
+
+  it('has one where bytes came before the end', () => {
+    const body = bodyOf([Buffer.from('a')]);
+    body.onReadable();
+    body.onFinished();
+    expect(body.bodyless).toBe(false);
+  });
+});

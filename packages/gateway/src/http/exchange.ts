@@ -119,6 +119,8 @@ export interface Exchange {
   readonly aborted: boolean;
   /** Signal that aborts when the client abandons the request */
   readonly signal: AbortSignal;
+  /** Calls `listener` when the client abandons the request. Returns a function that revokes this. Costs less than a signal. */
+  whenAborted(listener: () => void): () => void;
   /** Returns entries of Server-Timing: the time since the request arrived, and how the response travels. */
   timing(): string;
   /** Bytes of the response body that were sent so far */

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { ClientRequestOptions, ClientResponse } from '@sheaf/native';
+import type { CancelSignal, ClientRequestOptions, ClientResponse } from '@sheaf/native';
 import { PRIORITY_HEADER, formatPriorityHeader } from '@sheaf/web-client/protocol';
 import { resetCode, systemErrorCode } from '../errors/user_error.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
@@ -14,8 +14,12 @@ import { forwardedTrailers } from './trailers.js';
 const H3_REQUEST_REJECTED = 0x10b;
 
 /** Returns the request to send to another node over HTTP/3. */
-export function requestOf(exchange: Exchange, body?: AsyncIterable<Buffer>): ClientRequestOptions {
-  const { request, pathname, search, signal } = exchange;
+export function requestOf(
+  exchange: Exchange,
+  signal: CancelSignal,
+  body?: AsyncIterable<Buffer>,
+): ClientRequestOptions {
+  const { request, pathname, search } = exchange;
   const interim = new InterimRelay(exchange);
   return {
     method: request.method,

@@ -1,3 +1,4 @@
+import type { ServerRequest } from '@sheaf/native';
 import { constants, type Http2ServerRequest } from 'node:http2';
 import { headerValue, type Exchange, type GatewayRequest } from './exchange.js';
 import { respondStatus } from './respond.js';
@@ -36,6 +37,9 @@ function announcesBody(request: GatewayRequest): boolean | undefined {
   if (Number(request.httpVersion) < 2) return false;
   return usuallyWithout.has(request.method) ? undefined : true;
 }
+
+/** Returns whether a request of HTTP/3 has ended without a body. */
+const isEmpty = ({ body }: GatewayRequest): boolean => (body as Partial<ServerRequest>).bodyless === true;
 
 /**
  * The body of a request as it is forwarded. It is counted while it streams, and not read before a target asks for it.
@@ -77,6 +81,7 @@ export class ReceivedBody {
    * @throws BodyTooLarge where the body is read, at the first byte over the limit
    */
   async open(): Promise<AsyncIterable<Buffer> | undefined> {
+    if (this.#exists === undefined && isEmpty(this.#exchange.request)) this.#exists = false;
     if (this.#exists === undefined) await this.begin();
     return this.#exists ? this.#read() : undefined;
   }

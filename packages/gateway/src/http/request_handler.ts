@@ -179,6 +179,7 @@ class RoutedExchange implements Exchange {
   complete = false;
   aborted = false;
   #abort: AbortController | undefined;
+  #whenAborted: Set<() => void> | undefined;
 
   constructor(
     readonly request: GatewayRequest,
@@ -213,10 +214,18 @@ class RoutedExchange implements Exchange {
     return this.#abort.signal;
   }
 
+  whenAborted(listener: () => void): () => void {
+    const listeners = (this.#whenAborted ??= new Set());
+    if (this.aborted) listener();
+    else listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }
+
   /** Notes that the response closed. If it was not complete, the client has left. */
   onClose(): void {
     if (this.complete || this.response.writableEnded) return;
     this.aborted = true;
     this.#abort?.abort();
+    for (const listener of this.#whenAborted ?? []) listener();
   }
 }

@@ -112,6 +112,10 @@ export function fakeExchange(response: FakeResponse, request: object = {}): Exch
     rest: '/a',
     aborted: false,
     signal: controller.signal,
+    whenAborted: (listener: () => void) => {
+      controller.signal.addEventListener('abort', listener, { once: true });
+      return () => controller.signal.removeEventListener('abort', listener);
+    },
     timing: () => 'sheaf;dur=1',
     bytesSent: 0,
     bytesReceived: 0,

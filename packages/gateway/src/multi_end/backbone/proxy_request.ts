@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { ClientResponse } from '@sheaf/native';
+import type { CancelSignal, ClientResponse } from '@sheaf/native';
 import type { BackboneLink } from './backbone_link.js';
 import { errorMessage } from '../../errors/user_error.js';
 import { answerWith, checkStatus, mayProxyAgain, requestOf } from '../../http/proxied_request.js';
@@ -40,7 +40,7 @@ export interface Taken {
 export interface ProxyOptions {
   offer?: Offer | undefined;
   /** Abandons the request. */
-  signal?: AbortSignal;
+  signal?: CancelSignal;
   /** Returns the body that is forwarded in place of the response's own. */
   bodyOf?(response: ClientResponse): Readable;
 }
@@ -58,8 +58,8 @@ export async function proxyRequest(
     if (exchange.aborted) return undefined;
     const opened = await body.open();
     step = 'sent';
-    const request = requestOf(exchange, opened);
-    const response = await client.request({ ...request, headers: { ...request.headers, ...offer?.headers }, signal });
+    const request = requestOf(exchange, signal, opened);
+    const response = await client.request({ ...request, headers: { ...request.headers, ...offer?.headers } });
     checkStatus(response);
     step = 'offered';
     const taken = await offer?.take(response);

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ClientRequestOptions, ClientResponse, Http3Client } from '@sheaf/native';
+import { Abandonment } from '../../http/abandonment.js';
 import { systemErrorCode } from '../../errors/user_error.js';
 import { loadHeader, routesHeader } from '../protocol/route_map.js';
 import { wasRejected } from '../../http/proxied_request.js';
@@ -150,9 +151,9 @@ export class BackendClient {
   }
 
   async #askBackend(backend: number, options: ClientRequestOptions): Promise<ClientResponse> {
-    const controller = new AbortController();
-    const wait: Wait = { since: performance.now(), abandon: () => controller.abort() };
-    const signal = options.signal ? AbortSignal.any([options.signal, controller.signal]) : controller.signal;
+    const lost = new Abandonment();
+    const wait: Wait = { since: performance.now(), abandon: lost.abort };
+    const signal = options.signal ? Abandonment.any([options.signal, lost]) : lost;
     this.#stalls.add(wait);
     this.#backends.started(backend);
     try {
@@ -168,7 +169,7 @@ export class BackendClient {
     } catch (error) {
       this.#backends.ended(backend);
       if (wasRejected(error)) throw new BackendRejected(error);
-      throw controller.signal.aborted ? new PrimaryLost(error) : error;
+      throw lost.aborted ? new PrimaryLost(error) : error;
     } finally {
       this.#settle(wait);
     }
@@ -179,9 +180,9 @@ export class BackendClient {
       if (this.#elsewhere) return this.#elsewhere(options);
       throw new PrimaryLost();
     }
-    const controller = new AbortController();
-    const signal = options.signal ? AbortSignal.any([options.signal, controller.signal]) : controller.signal;
-    let abandon = (): void => controller.abort();
+    const lost = new Abandonment();
+    const signal = options.signal ? Abandonment.any([options.signal, lost]) : lost;
+    let abandon = lost.abort;
     const wait = (): void => abandon();
     this.#waiting.add(wait);
     try {
@@ -192,7 +193,7 @@ export class BackendClient {
       return response;
     } catch (error) {
       this.#waiting.delete(wait);
-      throw controller.signal.aborted ? new PrimaryLost(error) : error;
+      throw lost.aborted ? new PrimaryLost(error) : error;
     }
   }
 

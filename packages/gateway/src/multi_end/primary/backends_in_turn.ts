@@ -1,3 +1,4 @@
+import { Abandonment } from '../../http/abandonment.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { BackendHealth } from '../../observability/backend_report.js';
 import type { BackendWatch } from './backend_watch.js';
@@ -9,7 +10,7 @@ const order: readonly BackendHealth[] = ['serving', 'draining', 'unhealthy', 'jo
 export interface Turn {
   backend: BackendWatch;
   /** Aborts when the client abandons the request, or the backend is lost. */
-  signal: AbortSignal;
+  signal: Abandonment;
 }
 
 /** Number of turns that all requests have had */
@@ -82,15 +83,14 @@ export class BackendsInTurn {
     backend.chosen = turns += 1;
     backend.proxied += 1;
     const exchange = this.#exchange;
-    const controller = new AbortController();
-    const abandon = (): void => controller.abort();
-    const forget = backend.whenLost(abandon);
-    exchange.signal.addEventListener('abort', abandon, { once: true });
+    const signal = new Abandonment();
+    const forget = backend.whenLost(signal.abort);
+    const stay = exchange.whenAborted(signal.abort);
     this.#leave = () => {
       forget();
-      exchange.signal.removeEventListener('abort', abandon);
+      stay();
       backend.places.leave(exchange);
     };
-    return { backend, signal: controller.signal };
+    return { backend, signal };
   }
 }

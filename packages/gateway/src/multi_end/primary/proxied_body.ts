@@ -49,11 +49,10 @@ export async function restFrom(
   for (let turn = backends.next(); turn && !exchange.aborted; turn = backends.next()) {
     try {
       const client = await turn.backend.link.whenOpen(patienceMs);
-      const request = requestOf(exchange);
+      const request = requestOf(exchange, turn.signal);
       const response = await client.request({
         ...request,
         headers: { ...request.headers, ...rangeHeaders(resumption, received) },
-        signal: turn.signal,
       });
       if (isRest(response, resumption, received)) return response;
       response.destroy();

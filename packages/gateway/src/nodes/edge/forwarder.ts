@@ -43,7 +43,9 @@ export class Forwarder implements Target {
       try {
         client = await this.#gateway.open();
         if (exchange.aborted) return;
-        const response = await this.#gateway.backendsOf(client).request(requestOf(exchange, await body.open()), report);
+        const response = await this.#gateway
+          .backendsOf(client)
+          .request(requestOf(exchange, exchange.signal, await body.open()), report);
         checkStatus(response);
         if (report) response.headers[RESPONSE_HEADER] = String(report.id);
         answered = true;
