@@ -41,6 +41,24 @@ it.each(['SIGTERM', 'SIGKILL'] as const)(
   },
 );
 
+/** Returns the processes that a process has started. */
+const children = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+
+it('where a backend ends before it serves, sheaf demo says so and leaves no other backend behind', async () => {
+  const { child, exit, err } = start(
+    ['demo', '--site', 'multi-end', '--port', '0', '--http-port', '0'],
+    await temporaryDirectory(),
+  );
+  // The first backend serves before the others start.
+  await vi.waitFor(() => expect(children(child.pid!)).toHaveLength(3), { timeout: 180_000, interval: 5 });
+  const backends = children(child.pid!);
+  process.kill(backends[2]!, 'SIGKILL');
+  expect(await exit).not.toBe(0);
+  expect(err()).toContain('backend3 ended before it served');
+  expect(backends.filter(alive)).toEqual([]);
+});
+
 it('sheaf demo loads the page of the other site alone with --once', async () => {
   const { code, err } = await sheaf(['demo', '--site', 'multi-end', '--once']);
   expect([code, err]).toEqual([2, expect.stringContaining('--once goes with the site `page`')]);

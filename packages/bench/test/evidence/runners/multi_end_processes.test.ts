@@ -46,14 +46,15 @@ test('a run that is stopped in the middle leaves no process behind', { timeout: 
   });
   const started: number[] = [];
   // A primary, two backends, the server behind them, and two clients
-  await vi.waitFor(
+  const all = vi.waitFor(
     async () => {
       started.splice(0, started.length, ...(await descendants()).filter((id) => !before.includes(id)));
       expect(started.length).toBeGreaterThanOrEqual(6);
     },
     { timeout: 200_000, interval: 100 },
   );
-  stop.abort();
+  // Ends early, with the reason, where one of them does not start.
+  await Promise.race([all, run]).finally(() => stop.abort());
   await expect(run).rejects.toMatchObject({ code: 'BENCH_FAILED' });
   const remaining = await descendants();
   expect(started.filter((id) => remaining.includes(id))).toEqual([]);

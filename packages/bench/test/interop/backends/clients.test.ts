@@ -65,7 +65,8 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   console.table(rows);
-  await site.stop();
+  // Undefined where it did not start.
+  await (site as BackendsSite | undefined)?.stop();
 });
 
 describe.each(clients)('$slug', (peer, program, tried) => {

@@ -64,8 +64,28 @@ export interface BackendsSite {
 
 const routeOf = (delivery: Delivery, backend: Backend): string => `/${delivery}/${backend}`;
 
+/** Starts the site. Leaves nothing behind if part of it does not start. */
 export async function startBackendsSite(): Promise<BackendsSite> {
   const directory = mkdtempSync(join(tmpdir(), 'sheaf-backends-'));
+  const running: (() => Promise<unknown>)[] = [];
+  const stopAll = async (): Promise<void> => {
+    await Promise.all(running.map((stopOne) => stopOne()));
+    rmSync(directory, { recursive: true, force: true });
+  };
+  try {
+    return await startIn(directory, running, stopAll);
+  } catch (error) {
+    await stopAll();
+    throw error;
+  }
+}
+
+/** Adds what ends each process that it starts to `running`. */
+async function startIn(
+  directory: string,
+  running: (() => Promise<unknown>)[],
+  stopAll: () => Promise<void>,
+): Promise<BackendsSite> {
   const certificates = makeCertificates(directory);
   const [port, admin] = [await freePort(), await freePort()];
   const file = join(directory, 'sheaf.yaml');
@@ -77,12 +97,15 @@ export async function startBackendsSite(): Promise<BackendsSite> {
   );
   mkdirSync(join(directory, 'site'));
   writeFileSync(join(directory, 'site', 'index.html'), '<!doctype html><title>backends</title>');
-  const programs = await Promise.all(
+  const programs = await Promise.allSettled(
     backends.map((backend) => startProgram(sheaf, ['up', file, '--node', backend], /ready/)),
   );
+  for (const program of programs) if (program.status === 'fulfilled') running.push(program.value.stop);
+  for (const program of programs) if (program.status === 'rejected') throw program.reason;
   const gateway = fork(join(import.meta.dirname, 'gateway_program.mjs'), [file, 'site'], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
+  running.unshift(() => stop(gateway));
   await firstOutput(gateway, 'the gateway');
   const status = async (): Promise<GatewayStatus> =>
     (await (await fetch(`http://127.0.0.1:${admin}/status`)).json()) as GatewayStatus;
@@ -116,11 +139,7 @@ export async function startBackendsSite(): Promise<BackendsSite> {
         },
         { timeout: 10_000, interval: 50 },
       ),
-    async stop() {
-      await stop(gateway);
-      await Promise.all(programs.map((program) => program.stop()));
-      rmSync(directory, { recursive: true, force: true });
-    },
+    stop: stopAll,
   };
 }
 
