@@ -172,6 +172,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
 
   /** Called when the peer does not want the rest, or is gone. */
   onStopped(code: number): void {
+    if (this.handedOff) this.taken = this.acknowledged;
     this.ended = true;
     this.destroy(
       code === H3_REQUEST_CANCELLED || code === 0x100

@@ -215,14 +215,21 @@ void report_returned_bodies(switchboard::ReturnedBodies& bodies, EventList& even
 
 void report_events(HostedConnection& hosted, EventList& events) {
   const quic::Time now = io::monotonic_now();
-  while (const auto event = hosted.poll_connection_event()) {
-    report_connection_event(hosted, *event, events);
+  // JavaScript forgets a connection that has closed, so it first hears what became of the streams.
+  std::optional<quic::Event> closed;
+  while (auto event = hosted.poll_connection_event()) {
+    if (std::holds_alternative<quic::ConnectionClosed>(*event)) {
+      closed = std::move(event);
+    } else {
+      report_connection_event(hosted, *event, events);
+    }
   }
   // Events of WebTransport may cause events of HTTP/3, and the other way round.
   while (report_http_events(hosted, events, now) || report_webtransport_events(hosted, events)) {
   }
   report_datagrams(hosted, events);
   report_backend_messages(hosted, events, now);
+  if (closed) report_connection_event(hosted, *closed, events);
 }
 
 }  // namespace sheaf::binding
