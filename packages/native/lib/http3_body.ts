@@ -41,7 +41,7 @@ export class IncomingBody extends Readable implements ReceivedBody {
   private wanted = false;
   private finished = false;
   /** Whether the peer's message is complete */
-  private whole = false;
+  private complete = false;
   /** Whether somebody reads */
   private begun = false;
   private hasBytes = false;
@@ -52,7 +52,7 @@ export class IncomingBody extends Readable implements ReceivedBody {
   }
 
   get bodyless(): boolean {
-    return this.whole && !this.begun && !this.hasBytes;
+    return this.complete && !this.begun && !this.hasBytes;
   }
 
   override _read(): void {
@@ -85,7 +85,7 @@ export class IncomingBody extends Readable implements ReceivedBody {
   /** Called when the peer's message is complete. */
   onFinished(): void {
     if (this.finished) return;
-    this.finished = this.whole = true;
+    this.finished = this.complete = true;
     // Most requests have no body, and nobody reads them.
     if (this.begun) this.push(null);
     this.serveReader();
@@ -119,7 +119,7 @@ export class IncomingBody extends Readable implements ReceivedBody {
   private begin(): void {
     if (this.begun) return;
     this.begun = true;
-    if (this.whole) this.push(null);
+    if (this.complete) this.push(null);
   }
 
   /** Gives the waiting reader its bytes, if there are any, or the end. */

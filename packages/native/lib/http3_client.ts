@@ -33,6 +33,8 @@ import type {
   ReceivedResponse,
   RequestHeaders,
   WebTransportSession,
+  WholeResponse,
+  WholeResponses,
 } from './types.js';
 import { WebTransportConnection, isSessionEvent } from './webtransport/connection.js';
 import type { NativeSession } from './webtransport/native_session.js';
@@ -58,14 +60,22 @@ class Response extends IncomingBody implements ReceivedResponse {
   }
 }
 
+/** A response whose body is gathered */
+interface Gathered extends Omit<WholeResponse, 'whole'> {
+  readonly parts: Buffer[];
+  bytes: number;
+}
+
 /** A request from its start to the end of its stream. */
 interface Exchange {
-  resolve: (response: ReceivedResponse) => void;
+  resolve: (response: ReceivedResponse | WholeResponse) => void;
   reject: (error: Error) => void;
   onInformational?: ClientRequestOptions['onInformational'];
   response?: Response;
   writable?: () => void;
   stopped: boolean;
+  whole?: WholeResponses | undefined;
+  gathered?: Gathered;
 }
 
 class Client
@@ -162,12 +172,22 @@ class Client
     return this.exchange(options);
   }
 
-  private async exchange(options: ClientRequestOptions): Promise<ReceivedResponse> {
+  async requestWhole(options: ClientRequestOptions, which: WholeResponses): Promise<ReceivedResponse | WholeResponse> {
+    if (this.started !== undefined) await this.handshake;
+    return this.exchange(options, which);
+  }
+
+  private exchange(options: ClientRequestOptions): Promise<ReceivedResponse>;
+  private exchange(options: ClientRequestOptions, whole: WholeResponses): Promise<ReceivedResponse | WholeResponse>;
+  private async exchange(
+    options: ClientRequestOptions,
+    whole?: WholeResponses,
+  ): Promise<ReceivedResponse | WholeResponse> {
     const hasBody = options.body !== undefined;
     const stream = await this.submit(options, hasBody);
     options.signal?.addEventListener('abort', () => this.cancel(stream), { once: true });
-    const response = new Promise<ReceivedResponse>((resolve, reject) => {
-      this.exchanges.set(stream, { resolve, reject, stopped: false, onInformational: options.onInformational });
+    const response = new Promise<ReceivedResponse | WholeResponse>((resolve, reject) => {
+      this.exchanges.set(stream, { resolve, reject, stopped: false, onInformational: options.onInformational, whole });
     });
     if (options.body !== undefined) {
       this.sendBody(stream, options.body, options.trailers).catch((error: unknown) => {
@@ -395,6 +415,12 @@ class Client
           const fields = event[3] as FlatFields;
           return exchange.onInformational?.(Number(pseudoField(fields, ':status')), toHeaderMap(fields));
         }
+        if (exchange.whole && hasField(event[3] as FlatFields, exchange.whole.field)) {
+          const fields = event[3] as FlatFields;
+          const status = Number(pseudoField(fields, ':status'));
+          exchange.gathered = { status, headers: toHeaderMap(fields), parts: [], bytes: 0 };
+          return;
+        }
         exchange.response = new Response(
           { endpoint: this.endpoint, connection: this.handle, stream },
           event[3] as FlatFields,
@@ -402,10 +428,12 @@ class Client
         return exchange.resolve(exchange.response);
       }
       case EventKind.bodyReadable:
+        if (exchange.gathered) return this.gather(exchange, exchange.gathered, stream);
         return exchange.response?.onReadable();
       case EventKind.trailers:
         return exchange.response?.onTrailers(event[3] as FlatFields);
       case EventKind.messageFinished:
+        if (exchange.gathered) return exchange.resolve(wholeOf(exchange.gathered));
         return exchange.response?.onFinished();
       case EventKind.bodyWritable:
         exchange.writable?.();
@@ -423,6 +451,19 @@ class Client
       default:
         return;
     }
+  }
+
+  private gather(exchange: Exchange, gathered: Gathered, stream: number): void {
+    const most = exchange.whole?.bytes ?? 0;
+    for (;;) {
+      const part = gathered.bytes > most ? undefined : this.endpoint.readBody(this.handle, stream);
+      if (!part) break;
+      gathered.bytes += part.length;
+      gathered.parts.push(part);
+    }
+    if (gathered.bytes <= most) return;
+    this.endpoint.stopReading(this.handle, stream, H3_REQUEST_CANCELLED);
+    exchange.resolve(wholeOf(gathered));
   }
 
   private fail(exchange: Exchange, code: number): void {
@@ -454,6 +495,17 @@ class Client
     this.emit('close', error);
   }
 }
+
+function hasField(fields: FlatFields, name: string): boolean {
+  for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i] === name) return true;
+  return false;
+}
+
+const wholeOf = ({ status, headers, parts }: Gathered): WholeResponse => ({
+  status,
+  headers,
+  whole: parts.length === 1 ? parts[0]! : Buffer.concat(parts),
+});
 
 const mayBeReplayed = ({ method = 'GET', body }: ClientRequestOptions): boolean =>
   body === undefined && safeMethods.has(method);

@@ -187,6 +187,24 @@ export interface ClientResponse extends Readable {
 /** Response whose body came from one server. */
 export interface ReceivedResponse extends ClientResponse, ReceivedBody {}
 
+/** Which responses {@link Http3Client.requestWhole} gives whole. */
+export interface WholeResponses {
+  /** Name of a field that they have, in lower case. */
+  field: string;
+  /** Bytes of their bodies at most. */
+  bytes: number;
+}
+
+/** Response with its body. */
+export interface WholeResponse {
+  /** Status, such as 200. */
+  readonly status: number;
+  /** Fields of the response. */
+  readonly headers: HeaderMap;
+  /** The body. A body that is longer than was asked for is cut off somewhere behind that. */
+  readonly whole: Buffer;
+}
+
 /** A server for HTTP/3, WebTransport and hq-interop on one UDP port. Emits {@link Http3ServerEvents}. */
 export interface Http3Server extends NodeJS.EventEmitter<{ [K in keyof Http3ServerEvents]: Http3ServerEvents[K] }> {
   /** Binds the port and serves. Rejects with the system's error code (`EADDRINUSE`, `EACCES`). */
@@ -226,6 +244,11 @@ export interface Http3Client
   readonly alpn: string;
   /** Sends a request. Resolves with the final response once its fields have arrived; rejects with {@link QuicError}. */
   request(options: ClientRequestOptions): Promise<ReceivedResponse>;
+  /**
+   * As `request`; but a response with a certain field is given whole, once it is complete or too long. That costs less than to
+   * read a short body. Rejects also when such a response breaks off.
+   */
+  requestWhole(options: ClientRequestOptions, which: WholeResponses): Promise<ReceivedResponse | WholeResponse>;
   /**
    * Opens a WebTransport session by extended CONNECT. Rejects with {@link QuicError} `SESSION_REFUSED`, with the status as
    * `errorCode`, when the server does not open it.

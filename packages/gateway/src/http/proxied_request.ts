@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { CancelSignal, ClientRequestOptions, ClientResponse } from '@sheaf/native';
+import type { CancelSignal, ClientRequestOptions, ClientResponse, WholeResponse } from '@sheaf/native';
 import { PRIORITY_HEADER, formatPriorityHeader } from '@sheaf/web-client/protocol';
 import { resetCode, systemErrorCode } from '../errors/user_error.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
@@ -40,9 +40,9 @@ export function requestOf(
 }
 
 /** Throws if no HTTP server may send this status, before any of the response is forwarded. */
-export function checkStatus(response: ClientResponse): void {
+export function checkStatus(response: ClientResponse | WholeResponse): void {
   if (response.status >= 200 && response.status <= 599) return;
-  response.destroy();
+  if (!('whole' in response)) response.destroy();
   throw new Error(`it answered with the status ${response.status}`);
 }
 

@@ -1,5 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
-import type { ClientRequestOptions, ClientResponse, HeaderMap } from '@sheaf/native';
+import type { ClientRequestOptions, ClientResponse, HeaderMap, WholeResponse, WholeResponses } from '@sheaf/native';
+import { collect } from './client.js';
 import type { Exchange } from '../../src/http/exchange.js';
 import type { BackendHealth } from '../../src/observability/backend_report.js';
 import { Places } from '../../src/slow_clients/places.js';
@@ -21,7 +22,11 @@ export class FakeBackend {
   answer: (options: ClientRequestOptions) => ClientResponse | undefined = () => undefined;
   readonly link = {
     client: {},
-    whenOpen: () => Promise.resolve({ request: (options: ClientRequestOptions) => this.#request(options) }),
+    whenOpen: () =>
+      Promise.resolve({
+        request: (options: ClientRequestOptions) => this.#request(options),
+        requestWhole: (options: ClientRequestOptions, which: WholeResponses) => this.#requestWhole(options, which),
+      }),
   };
 
   constructor(
@@ -43,6 +48,16 @@ export class FakeBackend {
   lose(): void {
     this.state = 'lost';
     for (const abandon of this.#abandon) abandon();
+  }
+
+  async #requestWhole(
+    options: ClientRequestOptions,
+    { field }: WholeResponses,
+  ): Promise<ClientResponse | WholeResponse> {
+    const response = await this.#request(options);
+    if (response.headers[field] === undefined) return response;
+    const { status, headers } = response;
+    return { status, headers, whole: await collect(response) };
   }
 
   #request(options: ClientRequestOptions): Promise<ClientResponse> {

@@ -1,4 +1,10 @@
-import { revokeOffer, type ClientResponse, type ServerRequest, type ServerResponse } from '@sheaf/native';
+import {
+  revokeOffer,
+  type ClientResponse,
+  type ServerRequest,
+  type ServerResponse,
+  type WholeResponse,
+} from '@sheaf/native';
 import type { Logger } from 'pino';
 import { errorMessage } from '../../errors/user_error.js';
 import { headerValue, type Exchange } from '../../http/exchange.js';
@@ -14,11 +20,13 @@ import {
   decodeAcceptedHeader,
   decodeDeclinedHeader,
   grantHeader,
+  isHead,
+  maxHead,
   type Accepted,
   type DeclineReason,
 } from '../protocol/return_headers.js';
 import type { LossReport } from './loss_report.js';
-import { continueBody, handOff, readHead, type Ended, type LostBody } from './returned_response.js';
+import { continueBody, handOff, type Ended, type LostBody } from './returned_response.js';
 
 export interface ReturnOfferOptions {
   exchange: Exchange;
@@ -40,6 +48,7 @@ type Continuable = Accepted & { length: number };
 /** Offers a backend to send one response itself. Takes the grant back unless the backend does. */
 export class ReturnOffer implements Offer {
   readonly headers: Readonly<Record<string, string>>;
+  readonly whole = { field: acceptedHeader, bytes: maxHead };
   readonly #options: ReturnOfferOptions;
   #open = true;
 
@@ -50,22 +59,21 @@ export class ReturnOffer implements Offer {
     this.headers = { [grantHeader]: options.grant, ...(routes !== undefined && { [routesHeader]: String(routes) }) };
   }
 
-  async take(received: ClientResponse): Promise<Taken | undefined> {
-    const { exchange, backend, backends, onDeclined } = this.#options;
-    const value = headerValue(received.headers, acceptedHeader);
-    if (value === undefined) {
-      this.withdraw();
-      const reason = decodeDeclinedHeader(headerValue(received.headers, declinedHeader) ?? '');
-      onDeclined(received, reason);
-      exchange.delivered = { delivery: 'proxy', backend: backend.name, fallback: reason ?? 'response' };
-      return undefined;
-    }
+  decline(received: ClientResponse): void {
+    const { exchange, backend, onDeclined } = this.#options;
+    this.withdraw();
+    const reason = decodeDeclinedHeader(headerValue(received.headers, declinedHeader) ?? '');
+    onDeclined(received, reason);
+    exchange.delivered = { delivery: 'proxy', backend: backend.name, fallback: reason ?? 'response' };
+  }
+
+  take({ headers, whole: head }: WholeResponse): Taken {
+    const { exchange, backend, backends } = this.#options;
+    const value = headerValue(headers, acceptedHeader) ?? '';
     const accepted = continuable(decodeAcceptedHeader(value));
-    if (!accepted) {
-      received.destroy();
+    if (!accepted)
       throw new Error(`the backend accepts a grant with \`${value.slice(0, 200)}\`, which this gateway does not know`);
-    }
-    const head = await readHead(received);
+    if (!isHead(head)) throw new Error('the backend sent no head of a response');
     if (exchange.aborted) throw new Error('the client has left');
     const ended = this.#handOff(head, accepted);
     this.#open = false;

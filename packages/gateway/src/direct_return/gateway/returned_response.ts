@@ -1,19 +1,4 @@
-import type { ClientResponse, ReturnLost, ServerResponse } from '@sheaf/native';
-import { isHead, maxHead } from '../protocol/return_headers.js';
-
-/** Reads the encoded head of a response that a backend sends itself. Rejects when it is none. */
-export async function readHead(response: ClientResponse): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of response as AsyncIterable<Buffer>) {
-    bytes += part.length;
-    if (bytes > maxHead) break;
-    parts.push(part);
-  }
-  const head = Buffer.concat(parts);
-  if (bytes > maxHead || !isHead(head)) throw new Error('the backend sent no head of a response');
-  return head;
-}
+import type { ReturnLost, ServerResponse } from '@sheaf/native';
 
 /** What has become of a body that was left to a backend */
 export interface Ended {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { CancelSignal, ClientResponse } from '@sheaf/native';
+import type { CancelSignal, ClientResponse, WholeResponse, WholeResponses } from '@sheaf/native';
 import type { BackboneLink } from './backbone_link.js';
 import { errorMessage } from '../../errors/user_error.js';
 import { answerWith, checkStatus, mayProxyAgain, requestOf } from '../../http/proxied_request.js';
@@ -22,11 +22,15 @@ export interface ProxyFailure {
 export interface Offer {
   /** Headers that are added to the request */
   readonly headers: Readonly<Record<string, string>>;
+  /** Which responses the other node sends itself */
+  readonly whole: WholeResponses;
   /**
-   * Takes a response that the other node sends itself. Resolves with undefined for any other response. Rejects when nothing was
-   * sent to the client, which may have another response then.
+   * Takes a response that the other node sends itself. Throws when nothing was sent to the client, which may have another
+   * response then.
    */
-  take(response: ClientResponse): Promise<Taken | undefined>;
+  take(response: WholeResponse): Taken;
+  /** Hears of any other response. */
+  decline(response: ClientResponse): void;
   /** Takes the offer back, unless the other node sends the response. May be called more than once. */
   withdraw(): void;
 }
@@ -59,12 +63,20 @@ export async function proxyRequest(
     const opened = await body.open();
     step = 'sent';
     const request = requestOf(exchange, signal, opened);
-    const response = await client.request({ ...request, headers: { ...request.headers, ...offer?.headers } });
+    const response = await (offer
+      ? client.requestWhole({ ...request, headers: { ...request.headers, ...offer.headers } }, offer.whole)
+      : client.request(request));
     checkStatus(response);
     step = 'offered';
-    const taken = await offer?.take(response);
+    if ('whole' in response) {
+      const taken = offer?.take(response);
+      step = 'answered';
+      await taken?.end;
+      return undefined;
+    }
+    offer?.decline(response);
     step = 'answered';
-    await (taken ? taken.end : answerWith(exchange, response, bodyOf(response)));
+    await answerWith(exchange, response, bodyOf(response));
     return undefined;
   } catch (error) {
     if (exchange.aborted) return undefined;
