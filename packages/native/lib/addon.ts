@@ -173,20 +173,19 @@ export const GrantRefusal = {
 
 /**
  * Why a connection cannot have a response that a backend sends. `unconfirmed`: its handshake is not confirmed. `paths`: the client
- * has a second path, or abandoned the first. `validating`: its address is being validated. `backends`: as many others as possible
- * send for the connection. `taken`: the response is granted already. `grants`: as many responses as may be at a time are granted.
- * `ended`: the connection or the session with the backend has ended.
+ * has a second path, or abandoned the first. `backends`: as many others as possible send for the connection. `taken`: the response
+ * is granted already. `grants`: as many responses as may be at a time are granted. `ended`: the connection or the session with the
+ * backend has ended.
  */
-export type OfferRefusal = 'unconfirmed' | 'paths' | 'validating' | 'backends' | 'taken' | 'grants' | 'ended';
+export type OfferRefusal = 'unconfirmed' | 'paths' | 'backends' | 'taken' | 'grants' | 'ended';
 
 /** `quic::OfferRefusal` in src/direct_return/delegated_streams.h; `ended` is of src/binding/return_calls.cc. */
 export const OfferRefusals = {
   [-1]: 'unconfirmed',
   [-2]: 'paths',
-  [-3]: 'validating',
-  [-4]: 'backends',
-  [-5]: 'taken',
-  [-6]: 'grants',
+  [-3]: 'backends',
+  [-4]: 'taken',
+  [-5]: 'grants',
   [-20]: 'ended',
 } as const satisfies Record<number, OfferRefusal>;
 

@@ -59,10 +59,6 @@ export const fallbackReasons = {
     meaning: 'The client opened a second path, or abandoned the first.',
     fix: `${nothing} It lasts as long as the client has several paths.`,
   },
-  validating: {
-    meaning: "The client's address has changed, and is being validated.",
-    fix: `${nothing} It takes one round trip.`,
-  },
   backends: {
     meaning: "As many other backends as possible send to the client's connection.",
     fix: 'Let fewer backends have a part in what one client loads.',

@@ -72,7 +72,6 @@ Result<Grant, OfferRefusal> DelegatedStreams::offer(StreamId stream, RunOrders& 
   if (connection_.paths().in_use().size() != 1 || entry == nullptr || !entry->path) {
     return OfferRefusal::kPaths;
   }
-  if (entry->path->validation.pending()) return OfferRefusal::kValidating;
   const auto keys = connection_.keys().phase_for_sending(k_path);
   if (!keys) return OfferRefusal::kUnconfirmed;
   const auto sender = sender_for(backend, now);
@@ -238,7 +237,7 @@ void DelegatedStreams::take_samples(Time now) {
       if (j == i) {
         backends_[j].watch.on_acknowledged(largest + 1);
       } else {
-        backends_[j].watch.on_other_acknowledged(now);
+        backends_[j].watch.on_other_acknowledged(now - rtt.latest());
       }
     }
   }
@@ -436,7 +435,8 @@ Time DelegatedStreams::next_timeout() const {
   for (std::size_t i = 1; i < backends_.size(); ++i) {
     const Backend& backend = backends_[i];
     if (backend.accepted == 0) continue;
-    next = std::min(next, backend.watch.deadline(backend.orders->last_word(), probe_timeout));
+    if (backend.watch.unreachable(probe_timeout)) return Time::min();
+    next = std::min(next, backend.orders->silence().deadline());
   }
   return next;
 }
@@ -447,15 +447,10 @@ void DelegatedStreams::on_timeout(Time now) {
   for (std::size_t i = 1; i < backends_.size(); ++i) {
     const Backend& backend = backends_[i];
     if (backend.accepted == 0) continue;
-    switch (backend.watch.verdict(backend.orders->last_word(), probe_timeout, now)) {
-      case SenderWatch::Verdict::kFine:
-        break;
-      case SenderWatch::Verdict::kSilent:
-        lose(static_cast<Sender>(i), Orphan::Reason::kSilent, now);
-        break;
-      case SenderWatch::Verdict::kUnreachable:
-        lose(static_cast<Sender>(i), Orphan::Reason::kUnreachable, now);
-        break;
+    if (backend.orders->silence().look(now)) {
+      lose(static_cast<Sender>(i), Orphan::Reason::kSilent, now);
+    } else if (backend.watch.unreachable(probe_timeout)) {
+      lose(static_cast<Sender>(i), Orphan::Reason::kUnreachable, now);
     }
   }
 }

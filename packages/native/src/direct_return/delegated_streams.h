@@ -21,7 +21,6 @@ namespace sheaf::quic {
 enum class OfferRefusal : std::uint8_t {
   kUnconfirmed,  // the handshake is not confirmed, so the client may be unable to open such packets
   kPaths,        // the client has a second path, or abandoned the first
-  kValidating,   // the client's address is being validated
   kBackends,     // too many other backends send for the connection
   kTaken,        // the stream has a grant already
   kGrants,       // as many streams as may be have a grant
@@ -61,8 +60,8 @@ class DelegatedStreams final : public GrantListener {
   // resets the stream.
   struct Orphan {
     enum class Reason : std::uint8_t {
-      kSilent,       // SenderWatch::Verdict::kSilent
-      kUnreachable,  // SenderWatch::Verdict::kUnreachable; worth remembering
+      kSilent,       // Silence
+      kUnreachable,  // SenderWatch; worth remembering
       kFailed,       // the backend says so, with a code of HTTP/3
       kGone,         // the backend has no such grant
       kPaths,        // the client has opened a second path, or abandoned the first

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "direct_return/silence.h"
 #include "util/inplace_vector.h"
 #include "wire/packet_header.h"
 
@@ -391,9 +392,15 @@ void Executor::on_timeout(Time now) {
   while (const auto id = times_.pop(now)) {
     const auto grant = grants_.find(*id);
     Granted& granted = grant->second;
-    if (now >= silent_at(granted)) {
+    const bool doubted = std::exchange(granted.doubted, now >= silent_at(granted));
+    if (granted.doubted && doubted) {
       ++stats_.expired;
       forget(grant);
+      continue;
+    }
+    if (granted.doubted) {
+      // What has come while this process did not run is read first.
+      times_.set(*id, now + Silence::k_to_read);
       continue;
     }
     if (now >= granted.reported_at + k_repeat_interval) {

@@ -129,6 +129,7 @@ class Executor {
     std::deque<PacketNumber> newest_refused;
     std::size_t unreported = 0;  // of these
     bool changed = false;        // since the last PROGRESS
+    bool doubted = false;        // the gateway was silent at the last look
   };
   using Grants = std::map<GrantId, Granted>;
   using Waiting = RunQueue::Waiting;

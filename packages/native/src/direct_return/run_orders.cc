@@ -16,7 +16,7 @@ std::uint64_t next_number() {
 }  // namespace
 
 RunOrders::RunOrders(const Config& config, Time now)
-    : config_(config), number_(next_number()), last_word_(now), last_said_(now) {}
+    : config_(config), number_(next_number()), silence_(now), last_said_(now) {}
 
 // Numbers begin anew after 2^32 grants; those in use are left out.
 GrantId RunOrders::open(GrantListener& listener) {
@@ -25,7 +25,7 @@ GrantId RunOrders::open(GrantListener& listener) {
 }
 
 void RunOrders::on_accepted(const Acknowledged& acknowledged, Time now) {
-  last_word_ = std::max(last_word_, now);
+  silence_.on_word(now);
   repeat(acknowledged, now);
 }
 
@@ -73,7 +73,7 @@ bool RunOrders::receive(Bytes bytes, Time now) {
   const auto* progress = std::get_if<std::vector<Progress>>(&datagram->messages);
   const auto* ended = std::get_if<std::vector<GrantEnded>>(&datagram->messages);
   if (!progress && !ended) return false;
-  last_word_ = std::max(last_word_, now);
+  silence_.on_word(now);
   if (progress) {
     for (const Progress& message : *progress) {
       if (GrantListener* listener = listener_of(message.grant)) {

@@ -8,6 +8,7 @@
 
 #include "direct_return/grant_times.h"
 #include "direct_return/run_messages.h"
+#include "direct_return/silence.h"
 
 namespace sheaf::quic {
 
@@ -80,8 +81,10 @@ class RunOrders {
   // it last. Others expect the same.
   Duration way() const { return way_; }
   void set_way(Duration way) { way_ = way; }
-  // Returns when the backend said something last, or accepted a grant.
-  Time last_word() const { return last_word_; }
+  // Whether the backend says nothing, since its last word or since it accepted a grant. Asked while
+  // it has one.
+  Silence& silence() { return silence_; }
+  const Silence& silence() const { return silence_; }
 
  private:
   template <typename Message>
@@ -112,7 +115,7 @@ class RunOrders {
   GrantTimes times_;  // when to repeat ACKNOWLEDGED
   GrantId next_id_ = 1;
   std::deque<RunMessages> waiting_;  // a datagram each
-  Time last_word_;
+  Silence silence_;
   Time last_said_;
   Duration way_{};
 };

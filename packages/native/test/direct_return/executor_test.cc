@@ -498,10 +498,26 @@ TEST_F(ExecutorTest, ForgetsItsGrantsOneSecondAfterTheLastWord) {
   EXPECT_EQ(executor_.next_timeout(), now_ + 1ms);
   now_ += 1ms;
   executor_.on_timeout(now_);
+  EXPECT_EQ(executor_.next_timeout(), now_ + 10ms) << "what has come may not be read yet";
+  now_ += 10ms;
+  executor_.on_timeout(now_);
   EXPECT_EQ(executor_.grants(), 0u);
   EXPECT_EQ(executor_.stats().expired, 1u);
   say(std::vector{run(100)});
   EXPECT_TRUE(send().empty());
+}
+
+// Its timers ring before its sockets are read.
+TEST_F(ExecutorTest, KeepsItsGrantsWhenItWasNotScheduled) {
+  accept();
+  for (int i = 0; i < 3; ++i) {
+    now_ += 5s;
+    executor_.on_timeout(now_);
+    EXPECT_TRUE(say(std::vector{Ping{1}}));
+    now_ += 10ms;
+    executor_.on_timeout(now_);
+    EXPECT_EQ(executor_.grants(), 1u);
+  }
 }
 
 TEST_F(ExecutorTest, IgnoresWhatIsNotOfThisSession) {
@@ -512,6 +528,8 @@ TEST_F(ExecutorTest, IgnoresWhatIsNotOfThisSession) {
   EXPECT_FALSE(say(std::vector{Progress{.grant = grant_.id, .newest_refused = {}}}));
   EXPECT_TRUE(send().empty());
   now_ += 1s;
+  executor_.on_timeout(now_);
+  now_ += 10ms;
   executor_.on_timeout(now_);
   EXPECT_EQ(executor_.grants(), 0u) << "it took these for words of the gateway";
 }

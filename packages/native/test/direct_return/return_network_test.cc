@@ -132,6 +132,28 @@ TEST(ReturnNetwork, FollowsTheConnection) {
   }
 }
 
+// A request that shows the client's new address waits for its validation, and comes from a backend.
+TEST(ReturnNetwork, OffersAResponseWhileTheClientsAddressIsValidated) {
+  for (std::uint64_t seed = 31; seed < 36; ++seed) {
+    ReturnNetwork network(seed, site(2, 2ms));
+    request_from_all(network, k_megabyte);
+    bool pending = false;
+    network.simulation.after(150ms, [&] {
+      network.simulation.rebind(network.access, ipv4({192, 0, 2, 9}, 61000));
+      network.request(0, k_megabyte);
+    });
+    network.simulation.after(175ms, [&] {
+      auto& paths = network.pair.server.connection.paths();
+      pending = paths.stats().front().state == PathState::kValidating;
+      EXPECT_EQ(network.gateway.delegated.streams(), 3u);
+    });
+    run(network);
+    EXPECT_TRUE(pending);
+    EXPECT_EQ(network.proxied, 0u) << seed;
+    EXPECT_EQ(gateway_path(network).addresses.remote.port, 61000) << seed;
+  }
+}
+
 // Runs need path 0 alone, so the gateway sends the rest.
 TEST(ReturnNetwork, AClientMayOpenASecondPathAndLeaveTheFirst) {
   constexpr AddressPair second{ipv4({192, 0, 2, 10}, 50000), ipv4({203, 0, 113, 7}, 443)};

@@ -77,7 +77,7 @@ TEST_F(RunOrdersTest, HandsOnWhatTheBackendSaysAboutKnownGrants) {
   now_ += 100ms;
   EXPECT_TRUE(hear(std::vector{Progress{.grant = grant, .available = 7, .newest_refused = {}},
                                Progress{.grant = grant + 1, .newest_refused = {}}}));
-  EXPECT_EQ(orders_.last_word(), now_);
+  EXPECT_EQ(orders_.silence().deadline(), now_ + Silence::k_step);
   EXPECT_TRUE(hear(std::vector{GrantEnded{.end = GrantEnd::kReset, .grant = grant, .code = 3}}));
   ASSERT_EQ(heard_.progress.size(), 1u);
   EXPECT_EQ(heard_.progress[0].available, 7u);
@@ -89,15 +89,15 @@ TEST_F(RunOrdersTest, HandsOnWhatTheBackendSaysAboutKnownGrants) {
 }
 
 TEST_F(RunOrdersTest, IgnoresWhatABackendDoesNotSay) {
-  const Time before = orders_.last_word();
+  const Time before = orders_.silence().deadline();
   now_ += 100ms;
   EXPECT_FALSE(hear(std::vector{a_run(1, 0)}));
   EXPECT_FALSE(hear(std::vector{Ping{2}}));
   EXPECT_FALSE(hear(std::vector{Progress{.grant = 1, .newest_refused = {}}}, k_session + 1));
   EXPECT_FALSE(orders_.receive(std::vector<std::uint8_t>{0}, now_));
-  EXPECT_EQ(orders_.last_word(), before);
+  EXPECT_EQ(orders_.silence().deadline(), before);
   EXPECT_TRUE(hear(std::vector{Progress{.grant = 1, .newest_refused = {}}}));
-  EXPECT_EQ(orders_.last_word(), now_);
+  EXPECT_EQ(orders_.silence().deadline(), now_ + Silence::k_step);
 }
 
 // What revoked it before may be lost.
@@ -139,12 +139,12 @@ TEST_F(RunOrdersTest, RepeatsWhatTheClientHasOfEachAcceptedGrant) {
 // A request may take its time before it is answered, and a backend without grants says nothing.
 TEST_F(RunOrdersTest, TakesAnAcceptanceForAWord) {
   const GrantId grant = orders_.open(heard_);
-  const Time before = orders_.last_word();
+  const Time before = orders_.silence().deadline();
   now_ += 2s;
   orders_.say(Acknowledged{.grant = grant, .offset = 0, .limit = 9}, now_);
-  EXPECT_EQ(orders_.last_word(), before);
+  EXPECT_EQ(orders_.silence().deadline(), before);
   orders_.on_accepted({.grant = grant, .offset = 0, .limit = 9}, now_);
-  EXPECT_EQ(orders_.last_word(), now_);
+  EXPECT_EQ(orders_.silence().deadline(), now_ + Silence::k_step);
 }
 
 TEST_F(RunOrdersTest, HasANumberOfItsOwn) {

@@ -5,60 +5,75 @@
 namespace sheaf::quic {
 namespace {
 
-using Verdict = SenderWatch::Verdict;
-
 constexpr Duration k_probe_timeout = 50ms;
 
-TEST(SenderWatch, TakesABackendForDeadThatIsSilent) {
-  const SenderWatch watch;
-  const Time word(1s);
-  EXPECT_EQ(watch.deadline(word, k_probe_timeout), word + 600ms);
-  EXPECT_EQ(watch.verdict(word, k_probe_timeout, word + 599ms), Verdict::kFine);
-  EXPECT_EQ(watch.verdict(word, k_probe_timeout, word + 600ms), Verdict::kSilent);
+struct SenderWatchTest : testing::Test {
+  bool unreachable() const { return watch.unreachable(k_probe_timeout); }
+  // The backend sends, and the client acknowledges what another node sent right after it, alone.
+  void miss(std::uint64_t end, Duration later) {
+    watch.on_executed(end, start + later);
+    watch.on_other_acknowledged(start + later + 1ms);
+  }
+
+  SenderWatch watch;
+  const Time start = Time(1s);
+};
+
+TEST_F(SenderWatchTest, SeesThatPacketsOfABackendDoNotArrive) {
+  miss(32, 0ms);
+  miss(64, 100ms);
+  miss(64, 120ms);  // nothing new
+  watch.on_other_acknowledged(start + 140ms);
+  miss(96, 148ms);
+  EXPECT_FALSE(unreachable()) << "three probe timeouts are not over";
+  watch.on_other_acknowledged(start + 150ms);
+  EXPECT_TRUE(unreachable());
+  watch.on_acknowledged(96);
+  EXPECT_FALSE(unreachable());
 }
 
-TEST(SenderWatch, SeesThatPacketsOfABackendDoNotArrive) {
-  SenderWatch watch;
-  const Time start(1s);
+TEST_F(SenderWatchTest, WaitsLongerForABackendThatHasReachedTheClient) {
+  watch.on_acknowledged(32);
+  miss(64, 0ms);
+  miss(96, 100ms);
+  miss(128, 1998ms);
+  EXPECT_FALSE(unreachable());
+  watch.on_other_acknowledged(start + 2s);
+  EXPECT_TRUE(unreachable());
+}
+
+// However long it takes, the client has missed nothing before it acknowledges what came later.
+TEST_F(SenderWatchTest, BlamesNoBackendForWhatAnybodyDoesLate) {
   watch.on_executed(32, start);
-  watch.on_executed(64, start + 100ms);
-  watch.on_executed(64, start + 120ms);
-  const auto verdict = [&](Duration later) {
-    return watch.verdict(start + later, k_probe_timeout, start + later);
-  };
-  // The client may be gone.
-  EXPECT_EQ(verdict(10s), Verdict::kFine);
-  watch.on_other_acknowledged(start + 20ms);
-  EXPECT_EQ(watch.deadline(start, k_probe_timeout), start + 150ms);
-  EXPECT_EQ(verdict(149ms), Verdict::kFine);
-  EXPECT_EQ(verdict(150ms), Verdict::kUnreachable);
-  watch.on_acknowledged(64);
-  EXPECT_EQ(verdict(150ms), Verdict::kFine);
-  // What was reported before does not count again.
-  watch.on_executed(64, start + 200ms);
-  watch.on_other_acknowledged(start + 220ms);
-  EXPECT_EQ(verdict(10s), Verdict::kFine);
-  watch.on_executed(65, start + 300ms);
-  EXPECT_EQ(verdict(10s), Verdict::kFine);  // the others' ACK was before
-  watch.on_other_acknowledged(start + 310ms);
-  EXPECT_EQ(verdict(2299ms), Verdict::kFine);
-  EXPECT_EQ(verdict(2300ms), Verdict::kUnreachable);
+  watch.on_executed(64, start + 1s);
+  watch.on_executed(96, start + 10s);
+  EXPECT_FALSE(unreachable()) << "the client may be gone";
+  watch.on_other_acknowledged(start - 1ms);
+  EXPECT_FALSE(unreachable()) << "it has just read what is older";
+  // While it was busy, its socket was full. What came then is lost.
+  watch.on_other_acknowledged(start + 20s);
+  EXPECT_FALSE(unreachable());
+  watch.on_executed(128, start + 20s);
+  watch.on_acknowledged(128);
+  watch.on_other_acknowledged(start + 21s);
+  EXPECT_FALSE(unreachable());
 }
 
 // The ACK of a near client overtakes the report of the backend, which may then pause.
-TEST(SenderWatch, KnowsWhichPacketsTheClientHas) {
-  SenderWatch watch;
-  const Time start(1s);
+TEST_F(SenderWatchTest, KnowsWhichPacketsTheClientHas) {
   watch.on_executed(32, start);
   watch.on_acknowledged(64);
-  watch.on_executed(48, start + 1ms);
-  watch.on_executed(64, start + 5ms);
-  watch.on_other_acknowledged(start + 10ms);
-  EXPECT_EQ(watch.verdict(start + 1s, k_probe_timeout, start + 1s), Verdict::kFine);
-  EXPECT_EQ(watch.deadline(start, k_probe_timeout), start + 600ms);
-  watch.on_executed(65, start + 1s);
-  watch.on_other_acknowledged(start + 1010ms);
-  EXPECT_EQ(watch.verdict(start + 3s, k_probe_timeout, start + 3s), Verdict::kUnreachable);
+  for (const std::uint64_t end : {48, 56, 64}) miss(end, Duration(2s) * end);
+  EXPECT_FALSE(unreachable());
+  for (const std::uint64_t end : {65, 66, 67}) miss(end, Duration(2s) * end);
+  EXPECT_TRUE(unreachable());
+}
+
+TEST_F(SenderWatchTest, ForgetsWhatWentToAnEarlierAddress) {
+  for (const std::uint64_t end : {1, 2, 3}) miss(end, Duration(1s) * end);
+  EXPECT_TRUE(unreachable());
+  watch.restart();
+  EXPECT_FALSE(unreachable());
 }
 
 }  // namespace

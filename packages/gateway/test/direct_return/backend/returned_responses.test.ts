@@ -53,9 +53,7 @@ it('a page of a hundred objects comes from three backends, each whole and past t
     expect(all).toHaveLength(100);
     return all;
   }, 20_000);
-  // On a machine that has no time for it, a backend may seem silent or far away. The log says so.
-  const late = new Set<unknown>([undefined, 'silent', 'unreachable']);
-  expect(lines.map(({ fallback }) => fallback).filter((fallback) => !late.has(fallback))).toEqual([]);
+  expect(lines.filter(({ fallback }) => fallback !== undefined)).toEqual([]);
   expect(new Set(lines.map(({ backend }) => backend)).size).toBe(3);
 });
 
