@@ -1,4 +1,4 @@
 // A file for each kind of keys: they wait for links most of the time, and run beside each other.
-import { describeFaults } from './support/multi_end_faults.js';
+import { describeMultiEndFaults } from './support/multi_end_faults.js';
 
-describeFaults('per-path');
+describeMultiEndFaults('per-path');

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BackendClient, errorMessage, systemErrorCode } from '@sheaf/gateway';
 import {
   connectHttp3,
@@ -10,6 +11,8 @@ import { expect } from 'vitest';
 
 /** How long a request that needs another connection keeps trying, in milliseconds. */
 const dialMs = 60_000;
+/** Pause after a request that failed, in milliseconds: where nobody answers, the next one fails as fast. */
+const pauseMs = 50;
 /** How long downloads may take to end once no new ones begin, in milliseconds. */
 const endMs = 60_000;
 const parallel = 6;
@@ -21,6 +24,8 @@ export interface DownloadsOptions {
   path: string;
   /** What it has to be. */
   content: Buffer;
+  /** What else it may be as a whole, of the same length. */
+  others?: readonly Buffer[];
   /** Undefined: a client without Multi-End. */
   keyMode?: BackendKeyMode;
   /** Silence after which a connection is lost. Default: that of the native client */
@@ -51,6 +56,10 @@ export class Downloads {
   keyUpdates = 0;
   readonly #options: DownloadsOptions;
   #client!: Http3Client;
+  /** Connections that bring what was asked for over them, and nothing new */
+  readonly #former: Http3Client[] = [];
+  /** Of the last connection, for 0-RTT */
+  #session: Buffer | undefined;
   #backends!: BackendClient;
   /** The connection is. */
   #open = false;
@@ -78,7 +87,7 @@ export class Downloads {
     const deadline = performance.now() + dialMs;
     while (this.#openBackends() < backends) {
       if (performance.now() > deadline) throw new Error(`${this.#openBackends()} of ${backends} backends are open`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await sleep(50);
     }
     this.#timer = setInterval(() => this.#updateKeys(), 100);
   }
@@ -113,9 +122,17 @@ export class Downloads {
 
   /** Reads nothing for a time in milliseconds. Stalls are measured from its end on. */
   async pause(ms: number): Promise<void> {
-    this.#reading = new Promise((resolve) => setTimeout(resolve, ms));
+    this.#reading = sleep(ms);
     await this.#reading;
     this.measure();
+  }
+
+  /** Opens another connection with what the last one has left, and asks for this many downloads in 0-RTT. Others follow. */
+  async resume(count: number): Promise<void> {
+    this.#former.push(this.#client);
+    await this.#dial(this.#session);
+    await Promise.all(Array.from({ length: count }, () => this.#download()));
+    expect(this.#client.status().earlyData).toBe(true);
   }
 
   /** Opens a second path to the gateway, from another address of this machine. */
@@ -136,7 +153,14 @@ export class Downloads {
     this.#stopping = true;
     await this.#ended();
     clearInterval(this.#timer);
-    await within(endMs, this.#client.close(), () => 'the connection did not close').catch(() => undefined);
+    await this.#close();
+  }
+
+  async #close(): Promise<void> {
+    // There is none when the gateway never answered.
+    const clients = [...this.#former, this.#client as Http3Client | undefined];
+    const closed = Promise.all(clients.map(async (client) => client?.close()));
+    await within(endMs, closed, () => 'the connection did not close').catch(() => undefined);
   }
 
   #ended(): Promise<void> {
@@ -153,9 +177,7 @@ export class Downloads {
     this.#abandoned = true;
     this.#stopping = true;
     clearInterval(this.#timer);
-    // There is none when the gateway never answered.
-    const closed = (this.#client as Http3Client | undefined)?.close();
-    await within(endMs, closed, () => 'the connection did not close').catch(() => undefined);
+    await this.#close();
     await this.#ended();
   }
 
@@ -183,7 +205,7 @@ export class Downloads {
       this.longestStallMs = Math.max(this.longestStallMs, now - Math.max(heardAt, this.#measuredFrom));
       heardAt = now;
     };
-    const { content, part } = this.#options;
+    const { content, others = [], part } = this.#options;
     const expected = part ? content.subarray(part[0], part[1] + 1) : content;
     try {
       for await (const chunk of this.#body(() => this.#inFlight.get(number)!)) {
@@ -198,11 +220,13 @@ export class Downloads {
         await this.#reading;
       }
       const body = Buffer.concat(chunks);
-      if (!body.equals(expected)) this.bytesLost += Math.max(1, expected.length - body.length);
+      if (![expected, ...others].some((one) => body.equals(one)))
+        this.bytesLost += Math.max(1, expected.length - body.length);
       if (began > this.#markedAt) this.since += 1;
     } catch (error) {
       heard();
       this.failures.push(`${errorMessage(error)} (${systemErrorCode(error)})`);
+      await sleep(pauseMs);
     } finally {
       this.#inFlight.delete(number);
     }
@@ -243,7 +267,8 @@ export class Downloads {
     if (this.#client === lost) await (this.#dialling ??= this.#dial().finally(() => (this.#dialling = undefined)));
   }
 
-  async #dial(): Promise<void> {
+  /** With a session, requests may leave before the handshake is complete. */
+  async #dial(session?: Buffer): Promise<void> {
     const deadline = performance.now() + dialMs;
     for (;;) {
       try {
@@ -257,6 +282,7 @@ export class Downloads {
           connectTimeoutMs: 1_000,
           keepAliveMs: idleTimeoutMs === undefined ? 10_000 : idleTimeoutMs / 3,
           ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
+          ...(session && { session, earlyRequests: true }),
         });
         if (this.#abandoned) {
           await client.close();
@@ -264,6 +290,7 @@ export class Downloads {
         }
         this.#client = client;
         this.#open = true;
+        client.on('session', (ticket) => (this.#session = ticket));
         client.once('close', () => {
           if (this.#client === client) this.#open = false;
         });
@@ -271,7 +298,7 @@ export class Downloads {
         return;
       } catch (error) {
         if (this.#abandoned || performance.now() > deadline) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        await sleep(100);
       }
     }
   }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { BackendReport, GatewayStatus, NodeStatus } from '@sheaf/gateway';
+import { dirname, join } from 'node:path';
+import { adminHeader, type BackendReport, type GatewayStatus, type NodeStatus } from '@sheaf/gateway';
 import type { LinkOptions } from '@sheaf/native';
 import { expect, vi } from 'vitest';
 import { askAdmin } from '../../src/admin.js';
@@ -20,6 +20,7 @@ type SiteDelivery = 'path' | 'return';
 /** What the gateway's log says about a response */
 export interface Responded {
   path: string;
+  connection?: string;
   delivery?: string;
   fallback?: string;
 }
@@ -40,8 +41,10 @@ const gatewayLink: LinkOptions = { ...clientLink, rate: 36e6 };
  * backend, lies a link that can be cut.
  */
 export class MultiEndSite {
-  /** What every backend has as `/any/file.bin`. */
-  readonly file = randomBytes(1_500_000);
+  /** What every backend has as `/any/file.bin`, large enough for the links that it has to fill. */
+  readonly file: Buffer;
+  /** What each backend has as `/own/file.bin` */
+  readonly own: readonly Buffer[];
   /** What every backend has as `/any/large.bin`: more than waits in a gateway for a client. */
   readonly large = randomBytes(5_000_000);
   /** As `/any/small.bin`. */
@@ -59,7 +62,10 @@ export class MultiEndSite {
     readonly directory: string,
     readonly ports: Readonly<Record<Name, Ports>>,
     readonly delivery: SiteDelivery,
-  ) {}
+  ) {
+    this.file = randomBytes(delivery === 'return' ? 500_000 : 1_500_000);
+    this.own = backendNames.map(() => randomBytes(this.file.length));
+  }
 
   /** The nodes named run; the others can be started later. All of it lasts until `stop`. */
   static async start(names: readonly Name[], delivery: SiteDelivery = 'path'): Promise<MultiEndSite> {
@@ -85,9 +91,16 @@ export class MultiEndSite {
   }
 
   async #begin([first, ...others]: readonly Name[]): Promise<void> {
-    await this.#writeFile('file.bin', this.file);
-    await this.#writeFile('large.bin', this.large);
-    await this.#writeFile('small.bin', this.small);
+    // A file that has not changed for a while has a strong tag, which resumption needs.
+    const settled = Date.now() - 60_000;
+    await this.#writeFile('any/file.bin', this.file, settled);
+    await this.#writeFile('any/large.bin', this.large, settled);
+    await this.#writeFile('any/small.bin', this.small, settled);
+    // One that changes later has a weak one for so long.
+    await this.#writeFile('any/fresh.bin', this.file, Date.now() + 3_600_000);
+    // The time of the change is part of the tag.
+    for (const [index, name] of backendNames.entries())
+      await this.#writeFile(`${name}/file.bin`, this.own[index]!, settled - index * 1_000);
     await (this.delivery === 'return' ? this.#configureReturn() : this.#configure());
     // The first one makes the certificate that all use.
     if (first) await this.run(first);
@@ -176,9 +189,11 @@ export class MultiEndSite {
   }
 
   async drain(name: BackendName, action: 'drain' | 'resume'): Promise<void> {
-    expect(
-      (await sheaf(['backend', action, name, '--admin', `127.0.0.1:${this.ports.site.admin}`], this.directory)).code,
-    ).toBe(0);
+    const { status, text } = await askAdmin(`127.0.0.1:${this.ports.site.admin}`, `/backends/${name}/${action}`, {
+      method: 'POST',
+      headers: { [adminHeader]: '1' },
+    });
+    expect([status, text]).toEqual([200, expect.any(String)]);
   }
 
   async backends(): Promise<BackendReport[]> {
@@ -197,13 +212,11 @@ export class MultiEndSite {
     return JSON.parse((await askAdmin(`127.0.0.1:${this.ports[name].admin}`, '/status')).text) as Status;
   }
 
-  async #writeFile(name: string, content: Buffer): Promise<void> {
-    const path = join(this.directory, 'files', 'any', name);
-    await mkdir(join(this.directory, 'files', 'any'), { recursive: true });
+  async #writeFile(name: string, content: Buffer, changedAt: number): Promise<void> {
+    const path = join(this.directory, 'files', name);
+    await mkdir(dirname(path), { recursive: true });
     await writeFile(path, content);
-    // A file that has not changed for a while has a strong tag, which resumption needs.
-    const settled = new Date(Date.now() - 60_000);
-    await utimes(path, settled, settled);
+    await utimes(path, new Date(changedAt), new Date(changedAt));
   }
 
   /** Two files, as of nodes that do not share theirs: addresses of others are those of the links. */
@@ -247,7 +260,7 @@ export class MultiEndSite {
     const site = this.#node('site', [
       'role: gateway',
       `backends: [${names}]`,
-      `routes: [{ path: /any, backends: [${names}], delivery: [return, proxy] }, { path: /alone, backends: [backend1], delivery: [return, proxy] }]`,
+      `routes: [{ path: /any, backends: [${names}], delivery: [return, proxy] }, { path: /own, backends: [${names}], delivery: [return, proxy] }, { path: /alone, backends: [backend1], delivery: [return, proxy] }]`,
     ]);
     const backend = (name: BackendName, backbone: number): string =>
       this.#node(
@@ -256,7 +269,7 @@ export class MultiEndSite {
           'role: backend',
           'primary: site',
           `return: { from: "${from}", via: own-address }`,
-          'routes: [{ path: /any, files: files/any }, { path: /alone, files: files/any }]',
+          `routes: [{ path: /any, files: files/any }, { path: /own, files: files/${name} }, { path: /alone, files: files/any }]`,
         ],
         backbone,
       );
