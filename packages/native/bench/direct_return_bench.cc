@@ -2,7 +2,11 @@
 //   direct_return_bench download return|proxied SEED RUNS < SETTING
 //   direct_return_bench fairness SEED RUNS < SETTING
 //   direct_return_bench faults FAULT KEY_UPDATE SEED RUNS
-// The setting has a line for each of (delays one way in ms, rates in Mbit/s, 0: no limit):
+//   direct_return_bench numbers ranges|runs|connection CLIENT SEED RUNS < SETTING
+// `numbers` shows how a client, one of sim/receivers/all_receivers.h, treats the packet numbers of
+// several senders: of backends that spend ranges of their own, of runs (both without contents), or
+// of the whole engine. The setting has a line for each of (delays one way in ms, rates in Mbit/s,
+// 0: no limit):
 //   access RATE DELAY QUEUE_BYTES JITTER          everything of the client crosses it
 //   gateway DELAY                                 between the gateway and the access link
 //   backend ORDER_DELAY WAY                       to the gateway, and to the access link
@@ -13,6 +17,9 @@
 //   download BYTES                                from the first backend
 //   seconds WARM_UP COUNTED
 //   places DELAY                                  as FairnessSetting::places
+//   packets COUNT LENGTH                          of ranges and runs: packets in all, numbers in
+//   each waits 0|1                                     whether runs wait for farther ones before
+//   them hold DELAY                                    as SharedNumbers::hold
 // Prints one JSON line for each run; the run with index i has the seed SEED + i and replays with
 // it.
 #include <cinttypes>
@@ -24,8 +31,11 @@
 
 #include "emulation/units.h"
 #include "setting_lines.h"
+#include "sim/direct_return/equalised_runs.h"
 #include "sim/direct_return/fairness_run.h"
+#include "sim/direct_return/receiver_run.h"
 #include "sim/direct_return/return_fault_run.h"
+#include "sim/receivers/all_receivers.h"
 
 namespace {
 
@@ -37,6 +47,9 @@ struct Setting {
   Duration counted{};
   Duration places{};
   std::uint64_t bytes = 0;
+  std::size_t packets = 0;
+  std::size_t length = 0;
+  Duration hold{};
 };
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -104,6 +117,16 @@ void read_places(std::istream& in, Setting& setting) {
   setting.places = milliseconds(within);
 }
 
+void read_packets(std::istream& in, Setting& setting) { in >> setting.packets >> setting.length; }
+
+void read_waits(std::istream& in, Setting& setting) { in >> setting.network.backends_wait; }
+
+void read_hold(std::istream& in, Setting& setting) {
+  double hold = 0;
+  in >> hold;
+  setting.hold = milliseconds(hold);
+}
+
 Setting read_setting(std::istream& lines) {
   const LineReaders<Setting> readers{{"access", read_access},
                                      {"gateway", read_gateway},
@@ -113,7 +136,10 @@ Setting read_setting(std::istream& lines) {
                                      {"loss", read_loss},
                                      {"ecn", read_ecn},
                                      {"download", read_download},
+                                     {"hold", read_hold},
+                                     {"packets", read_packets},
                                      {"seconds", read_seconds},
+                                     {"waits", read_waits},
                                      {"places", read_places}};
   Setting setting;
   if (const auto line = read_lines(lines, readers, setting)) refuse("not understood: " + *line);
@@ -150,6 +176,71 @@ int downloads(const std::string& delivery, const Setting& setting, std::uint64_t
   ReturnNetwork::Options options = setting.network;
   options.proxied = delivery == "proxied";
   for (std::uint64_t run = 0; run < runs; ++run) download(options, setting, seed + run);
+  return 0;
+}
+
+// Returns how the numbers of `setting` are shared, at the rate of its access link.
+SharedNumbers shared_numbers(const Setting& setting, SharedNumbers::Sending sending) {
+  constexpr std::uint64_t k_packet = 1452;  // bytes
+  const ReturnNetwork::Options& network = setting.network;
+  return {.senders = network.backends.size(),
+          .run = setting.length,
+          .sending = sending,
+          .rate = network.access.rate / k_packet,
+          .delay = network.access.delay,
+          .spread = network.backends.back().way - network.backends.front().way,
+          .hold = setting.hold,
+          .packets = setting.packets,
+          .jitter = network.access.jitter};
+}
+
+void print_numbers(std::uint64_t seed, const ReceiverModel& client,
+                   const ReceiverRunResult& result) {
+  std::printf("{\"seed\":%" PRIu64 ",\"digest\":\"%016" PRIx64 "\",\"packets\":%" PRIu64
+              ",\"refused\":%" PRIu64 ",\"repeated_bytes\":%" PRIu64
+              ",\"acknowledgements\":%" PRIu64
+              ",\"most_ranges\":%zu,\"closed\":%s,\"finished\":%s,\"ms\":%.4f}\n",
+              seed, result.digest, result.packets, result.refused, result.repeated,
+              result.acknowledgements, result.most_ranges, client.closed() ? "true" : "false",
+              result.finished ? "true" : "false", to_ms(result.time));
+}
+
+ReceiverRunResult deliver_numbers(const Setting& setting, SharedNumbers::Sending sending,
+                                  ReceiverModel& client, std::uint64_t seed) {
+  SharedNumbers numbers = shared_numbers(setting, sending);
+  EqualisedRuns equalised(numbers.senders);
+  const bool waits = setting.network.backends_wait;
+  if (sending == SharedNumbers::Sending::kWholeRuns && waits) numbers.timing = &equalised;
+  const SharedNumbersResult result = deliver(numbers, client, seed);
+  return {.finished = true,
+          .packets = numbers.packets,
+          .refused = result.refused,
+          .acknowledgements = result.acknowledgements,
+          .most_ranges = result.most_ranges};
+}
+
+int numbers(const std::string& sending, const std::string& name, const Setting& setting,
+            std::uint64_t seed, std::uint64_t runs) {
+  const bool connection = sending == "connection";
+  if (!connection && sending != "ranges" && sending != "runs") refuse("no such way: " + sending);
+  if (setting.network.backends.empty()) refuse("no backend");
+  if (connection ? setting.bytes == 0 : setting.packets == 0 || setting.length == 0) {
+    refuse("nothing to send");
+  }
+  for (const std::uint64_t first = seed; seed < first + runs; ++seed) {
+    const auto client = receiver_named(name, 2 * setting.network.access.delay);
+    if (!client) refuse("no such client: " + name);
+    const ReceiverRunResult result =
+        connection
+            ? run_receiver({.network = setting.network, .bytes = setting.bytes, .seed = seed},
+                           *client)
+            : deliver_numbers(setting,
+                              sending == "runs" ? SharedNumbers::Sending::kWholeRuns
+                                                : SharedNumbers::Sending::kOwnRanges,
+                              *client, seed);
+    if (connection && result.finished && !result.intact) refuse("something wrong arrived");
+    print_numbers(seed, *client, result);
+  }
   return 0;
 }
 
@@ -196,11 +287,13 @@ int main(int argc, char** argv) {
     if (!fault) refuse("no such fault: " + words[1]);
     return faults({.fault = *fault, .key_update = number(2) != 0, .seed = number(3)}, number(4));
   }
-  const bool downloads_wanted = words.size() == 4 && words[0] == "download";
-  if (!downloads_wanted && (words.size() != 3 || words[0] != "fairness")) {
-    refuse("no such experiment");
-  }
+  const std::string experiment = words.empty() ? "" : words[0];
+  const bool known = (experiment == "download" && words.size() == 4) ||
+                     (experiment == "numbers" && words.size() == 5) ||
+                     (experiment == "fairness" && words.size() == 3);
+  if (!known) refuse("no such experiment");
   const Setting setting = read_setting(std::cin);
-  if (downloads_wanted) return downloads(words[1], setting, number(2), number(3));
+  if (experiment == "download") return downloads(words[1], setting, number(2), number(3));
+  if (experiment == "numbers") return numbers(words[1], words[2], setting, number(3), number(4));
   return fairness(setting, number(1), number(2));
 }

@@ -33,12 +33,14 @@ void ArrivalOrder::begin_span(Time now) {
   span_began_ = now;
 }
 
-void ArrivalOrder::on_sample(Sender sender, Duration round_trip, Time now) {
+void ArrivalOrder::on_sample(Sender sender, Duration round_trip, Time now,
+                             std::optional<Duration> ack_delay) {
   begin_span(now);
   Known& known = senders_[sender];
   known.current = std::min(known.current, round_trip);
   known.last = std::min(known.current, known.before);
-  const Duration shared = round_trip - way(sender);
+  const Duration shared = round_trip - ack_delay.value_or(Duration::zero()) - way(sender);
+  if (has_sample_ && !ack_delay) return;
   if (has_sample_) {
     const Duration difference = shared > shared_ ? shared - shared_ : shared_ - shared;
     jitter_ += (std::min(difference, k_longest_wait) - jitter_) / k_jitter_gain;

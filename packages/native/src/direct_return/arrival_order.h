@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "connection/run_order.h"
 #include "util/time.h"
@@ -29,8 +30,10 @@ class ArrivalOrder {
   static constexpr Duration k_span = 500ms;
 
   // Takes the round trip of a sender's packet: from the moment at which its run is due at a sender
-  // that waits no way, to its ACK. In order of time.
-  void on_sample(Sender sender, Duration round_trip, Time now);
+  // that waits no way, to its ACK. `ack_delay` is the part of it for which the client kept the ACK
+  // back; none where nobody knows: it must not be taken for a difference of ways. In order of time.
+  void on_sample(Sender sender, Duration round_trip, Time now,
+                 std::optional<Duration> ack_delay = Duration::zero());
   // Notes that packets of a sender were numbered now. The gateway's own packets with nothing but an
   // ACK need not be noted.
   void on_numbered(Sender sender, Time now);

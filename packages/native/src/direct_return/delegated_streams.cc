@@ -224,10 +224,10 @@ void DelegatedStreams::take_samples(Time now) {
   for (std::size_t i = 0; i < backends_.size(); ++i) {
     Backend& sender = backends_[i];
     if (i > 0 && sender.session == 0) continue;
-    const auto [rtt, samples, largest] = path().loss.sender_rtt(static_cast<Sender>(i));
+    const auto [rtt, samples, largest, ack_delay] = path().loss.sender_rtt(static_cast<Sender>(i));
     if (samples == sender.samples) continue;
     sender.samples = samples;
-    order_.on_sample(static_cast<Sender>(i), rtt.latest(), now);
+    order_.on_sample(static_cast<Sender>(i), rtt.latest(), now, ack_delay);
     if (sender.orders != nullptr) {
       const Duration longer = order_.way(static_cast<Sender>(i)) - order_.way(0);
       sender.orders->set_way(

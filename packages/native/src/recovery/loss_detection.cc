@@ -194,6 +194,7 @@ void LossDetection::take_rtt_sample(const AckFrame& frame, const Settled& settle
                         .first_current = first_current_,
                         .ack_delay = context.ack_delay,
                         .max_ack_delay = context.max_ack_delay,
+                        .overtaken_ack_delay = context.overtaken_ack_delay,
                         .handshake_confirmed = context.handshake_confirmed},
                        sent_, now);
 }

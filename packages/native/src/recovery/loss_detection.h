@@ -80,11 +80,13 @@ class LossDetection {
     const RttEstimator& rtt;
     std::uint64_t samples;
     PacketNumber largest_acknowledged;  // k_no_packet_number: none
+    // For how long the peer kept back what gave the latest sample; none where nobody knows
+    std::optional<Duration> ack_delay;
   };
   // A sender must be open.
   SenderRtt sender_rtt(std::uint8_t sender) const {
     return {senders_->rtt(sender), senders_->rtt_samples(sender),
-            senders_->largest_acknowledged(sender)};
+            senders_->largest_acknowledged(sender), senders_->latest_ack_delay(sender)};
   }
 
   struct AckContext {

@@ -78,13 +78,16 @@ void Senders::end_frame(std::uint8_t index, const AckTerms& terms, const SentPac
   set_latest(index, newest.number, sent);
   // A packet below the largest of the frame made the peer acknowledge at once, if it elicits an
   // acknowledgement. So the delay that the peer reports concerns the largest alone (RFC 9000
-  // §13.2.1).
+  // §13.2.1). A peer that was asked to ignore the order delays it for a time that nobody knows.
   if (newest.number == terms.largest && terms.gave_rtt) {
     sender.rtt.add_sample(now - newest.time_sent, terms.ack_delay, terms.max_ack_delay,
                           terms.handshake_confirmed);
+    sender.ack_delay = std::min(terms.ack_delay, terms.max_ack_delay);
   } else if (raises(eliciting.number) && eliciting.number >= terms.first_current) {
     sender.rtt.add_sample(now - eliciting.time_sent, Duration::zero(), terms.max_ack_delay,
                           terms.handshake_confirmed);
+    sender.ack_delay.reset();
+    if (terms.overtaken_ack_delay == Duration::zero()) sender.ack_delay = Duration::zero();
   } else {
     return;
   }

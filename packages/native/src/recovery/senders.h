@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "recovery/rtt_estimator.h"
 #include "recovery/sent_packets.h"
@@ -38,6 +39,7 @@ class Senders {
     PacketNumber first_current = 0;  // the first number that was sent on the present way
     Duration ack_delay{};
     Duration max_ack_delay{};
+    Duration overtaken_ack_delay{};  // how long the peer may delay what was overtaken
     bool handshake_confirmed = false;
   };
   // Called at the end of the frame: takes one sample for each sender.
@@ -66,6 +68,10 @@ class Senders {
 
   const RttEstimator& rtt(std::uint8_t sender) const { return senders_[sender].rtt; }
   std::uint64_t rtt_samples(std::uint8_t sender) const { return senders_[sender].samples; }
+  // Returns for how long the peer kept back what gave the latest sample; none if nobody knows.
+  std::optional<Duration> latest_ack_delay(std::uint8_t sender) const {
+    return senders_[sender].ack_delay;
+  }
   PacketNumber largest_acknowledged(std::uint8_t sender) const {
     return senders_[sender].latest.front();
   }
@@ -83,6 +89,7 @@ class Senders {
   struct Sender {
     RttEstimator rtt;
     std::uint64_t samples = 0;
+    std::optional<Duration> ack_delay;  // in the latest of them
     Duration loss_delay{};
     std::uint64_t in_flight = 0;            // packets
     std::uint64_t eliciting_in_flight = 0;  // packets

@@ -4,10 +4,10 @@
 
 #include <iostream>
 
-#include "support/receivers/chromium_receiver.h"
-#include "support/receivers/neqo_receiver.h"
-#include "support/receivers/receiving.h"
-#include "support/receivers/shared_numbers.h"
+#include "sim/direct_return/equalised_runs.h"
+#include "sim/receivers/chromium_receiver.h"
+#include "sim/receivers/neqo_receiver.h"
+#include "sim/receivers/receiving.h"
 #include "util/random.h"
 
 namespace sheaf::quic {
@@ -113,6 +113,20 @@ TEST_F(TwoBackends, AreNotTakenForUncertainWhenAQueueFillsSlowly) {
   EXPECT_LT(order_.uncertainty(), 100us);
 }
 
+// A client that was asked to ignore the order keeps packets back for a time that nobody knows.
+TEST_F(TwoBackends, AreNotTakenForUncertainWhenTheClientKeepsAcknowledgementsBack) {
+  SeededRandom random(4);
+  for (int i = 0; i < 1'000; ++i) {
+    now_ += 1ms;
+    const Duration kept = Duration(std::int64_t(random.below(10'000'000)));
+    const bool far = i % 2 == 0;
+    order_.on_sample(far ? 2 : 1, (far ? 28ms : 21ms) + kept, now_,
+                     i % 3 == 0 ? std::optional(kept) : std::nullopt);
+  }
+  EXPECT_NEAR(to_seconds(order_.way(2) - order_.way(1)), 0.007, 0.0005);
+  EXPECT_LT(order_.uncertainty(), 1ms);
+}
+
 TEST_F(TwoBackends, AreMeasuredAnewWhenAWayChanges) {
   for (int i = 0; i < 1'100; ++i) {
     now_ += 1ms;
@@ -149,29 +163,6 @@ TEST_F(TwoBackends, AreForgottenWhenTheyAreGone) {
   EXPECT_EQ(order_.way(2), 0ms);
 }
 
-// Runs that wait as ArrivalOrder says. Sender 0 of the models is the nearest backend.
-class Equalised final : public RunTiming {
- public:
-  explicit Equalised(std::size_t backends, bool own_packets_wait = true)
-      : backends_(backends), own_packets_wait_(own_packets_wait) {}
-  Duration wait(std::size_t sender, Time now) override {
-    if (sender == backends_) {
-      return own_packets_wait_ ? order_.wait(ArrivalOrder::k_gateway, now) : Duration{};
-    }
-    const auto known = static_cast<ArrivalOrder::Sender>(sender + 1);
-    order_.on_numbered(known, now);
-    return order_.wait(known, now);
-  }
-  void on_sample(std::size_t sender, Duration round_trip, Time now) override {
-    order_.on_sample(static_cast<ArrivalOrder::Sender>(sender + 1), round_trip, now);
-  }
-
- private:
-  std::size_t backends_;
-  bool own_packets_wait_;
-  ArrivalOrder order_;
-};
-
 double acks_per_packet(SharedNumbers config, ReceiverModel& client, std::uint64_t seed) {
   const bool equalised = config.timing != nullptr;
   const SharedNumbersResult result = deliver(config, client, seed);
@@ -192,7 +183,7 @@ TEST(ArrivalOrder, MakesChromiumAcknowledgeSeldom) {
   for (const std::size_t senders : {2, 4, 8}) {
     for (const Duration spread : {Duration(2ms), Duration(5ms), Duration(10ms)}) {
       SharedNumbers config{.senders = senders, .spread = spread};
-      Equalised equalised(senders);
+      EqualisedRuns equalised(senders);
       config.timing = &equalised;
       ChromiumReceiver calm(2 * config.delay);
       EXPECT_LE(acks_per_packet(config, calm, seed), 0.2);
@@ -216,7 +207,7 @@ TEST(ArrivalOrder, LetsFirefoxAcknowledgeSeldomIfItIgnoresTheOrder) {
       SharedNumbers config{.senders = senders, .spread = spread};
       double acks[2];
       for (const bool ignores : {false, true}) {
-        Equalised equalised(senders);
+        EqualisedRuns equalised(senders);
         config.timing = &equalised;
         NeqoReceiver client(2 * config.delay);
         client.set_ack_frequency(32, 10ms, ignores);
@@ -234,7 +225,7 @@ TEST(ArrivalOrder, LetsFirefoxAcknowledgeSeldomIfItIgnoresTheOrder) {
 // What lies below a number that the client has reported is acknowledged packet by packet. So a
 // single packet that overtakes all runs on their way costs as many ACKs as they have packets.
 TEST(ArrivalOrder, HelpsOnlyWhenTheGatewaysOwnPacketsWaitToo) {
-  Equalised hasty(2, false);
+  EqualisedRuns hasty(2, false);
   const SharedNumbers config{.spread = 10ms, .timing = &hasty};
   ChromiumReceiver client(2 * config.delay);
   EXPECT_GT(acks_per_packet(config, client, 303), 0.4);
@@ -244,7 +235,7 @@ TEST(ArrivalOrder, HelpsOnlyWhenTheGatewaysOwnPacketsWaitToo) {
 TEST(ArrivalOrder, BearsBackendsThatAreLateByAFewPackets) {
   std::uint64_t seed = 321;
   for (const std::size_t senders : {2, 8}) {
-    Equalised equalised(senders);
+    EqualisedRuns equalised(senders);
     const SharedNumbers config{
         .senders = senders, .spread = 10ms, .timing = &equalised, .jitter = 500us};
     ChromiumReceiver client(2 * config.delay);

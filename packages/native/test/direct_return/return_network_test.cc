@@ -5,10 +5,10 @@
 #include <iostream>
 #include <string>
 
-#include "direct_return/receiving_client.h"
 #include "sim/addresses.h"
 #include "sim/bulk_transfer.h"
-#include "support/receivers/all_receivers.h"
+#include "sim/direct_return/receiver_run.h"
+#include "sim/receivers/all_receivers.h"
 #include "util/random.h"
 
 namespace sheaf::quic {
@@ -348,7 +348,7 @@ double share_of(std::size_t backends, std::uint64_t seed) {
 // To the network it is one connection, however many backends serve it. Eight connections would take
 // 0.89. Without backends it is a plain connection itself, whose share is as uncertain in 10 s.
 TEST(ReturnNetwork, TakesAboutTheShareOfOneConnection) {
-  for (const std::size_t backends : {0, 1, 8}) {
+  for (const std::size_t backends : {0, 1, 2, 8}) {
     const double share = (share_of(backends, 91) + share_of(backends, 92)) / 2;
     EXPECT_GE(share, 0.35) << backends;
     EXPECT_LE(share, 0.6) << backends;
@@ -363,33 +363,18 @@ struct Seen {
   std::size_t ranges = 0;
 };
 
-Seen download(ReceiverModel& model, ReturnNetwork::Options options, std::uint64_t seed,
+Seen download(ReceiverModel& model, const ReturnNetwork::Options& options, std::uint64_t seed,
               std::uint64_t bytes) {
-  ReceivingClient client(model, ReturnNetwork::client_path());
-  options.client_host = &client;
-  options.client.streams.initial_connection_window = 1 << 30;
-  options.client.streams.max_connection_window = 1 << 30;
-  options.client.streams.initial_stream_window = 1 << 30;
-  options.client.streams.max_stream_window = 1 << 30;
-  ReturnNetwork network(seed, options);
-  // First a little from each, by which the ways become known
-  for (std::size_t i = 0; i < network.backends.size(); ++i) {
-    client.request({.length = 20'000, .backend = i});
-  }
-  network.simulation.run_until([&] { return client.finished(); }, 10s);
-  for (std::size_t i = 0; i < network.backends.size(); ++i) {
-    client.request({.length = bytes / network.backends.size(), .backend = i});
-  }
-  network.simulation.after(0s, [] {});
-  const auto outcome = network.simulation.run_until([&] { return client.finished(); }, 60s);
-  EXPECT_EQ(outcome, Simulation::Outcome::kReached) << model.name() << ", seed " << seed;
-  EXPECT_TRUE(client.intact()) << model.name() << ", seed " << seed;
+  const ReceiverRunResult result =
+      run_receiver({.network = options, .bytes = bytes, .seed = seed}, model);
+  EXPECT_TRUE(result.finished) << model.name() << ", seed " << seed;
+  EXPECT_TRUE(result.intact) << model.name() << ", seed " << seed;
   EXPECT_FALSE(model.closed());
-  const auto packets = static_cast<double>(client.packets());
-  const Seen seen{.acks = static_cast<double>(client.acknowledgements()) / packets,
-                  .refused = static_cast<double>(client.refused()) / packets,
-                  .repeated = static_cast<double>(client.repeated()) / static_cast<double>(bytes),
-                  .ranges = client.most_ranges()};
+  const auto packets = static_cast<double>(result.packets);
+  const Seen seen{.acks = static_cast<double>(result.acknowledgements) / packets,
+                  .refused = static_cast<double>(result.refused) / packets,
+                  .repeated = static_cast<double>(result.repeated) / static_cast<double>(bytes),
+                  .ranges = result.most_ranges};
   const Duration spread = options.backends.back().way - options.backends.front().way;
   std::cout << model.name() << ", " << options.backends.size() << " backends, "
             << to_seconds(spread) * 1e3 << " ms apart, "

@@ -143,6 +143,15 @@ TEST_F(SendersTest, EachSenderHasItsOwnRoundTrip) {
   EXPECT_EQ(rtt_of(1).smoothed(), Duration(7 * 50ms + 60ms) / 8);
   EXPECT_EQ(rtt_of(2).smoothed(), Duration(7 * 40ms + 57ms) / 8);
   EXPECT_EQ(loss_.sender_rtt(2).samples, 2u);
+  EXPECT_EQ(loss_.sender_rtt(1).ack_delay, 0ms);
+  EXPECT_EQ(loss_.sender_rtt(2).ack_delay, 3ms);
+  // Unless it was asked to ignore the order
+  context_.overtaken_ack_delay = 5ms;
+  send_run(1, 4, at_ms(200));
+  send_run(2, 4, at_ms(200));
+  acknowledge({{.first = 0, .last = 24}}, at_ms(260));
+  EXPECT_EQ(loss_.sender_rtt(1).ack_delay, std::nullopt);
+  EXPECT_EQ(loss_.sender_rtt(2).ack_delay, 3ms);
 }
 
 TEST_F(SendersTest, PacketsOutOfOrderGiveNoSample) {

@@ -53,3 +53,23 @@ export const returnFaultRunSchema = z.object({
   key_updates: count,
 });
 export type ReturnFaultRun = z.output<typeof returnFaultRunSchema>;
+
+/** A line of `direct_return_bench numbers` */
+export const numbersRunSchema = z.object({
+  seed: count,
+  /** Zeros where no datagrams were made */
+  digest,
+  packets: count,
+  /** Packets with data that the client did not read */
+  refused: count,
+  /** Bytes that arrived a second time */
+  repeated_bytes: count,
+  acknowledgements: count,
+  most_ranges: count,
+  /** Whether the client closed the connection because of the numbers */
+  closed: z.boolean(),
+  finished: z.boolean(),
+  /** Time of the download; 0 without contents */
+  ms: milliseconds,
+});
+export type NumbersRun = z.output<typeof numbersRunSchema>;

@@ -11,6 +11,7 @@ import { multiEndSimulation } from './multi_end_simulation.js';
 import { directReturnProcesses } from './direct_return_processes.js';
 import { directReturnFairness } from './direct_return_fairness.js';
 import { directReturnFaultSimulation } from './direct_return_fault_simulation.js';
+import { directReturnNumbers } from './direct_return_numbers.js';
 import { directReturnSimulation } from './direct_return_simulation.js';
 import { engine } from './engine.js';
 import { http } from './http.js';
@@ -23,6 +24,7 @@ const runners: readonly Runner[] = [
   directReturnProcesses,
   directReturnFairness,
   directReturnFaultSimulation,
+  directReturnNumbers,
   directReturnSimulation,
   engine,
   handOver,

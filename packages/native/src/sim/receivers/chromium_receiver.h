@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "support/receivers/receiver_model.h"
+#include "sim/receivers/receiver_model.h"
 
 namespace sheaf::quic {
 

@@ -1,4 +1,4 @@
-#include "support/receivers/chromium_receiver.h"
+#include "sim/receivers/chromium_receiver.h"
 
 #include <algorithm>
 

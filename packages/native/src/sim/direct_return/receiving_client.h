@@ -6,7 +6,7 @@
 #include "crypto/one_rtt_keys.h"
 #include "sim/host.h"
 #include "sim/multi_end/content.h"
-#include "support/receivers/receiver_model.h"
+#include "sim/receivers/receiver_model.h"
 #include "util/interval_set.h"
 #include "wire/frame_codec.h"
 
@@ -47,6 +47,7 @@ class ReceivingClient final : public Host {
   };
   void take(const StreamFrame& frame);
   void take(const AckFrame& frame);
+  void take(const AckFrequencyFrame& frame);
   void send(std::vector<std::uint8_t> payload, TransmitBatch& batch);
   std::vector<std::uint8_t> acknowledgement(Time now);
 

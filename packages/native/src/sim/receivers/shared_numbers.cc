@@ -1,4 +1,4 @@
-#include "support/receivers/shared_numbers.h"
+#include "sim/receivers/shared_numbers.h"
 
 #include <algorithm>
 #include <array>
@@ -32,8 +32,9 @@ class Delivery {
       const Duration later =
           i == 0 ? Duration{} : config.spread * std::int64_t(i) / std::int64_t(config.senders - 1);
       ways_.emplace_back(LinkConfig{.queue_bytes = k_queue, .delay = later}, random_.next());
-      // Senders begin at different times, so that their packets alternate.
-      ranges_.push_back({.due = Time(packet_time() * std::int64_t(i))});
+      ranges_.push_back({.due = config.sending == SharedNumbers::Sending::kOwnRanges
+                                    ? Time(some_time_of_a_turn())
+                                    : Time()});
     }
     ways_.emplace_back(LinkConfig{.queue_bytes = k_queue}, random_.next());  // the gateway's own
     newest_.resize(config.senders);
@@ -77,6 +78,11 @@ class Delivery {
     std::size_t report = 0;  // index into `reports_`, from 1
   };
 
+  // Each sender begins some time within its first packet, so that the packets of all alternate.
+  Duration some_time_of_a_turn() {
+    const Duration turn = packet_time() * std::int64_t(config_.senders);
+    return Duration(std::int64_t(random_.below(std::uint64_t(turn.count()))));
+  }
   Duration packet_time() const { return Duration(1s) / std::int64_t(config_.rate); }
 
   Time next_event() const {

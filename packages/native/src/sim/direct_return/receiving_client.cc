@@ -1,4 +1,4 @@
-#include "direct_return/receiving_client.h"
+#include "sim/direct_return/receiving_client.h"
 
 #include <algorithm>
 
@@ -82,6 +82,7 @@ void ReceivingClient::receive(const Datagram& datagram, Time now) {
   for (const Frame& frame : frames) {
     if (const auto* stream = std::get_if<StreamFrame>(&frame)) take(*stream);
     if (const auto* ack = std::get_if<AckFrame>(&frame)) take(*ack);
+    if (const auto* request = std::get_if<AckFrequencyFrame>(&frame)) take(*request);
   }
 }
 
@@ -106,6 +107,12 @@ void ReceivingClient::take(const AckFrame& frame) {
       model_.on_ack_acknowledged(report->second);
     }
   }
+}
+
+void ReceivingClient::take(const AckFrequencyFrame& frame) {
+  model_.set_ack_frequency(static_cast<std::uint32_t>(frame.threshold),
+                           std::chrono::microseconds(frame.max_ack_delay),
+                           frame.reordering_threshold == 0);
 }
 
 std::vector<std::uint8_t> ReceivingClient::acknowledgement(Time now) {

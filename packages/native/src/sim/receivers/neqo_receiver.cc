@@ -1,4 +1,4 @@
-#include "support/receivers/neqo_receiver.h"
+#include "sim/receivers/neqo_receiver.h"
 
 #include <algorithm>
 

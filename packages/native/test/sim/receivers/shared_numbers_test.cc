@@ -1,4 +1,4 @@
-#include "support/receivers/shared_numbers.h"
+#include "sim/receivers/shared_numbers.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "support/receivers/all_receivers.h"
+#include "sim/receivers/all_receivers.h"
 
 namespace sheaf::quic {
 namespace {

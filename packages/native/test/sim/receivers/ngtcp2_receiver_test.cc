@@ -1,8 +1,8 @@
-#include "support/receivers/ngtcp2_receiver.h"
+#include "sim/receivers/ngtcp2_receiver.h"
 
 #include <gtest/gtest.h>
 
-#include "support/receivers/receiving.h"
+#include "sim/receivers/receiving.h"
 
 namespace sheaf::quic {
 namespace {

@@ -1,4 +1,4 @@
-#include "support/receivers/own_receiver.h"
+#include "sim/receivers/own_receiver.h"
 
 namespace sheaf::quic {
 

@@ -1,4 +1,4 @@
-#include "support/receivers/ngtcp2_receiver.h"
+#include "sim/receivers/ngtcp2_receiver.h"
 
 namespace sheaf::quic {
 

@@ -1,4 +1,4 @@
-#include "support/receivers/window_receiver.h"
+#include "sim/receivers/window_receiver.h"
 
 namespace sheaf::quic {
 

@@ -1,11 +1,11 @@
-#include "support/receivers/all_receivers.h"
+#include "sim/receivers/all_receivers.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
-#include "support/receivers/receiving.h"
+#include "sim/receivers/receiving.h"
 #include "util/random.h"
 
 namespace sheaf::quic {

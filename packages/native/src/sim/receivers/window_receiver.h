@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "support/receivers/reporting_receiver.h"
+#include "sim/receivers/reporting_receiver.h"
 
 namespace sheaf::quic {
 

@@ -29,6 +29,12 @@ class ReceiverModel {
   // Called when an ACK of the server arrives for a packet of the client that carried an ACK with
   // these ranges (RFC 9000 §13.2.4).
   virtual void on_ack_acknowledged(std::span<const AckRange> reported) = 0;
+  // Whether it takes requests for rarer acknowledgements.
+  virtual bool takes_ack_frequency() const { return false; }
+  // Takes an ACK_FREQUENCY frame: packets without an ACK, the longest delay, and whether the order
+  // of arrival matters.
+  virtual void set_ack_frequency(std::uint32_t /*tolerance*/, Duration /*delay*/,
+                                 bool /*ignore_order*/) {}
   // Returns how many ranges the client keeps.
   virtual std::size_t ranges() const = 0;
   // Returns whether the client closed the connection because of the numbers.

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "support/receivers/receiver_model.h"
+#include "sim/receivers/receiver_model.h"
 #include "util/time.h"
 
 namespace sheaf::quic {
@@ -56,7 +56,8 @@ struct SharedNumbersResult {
   bool closed = false;               // by the client
 };
 
-// Delivers all packets over links without loss. The seed decides which sender gets which run.
+// Delivers all packets over links without loss. The seed decides which sender gets which run, or
+// when each begins with its ranges.
 SharedNumbersResult deliver(const SharedNumbers& config, ReceiverModel& client, std::uint64_t seed);
 
 }  // namespace sheaf::quic

@@ -4,7 +4,7 @@
 #include <deque>
 #include <optional>
 
-#include "support/receivers/receiver_model.h"
+#include "sim/receivers/receiver_model.h"
 
 namespace sheaf::quic {
 
@@ -22,9 +22,8 @@ class NeqoReceiver final : public ReceiverModel {
   std::vector<AckRange> acknowledge(Time now) override;
   void on_ack_acknowledged(std::span<const AckRange> reported) override;
   std::size_t ranges() const override { return ranges_.size(); }
-  // Takes an ACK_FREQUENCY frame in its first form: packets without an ACK, the longest delay, and
-  // whether the order of arrival matters.
-  void set_ack_frequency(std::uint32_t tolerance, Duration delay, bool ignore_order);
+  bool takes_ack_frequency() const override { return true; }
+  void set_ack_frequency(std::uint32_t tolerance, Duration delay, bool ignore_order) override;
 
  private:
   struct Range {

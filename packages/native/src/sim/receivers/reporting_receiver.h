@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "support/receivers/receiver_model.h"
+#include "sim/receivers/receiver_model.h"
 
 namespace sheaf::quic {
 

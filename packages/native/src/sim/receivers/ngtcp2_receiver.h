@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "support/receivers/reporting_receiver.h"
+#include "sim/receivers/reporting_receiver.h"
 
 namespace sheaf::quic {
 

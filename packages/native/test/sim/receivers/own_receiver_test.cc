@@ -1,8 +1,8 @@
-#include "support/receivers/own_receiver.h"
+#include "sim/receivers/own_receiver.h"
 
 #include <gtest/gtest.h>
 
-#include "support/receivers/receiving.h"
+#include "sim/receivers/receiving.h"
 
 namespace sheaf::quic {
 namespace {

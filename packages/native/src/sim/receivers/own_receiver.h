@@ -3,7 +3,7 @@
 #include <array>
 
 #include "recovery/received_packets.h"
-#include "support/receivers/receiver_model.h"
+#include "sim/receivers/receiver_model.h"
 
 namespace sheaf::quic {
 
