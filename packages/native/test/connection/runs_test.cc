@@ -193,6 +193,23 @@ TEST_F(RunsTest, WhatWasRefusedIsOrderedAgain) {
       << "an acknowledgement of what was not sent";
 }
 
+// RFC 9000 §21.4: who acknowledges all that may have been sent, as soon as it may have been, meets
+// a number between two runs that nobody used.
+TEST_F(RunsTest, AClientThatAcknowledgesWhatItDidNotReceiveIsFoundOut) {
+  open(1, 100 * k_all);
+  for (int i = 0; i < 400 && peer_.server.state() == Connection::State::kEstablished; ++i) {
+    turn();
+    peer_.now += 20ms;
+    const PacketNumber largest = *numbers_.rbegin();
+    peer_.on_other_packet(largest);
+    acknowledge(0, largest + 1);
+    peer_.server.end_batch(peer_.now);
+  }
+  EXPECT_NE(peer_.server.state(), Connection::State::kEstablished);
+  // The distance between two of them is at most 4,224.
+  EXPECT_LE(*numbers_.rbegin(), 2 * 4'224u);
+}
+
 TEST_F(RunsTest, AnotherSenderGetsWhatADeadOneLost) {
   const StreamId id = open(1, 20'000);
   turn();
