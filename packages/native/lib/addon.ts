@@ -423,9 +423,17 @@ export interface NativeReturnSocket {
   close(): void;
 }
 
+/** `src/binding/grant_sealer_object.h` */
+export interface NativeGrantSealer {
+  seal(grant: Uint8Array): Buffer | undefined;
+  close(): void;
+}
+
 interface Addon {
   /** Throws with `code` set to the system's error name. */
   ReturnSocket: new (from: NativeAddress, transparent: boolean) => NativeReturnSocket;
+  /** `src/direct_return/grant_sealer.h` */
+  GrantSealer: new (key: Uint8Array, associated: Uint8Array) => NativeGrantSealer;
   LinkRelay: new (
     listen: NativeAddress,
     target: NativeAddress,

@@ -6,7 +6,7 @@ import {
   type NativeReturnSocket,
   type OfferRefusal,
 } from './addon.js';
-import type { Executor, NodeSessionOptions, RunOrders } from './direct_return_types.js';
+import type { Executor, NodeSessionOptions, RunOrders, SealsGrants } from './direct_return_types.js';
 import { appendFields } from './headers.js';
 import { IncomingBody, type StreamLocation } from './http3_body.js';
 import type { LinkAddress } from './link_relay.js';
@@ -119,6 +119,14 @@ export function offerResponse(request: ServerRequest, orders: RunOrders): Buffer
   const { endpoint, connection, stream } = locationOf(request);
   const offered = endpoint.offerStream(connection, stream, sessions.get(orders) ?? 0);
   return typeof offered === 'number' ? OfferRefusals[offered] : offered;
+}
+
+/**
+ * Seals grants by AES-256-GCM with a key of 32 random bytes, which nobody else seals with. The counter of each is the nonce.
+ * `associated` is authenticated besides.
+ */
+export function sealGrants(key: Uint8Array, associated: Uint8Array): SealsGrants {
+  return new (addon().GrantSealer)(key, associated);
 }
 
 /** Takes a grant back, for a response that this node sends itself. */

@@ -10,6 +10,14 @@ export interface NodeSessionOptions {
   process: Uint8Array;
 }
 
+/** Seals grants for one backend. */
+export interface SealsGrants {
+  /** Returns a counter (6 bytes), the encrypted grant and a tag (16). Wipes the grant. Returns undefined after `close`. */
+  seal(grant: Uint8Array): Buffer | undefined;
+  /** Wipes the key. */
+  close(): void;
+}
+
 /** A gateway's end of a session with a backend, which sends responses at its orders. */
 export interface RunOrders {
   /** Ends the session. Responses that the backend sends lose it (`returnLost`). */

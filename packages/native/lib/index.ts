@@ -20,6 +20,7 @@ export {
   openReturnSocket,
   openRunOrders,
   revokeOffer,
+  sealGrants,
   type ReturnSocket,
   type ReturnSocketOptions,
   type ReturnWay,

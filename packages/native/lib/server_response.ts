@@ -21,6 +21,8 @@ type Headers = Readonly<Record<string, HeaderValue>>;
  */
 const invalid = new Set([-6, -7]);
 
+const writableLength = Object.getOwnPropertyDescriptor(Writable.prototype, 'writableLength')!.get!;
+
 export class Http3ServerResponse extends Writable implements ServerResponse {
   statusCode = 200;
   headersSent = false;
@@ -31,10 +33,20 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   private ended = false;
   keepsChunks = false;
   private handedOff = false;
+  /** Offset in the stream at which a body ends that was handed off */
+  private returnedEnd = 0;
   /** Offset before which the client has everything, as it was last known */
   private taken = 0;
   private hasBody = false;
   private lastChunk: Buffer | undefined;
+
+  static {
+    // A property of Writable in its types: no accessor may override it in a class.
+    const get = function (this: Http3ServerResponse): unknown {
+      return this.handedOff ? this.unread() : writableLength.call(this);
+    };
+    Object.defineProperty(this.prototype, 'writableLength', { get, configurable: true });
+  }
 
   constructor(private readonly location: StreamLocation) {
     super({ highWaterMark: 64 * 1024, decodeStrings: true });
@@ -93,11 +105,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     if (start < 0) throw new QuicError('WRITE_REFUSED', `response: ${refusalText(start)}`);
     this.headersSent = true;
     this.handedOff = true;
-    const end = start + bodyLength;
-    // A property of Writable in its types: no accessor may override it in a class.
-    Object.defineProperty(this, 'writableLength', {
-      get: () => (this.ended ? 0 : Math.max(0, end - this.acknowledged)),
-    });
+    this.returnedEnd = start + bodyLength;
     return start;
   }
   get acknowledged(): number {
@@ -198,6 +206,11 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   private reserve(): number {
     const { endpoint, connection, stream } = this.location;
     return this.ended || this.destroyed ? smallChunk : endpoint.reserveBody(connection, stream);
+  }
+
+  /** Returns how many bytes of a body that was handed off the client does not have. */
+  private unread(): number {
+    return this.ended ? 0 : Math.max(0, this.returnedEnd - this.acknowledged);
   }
 
   private endWait(bytes: number): void {

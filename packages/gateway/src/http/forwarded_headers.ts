@@ -66,10 +66,7 @@ type Forwarded = Pick<GatewayRequest, 'headers' | 'authority' | 'remoteAddress' 
 
 /** Returns the headers for the next server. */
 export function forwardedHeaders(request: Forwarded): Record<string, string | string[]> {
-  const headers = withoutHopByHop(request.headers);
-  for (const name of Object.keys(headers)) if (isClaim(name)) delete headers[name];
-  // The gateway itself answers the expectation once the next server takes the body, since undici does not forward it.
-  delete headers['expect'];
+  const headers = fieldsOf(request.headers, isOwn);
   if (takesTrailers(request)) headers['te'] = 'trailers';
   headers['host'] = request.authority;
   headers['x-forwarded-for'] = request.remoteAddress;
@@ -96,19 +93,33 @@ function takesTrailers({ headers, httpVersion }: Forwarded): boolean {
   return listed('te').includes('trailers') && (Number(httpVersion) >= 2 || listed('connection').includes('te'));
 }
 
+/**
+ * Returns whether the gateway tells the next server itself. It answers an expectation once that server takes the body, since
+ * undici does not forward one.
+ */
+const isOwn = (name: string): boolean => name === 'expect' || isClaim(name);
+
 /** Returns the headers without the fields that describe only the connection. */
 export function withoutHopByHop(headers: RequestHeaders): Record<string, string | string[]> {
-  const named = new Set(
-    (headerValue(headers, 'connection') ?? '')
-      .split(',')
-      .map((name) => name.trim().toLowerCase())
-      .filter((name) => name !== ''),
-  );
+  return fieldsOf(headers, () => false);
+}
+
+/** Makes one object without deletions, which would make each later access slow. */
+function fieldsOf(headers: RequestHeaders, isLeftOut: (name: string) => boolean): Record<string, string | string[]> {
+  const named = namedByConnection(headers);
   const kept: Record<string, string | string[]> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !hopByHop.has(name) && !named.has(name)) kept[name] = value;
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined && !hopByHop.has(name) && !named?.has(name) && !isLeftOut(name)) kept[name] = value;
   }
   return kept;
+}
+
+/** Returns the fields that belong to one connection because it says so, if it says anything. */
+function namedByConnection(headers: RequestHeaders): Set<string> | undefined {
+  const connection = headerValue(headers, 'connection');
+  if (connection === undefined) return undefined;
+  return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
 }
 
 function appendVia(via: string | undefined, version: string): string {

@@ -9,6 +9,14 @@ const groupBits = 16;
  * other text is returned as it is.
  */
 export function networkOf(address: string): string {
+  // All who bound the share of a network ask for the same request, one after the other.
+  if (address !== latest.address) latest = { address, network: determine(address) };
+  return latest.network;
+}
+
+let latest = { address: '', network: '' };
+
+function determine(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
   if (!isIPv6(address)) return address;

@@ -3,6 +3,7 @@
 #include "binding/call_arguments.h"
 #include "binding/endpoint_object.h"
 #include "binding/field_list.h"
+#include "binding/grant_sealer_object.h"
 #include "binding/javascript_buffer.h"
 #include "binding/link_relay_object.h"
 #include "binding/return_socket_object.h"
@@ -59,6 +60,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("Endpoint", sheaf::binding::EndpointObject::define(env));
   exports.Set("LinkRelay", sheaf::binding::LinkRelayObject::define(env));
   exports.Set("ReturnSocket", sheaf::binding::ReturnSocketObject::define(env));
+  exports.Set("GrantSealer", sheaf::binding::GrantSealerObject::define(env));
   exports.Set("encodeHead", Napi::Function::New<encode_head>(env, "encodeHead"));
   exports.Set("framedHeadSize", Napi::Function::New<framed_head_size>(env, "framedHeadSize"));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { createDecipheriv } from 'node:crypto';
+import { sealGrants, type SealsGrants } from '@sheaf/native';
 import { OnceEach } from './once_each.js';
 
 /**
@@ -13,7 +14,6 @@ import { OnceEach } from './once_each.js';
 export const grantKeyBytes = 32;
 const counterBytes = 6;
 const tagBytes = 16;
-const maxCounter = 2 ** (8 * counterBytes) - 1;
 /** Grants in flight that may overtake each other */
 const window = 4_096;
 const cipher = 'aes-256-gcm';
@@ -62,35 +62,28 @@ function nonce(counter: number): Buffer {
 
 /** Seals grants for one backend. */
 export class GrantSealer {
-  readonly #key: Buffer;
-  readonly #associated: Buffer;
-  #counter = 0;
+  readonly #sealer: SealsGrants;
 
   /**
-   * @param key `grantKeyBytes` random bytes that no other sealer has had; the sealer keeps and wipes them
+   * @param key `grantKeyBytes` random bytes that no other sealer has had; wiped
    * @param session as {@link nameOfSession} returns it
    */
   constructor(key: Buffer, session: Uint8Array) {
-    this.#key = key;
-    this.#associated = associated(session);
+    this.#sealer = sealGrants(key, associated(session));
+    key.fill(0);
   }
 
-  /** Seals `grant` and wipes it. @throws RangeError when it is too large, or too many were sealed */
+  /** Seals `grant` and wipes it. @throws RangeError when it is too large, or the key is wiped */
   seal(grant: Buffer): Buffer {
     if (grant.length > maxGrant) throw new RangeError(`a grant of ${grant.length} bytes is too large`);
-    if (this.#counter >= maxCounter) throw new RangeError('the key has sealed as many grants as it may');
-    this.#counter += 1;
-    const iv = nonce(this.#counter);
-    const sealing = createCipheriv(cipher, this.#key, iv, { authTagLength: tagBytes }).setAAD(this.#associated);
-    const encrypted = Buffer.concat([sealing.update(grant), sealing.final()]);
-    grant.fill(0);
-    return Buffer.concat([iv.subarray(-counterBytes), encrypted, sealing.getAuthTag()]);
+    const sealed = this.#sealer.seal(grant);
+    if (!sealed) throw new RangeError('the key is wiped');
+    return sealed;
   }
 
   /** Wipes the key. Nothing can be sealed after that. */
   close(): void {
-    this.#key.fill(0);
-    this.#counter = maxCounter;
+    this.#sealer.close();
   }
 }
 

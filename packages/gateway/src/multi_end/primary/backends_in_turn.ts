@@ -68,8 +68,10 @@ export class BackendsInTurn {
       backend !== undefined && order.includes(backend.state);
     const { first, last } = this.#again;
     if (usable(first)) return first;
-    const others = this.#left.filter(usable).sort(byLoad);
-    return others[0] ?? (usable(last) ? last : undefined);
+    let best: BackendWatch | undefined;
+    for (const backend of this.#left)
+      if (usable(backend) && (best === undefined || byLoad(backend, best) < 0)) best = backend;
+    return best ?? (usable(last) ? last : undefined);
   }
 
   #remove(backend: BackendWatch): void {
