@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { CredentialsNeeded } from '@sheaf/web-client/server';
+import { within } from '../values/within.js';
 import { deliveryTiming, type Delivered } from './delivered.js';
 import { findRoute, type Route } from './router.js';
 import { headerBytes, type Exchange, type GatewayRequest, type GatewayResponse, type Target } from './exchange.js';
@@ -54,6 +55,8 @@ export class RequestHandler {
   readonly #options: RequestHandlerOptions;
   #active = 0;
   #total = 0;
+  /** What to call when no request is in flight */
+  readonly #whenIdle: (() => void)[] = [];
 
   constructor(options: RequestHandlerOptions) {
     this.#options = options;
@@ -62,6 +65,11 @@ export class RequestHandler {
   /** Number of requests in flight */
   get active(): number {
     return this.#active;
+  }
+
+  /** Resolves when no request is in flight, or after this time in milliseconds. */
+  async idle(ms: number): Promise<void> {
+    if (this.#active > 0) await within(new Promise<void>((resolve) => this.#whenIdle.push(resolve)), ms);
   }
 
   /** Number of requests so far */
@@ -100,6 +108,7 @@ export class RequestHandler {
     } finally {
       exchange.complete = true;
       this.#active -= 1;
+      if (this.#active === 0) for (const idle of this.#whenIdle.splice(0)) idle();
       // Nobody reads the rest of the request body any more.
       if (!request.body.readableEnded && request.httpVersion === '3') request.body.destroy();
       if (response.writableLength === 0) slowClients?.delete(exchange);

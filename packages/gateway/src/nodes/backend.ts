@@ -48,7 +48,7 @@ export class Backend extends FrontNode {
   #primary!: BackboneLink;
   #guests!: HostedGuests;
   #returns: Returns | undefined;
-  /** Time until which responses that were accepted may take */
+  /** When this node stops at last, whatever still needs it */
   #closesBy = Number.NEGATIVE_INFINITY;
 
   private constructor(loaded: LoadedBackend, options: SiteOptions, front: Front) {
@@ -181,7 +181,14 @@ export class Backend extends FrontNode {
     this.front.shutdown.add(() => backbone.close());
     backbone.on('channel', (channel) => this.#guests.attach(channel));
     backbone.on('runs', (channel, request) => this.#returns?.sessions.attach(channel, request));
-    this.front.shutdown.add(() => this.#returns?.responses.idle(this.#closesBy - performance.now()));
+    this.front.shutdown.add(() => this.#finish(proxied));
+  }
+
+  /** Waits until no response that has begun needs this backend. It proxies what it cannot send itself. */
+  async #finish(proxied: RequestHandler): Promise<void> {
+    const left = (): number => this.#closesBy - performance.now();
+    await this.#guests.needless(left());
+    await proxied.idle(left());
   }
 
   /** Opens the sockets that send from addresses of gateways. @throws UserError */

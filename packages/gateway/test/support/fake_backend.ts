@@ -3,6 +3,7 @@ import type { ClientRequestOptions, ClientResponse, HeaderMap, WholeResponse, Wh
 import { collect } from './client.js';
 import type { Exchange } from '../../src/http/exchange.js';
 import type { BackendHealth } from '../../src/observability/backend_report.js';
+import { Dependents } from '../../src/multi_end/primary/dependents.js';
 import { Places } from '../../src/slow_clients/places.js';
 
 export const whole = Buffer.from(Array.from({ length: 1_000 }, (_each, index) => index % 251));
@@ -15,6 +16,7 @@ export class FakeBackend {
   proxied = 0;
   places = new Places(256);
   returning = new Places(2_048);
+  dependents = new Dependents();
   chosen = 0;
   readonly asked: ClientRequestOptions[] = [];
   #abandon = new Set<() => void>();

@@ -55,24 +55,10 @@ const warningMs = 60_000;
 /** Answers requests with a grant from the gateway's address. */
 export class ReturnedResponses {
   readonly #options: ReturnedResponsesOptions;
-  readonly #bodies = new Set<Promise<unknown>>();
   #warnedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReturnedResponsesOptions) {
     this.#options = options;
-  }
-
-  /** Number of responses that are being sent */
-  get count(): number {
-    return this.#bodies.size;
-  }
-
-  /** Resolves when no response is being sent any more, or after this time in milliseconds. */
-  async idle(ms: number): Promise<void> {
-    if (this.count === 0 || ms <= 0) return;
-    let timer: NodeJS.Timeout | undefined;
-    await Promise.race([Promise.all(this.#bodies), new Promise((resolve) => (timer = setTimeout(resolve, ms)))]);
-    clearTimeout(timer);
   }
 
   /** Lets the response to this request go past it, if the request brings a grant. Others stay as they are. */
@@ -115,11 +101,9 @@ export class ReturnedResponses {
 
   /** Waits until a body is over, and counts it for the log. */
   async #sent({ exchange }: Answer, { over }: ReturnedBody): Promise<void> {
-    this.#bodies.add(over);
     const returnedBytes = await over;
     exchange.bytesSent = returnedBytes;
     exchange.delivered = { delivery: 'return', returnedBytes };
-    this.#bodies.delete(over);
   }
 
   /** Accepts the grant and tells the gateway so; otherwise says why not, in a header of the response. */

@@ -3,7 +3,7 @@ import { publicKeyBytes, signatureBytes } from '../../values/node_key.js';
 import { grantKeyKind, maxSealed, sessionBytes, snapshotKind } from './sealed_message.js';
 
 /** Version of the protocol. Nodes of different versions do not talk, so a site runs one release. */
-export const backboneVersion = 2;
+export const backboneVersion = 3;
 
 /** Maximum size of a message of the engine: a lease, its return or a report */
 const maxLease = 512;
@@ -43,6 +43,8 @@ export type BackboneMessage =
   | { type: 'grant_key_taken' }
   /** Gateway: the backend stops accepting connections, or starts again. */
   | { type: 'drain'; drains: boolean }
+  /** Gateway, once the backend drains: the exchanges that it had begun before need the backend no more. */
+  | { type: 'done' }
   | { type: 'ping'; sequence: number }
   /**
    * Backend. `load`: share of the time, in thousandths, in which its process was busy. `requests`: requests in flight.
@@ -78,6 +80,7 @@ const codes = {
   pong: 13,
   grant_key: 14,
   grant_key_taken: 15,
+  done: 16,
 } as const satisfies Record<MessageType, number>;
 const types = new Map<number, MessageType>(Object.entries(codes).map(([type, code]) => [code, type as MessageType]));
 
@@ -111,6 +114,7 @@ function writeFields(writer: FieldWriter, message: BackboneMessage): FieldWriter
     case 'grant_key':
       return writer.bytes(message.sealed);
     case 'grant_key_taken':
+    case 'done':
       return writer;
     case 'accepted':
     case 'release':
@@ -171,6 +175,7 @@ function readFields(reader: FieldReader, type: MessageType): BackboneMessage {
     case 'grant_key':
       return { type, sealed: reader.bytes(maxSealed(grantKeyKind)) };
     case 'grant_key_taken':
+    case 'done':
       return { type };
     case 'accepted':
     case 'release':

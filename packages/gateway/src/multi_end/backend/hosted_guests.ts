@@ -1,5 +1,6 @@
 import type { Channel } from '../backbone/channel.js';
 import type { BackboneMessage, BackendState } from '../backbone/messages.js';
+import { within } from '../../values/within.js';
 import { Guests, type GuestsOptions } from './guests.js';
 
 /** A backend's report about itself */
@@ -23,6 +24,9 @@ export class HostedGuests {
   readonly #options: HostedGuestsOptions;
   readonly #byRun = new Map<string, Guests>();
   readonly #channels = new Set<Channel>();
+  /** Of these, those whose gateway needs this backend no more, since it drains */
+  readonly #done = new Set<Channel>();
+  #onDone: (() => void) | undefined;
   #stopping = false;
   #drains = false;
 
@@ -52,7 +56,11 @@ export class HostedGuests {
     }
     guests.attach(channel);
     this.#channels.add(channel);
-    channel.once('close', () => this.#channels.delete(channel));
+    channel.once('close', () => {
+      this.#channels.delete(channel);
+      this.#done.delete(channel);
+      this.#settle();
+    });
     const attached = guests;
     channel.on('message', (message) => this.#onMessage(message, attached, channel));
   }
@@ -62,6 +70,20 @@ export class HostedGuests {
     this.#stopping = true;
     this.#announce();
     for (const guests of this.#byRun.values()) guests.drain();
+  }
+
+  /**
+   * Resolves when no response needs this backend that a gateway had begun before `stop`, or after this time in milliseconds. To
+   * be called once, after `stop`.
+   */
+  async needless(ms: number): Promise<void> {
+    const done = new Promise<void>((resolve) => (this.#onDone = resolve));
+    this.#settle();
+    await within(done, ms);
+  }
+
+  #settle(): void {
+    if (this.#done.size === this.#channels.size) this.#onDone?.();
   }
 
   #refusal(): string | undefined {
@@ -75,7 +97,11 @@ export class HostedGuests {
         return this.#answer(channel, message.sequence);
       case 'drain':
         this.#drains = message.drains;
+        if (!message.drains) this.#done.delete(channel);
         return this.#announce();
+      case 'done':
+        if (this.state === 'draining') this.#done.add(channel);
+        return this.#settle();
       default:
         return guests.onMessage(message);
     }

@@ -9,6 +9,7 @@ import type { LoadedBackendReference } from '../../schema/loaded.js';
 import { formatAddress } from '../../values/listen_error.js';
 import type { BackendHealth, BackendReport } from '../../observability/backend_report.js';
 import { Places } from '../../slow_clients/places.js';
+import { Dependents } from './dependents.js';
 import { HandOvers, type HandOversOptions } from './hand_overs.js';
 
 export interface BackendWatchOptions {
@@ -43,6 +44,7 @@ export class BackendWatch {
   readonly places = new Places(maxProxied);
   /** Responses that the backend sends itself */
   readonly returning = new Places(maxReturned);
+  readonly dependents = new Dependents();
   /** Number of the turn in which the backend was chosen last, among the turns of all backends */
   chosen = 0;
   readonly #options: BackendWatchOptions;
@@ -53,6 +55,8 @@ export class BackendWatch {
   #sequence = 0;
   #heardAt = Number.NEGATIVE_INFINITY;
   #pong: Pong | undefined;
+  /** Where the backend has said that it drains */
+  #drained: { channel: Channel } | undefined;
   /** Whether the backend's process takes runs */
   #wantsRuns = false;
   #runsClosed = Promise.resolve();
@@ -189,6 +193,7 @@ export class BackendWatch {
     if (message.type !== 'pong') return this.handOvers.onMessage(message);
     this.#pong = message;
     this.#setRuns(message.returns);
+    this.#noteDraining(message);
     this.#ownThen = this.#own;
     this.#heardAt = performance.now();
     clearTimeout(this.#patience);
@@ -198,6 +203,18 @@ export class BackendWatch {
       this.#options.reference.health.timeout + 1,
     ).unref();
     this.#evaluate();
+  }
+
+  /** Tells a backend that drains when what was begun before is over. It may stop then. */
+  #noteDraining({ state }: Pong): void {
+    const channel = this.#channel;
+    if (state === 'draining' && this.#drained?.channel === channel) return;
+    this.#drained = undefined;
+    if (!channel || state === 'serving') return;
+    const drained = (this.#drained = { channel });
+    this.dependents.whenGone(() => {
+      if (this.#drained === drained) channel.send({ type: 'done' });
+    });
   }
 
   /** Connects for runs while the backend's process takes them. */

@@ -26,6 +26,8 @@ const byLoad = (one: BackendWatch, other: BackendWatch): number =>
 export class BackendsInTurn {
   readonly #left: BackendWatch[];
   readonly #exchange: Exchange;
+  /** Backends that have had a turn */
+  readonly #had: BackendWatch[] = [];
   #leave: (() => void) | undefined;
   #latest: BackendWatch | undefined;
   /** Backends that have another turn: before all others, and after them */
@@ -63,6 +65,12 @@ export class BackendsInTurn {
     this.#leave = undefined;
   }
 
+  /** The exchange is over: it needs no backend again. */
+  end(): void {
+    this.leave();
+    for (const backend of this.#had) backend.dependents.delete(this.#exchange);
+  }
+
   #best(): BackendWatch | undefined {
     const usable = (backend: BackendWatch | undefined): boolean =>
       backend !== undefined && order.includes(backend.state);
@@ -85,6 +93,8 @@ export class BackendsInTurn {
     backend.chosen = turns += 1;
     backend.proxied += 1;
     const exchange = this.#exchange;
+    this.#had.push(backend);
+    backend.dependents.add(exchange);
     const signal = new Abandonment();
     const forget = backend.whenLost(signal.abort);
     const stay = exchange.whenAborted(signal.abort);

@@ -361,6 +361,27 @@ it('a backend that can send nothing more proxies the rest, where it is the only 
   expect(line!['returned_bytes']).toBeLessThan(long.length);
 });
 
+it('a backend that stops proxies what it can send no more itself, and stops then', async () => {
+  const running = await site(1);
+  const { backend1 } = running.backends;
+  const client = await connect(running.gateway.address.port);
+  const response = await client.request({ path: '/long.bin' });
+  const chunks: Buffer[] = [];
+  let received = 0;
+  let closing: Promise<void> | undefined;
+  response.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    received += chunk.length;
+    if (received <= 1_000_000 || closing) return;
+    closing = backend1!.close(60_000);
+    executors.at(-1)!.close();
+  });
+  await once(response, 'end');
+  expect(Buffer.concat(chunks).equals(long)).toBe(true);
+  await closing;
+  expect(await deliveries(running, 1)).toMatchObject([{ delivery: 'return', bytes: long.length }]);
+}, 60_000);
+
 it.each([
   ['a whole file', {}, long],
   ['a part of it', { range: 'bytes=1000-35999000' }, long.subarray(1_000, 35_999_001)],

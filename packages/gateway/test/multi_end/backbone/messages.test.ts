@@ -37,6 +37,7 @@ const messages: BackboneMessage[] = [
   { type: 'grant_key', sealed: randomBytes(maxSealed(grantKeyKind)) },
   { type: 'grant_key_taken' },
   { type: 'drain', drains: true },
+  { type: 'done' },
   { type: 'ping', sequence: 5 },
   {
     type: 'pong',

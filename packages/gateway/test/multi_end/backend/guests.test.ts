@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { Http3Server } from '@sheaf/native';
 import { pino } from 'pino';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { BackboneViolation } from '../../../src/multi_end/backbone/byte_fields.js';
 import { Channel } from '../../../src/multi_end/backbone/channel.js';
 import { MessageReader } from '../../../src/multi_end/backbone/message_reader.js';
@@ -193,6 +193,24 @@ describe('a backend', () => {
     expect(taken[1]!.guest.done).toEqual(['drain']);
     channel.receive(snapshot(sealer, 3));
     expect(sent.at(-1)).toMatchObject({ type: 'refused', reason: 'the backend is draining' });
+  });
+
+  it('is needed until every gateway is done, or gone', async () => {
+    const [one, other] = [channelOf('one'), channelOf('other')];
+    one.channel.receive({ type: 'done' });
+    guests.stop();
+    const over = vi.fn();
+    const needless = guests.needless(60_000).then(over);
+    one.channel.receive({ type: 'done' });
+    await new Promise(setImmediate);
+    expect(over).not.toHaveBeenCalled();
+    other.channel.lost('cut');
+    await needless;
+    // What it is told while it serves concerns an earlier time.
+    const again = channelOf('again');
+    await guests.needless(0);
+    again.channel.receive({ type: 'done' });
+    await guests.needless(60_000);
   });
 
   it('says how it is', () => {

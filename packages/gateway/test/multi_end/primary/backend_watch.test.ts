@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { pino } from 'pino';
 import { beforeEach, expect, it } from 'vitest';
-import type { BackboneMessage } from '../../../src/multi_end/backbone/messages.js';
+import type { BackboneMessage, BackendState } from '../../../src/multi_end/backbone/messages.js';
 import { loadSodium } from '../../../src/multi_end/backbone/sealed_message.js';
 import { BackendWatch, type BackendWatchOptions } from '../../../src/multi_end/primary/backend_watch.js';
 import { NodeKey } from '../../../src/values/node_key.js';
@@ -22,10 +22,16 @@ const sodium = await loadSodium();
 let runs: FakeLink;
 let channel: EventEmitter;
 let watch: BackendWatch;
+let sent: string[];
 beforeEach(() => {
   const link = new FakeLink();
   runs = new FakeLink();
-  channel = Object.assign(new EventEmitter(), { run: 'a', session: {}, send: () => undefined });
+  sent = [];
+  channel = Object.assign(new EventEmitter(), {
+    run: 'a',
+    session: {},
+    send: ({ type }: BackboneMessage) => void sent.push(type),
+  });
   watch = new BackendWatch({
     reference: { id: 0, name: 'backend1', health: { timeout: 60_000 } },
     link,
@@ -39,10 +45,10 @@ beforeEach(() => {
   link.emit('open', channel, {});
 });
 
-const pong = (returns: boolean, requests = 0): BackboneMessage => ({
+const pong = (returns: boolean, requests = 0, state: BackendState = 'serving'): BackboneMessage => ({
   type: 'pong',
   sequence: 1,
-  state: 'serving',
+  state,
   load: 0,
   connections: 0,
   requests,
@@ -72,4 +78,26 @@ it('has the requests of its latest report, and those that this gateway began or 
   watch.places.leave(first!);
   watch.returning.leave(second!);
   expect(watch.requestsActive).toBe(4);
+});
+
+it('tells a backend that drains when what it began before needs it no more', () => {
+  const says = (state: BackendState): void => void channel.emit('message', pong(true, 0, state));
+  const done = (): number => sent.filter((type) => type === 'done').length;
+  const [before, after] = [1, 2].map(() => fakeExchange(new FakeResponse()));
+  watch.dependents.add(before!);
+  says('serving');
+  says('draining');
+  says('draining');
+  watch.dependents.add(after!);
+  expect(done()).toBe(0);
+  watch.dependents.delete(before!);
+  expect(done()).toBe(1);
+  // It serves again before it hears of the rest.
+  says('serving');
+  says('draining');
+  says('serving');
+  watch.dependents.delete(after!);
+  expect(done()).toBe(1);
+  says('draining');
+  expect(done()).toBe(2);
 });
