@@ -43,10 +43,14 @@ function backend(name: string, more: Partial<GatewayBackend>): GatewayBackend {
   };
 }
 
+function sectionsOf(backends: GatewayBackend[]): string[] {
+  const status: GatewayStatus = { ...front, alpn: ['h3'], connections: [], routes: [], role: 'gateway', backends };
+  return renderStatus(status).split('\n\n');
+}
+
 /** Lines of the table, with single spaces */
 function returned(backends: GatewayBackend[]): string[] {
-  const status: GatewayStatus = { ...front, alpn: ['h3'], connections: [], routes: [], role: 'gateway', backends };
-  const sections = renderStatus(status).split('\n\n');
+  const sections = sectionsOf(backends);
   const table = sections.find((section) => section.trimStart().startsWith('return')) ?? '';
   return table.split('\n').map((line) => line.trim().replace(/ +/g, ' '));
 }
@@ -70,6 +74,18 @@ it('shows which backends send from the address of the gateway, and what came of 
     'two waiting: the connection timed out 0 0 0 0 0',
     'three no `return` 0 0 0 0 0',
   ]);
+});
+
+it('says what to do where responses were not returned, if there is something to do', () => {
+  const runs = link('open', { rttMs: 1 });
+  const fine = { responses: {}, fallbacks: { small: 3, 'http-version': 2 }, lost: {}, returnedBytes: 0 };
+  const remedy = /^unreachable: Let the network pass packets of the backend with the gateway's address: .*$/;
+  expect(sectionsOf([backend('one', { runs, deliveries: fine })]).at(-1)).toMatch(/^return /);
+  expect(sectionsOf([backend('one', { runs, deliveries: { ...fine, lost: { unreachable: 1 } } })]).at(-1)).toMatch(
+    remedy,
+  );
+  const fallbacks = { ...fine.fallbacks, unreachable: 1 };
+  expect(sectionsOf([backend('one', { runs, deliveries: { ...fine, fallbacks } })]).at(-1)).toMatch(remedy);
 });
 
 it('says nothing of it where no backend does', () => {

@@ -9,6 +9,7 @@ export { Edge } from './nodes/edge/edge.js';
 export { BackendClient } from './multi_end/client/backend_client.js';
 export { Backend } from './nodes/backend.js';
 export type { BackendReport, LinkStatus } from './observability/backend_report.js';
+export { remediesFor } from './http/fallback_reasons.js';
 export { adminHeader } from './observability/admin_server.js';
 export { Gateway } from './nodes/gateway.js';
 export { closeNodes, startNodes, type RunningNode } from './nodes/start_nodes.js';

@@ -2,6 +2,7 @@ import {
   exitCodes,
   formatAddress,
   loadConfiguration,
+  remediesFor,
   UserError,
   type BackendReport,
   type GatewayBackend,
@@ -185,7 +186,10 @@ function returnedResponses(backends: readonly GatewayBackend[]): string[] {
       byReason(fallbacks),
     ],
   );
-  return [renderTable(['return', 'runs', 'now', 'responses', 'bytes', 'not to the end', 'proxied instead'], rows)];
+  const table = renderTable(['return', 'runs', 'now', 'responses', 'bytes', 'not to the end', 'proxied instead'], rows);
+  const reasons = backends.flatMap(({ deliveries: { lost, fallbacks } }) => Object.keys({ ...lost, ...fallbacks }));
+  const remedies = remediesFor(new Set(reasons)).map(({ reason, fix }) => `${reason}: ${fix}`);
+  return remedies.length === 0 ? [table] : [table, remedies.join('\n')];
 }
 
 /** Renders counts, the largest first: `12: http-version 10, small 2`. */

@@ -99,6 +99,13 @@ export const fallbackReasons = {
 
 export type FallbackReason = keyof typeof fallbackReasons;
 
+/** Returns what an operator can do about those of these reasons that have a remedy. */
+export function remediesFor(reasons: ReadonlySet<string>): { reason: string; fix: string }[] {
+  return Object.entries<Explanation>(fallbackReasons).flatMap(([reason, { fix }]) =>
+    reasons.has(reason) && !fix.startsWith(nothing) ? [{ reason, fix }] : [],
+  );
+}
+
 /** Returns all reasons as a table of Markdown. */
 export function fallbackTable(): string {
   const rows = Object.entries<Explanation>(fallbackReasons).map(

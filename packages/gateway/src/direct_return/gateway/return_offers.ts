@@ -2,7 +2,7 @@ import type { ServerConnection, ServerRequest } from '@sheaf/native';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { headerValue, type Exchange } from '../../http/exchange.js';
-import type { FallbackReason } from '../../http/fallback_reasons.js';
+import { fallbackReasons, type FallbackReason } from '../../http/fallback_reasons.js';
 import type { Offer } from '../../multi_end/backbone/proxy_request.js';
 import type { Offers } from '../../multi_end/primary/backend_route.js';
 import type { BackendWatch } from '../../multi_end/primary/backend_watch.js';
@@ -40,6 +40,9 @@ export class ReturnOffers implements Offers {
 
   /** Networks of clients that nothing of a backend reaches */
   readonly #unreachable = new LRUCache<string, true>({ max: unreachableNetworks, ttl: unreachableMs });
+
+  /** Backends of which the log has told so. There are as many networks as clients where nothing passes at all. */
+  readonly #warned = new LRUCache<string, true>({ max: 1_000, ttl: unreachableMs });
 
   constructor(options: ReturnOffersOptions) {
     this.#options = options;
@@ -84,8 +87,23 @@ export class ReturnOffers implements Offers {
         // A part may be small, too.
         if (reason === 'small' && status === 200 && url.length <= longestUrl) this.#small.set(url, true);
       },
-      onUnreachable: () => this.#unreachable.set(way, true),
+      onUnreachable: () => this.#remember(way, backend.name, request),
     });
+  }
+
+  #remember(way: string, backend: string, { remoteAddress }: ServerRequest): void {
+    this.#unreachable.set(way, true);
+    const level = this.#warned.has(backend) ? 'debug' : 'warn';
+    this.#warned.set(backend, true);
+    this.#options.log[level](
+      {
+        backend,
+        network: networkOf(remoteAddress.address),
+        minutes: unreachableMs / 60_000,
+        hint: fallbackReasons.unreachable.fix,
+      },
+      'nothing that a backend sends from the address of this gateway reaches a network, whose responses are proxied for a while',
+    );
   }
 }
 

@@ -80,9 +80,11 @@ const link = {
 };
 
 let offers: ReturnOffers;
+let warnings: unknown[];
+beforeEach(() => (warnings = []));
 /** Handles the exchange. `offers` stay the same for a whole test if they are passed. */
 function handle(backends: FakeBackend[], these?: ReturnOffers): Promise<void> {
-  const log = pino({ level: 'silent' });
+  const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) });
   const links = new Map(backends.map(({ name }) => [name, link as unknown as ReturnLink]));
   offers = these ?? new ReturnOffers({ links, log });
   return new BackendRoute(backends as unknown as BackendWatch[], log, offers).handle(exchange);
@@ -355,4 +357,11 @@ it('a network that nothing of a backend reaches gets no offer from it', async ()
   await text();
   await again;
   expect([exchange.delivered?.fallback, granted]).toEqual(['unreachable', 1]);
+  const told = {
+    backend: 'backend1',
+    network: '192.0.2.1',
+    minutes: 10,
+    hint: expect.stringContaining('rp_filter') as string,
+  };
+  expect(warnings).toContainEqual(expect.objectContaining(told));
 });
