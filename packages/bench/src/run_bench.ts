@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import { closest, exitCodes, UserError } from '@sheaf/gateway';
 import { ZodError } from 'zod';
-import { directReturnBench } from './direct_return/direct_return_bench.js';
+import { directReturnBench } from './direct_return/bench/direct_return_bench.js';
 import { engineBench } from './engine/engine_bench.js';
 import type { Experiment, ResultTable } from './experiment.js';
 import { greedyBench } from './greedy/greedy_bench.js';

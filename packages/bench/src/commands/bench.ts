@@ -23,7 +23,7 @@ const options = {
     describe: 'direct-return (2,10,32): packets for each acknowledgement of the clients, with commas between',
   },
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
-  sim: { type: 'boolean', describe: 'multi-end, pages, paths: run in virtual time' },
+  sim: { type: 'boolean', describe: 'direct-return, multi-end, pages, paths: run in virtual time' },
   browser: {
     type: 'string',
     describe: 'pages: run in a browser, chromium (default) or firefox, over links in real time',
@@ -66,7 +66,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'multi-end, pages, paths (1): seed of the first simulated run; soak (random): seed of the hostile clients',
+      'direct-return, multi-end, pages, paths (1): seed of the first simulated run; soak (random): seed of the hostile clients',
   },
   clients: {
     type: 'string',
@@ -98,7 +98,8 @@ const options = {
   cases: {
     type: 'string',
     requiresArg: true,
-    describe: 'greedy (files,upstream,headers,bodies): requests of the greedy clients',
+    describe:
+      'direct-return (first-packet,loss,numbers,fairness,faults): simulated experiments; greedy (files,upstream,headers,bodies): requests of the greedy clients',
   },
   report: {
     type: 'string',
@@ -132,6 +133,10 @@ export const bench: Command<BenchOptions> = {
       .example(
         '$0 bench direct-return --real --check',
         'What a gateway works when its backends answer clients themselves, next to proxying and Caddy',
+      )
+      .example(
+        '$0 bench direct-return --sim',
+        'First packets, loss, packet numbers, fairness and faults of such backends, in virtual time',
       )
       .example('$0 bench engine --peers', 'Cost of the transport alone, in memory, next to other libraries')
       .example('$0 bench greedy', 'What clients that take nothing cost the gateway, and other clients of it')

@@ -29,8 +29,8 @@ type Options = z.output<typeof optionsSchema>;
 
 const settingsSchema = z.strictObject({
   /**
-   * Who numbers: backends from ranges of their own, the gateway in runs, both without contents; or the whole engine with
-   * real packets, which decides by itself how long runs are and for how long acknowledgements are held
+   * Origin of numbers: backends have ranges of their own, or the gateway makes runs, both without contents; or the whole
+   * engine sends real packets, and decides by itself how long runs are and for how long acknowledgements are held
    */
   sending: z.enum(['ranges', 'runs', 'connection']),
   /** Numbers in a range or run */

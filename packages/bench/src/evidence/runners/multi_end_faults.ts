@@ -1,8 +1,7 @@
-import { UserError } from '@sheaf/gateway';
-import { join } from 'node:path';
+import type { UserError } from '@sheaf/gateway';
 import { z } from 'zod';
-import { runToEnd, type Ended } from '../../process/run_program.js';
-import { nativeSources } from '../../process/workspace.js';
+import type { Ended } from '../../process/run_program.js';
+import { absentRow, faultRows, runTests } from './fault_rows.js';
 import { finishRounds, type RoundSample } from './rounds.js';
 import { addonSources, armsOf, parseSettings, runnerModule, type Runner } from './runner.js';
 
@@ -46,13 +45,9 @@ export const multiEndFaults: Runner = {
   ],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
-    const root = join(nativeSources(), '..', '..');
     const { faults } = optionsSchema.parse(setup.options);
     const arms = armsOf(setup, settingsSchema);
-    const measured = await finishRounds(context, {}, async () => {
-      const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-      return samplesOf(await runToEnd(process.execPath, [vitest, 'run', ...tests], { cwd: root }), arms, faults);
-    });
+    const measured = await finishRounds(context, {}, async () => samplesOf(await runTests(tests), arms, faults));
     return { ...measured, skipped: [] };
   },
 };
@@ -66,7 +61,7 @@ export function samplesOf(
   arms: readonly { arm: string; keys: string }[],
   faults: readonly string[],
 ): RoundSample[] {
-  const rows = parseFaults(output);
+  const rows = faultRows(output, rowSchema);
   return arms.flatMap(({ arm, keys }) =>
     faults.map((fault) => {
       const row = rows.find((candidate) => candidate.fault === fault && candidate.keys === keys);
@@ -87,13 +82,4 @@ const valuesOf = (row: Row): RoundSample['values'] => ({
 });
 
 const absent = (fault: string, keys: string): UserError =>
-  new UserError('BENCH_FAILED', `the tests printed no row about '${fault}' with ${keys} keys`, {
-    hint: 'name the faults of packages/cli/test/support/multi_end_faults.ts in the options',
-  });
-
-/** Finds the lines about faults in the output of the tests. */
-const parseFaults = (output: string): Row[] =>
-  output
-    .split('\n')
-    .filter((line) => line.startsWith('{"fault":'))
-    .map((line) => rowSchema.parse(JSON.parse(line)));
+  absentRow(`'${fault}' with ${keys} keys`, 'packages/cli/test/support/multi_end_faults.ts');

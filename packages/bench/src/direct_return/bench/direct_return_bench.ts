@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import type { Experiment } from '../experiment.js';
-import { describeMachine } from '../measure/machine.js';
-import { measureBalancers } from './balancer_outcome.js';
-import { judgeBalancers } from './findings.js';
-import { runProfile } from './profile_outcome.js';
-import { balancerTables } from './tables.js';
+import type { Experiment, ExperimentContext, Outcome } from '../../experiment.js';
+import { describeMachine } from '../../measure/machine.js';
+import { untilInterrupted } from '../../process/until_interrupted.js';
+import { measureBalancers } from '../balancer_outcome.js';
+import { judgeBalancers } from '../findings.js';
+import { runProfile } from '../profile_outcome.js';
+import { SIMULATED_CASES, simulateReturn, simulatedReturnTables } from './simulated_return.js';
+import { balancerTables } from '../tables.js';
 
 const numbers = (fallback: string, number: z.ZodType<number, number>): z.ZodType<number[]> =>
   z
@@ -16,7 +18,7 @@ const numbers = (fallback: string, number: z.ZodType<number, number>): z.ZodType
 const size = z.number().int().min(1_000).max(100_000_000);
 const packets = z.number().int().min(2).max(257);
 const load = {
-  real: z.literal(true, { error: 'give --real (processes on loopback)' }),
+  real: z.literal(true, { error: 'give --real (processes on loopback) or --sim (virtual time)' }),
   acks: numbers('2,10,32', packets),
   seconds: z.coerce.number().min(0.1).default(2),
   connections: z.coerce.number().int().min(1).max(64).default(8),
@@ -32,6 +34,19 @@ const balancersSchema = z.strictObject({
   check: z.boolean().default(false),
 });
 
+const simulatedSchema = z.strictObject({
+  sim: z.literal(true),
+  real: z.undefined({ error: 'not with --sim' }).optional(),
+  cases: z
+    .string()
+    .default(SIMULATED_CASES.join())
+    .transform((names) => names.split(','))
+    .pipe(z.array(z.enum(SIMULATED_CASES, { error: `none of ${SIMULATED_CASES.join(', ')}` })).min(1)),
+  runs: z.coerce.number().int().min(1).default(5),
+  seed: z.coerce.number().int().min(0).default(1),
+  check: z.boolean().default(false),
+});
+
 const profileSchema = z.strictObject({
   ...load,
   profile: z.literal(true),
@@ -41,8 +56,9 @@ const profileSchema = z.strictObject({
 /** Measures what a gateway works when its backends answer the clients themselves, next to proxying. */
 export const directReturnBench: Experiment = {
   name: 'direct-return',
-  options: [...new Set([balancersSchema, profileSchema].flatMap(({ shape }) => Object.keys(shape)))],
+  options: [...new Set([balancersSchema, profileSchema, simulatedSchema].flatMap(({ shape }) => Object.keys(shape)))],
   async run(rawOptions, context) {
+    if (rawOptions['sim'] === true) return runSimulated(simulatedSchema.parse(rawOptions), context);
     if (rawOptions['profile'] === true) {
       const { bytes: sizes, requests: streams, ...rest } = profileSchema.parse(rawOptions);
       return runProfile({ ...rest, sizes, streams }, context);
@@ -60,3 +76,23 @@ export const directReturnBench: Experiment = {
     };
   },
 };
+
+async function runSimulated(
+  { cases, runs, seed, check }: z.output<typeof simulatedSchema>,
+  { progress }: ExperimentContext,
+): Promise<Outcome> {
+  const machine = describeMachine();
+  const simulated = await untilInterrupted(
+    () => progress('stopping'),
+    (stop) => simulateReturn({ cases, runs, seed, stop }, progress),
+  );
+  const missed = simulated.findings
+    .filter(({ truth }) => truth === 'fails')
+    .map(({ claim, why }) => `${claim} (${why})`);
+  const report = { experiment: 'direct-return', machine, parameters: { cases, runs, seed }, ...simulated };
+  return {
+    report,
+    tables: simulatedReturnTables(simulated),
+    ...(check && missed.length > 0 && { failure: missed.join('; ') }),
+  };
+}
