@@ -18,7 +18,10 @@ export interface Relay {
   counts: {
     dropped: number;
     carried: number;
-    /** Full datagrams of the client before the server's first full one, which has the ServerHello: the ClientHello. */
+    /**
+     * Full datagrams with Initial packets that a client sends before the server sends it one, which has the ServerHello: the
+     * ClientHello. An ACK of a part of the ClientHello is not full. The most of any client.
+     */
     hello: number;
     /** Datagrams of the client that begin with a 0-RTT packet. */
     early: number;
@@ -40,13 +43,20 @@ export interface Relay {
 interface Inside {
   socket: Socket;
   port: number;
+  /** Its full datagrams with Initial packets, before the server's first one */
+  hello: number;
+  answered: boolean;
 }
 
 /** The least size of a client's datagram with an Initial packet: RFC 9000 §14.1. */
 const minInitial = 1200;
 
 /** Long header and packet type, RFC 9000 §17.2.3. */
-const [typeBits, zeroRtt] = [0xb0, 0x90];
+const [typeBits, initial, zeroRtt] = [0xb0, 0x80, 0x90];
+
+const typeOf = (datagram: Buffer): number => (datagram[0] ?? 0) & typeBits;
+/** A server may send full datagrams of other kinds, such as a PATH_CHALLENGE to a client that it knows. */
+const isHello = (datagram: Buffer): boolean => datagram.length >= minInitial && typeOf(datagram) === initial;
 
 /** `target`: the server's port, asked for with the first datagram of a client if it is a function. */
 export async function startRelay(
@@ -77,10 +87,11 @@ export async function startRelay(
   };
   const openInside = (client: number): Inside => {
     const socket = createSocket('udp4');
-    const inside = { socket, port: portOfServer() };
+    const inside: Inside = { socket, port: portOfServer(), hello: 0, answered: false };
     socket.on('message', (datagram) => {
       if (datagram.length > longest) return;
       if (datagram.length >= minInitial) counts.full += 1;
+      inside.answered ||= isHello(datagram);
       if (rebound) counts.afterRebinding += 1;
       const before = counts.toClientBytes;
       counts.toClientBytes += datagram.length;
@@ -92,11 +103,11 @@ export async function startRelay(
   };
   outside.on('message', (datagram, client) => {
     if (datagram.length > longest) return;
-    if (((datagram[0] ?? 0) & typeBits) === zeroRtt) counts.early += 1;
+    if (typeOf(datagram) === zeroRtt) counts.early += 1;
     counts.fromClient += 1;
-    if (counts.full === 0 && datagram.length >= minInitial) counts.hello += 1;
-    const { socket, port } = insides.get(client.port) ?? openInside(client.port);
-    pass(() => socket.send(datagram, port, '127.0.0.1'));
+    const inside = insides.get(client.port) ?? openInside(client.port);
+    if (!inside.answered && isHello(datagram)) counts.hello = Math.max(counts.hello, (inside.hello += 1));
+    pass(() => inside.socket.send(datagram, inside.port, '127.0.0.1'));
   });
   outside.bind(0, '127.0.0.1');
   await once(outside, 'listening');
