@@ -30,8 +30,8 @@ const optionsSchema = z.strictObject({
   requests: z.array(z.number().int().min(1)).min(1),
   connections: z.number().int().min(1),
   backends: z.number().int().min(1).max(8),
-  /** Packets for each acknowledgement of the client */
-  client_ack_every: z.number().int().min(2),
+  /** Packets for each acknowledgement of the client: several numbers, each a place of its own */
+  client_ack_every: z.array(z.number().int().min(2)).min(1),
   /** Length of each load */
   seconds: z.number().min(0.1),
   /** `load`: goodput and processor time; `profile`: what the processor does */
@@ -49,6 +49,7 @@ interface Arm {
 interface Place {
   bytes: number;
   requests: number;
+  client_ack_every: number;
 }
 
 const deliveries: readonly SheafDelivery[] = ['proxy', 'return'];
@@ -81,7 +82,8 @@ export const directReturnProcesses: Runner = {
     const site = { port: 0, admin: 0, backbone: 0, backends, deliveries, sink: 'sink' };
     const { site: gateway, ...nodes } = siteConfiguration(site).nodes;
     const [bytes = 0] = options.sizes;
-    const plan = { delivery, bytes, client_ack_every: options.client_ack_every };
+    const [client_ack_every = 0] = options.client_ack_every;
+    const plan = { delivery, bytes, client_ack_every };
     const task = taskFor(0, plan, { connections: options.connections, streams: Math.max(...options.requests) });
     return {
       delivery,
@@ -118,18 +120,22 @@ export const directReturnProcesses: Runner = {
   },
 };
 
-const placesOf = ({ sizes, requests }: Options): Place[] =>
-  sizes.flatMap((bytes) => requests.map((number) => ({ bytes, requests: number })));
+const placesOf = ({ sizes, requests, client_ack_every }: Options): Place[] =>
+  sizes.flatMap((bytes) =>
+    requests.flatMap((number) =>
+      client_ack_every.map((every) => ({ bytes, requests: number, client_ack_every: every })),
+    ),
+  );
 
 function measuring(
   site: BackendSite,
-  { client_ack_every, connections, measures }: Options,
+  { connections, measures }: Options,
   stop: AbortSignal,
 ): (arm: Arm, place: Place, seconds: number) => Promise<RoundSample> {
-  return async ({ arm, delivery }, { bytes, requests }, seconds) => {
-    const plan: Plan = { delivery, bytes, client_ack_every };
+  return async ({ arm, delivery }, { requests, ...place }, seconds) => {
+    const plan: Plan = { delivery, ...place };
     const load: LoadOptions = { seconds, connections, streams: requests };
-    const at = { bytes, requests };
+    const at = { requests, ...place };
     if (measures === 'load') return { arm, at, values: valuesOf(await measureBalancer(site, plan, load, stop)) };
     const { shares } = await profileBalancer(site, plan, load, stop);
     return { arm, at, values: Object.fromEntries(WORK.map((work) => [`${work}_percent`, 100 * shares[work]])) };
