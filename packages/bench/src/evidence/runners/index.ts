@@ -10,6 +10,7 @@ import { multiEndFaults } from './multi_end_faults.js';
 import { multiEndSimulation } from './multi_end_simulation.js';
 import { directReturnProcesses } from './direct_return_processes.js';
 import { directReturnFairness } from './direct_return_fairness.js';
+import { directReturnDelays } from './direct_return_delays.js';
 import { directReturnFaults } from './direct_return_faults.js';
 import { directReturnFaultSimulation } from './direct_return_fault_simulation.js';
 import { directReturnNumbers } from './direct_return_numbers.js';
@@ -24,6 +25,7 @@ import type { Runner } from './runner.js';
 const runners: readonly Runner[] = [
   directReturnProcesses,
   directReturnFairness,
+  directReturnDelays,
   directReturnFaults,
   directReturnFaultSimulation,
   directReturnNumbers,

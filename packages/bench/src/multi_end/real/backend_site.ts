@@ -38,6 +38,8 @@ export interface BackendPorts {
 export const paths = {
   download: (delivery: SheafDelivery, bytes: number): string => `/${delivery}/${bytes}`,
   upload: (delivery: SheafDelivery): string => `/${delivery}/upload`,
+  /** What a program behind the backends answers with the time at which it was asked */
+  clock: (delivery: SheafDelivery): string => `/${delivery}/clock`,
 };
 
 /** What a site consists of */
@@ -50,6 +52,8 @@ export interface SiteOptions {
   caddyCommand: string | undefined;
   /** Undefined to do without it */
   nginx?: FoundNginx;
+  /** Script of a program behind the backends that tells the time; undefined to do without it */
+  clockScript?: string;
 }
 
 /**
@@ -59,7 +63,7 @@ export interface SiteOptions {
 export async function startBackendSite(
   directory: string,
   count: number,
-  { sizes, deliveries, caddyCommand, nginx: foundNginx }: SiteOptions,
+  { sizes, deliveries, caddyCommand, nginx: foundNginx, clockScript }: SiteOptions,
 ): Promise<BackendSite> {
   const children: ChildProcess[] = [];
   const start = async (script: string, name: string, ...args: string[]): Promise<{ pid: number; said: string }> => {
@@ -72,6 +76,7 @@ export async function startBackendSite(
   try {
     await writeFiles(join(directory, 'files'), deliveries, sizes);
     const sink = await start(join(import.meta.dirname, 'upload_sink.js'), 'the server behind the backends');
+    const clock = clockScript === undefined ? undefined : await start(clockScript, 'the clock behind the backends');
     const backends = await Promise.all(Array.from({ length: count }, (_, index) => portsOf(`backend${index + 1}`)));
     const [port, admin] = [await freePort(), await freePort()];
     const configuration = join(directory, 'sheaf.yaml');
@@ -86,6 +91,7 @@ export async function startBackendSite(
           backbone: await freePort(),
           backends,
           sink: `http://127.0.0.1:${sink.said.trim()}`,
+          ...(clock && { clock: `http://127.0.0.1:${clock.said.trim()}` }),
         }),
       ),
     );
@@ -144,6 +150,7 @@ export function siteConfiguration({
   backbone,
   backends,
   sink,
+  clock,
 }: {
   port: number;
   admin: number;
@@ -151,11 +158,13 @@ export function siteConfiguration({
   backbone: number;
   backends: readonly BackendPorts[];
   sink: string;
+  clock?: string;
 }): { nodes: { site: Record<string, unknown> } & Record<string, Record<string, unknown>> } {
   const names = backends.map(({ name }) => name);
   const log = { level: 'warn' };
   const listen = `127.0.0.1:${port}`;
   const uploads = deliveries.map((delivery) => ({ path: paths.upload(delivery), upstream: sink }));
+  const clocks = clock === undefined ? [] : deliveries.map((each) => ({ path: paths.clock(each), upstream: clock }));
   const site = {
     role: 'gateway',
     listen,
@@ -180,7 +189,7 @@ export function siteConfiguration({
         log,
         primary: 'site',
         ...(deliveries.includes('return') && { return: { from: listen, via: 'own-address' } }),
-        routes: [...uploads, { path: '/', files: './files' }],
+        routes: [...uploads, ...clocks, { path: '/', files: './files' }],
       },
     ],
   );
