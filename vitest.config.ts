@@ -1,11 +1,35 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const tests = 'packages/*/test/**/*.test.ts';
 
-/** Most of their time goes into waiting for links of a few megabits, timeouts and peers: each takes a third of a core or less. */
+/** The longest ones, which begin first, so that no core waits for them at the end */
+const longest = [
+  'packages/bench/test/multi_end/simulated_backends.test.ts',
+  'packages/bench/test/interop/backends/clients.test.ts',
+  'packages/cli/test/direct_return_faults.test.ts',
+  'packages/cli/test/greedy_clients.test.ts',
+  'packages/cli/test/multi_end_faults_shared_keys.test.ts',
+  'packages/cli/test/multi_end_faults_path_keys.test.ts',
+  'packages/cli/test/multi_end_proxied.test.ts',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const place = ({ moduleId }: TestSpecification): number => {
+      const index = longest.findIndex((file) => moduleId.endsWith(file));
+      return index < 0 ? longest.length : index;
+    };
+    const group = ({ project }: TestSpecification): number => project.config.sequence.groupOrder;
+    return sorted.sort((a, b) => group(a) - group(b) || place(a) - place(b));
+  }
+}
+
+/** Most of their time goes into waiting for links of a few megabits, timeouts and peers, so `npm test` runs them beside the others. */
 const waiting = [
   'packages/bench/test/loss/download.test.ts',
-  'packages/cli/test/multi_end*.test.ts',
+  'packages/cli/test/{direct_return_faults,multi_end*}.test.ts',
   'packages/gateway/test/listeners/{hostile_http,transport}.test.ts',
   'packages/gateway/test/multi_end/backend/unread_responses.test.ts',
   'packages/gateway/test/multi_end/client/direct.test.ts',
@@ -15,12 +39,13 @@ const waiting = [
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [
       {
         extends: true,
-        test: { name: 'waiting', include: waiting, maxWorkers: 4, sequence: { groupOrder: 0 } },
+        test: { name: 'waiting', include: waiting, maxWorkers: 2, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,

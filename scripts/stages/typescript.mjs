@@ -6,6 +6,9 @@ import { root } from '../setup/stamp.mjs';
 import { failure } from './failure.mjs';
 import { notRun, vitestFiles } from './listed.mjs';
 
+/** Of vitest.config.ts. They run beside each other, which one process of Vitest does not do with them. */
+const projects = ['waiting', 'working'];
+
 export const typescript = {
   name: 'typescript',
   title: 'TypeScript tests',
@@ -20,12 +23,14 @@ export const typescript = {
     'interop-rust',
     'node-versions',
   ],
-  run: () => runTypescriptTests([]),
+  run: async () => whole(await Promise.all(projects.map((project) => runVitest(project, ['--project', project])))),
 };
 
 /** Runs the tests with further arguments of Vitest. A file without a test that ran is a failure. */
-export async function runTypescriptTests(options) {
-  const report = join(root, '.sheaf', 'test', 'vitest.json');
+export const runTypescriptTests = async (options) => whole([await runVitest('vitest', options)]);
+
+async function runVitest(name, options) {
+  const report = join(root, '.sheaf', 'test', `${name}.json`);
   mkdirSync(join(root, '.sheaf', 'test'), { recursive: true });
   rmSync(report, { force: true });
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
@@ -35,9 +40,18 @@ export async function runTypescriptTests(options) {
     { cwd: root },
   );
   const outcome = existsSync(report) ? readReport(report) : { passed: 0, failures: [], skipped: [], files: [] };
-  outcome.failures.push(...notRun('test', vitestFiles(), outcome.files));
-  if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`vitest ended with ${code}`);
+  if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`vitest (${name}) ended with ${code}`);
   return outcome;
+}
+
+/** Returns what several runs of Vitest came to. A file that none of them ran is a failure. */
+function whole(outcomes) {
+  const files = outcomes.flatMap((outcome) => outcome.files);
+  return {
+    passed: outcomes.reduce((sum, { passed }) => sum + passed, 0),
+    failures: [...outcomes.flatMap(({ failures }) => failures), ...notRun('test', vitestFiles(), files)],
+    skipped: outcomes.flatMap(({ skipped }) => skipped),
+  };
 }
 
 function readReport(path) {
