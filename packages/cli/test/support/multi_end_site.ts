@@ -1,8 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { adminHeader, type BackendReport, type GatewayStatus, type NodeStatus } from '@sheaf/gateway';
+import {
+  adminHeader,
+  type BackendNodeStatus,
+  type BackendReport,
+  type GatewayStatus,
+  type NodeStatus,
+} from '@sheaf/gateway';
 import type { LinkOptions } from '@sheaf/native';
 import { expect, vi } from 'vitest';
 import { askAdmin } from '../../src/admin.js';
@@ -138,6 +145,13 @@ export class MultiEndSite {
     this.#running.get(name)?.child.kill(signal);
   }
 
+  /** Bytes of memory that the process of a node has */
+  memory(name: Name): number {
+    const { pid } = this.#running.get(name)!.child;
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) * 1_024;
+  }
+
   /** The gateway's lines about responses so far */
   responses(): Responded[] {
     return (this.#said + (this.#running.get('site')?.err() ?? ''))
@@ -194,6 +208,11 @@ export class MultiEndSite {
       headers: { [adminHeader]: '1' },
     });
     expect([status, text]).toEqual([200, expect.any(String)]);
+  }
+
+  /** Number of responses that a backend may send from the gateway's address now */
+  async grants(name: BackendName): Promise<number | undefined> {
+    return (await this.#status<BackendNodeStatus>(name)).return?.grants;
   }
 
   async backends(): Promise<BackendReport[]> {
