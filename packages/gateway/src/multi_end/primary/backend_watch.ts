@@ -53,7 +53,8 @@ export class BackendWatch {
   /** Random id of the backend's process */
   #run: string | undefined;
   #sequence = 0;
-  #heardAt = Number.NEGATIVE_INFINITY;
+  /** Whether the backend was not heard for `health.timeout` */
+  #silent = false;
   #pong: Pong | undefined;
   /** Where the backend has said that it drains */
   #drained: { channel: Channel } | undefined;
@@ -185,7 +186,7 @@ export class BackendWatch {
     this.#channel = undefined;
     this.handOvers.detach();
     // A backend that announced its end is gone at once. Others may return soon.
-    if (this.#pong?.state === 'draining') this.#heardAt = Number.NEGATIVE_INFINITY;
+    if (this.#pong?.state === 'draining') this.#silent = true;
     this.#evaluate();
   }
 
@@ -195,14 +196,26 @@ export class BackendWatch {
     this.#setRuns(message.returns);
     this.#noteDraining(message);
     this.#ownThen = this.#own;
-    this.#heardAt = performance.now();
-    clearTimeout(this.#patience);
-    // Evaluates one turn later: if this process itself was suspended, messages of the backend may still be unread.
-    this.#patience = setTimeout(
-      () => setImmediate(() => this.#evaluate()),
-      this.#options.reference.health.timeout + 1,
-    ).unref();
+    this.#silent = false;
+    this.#wait();
     this.#evaluate();
+  }
+
+  /** Waits for the next message of the backend. A process that itself stood still, and did not ping, waits anew. */
+  #wait(): void {
+    const { interval, timeout } = this.#options.reference.health;
+    clearTimeout(this.#patience);
+    const due = performance.now() + timeout;
+    const patience = setTimeout(() => {
+      if (performance.now() - due > interval) return this.#wait();
+      // What has come is read first.
+      setImmediate(() => {
+        if (this.#patience !== patience) return;
+        this.#silent = true;
+        this.#evaluate();
+      });
+    }, timeout).unref();
+    this.#patience = patience;
   }
 
   /** Tells a backend that drains when what was begun before is over. It may stop then. */
@@ -251,9 +264,8 @@ export class BackendWatch {
   }
 
   #assess(): BackendHealth {
-    const { timeout } = this.#options.reference.health;
     if (!this.#pong) return 'joining';
-    if (performance.now() - this.#heardAt > timeout) return 'lost';
+    if (this.#silent) return 'lost';
     if (this.#drains || this.#pong.state === 'draining') return 'draining';
     return this.#checkFailed ? 'unhealthy' : 'serving';
   }

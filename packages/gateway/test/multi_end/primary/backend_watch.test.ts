@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { pino } from 'pino';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { BackboneMessage, BackendState } from '../../../src/multi_end/backbone/messages.js';
 import { loadSodium } from '../../../src/multi_end/backbone/sealed_message.js';
 import { BackendWatch, type BackendWatchOptions } from '../../../src/multi_end/primary/backend_watch.js';
@@ -33,7 +33,7 @@ beforeEach(() => {
     send: ({ type }: BackboneMessage) => void sent.push(type),
   });
   watch = new BackendWatch({
-    reference: { id: 0, name: 'backend1', health: { timeout: 60_000 } },
+    reference: { id: 0, name: 'backend1', health: { interval: 100, timeout: 1_000 } },
     link,
     requests: new FakeLink(),
     runs,
@@ -100,4 +100,19 @@ it('tells a backend that drains when what it began before needs it no more', () 
   expect(done()).toBe(1);
   says('draining');
   expect(done()).toBe(2);
+});
+
+it('loses no backend for time in which its own process stood still', async () => {
+  const lost = vi.fn();
+  watch.whenLost(lost);
+  channel.emit('message', pong(true));
+  const end = performance.now() + 1_500;
+  while (performance.now() < end);
+  // The answer to the ping that follows
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect([watch.state, lost.mock.calls.length]).toEqual(['serving', 0]);
+  channel.emit('message', pong(true));
+  await vi.waitFor(() => expect([watch.state, lost.mock.calls.length]).toEqual(['lost', 1]), 20_000);
+  channel.emit('message', pong(true));
+  expect(watch.state).toBe('serving');
 });
