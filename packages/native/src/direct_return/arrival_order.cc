@@ -26,11 +26,26 @@ std::uint64_t packets_in(Duration duration, std::uint64_t rate) {
 void ArrivalOrder::begin_span(Time now) {
   if (span_began_ != Time::min() && now - span_began_ < k_span) return;
   const bool adjacent = span_began_ != Time::min() && now - span_began_ < 2 * k_span;
+  // What a queue on the shared part of the way adds to the others' samples, it adds to those of a
+  // sender that sent nothing meanwhile.
+  const Duration grown = adjacent ? growth() : Duration::zero();
   for (Known& known : senders_) {
+    if (known.current == Duration::max() && known.last != Duration::max()) known.last += grown;
     known.before = adjacent ? known.current : Duration::max();
     known.current = Duration::max();
   }
   span_began_ = now;
+}
+
+Duration ArrivalOrder::growth() const {
+  Duration sum = Duration::zero();
+  int senders = 0;
+  for (const Known& known : senders_) {
+    if (known.before == Duration::max() || known.current == Duration::max()) continue;
+    sum += known.current - known.before;
+    ++senders;
+  }
+  return senders == 0 ? Duration::zero() : sum / senders;
 }
 
 void ArrivalOrder::on_sample(Sender sender, Duration round_trip, Time now,

@@ -70,6 +70,9 @@ class ArrivalOrder {
   };
 
   void begin_span(Time now);
+  // Returns by how much the smallest samples of this span exceed those of the span before, in the
+  // mean of the senders that have both.
+  Duration growth() const;
   Duration nearest() const;
   bool is_active(const Known& known, Time now) const;
   Duration farthest_active(Time now) const;

@@ -127,6 +127,20 @@ TEST_F(TwoBackends, AreNotTakenForUncertainWhenTheClientKeepsAcknowledgementsBac
   EXPECT_LT(order_.uncertainty(), 1ms);
 }
 
+// Else its next packet, the head of a response for example, would wait as long as the queue.
+TEST_F(TwoBackends, AreNoFartherFromAGatewayThatSentNothingWhileAQueueGrew) {
+  for (int i = 0; i < 2'000; ++i) {
+    now_ += 1ms;
+    order_.on_sample(1, 61ms, now_);
+    order_.on_sample(2, 68ms, now_);
+  }
+  order_.on_numbered(1, now_);
+  order_.on_numbered(2, now_);
+  EXPECT_EQ(order_.way(1), 1ms);
+  EXPECT_EQ(order_.wait(0, now_), 8ms);
+  EXPECT_EQ(order_.wait(1, now_), 7ms);
+}
+
 TEST_F(TwoBackends, AreMeasuredAnewWhenAWayChanges) {
   for (int i = 0; i < 1'100; ++i) {
     now_ += 1ms;
