@@ -24,8 +24,6 @@ import type {
 import { isSessionEvent } from './webtransport/connection.js';
 import { isSessionRequest, NativeWebTransportRequest } from './webtransport/request.js';
 
-const H3_NO_ERROR = 0x100;
-
 type Hosted = AcceptedConnection | TakenOverConnection;
 
 class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
@@ -159,7 +157,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
     this.accepted.delete(handle);
     for (const { request, response } of connection.exchanges.values()) {
       request.onReset(closed.code);
-      response.onStopped(H3_NO_ERROR);
+      response.onConnectionClosed();
     }
     connection.webtransport.onConnectionClosed(closed);
     connection.onClosed(closedError(closed));

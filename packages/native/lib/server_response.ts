@@ -8,6 +8,7 @@ import { inConnection, requestNodes } from './priority_nodes.js';
 import type { ReturnLost } from './direct_return_types.js';
 import type { ServerResponse, StreamPriority } from './types.js';
 
+const H3_NO_ERROR = 0x100;
 const smallChunk = 16 * 1024;
 /** `quic::DelegatedStreams::Orphan::Reason` */
 const returnLostReasons = ['silent', 'unreachable', 'failed', 'gone', 'paths'] as const;
@@ -178,12 +179,16 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     if (this.handedOff) this.emit('drain');
   }
 
-  /** Called when the peer does not want the rest, or is gone. */
-  onStopped(code: number): void {
+  /** Called when the peer is gone. */
+  onConnectionClosed(): void {
     if (this.handedOff) this.taken = this.acknowledged;
+    this.onStopped(H3_NO_ERROR);
+  }
+  /** Called when the peer does not want the rest. What it had is not known any more. */
+  onStopped(code: number): void {
     this.ended = true;
     this.destroy(
-      code === H3_REQUEST_CANCELLED || code === 0x100
+      code === H3_REQUEST_CANCELLED || code === H3_NO_ERROR
         ? undefined
         : new QuicError('STREAM_STOPPED', `the peer stopped the response (0x${code.toString(16)})`, code),
     );

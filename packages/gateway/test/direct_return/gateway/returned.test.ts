@@ -214,6 +214,19 @@ it('what one client makes of a request stops no returns for others', async () =>
   expect(lines.map(({ delivery }) => delivery)).toEqual(['proxy', 'proxy', 'proxy', 'proxy', 'return', 'return']);
 });
 
+it('the log has no byte that a client cannot have', async () => {
+  const running = await site(1);
+  const window = 65_536;
+  const client = await connect(running.gateway.address.port, { initialStreamWindow: window, maxStreamWindow: window });
+  const controller = new AbortController();
+  const response = await client.request({ path: '/large.bin', signal: controller.signal });
+  response.on('error', () => undefined);
+  controller.abort();
+  const [line] = await deliveries(running, 1);
+  expect(line).toMatchObject({ delivery: 'return', aborted: true });
+  expect(line!['returned_bytes']).toBeLessThan(window);
+});
+
 it('the log has every byte that a client acknowledged before it left', async () => {
   const running = await site(1);
   const window = 65_536;
