@@ -188,6 +188,11 @@ void DelegatedStreams::lose(Sender sender, Orphan::Reason reason, Time now) {
     }
     delegation = next;
   }
+  abandon(sender, now);
+}
+
+// What it has in flight is sent again at once, and holds no place of the window.
+void DelegatedStreams::abandon(Sender sender, Time now) {
   connection_.abandon_sender(sender, now);
   order_.forget(sender);
   backends_[sender] = {};
@@ -210,13 +215,16 @@ void DelegatedStreams::on_progress(RunOrders& orders, const Progress& progress, 
   }
 }
 
-void DelegatedStreams::on_grant_ended(RunOrders& orders, const GrantEnded& ended, Time) {
+void DelegatedStreams::on_grant_ended(RunOrders& orders, const GrantEnded& ended, Time now) {
   const auto delegation = find(sender_of(orders), ended.grant);
   if (delegation == delegated_.end()) return;
   if (ended.end == GrantEnd::kReset) {
     orphan(delegation, Orphan::Reason::kFailed, ended.code);
   } else {
+    const Sender sender = delegation->second.sender;
     orphan(delegation, Orphan::Reason::kGone, 0);
+    // It sends none of the runs that it was ordered last, so nobody would acknowledge them.
+    if (backends_[sender].grants == 0) abandon(sender, now);
   }
 }
 

@@ -138,6 +138,7 @@ class DelegatedStreams final : public GrantListener {
   void close(Delegations::iterator delegation);
   void orphan(Delegations::iterator delegation, Orphan::Reason reason, std::uint64_t code);
   void lose(Sender sender, Orphan::Reason reason, Time now);
+  void abandon(Sender sender, Time now);
   void take_samples(Time now);
   // Returns the longest of the waits.
   Duration set_limits(Time now);

@@ -265,6 +265,19 @@ TEST(ReturnNetwork, GoesOnAtAnotherBackendWhenOneDies) {
   }
 }
 
+// Nothing that it has in flight is waited for.
+TEST(ReturnNetwork, GoesOnAtOnceWhenABackendHasForgottenItsGrants) {
+  for (std::uint64_t seed = 26; seed < 31; ++seed) {
+    ReturnNetwork network(seed, site(2));
+    const StreamId stream = network.request(0, 2 * k_megabyte);
+    network.simulation.after(200ms, [&] { network.kill_and_close(0); });
+    run(network);
+    ASSERT_EQ(network.orphans.size(), 1u) << seed;
+    EXPECT_EQ(network.orphans[0].reason, DelegatedStreams::Orphan::Reason::kGone);
+    EXPECT_LE(network.response(stream).longest_stall, 45ms) << "the round trip takes 40.2 ms";
+  }
+}
+
 // A filter of source addresses drops what it sends.
 TEST(ReturnNetwork, GoesOnAtAnotherBackendWhenOneDoesNotReachTheClient) {
   for (std::uint64_t seed = 76; seed < 81; ++seed) {
