@@ -171,7 +171,7 @@ void EndpointLoop::on_ready(WatchedSocket& socket) {
   const Time now = monotonic_now();
   std::size_t bytes = 0;
   for (int call = 0; call < k_receive_calls && bytes < k_receive_bytes; ++call) {
-    const std::size_t received = socket.receive([&](const quic::Datagram& datagram) {
+    socket.receive([&](const quic::Datagram& datagram) {
       if (datagram.payload.size() > options_.largest_datagram) return;
       bytes += datagram.payload.size();
       endpoint_.receive(datagram, now);
@@ -181,7 +181,7 @@ void EndpointLoop::on_ready(WatchedSocket& socket) {
       endpoint_.end_batch(now);
       flush(now);
     });
-    if (received == 0) break;
+    if (socket.drained()) break;
   }
   endpoint_.end_batch(now);
   run_turn(now);

@@ -46,11 +46,11 @@ class UdpSocket {
   SendOutcome send(const quic::TransmitBatch& batch);
 
   // Receives the datagrams that one system call returns, and passes each to `sink(const
-  // quic::Datagram&)`. Its bytes are valid during the call. Returns the number of datagrams; 0
-  // means that none are left.
+  // quic::Datagram&)`. Its bytes are valid during the call. Returns the number of datagrams.
   template <typename Sink>
   std::size_t receive(Sink&& sink) {
     const std::size_t messages = receive_messages();
+    drained_ = messages < received_.size();
     std::size_t datagrams = 0;
     for (std::size_t i = 0; i < messages; ++i) {
       const Received& message = received_[i];
@@ -62,6 +62,9 @@ class UdpSocket {
     }
     return datagrams;
   }
+
+  // Whether the last call of `receive` left none.
+  bool drained() const { return drained_; }
 
  private:
   struct Received {
@@ -80,6 +83,7 @@ class UdpSocket {
   int descriptor_;
   BatchSender sender_;
   std::size_t resume_offset_ = 0;  // position in the batch that was blocked
+  bool drained_ = true;
   quic::Address local_;
   std::vector<Received> received_;
   std::unique_ptr<Buffers> buffers_;

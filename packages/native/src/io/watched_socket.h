@@ -29,6 +29,9 @@ class WatchedSocket {
     return socket_->receive(std::forward<Sink>(sink));
   }
 
+  // Whether the last call of `receive` left no datagram.
+  bool drained() const { return socket_->drained(); }
+
   // Returns true while a batch waits for the system.
   bool blocked() const { return blocked_.size > 0; }
   // Sends a batch whose bytes are in `buffer`. When the batch has to wait, `buffer` is exchanged
