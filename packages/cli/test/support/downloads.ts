@@ -58,7 +58,7 @@ export class Downloads {
   #client!: Http3Client;
   /** Connections that bring what was asked for over them, and nothing new */
   readonly #former: Http3Client[] = [];
-  /** Of the last connection, for 0-RTT */
+  /** What the last connection left for 0-RTT */
   #session: Buffer | undefined;
   #backends!: BackendClient;
   /** The connection is. */

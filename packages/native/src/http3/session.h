@@ -71,7 +71,6 @@ class Session final : public RequestSession,
 
   // HTTP datagrams (RFC 9297)
   RequestDatagrams& datagrams() { return datagrams_; }
-  const RequestDatagrams& datagrams() const { return datagrams_; }
 
   std::size_t max_webtransport_sessions() const { return parts_.config.max_webtransport_sessions; }
 
