@@ -3,11 +3,11 @@
     {
       "target_name": "sheaf_candidate",
       "sources": [
-        "<!@(node addon_sources.mjs)"
+        "<!@(node addon_sources.mjs --together)"
       ],
       "include_dirs": ["src"],
       "defines": ["NAPI_VERSION=9", "NAPI_DISABLE_CPP_EXCEPTIONS", "NODE_ADDON_API_DISABLE_DEPRECATED", "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"],
-      "cflags": ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Wno-restrict", "-Wno-maybe-uninitialized", "-Wno-array-bounds", "-Wno-stringop-overflow", "-Wno-stringop-overread", "-fvisibility=hidden"],
+      "cflags": ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Wno-subobject-linkage", "-Wno-restrict", "-Wno-maybe-uninitialized", "-Wno-array-bounds", "-Wno-stringop-overflow", "-Wno-stringop-overread", "-fvisibility=hidden"],
       "cflags_cc": ["-std=c++20", "-fno-exceptions", "-isystem <!(node -p \"require('path').resolve(require('node-addon-api').include_dir)\")"],
       "cflags_cc!": ["-std=gnu++17", "-std=gnu++20"],
       "libraries": [

@@ -8,7 +8,7 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr Time k_now{std::chrono::seconds(1000)};
+constexpr Time k_opening{std::chrono::seconds(1000)};
 
 // A server's side of an established connection, whose keys can be used up.
 class AeadLimitTest : public testing::Test {
@@ -17,7 +17,7 @@ class AeadLimitTest : public testing::Test {
     const ConnectionId id(std::vector<std::uint8_t>(8, 1));
     ConnectionSeed seed;
     seed.local_id = seed.remote_id = id;
-    parts_.make_first_path(seed, k_now);
+    parts_.make_first_path(seed, k_opening);
     parts_.first_entry().remote_ids.set_initial(id);
     parts_.keys.install_send_secret(known_secret(0));
     parts_.keys.install_receive_secret(known_secret(0));
@@ -43,7 +43,7 @@ class AeadLimitTest : public testing::Test {
   std::size_t build() {
     TransmitBatch batch;
     batch.buffer = buffer_;
-    PacketBuilder builder(parts_, parts_.first_entry(), k_now);
+    PacketBuilder builder(parts_, parts_.first_entry(), k_opening);
     builder.build(batch);
     if (parts_.close.frame_due()) {
       builder.build_close(batch);
@@ -56,14 +56,14 @@ class AeadLimitTest : public testing::Test {
   static constexpr PathId k_other{1};
   static inline const std::uint64_t k_limit = confidentiality_limit(CipherSuite::kAes128GcmSha256);
   SeededRandom random_{1};
-  ConnectionParts parts_{Role::kServer, {}, random_, k_now};
+  ConnectionParts parts_{Role::kServer, {}, random_, k_opening};
   std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(65536);
   std::uint64_t sealed_ = 0;
 };
 
 TEST_F(AeadLimitTest, KeysAreUpdatedAtHalfOfTheLimit) {
   seal_up_to(k_limit / 2);
-  parts_.keys.on_acknowledged(k_other, 0, k_now);
+  parts_.keys.on_acknowledged(k_other, 0, k_opening);
   parts_.first_path()->ping_due = true;
   EXPECT_GT(build(), 0u);
   EXPECT_EQ(parts_.keys.updates(), 1u);

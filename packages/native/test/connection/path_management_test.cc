@@ -5,7 +5,7 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr Time k_now{std::chrono::seconds(1000)};
+constexpr Time k_present{std::chrono::seconds(1000)};
 
 ConnectionConfig coupled() {
   ConnectionConfig config;
@@ -20,7 +20,7 @@ class PathManagementTest : public testing::Test {
     ConnectionSeed seed;
     seed.local_id = id(200);
     seed.remote_id = id(201);
-    parts_.make_first_path(seed, k_now);
+    parts_.make_first_path(seed, k_present);
     parts_.first_entry().remote_ids.set_initial(seed.remote_id);
     parts_.peer_parameters.initial_max_path_id = 3;
     EXPECT_TRUE(management_.enable(parts_.peer_parameters));
@@ -47,8 +47,8 @@ class PathManagementTest : public testing::Test {
   }
 
   SeededRandom random_{1};
-  ConnectionParts parts_{Role::kClient, coupled(), random_, k_now};
-  PathManagement management_{parts_, k_now};
+  ConnectionParts parts_{Role::kClient, coupled(), random_, k_present};
+  PathManagement management_{parts_, k_present};
 };
 
 TEST_F(PathManagementTest, OpensTheLowestPathThatHasConnectionIds) {

@@ -4,17 +4,17 @@
 namespace sheaf::quic {
 namespace {
 
-const AddressPair k_elsewhere = RawPeer::address(2);
+const AddressPair k_probed = RawPeer::address(2);
 
 TEST(ProbedAddressesTest, TheResponseUsesAnIdOfItsOwn) {
   RawPeer peer;
   peer.send({RawPeer::given(1)}, peer.path);
   peer.collect();
   const std::uint64_t in_flight = peer.server.paths().stats()[0].bytes_in_flight;
-  peer.send({PathChallengeFrame{{1, 2, 3}}}, k_elsewhere, 1200);
+  peer.send({PathChallengeFrame{{1, 2, 3}}}, k_probed, 1200);
   const auto answers = peer.collect();
   ASSERT_FALSE(answers.empty());
-  EXPECT_EQ(answers[0].path, k_elsewhere);
+  EXPECT_EQ(answers[0].path, k_probed);
   EXPECT_EQ(answers[0].destination, RawPeer::id(1));
   EXPECT_TRUE(answers[0].has<PathResponseFrame>());
   EXPECT_EQ(answers[0].size, 1200u);
@@ -30,7 +30,7 @@ TEST(ProbedAddressesTest, TheResponseUsesAnIdOfItsOwn) {
 TEST(ProbedAddressesTest, WithoutAnUnusedIdThereIsNoAnswer) {
   RawPeer peer;
   peer.collect();
-  peer.send({PathChallengeFrame{{1, 2, 3}}}, k_elsewhere, 1200);
+  peer.send({PathChallengeFrame{{1, 2, 3}}}, k_probed, 1200);
   for (const auto& packet : peer.collect()) EXPECT_EQ(packet.path, peer.path);
 }
 
@@ -41,9 +41,9 @@ TEST(ProbedAddressesTest, AnswersStayWithinThreeTimesWhatCame) {
   std::size_t received = 0;
   std::size_t sent = 0;
   for (int i = 0; i < 20; ++i) {
-    received += peer.send({PathChallengeFrame{{1, 2, 3}}}, k_elsewhere);
+    received += peer.send({PathChallengeFrame{{1, 2, 3}}}, k_probed);
     for (const auto& packet : peer.collect()) {
-      if (packet.path == k_elsewhere) sent += packet.size;
+      if (packet.path == k_probed) sent += packet.size;
     }
   }
   EXPECT_GT(sent, received);
@@ -56,28 +56,28 @@ TEST(ProbedAddressesTest, APeerThatMovesThereKeepsTheIdAndTheResponse) {
   for (const auto& packet : peer.collect()) {
     for (const auto& frame : packet.all<NewConnectionIdFrame>()) peer.to = frame.id;
   }
-  peer.send({PathChallengeFrame{{1, 2, 3}}, PingFrame{}}, k_elsewhere, 1200);
+  peer.send({PathChallengeFrame{{1, 2, 3}}, PingFrame{}}, k_probed, 1200);
   int answers = 0;
   for (const auto& packet : peer.collect()) {
     const bool left = packet.path == peer.path;
     EXPECT_EQ(packet.destination, RawPeer::id(left ? 0 : 1));
     if (left) continue;
-    EXPECT_EQ(packet.path, k_elsewhere);
+    EXPECT_EQ(packet.path, k_probed);
     answers += packet.has<PathResponseFrame>();
   }
   EXPECT_EQ(answers, 1);
-  EXPECT_EQ(peer.server.paths().stats()[0].addresses, k_elsewhere);
+  EXPECT_EQ(peer.server.paths().stats()[0].addresses, k_probed);
 }
 
 TEST(ProbedAddressesTest, APeerThatMovesThereWithTheIdItHadKeepsItsOwn) {
   RawPeer peer;
   peer.send({RawPeer::given(1), RawPeer::given(2)}, peer.path);
   peer.collect();
-  peer.send({PathChallengeFrame{{1, 2, 3}}, PingFrame{}}, k_elsewhere, 1200);
+  peer.send({PathChallengeFrame{{1, 2, 3}}, PingFrame{}}, k_probed, 1200);
   int answers = 0;
   for (const auto& packet : peer.collect()) {
     EXPECT_EQ(packet.destination, RawPeer::id(0));
-    answers += packet.path == k_elsewhere && packet.has<PathResponseFrame>();
+    answers += packet.path == k_probed && packet.has<PathResponseFrame>();
   }
   EXPECT_EQ(answers, 1);
   // The id that was set aside serves the next addresses.
@@ -96,7 +96,7 @@ TEST(ProbedAddressesTest, AClosingConnectionFollowsNobody) {
   peer.collect();
   peer.server.close(1, "", peer.now);
   peer.collect();
-  peer.send({PingFrame{}}, k_elsewhere, 1200);
+  peer.send({PingFrame{}}, k_probed, 1200);
   for (const auto& packet : peer.collect()) EXPECT_EQ(packet.path, peer.path);
 }
 

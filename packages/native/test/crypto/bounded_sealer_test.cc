@@ -12,17 +12,17 @@ namespace {
 
 using Outcome = OpenedPacket::Outcome;
 
-constexpr PathId k_path{0};
+constexpr PathId k_bounded_path{0};
 
 class BoundedSealerTest : public testing::TestWithParam<CipherSuite>, protected KeyPair {
  protected:
   BoundedSealerTest() : KeyPair(KeyMode::kShared, GetParam()) {}
 
   bool seal(PacketNumber first, std::size_t count) {
-    RunPackets run(k_path, first, count, sealer.key_phase_bit());
+    RunPackets run(k_bounded_path, first, count, sealer.key_phase_bit());
     return sealer.seal(run.jobs);
   }
-  PhaseKeys lent() { return *server.keys.phase_for_sending(k_path); }
+  PhaseKeys lent() { return *server.keys.phase_for_sending(k_bounded_path); }
 
   BoundedSealer sealer{lent()};
 };
@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Suites, BoundedSealerTest, testing::ValuesIn(k_all_suit
 
 TEST_P(BoundedSealerTest, SealsTheBytesThatTheLenderWouldSeal) {
   ASSERT_TRUE(sealer.permit(0, 4, 0));
-  RunPackets run(k_path, 0, 4, 0);
+  RunPackets run(k_bounded_path, 0, 4, 0);
   ASSERT_TRUE(sealer.seal(run.jobs));
   for (const auto& packet : run.packets) {
     EXPECT_EQ(client.open(packet).outcome, Outcome::kOpened);
@@ -60,7 +60,7 @@ TEST_P(BoundedSealerTest, SealsEachNumberOnceAndInOrder) {
   EXPECT_TRUE(seal(12, 2));
   EXPECT_FALSE(seal(13, 1));
   EXPECT_FALSE(seal(10, 1)) << "below what was sealed";
-  RunPackets twice(k_path, 14, 1, 0);
+  RunPackets twice(k_bounded_path, 14, 1, 0);
   twice.jobs.push_back(twice.jobs.front());
   EXPECT_FALSE(sealer.seal(twice.jobs));
   EXPECT_TRUE(seal(14, 4));
@@ -68,7 +68,7 @@ TEST_P(BoundedSealerTest, SealsEachNumberOnceAndInOrder) {
 
 TEST_P(BoundedSealerTest, RefusedPacketsStayAsTheyWere) {
   ASSERT_TRUE(sealer.permit(10, 4, 0));
-  RunPackets run(k_path, 12, 3, 0);  // the last is outside
+  RunPackets run(k_bounded_path, 12, 3, 0);  // the last is outside
   const auto before = run.packets;
   EXPECT_FALSE(sealer.seal(run.jobs));
   EXPECT_EQ(run.packets, before);
@@ -92,7 +92,7 @@ TEST_P(BoundedSealerTest, RunsOnlyRise) {
 
 // Keys that are lent later permit nothing from before, even if a message of an earlier grant comes.
 TEST_P(BoundedSealerTest, BeginsAboveWhatTheLenderHasNumbered) {
-  ASSERT_TRUE(server.keys.note_numbered_elsewhere(k_path, 0, 32));
+  ASSERT_TRUE(server.keys.note_numbered_elsewhere(k_bounded_path, 0, 32));
   BoundedSealer later(lent());
   EXPECT_FALSE(later.permit(0, 32, 0));
   EXPECT_FALSE(later.permit(31, 2, 0));
@@ -102,7 +102,7 @@ TEST_P(BoundedSealerTest, BeginsAboveWhatTheLenderHasNumbered) {
 TEST_P(BoundedSealerTest, SealsOnlyPacketsOfItsPathAndPhaseWithNumbersOfFourBytes) {
   ASSERT_TRUE(sealer.permit(0, 8, 0));
   const auto refuses = [&](auto&& change) {
-    RunPackets run(k_path, 0, 1, 0);
+    RunPackets run(k_bounded_path, 0, 1, 0);
     change(run.jobs[0]);
     return !sealer.seal(run.jobs);
   };
@@ -118,8 +118,8 @@ TEST_P(BoundedSealerTest, FollowsALaterPhase) {
   const PhaseKeys first = lent();
   sealer = BoundedSealer(first);
   ASSERT_TRUE(sealer.permit(4, 8, 0));
-  ASSERT_TRUE(server.keys.note_numbered_elsewhere(k_path, 4, 8));
-  ASSERT_TRUE(server.keys.initiate_update(k_path, k_start, k_pto));
+  ASSERT_TRUE(server.keys.note_numbered_elsewhere(k_bounded_path, 4, 8));
+  ASSERT_TRUE(server.keys.initiate_update(k_bounded_path, k_start, k_pto));
   const PhaseKeys second = lent();
   EXPECT_EQ(second.phase_name(), 1);
   EXPECT_FALSE(sealer.permit(20, 8, 1)) << "before the keys of the phase";
@@ -131,7 +131,7 @@ TEST_P(BoundedSealerTest, FollowsALaterPhase) {
   EXPECT_FALSE(sealer.permit(20, 8, 0)) << "named for the phase before";
   EXPECT_FALSE(sealer.permit(11, 8, 1)) << "below the first number of the phase";
   ASSERT_TRUE(sealer.permit(12, 2, 1));
-  RunPackets run(k_path, 12, 2, sealer.key_phase_bit());
+  RunPackets run(k_bounded_path, 12, 2, sealer.key_phase_bit());
   ASSERT_TRUE(sealer.seal(run.jobs));
   EXPECT_TRUE(client.open(run.packets[0]).key_updated);
   EXPECT_EQ(client.open(run.packets[1]).outcome, Outcome::kOpened);
@@ -140,7 +140,7 @@ TEST_P(BoundedSealerTest, FollowsALaterPhase) {
 TEST_P(BoundedSealerTest, FollowsNoPhaseTwiceNorBackwards) {
   exchange();
   const PhaseKeys first = lent();
-  ASSERT_TRUE(server.keys.initiate_update(k_path, k_start, k_pto));
+  ASSERT_TRUE(server.keys.initiate_update(k_bounded_path, k_start, k_pto));
   const PhaseKeys second = lent();
   EXPECT_FALSE(sealer.follow(first));
   ASSERT_TRUE(sealer.follow(second));

@@ -14,9 +14,9 @@ namespace {
 
 using Outcome = OpenedPacket::Outcome;
 
-constexpr PathId k_path{0};
+constexpr PathId k_lent_path{0};
 constexpr std::size_t k_backends = 3;
-constexpr std::size_t k_operations = 500;
+constexpr std::size_t k_lent_operations = 500;
 
 struct GrantMessage {
   std::uint64_t process = 0;  // the one that may accept it
@@ -52,16 +52,16 @@ enum class Grants { kAcceptedOnce, kAcceptedAgain };
 
 // Runs a client, a gateway and three backends. Every message to a backend may be lost, and may come
 // any number of times and in any order, also to later processes of the backend.
-class World {
+class LentKeysWorld {
  public:
-  World(KeyMode mode, std::uint64_t seed, Grants grants, Totals& totals)
+  LentKeysWorld(KeyMode mode, std::uint64_t seed, Grants grants, Totals& totals)
       : pair_(mode), random_(seed), grants_(grants), totals_(totals) {
     for (Process& process : processes_) process.id = ++last_id_;
   }
 
   void run() {
     send_own();
-    for (std::size_t i = 0; i < k_operations; ++i) step();
+    for (std::size_t i = 0; i < k_lent_operations; ++i) step();
     totals_.updates += pair_.server.keys.updates();
   }
 
@@ -90,27 +90,27 @@ class World {
   }
 
   KeyPeer& gateway() { return pair_.server; }
-  PacketNumber& next_number() { return gateway().next_number[k_path.value]; }
+  PacketNumber& next_number() { return gateway().next_number[k_lent_path.value]; }
 
   // A new key phase, by the client or by the gateway. Backends hear of it unless the message is
   // lost.
   void update() {
     now_ += random_.below(8) * k_pto;
     KeyPeer& initiator = random_.below(2) == 0 ? pair_.client : gateway();
-    initiator.keys.initiate_update(k_path, now_, k_pto);
+    initiator.keys.initiate_update(k_lent_path, now_, k_pto);
     send_own();
     tell_phase();
   }
 
   void tell_phase() {
-    const PhaseKeys keys = *gateway().keys.phase_for_sending(k_path);
+    const PhaseKeys keys = *gateway().keys.phase_for_sending(k_lent_path);
     if (keys.generation == told_) return;
     told_ = keys.generation;
     for (auto& messages : sent_) messages.push_back(keys);
   }
 
   void grant(std::size_t backend) {
-    const PhaseKeys keys = *gateway().keys.phase_for_sending(k_path);
+    const PhaseKeys keys = *gateway().keys.phase_for_sending(k_lent_path);
     const std::uint64_t id = ++last_id_;
     grants_of_[backend].push_back(id);
     sent_[backend].push_back(
@@ -127,8 +127,8 @@ class World {
     RunMessage run{.grant = grants[grants.size() - 1 - age],
                    .first = next_number(),
                    .count = static_cast<std::uint32_t>(1 + random_.below(6))};
-    run.phase_name = gateway().keys.phase_for_sending(k_path)->phase_name();
-    ASSERT_TRUE(gateway().keys.note_numbered_elsewhere(k_path, run.first, run.count));
+    run.phase_name = gateway().keys.phase_for_sending(k_lent_path)->phase_name();
+    ASSERT_TRUE(gateway().keys.note_numbered_elsewhere(k_lent_path, run.first, run.count));
     next_number() += run.count;
     sent_[backend].push_back(run);
     if (random_.below(2) == 0) receive(backend, Message(run));
@@ -175,7 +175,7 @@ class World {
     // The process may end in the middle of the run.
     const bool crashes = random_.below(16) == 0;
     const std::size_t count = crashes ? random_.below(run.count) : run.count;
-    RunPackets packets(k_path, run.first, count, sealer.key_phase_bit());
+    RunPackets packets(k_lent_path, run.first, count, sealer.key_phase_bit());
     if (count > 0 && sealer.seal(packets.jobs)) {
       totals_.sealed_by_backends += count;
       for (const auto& packet : packets.packets) on_packet(packet);
@@ -186,19 +186,19 @@ class World {
   // Only the gateway acknowledges what the client sends.
   void send_own() {
     std::optional<PacketNumber> acknowledged;
-    if (gateway().largest_received.contains(k_path.value)) {
-      acknowledged = gateway().largest_received[k_path.value];
+    if (gateway().largest_received.contains(k_lent_path.value)) {
+      acknowledged = gateway().largest_received[k_lent_path.value];
     }
-    const std::vector<std::uint8_t> packet = gateway().seal(k_path);
+    const std::vector<std::uint8_t> packet = gateway().seal(k_lent_path);
     ASSERT_FALSE(packet.empty());
     ++totals_.sealed_by_gateway;
     if (on_packet(packet) && acknowledged) {
-      pair_.client.keys.on_acknowledged(k_path, *acknowledged, now_);
+      pair_.client.keys.on_acknowledged(k_lent_path, *acknowledged, now_);
     }
     // A number that others may use is no longer the gateway's.
     const PacketNumber saved = next_number();
     next_number() = random_.below(saved);
-    EXPECT_TRUE(gateway().seal(k_path).empty());
+    EXPECT_TRUE(gateway().seal(k_lent_path).empty());
     next_number() = saved;
   }
 
@@ -207,13 +207,13 @@ class World {
     const auto begin = packet.begin() + RunPackets::k_header_length;
     if (!keystreams_.emplace(begin, begin + 16).second) ++totals_.repeated_keystreams;
     if (random_.below(4) == 0) return false;
-    const OpenedPacket opened = pair_.client.open(packet, now_, k_path);
+    const OpenedPacket opened = pair_.client.open(packet, now_, k_lent_path);
     EXPECT_NE(opened.outcome, Outcome::kError) << static_cast<std::uint64_t>(opened.error);
     if (opened.outcome != Outcome::kOpened) return false;
     ++totals_.opened_by_client;
-    const std::vector<std::uint8_t> answer = pair_.client.seal(k_path);
-    EXPECT_EQ(gateway().open(answer, now_, k_path).outcome, Outcome::kOpened);
-    gateway().keys.on_acknowledged(k_path, opened.number, now_);
+    const std::vector<std::uint8_t> answer = pair_.client.seal(k_lent_path);
+    EXPECT_EQ(gateway().open(answer, now_, k_lent_path).outcome, Outcome::kOpened);
+    gateway().keys.on_acknowledged(k_lent_path, opened.number, now_);
     tell_phase();
     return true;
   }
@@ -244,7 +244,7 @@ TEST_P(LentKeysNonceTest, NoNodeRepeatsAKeystream) {
   Totals totals;
   for (std::uint64_t seed = 1; seed <= k_seeds; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    World(GetParam(), seed, Grants::kAcceptedOnce, totals).run();
+    LentKeysWorld(GetParam(), seed, Grants::kAcceptedOnce, totals).run();
     ASSERT_EQ(totals.repeated_keystreams, 0u);
     if (HasFailure()) return;
   }
@@ -261,7 +261,7 @@ TEST_P(LentKeysNonceTest, NoNodeRepeatsAKeystream) {
 TEST(LentKeysNonce, ARepetitionWouldBeSeen) {
   Totals totals;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    World(KeyMode::kShared, seed, Grants::kAcceptedAgain, totals).run();
+    LentKeysWorld(KeyMode::kShared, seed, Grants::kAcceptedAgain, totals).run();
   }
   EXPECT_GT(totals.repeated_keystreams, 20u);
 }

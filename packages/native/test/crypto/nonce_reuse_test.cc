@@ -24,9 +24,9 @@ struct Packet {
 
 // Runs a client, a primary, and backends that paths are handed to. Packets are lost, late and out
 // of order.
-class World {
+class NonceWorld {
  public:
-  World(KeyMode mode, std::uint64_t seed) : pair_(mode), random_(seed), nodes_(k_nodes) {
+  NonceWorld(KeyMode mode, std::uint64_t seed) : pair_(mode), random_(seed), nodes_(k_nodes) {
     nodes_[0] = &pair_.server;
     for (std::size_t i = 1; i < k_nodes; ++i) nodes_[i] = &backends_[i - 1];
   }
@@ -189,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(KeyModes, NonceReuseTest,
 TEST_P(NonceReuseTest, NoNodeRepeatsAKeystream) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    World(GetParam(), seed).run();
+    NonceWorld(GetParam(), seed).run();
     if (HasFailure()) return;
   }
 }

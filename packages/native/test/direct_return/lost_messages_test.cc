@@ -17,7 +17,7 @@ constexpr Duration k_longest_stall = 1500ms;
 constexpr std::uint64_t k_seed = 400;
 
 // What happens meanwhile
-enum class Event { kNothing, kKeyUpdate, kRebinding, kCancelled };
+enum class Incident { kNothing, kKeyUpdate, kRebinding, kCancelled };
 
 // A site with two backends whose ways to the client differ by 2 ms. The client is 20 ms away, with
 // 100 Mbit/s.
@@ -32,7 +32,7 @@ ReturnNetwork::Options two_backends() {
 class Transfer {
  public:
   // `to_backend` and `nth` say which message is special. It takes so much longer, or is lost.
-  Transfer(Event event, bool to_backend, std::uint64_t nth, std::optional<Duration> longer)
+  Transfer(Incident event, bool to_backend, std::uint64_t nth, std::optional<Duration> longer)
       : network_(k_seed, two_backends()) {
     network_.fate = [this, to_backend, nth, longer](bool there, std::uint64_t message) {
       ++messages_[there ? 0 : 1];
@@ -42,7 +42,7 @@ class Transfer {
     const StreamId first = network_.request(0, k_bytes);
     other_ = network_.request(1, k_bytes);
     network_.simulation.after(70ms, [this, event, first] { happen(event, first); });
-    cancelled_ = event == Event::kCancelled;
+    cancelled_ = event == Incident::kCancelled;
   }
 
   // Returns how long the responses took that were not cancelled.
@@ -65,14 +65,14 @@ class Transfer {
   bool finished() const {
     return cancelled_ ? network_.response(other_).finished : network_.all_finished();
   }
-  void happen(Event event, StreamId first) {
+  void happen(Incident event, StreamId first) {
     Connection& client = network_.pair.client.connection;
-    if (event == Event::kKeyUpdate) {
+    if (event == Incident::kKeyUpdate) {
       EXPECT_TRUE(
           client.extension().keys().initiate_update(PathId{0}, network_.simulation.now(), 100ms));
-    } else if (event == Event::kRebinding) {
+    } else if (event == Incident::kRebinding) {
       network_.simulation.rebind(network_.access, ipv4({192, 0, 2, 9}, 61000));
-    } else if (event == Event::kCancelled) {
+    } else if (event == Incident::kCancelled) {
       EXPECT_TRUE(client.streams().reader().stop_sending(first, 7));
     }
     // A client that only receives would not show its new keys or address.
@@ -85,7 +85,7 @@ class Transfer {
   std::array<std::uint64_t, 2> messages_{};
 };
 
-void lose_each_message(Event event, std::optional<Duration> longer) {
+void lose_each_message(Incident event, std::optional<Duration> longer) {
   Transfer calm(event, true, UINT64_MAX, longer);
   const Duration usual = calm.run();
   Duration longest{};
@@ -103,22 +103,24 @@ void lose_each_message(Event event, std::optional<Duration> longer) {
             << to_seconds(longest) * 1e3 << " ms\n";
 }
 
-TEST(LostMessages, CostTimeAlone) { lose_each_message(Event::kNothing, std::nullopt); }
+TEST(LostMessages, CostTimeAlone) { lose_each_message(Incident::kNothing, std::nullopt); }
 TEST(LostMessages, CostTimeAloneWhenKeysChange) {
-  lose_each_message(Event::kKeyUpdate, std::nullopt);
+  lose_each_message(Incident::kKeyUpdate, std::nullopt);
 }
 TEST(LostMessages, CostTimeAloneWhenTheClientMoves) {
-  lose_each_message(Event::kRebinding, std::nullopt);
+  lose_each_message(Incident::kRebinding, std::nullopt);
 }
 TEST(LostMessages, CostTimeAloneWhenARequestIsCancelled) {
-  lose_each_message(Event::kCancelled, std::nullopt);
+  lose_each_message(Incident::kCancelled, std::nullopt);
 }
 
-TEST(LateMessages, CostTimeAlone) { lose_each_message(Event::kNothing, 30ms); }
-TEST(LateMessages, CostTimeAloneWhenKeysChange) { lose_each_message(Event::kKeyUpdate, 30ms); }
-TEST(LateMessages, CostTimeAloneWhenTheClientMoves) { lose_each_message(Event::kRebinding, 30ms); }
+TEST(LateMessages, CostTimeAlone) { lose_each_message(Incident::kNothing, 30ms); }
+TEST(LateMessages, CostTimeAloneWhenKeysChange) { lose_each_message(Incident::kKeyUpdate, 30ms); }
+TEST(LateMessages, CostTimeAloneWhenTheClientMoves) {
+  lose_each_message(Incident::kRebinding, 30ms);
+}
 TEST(LateMessages, CostTimeAloneWhenARequestIsCancelled) {
-  lose_each_message(Event::kCancelled, 30ms);
+  lose_each_message(Incident::kCancelled, 30ms);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr std::uint32_t k_session = 0xa1a2a3a4;
+constexpr std::uint32_t k_long_session = 0xa1a2a3a4;
 constexpr std::uint64_t k_48_bits = (std::uint64_t{1} << 48) - 1;
 
 RunMessage a_run() {
@@ -71,10 +71,10 @@ std::vector<RunMessages> one_of_each() {
 }
 
 std::vector<std::uint8_t> encode(RunMessages messages) {
-  return encode_run_datagram({k_session, std::move(messages)});
+  return encode_run_datagram({k_long_session, std::move(messages)});
 }
 
-std::optional<RunMessageFault> fault_of(Bytes bytes) {
+std::optional<RunMessageFault> message_fault_of(Bytes bytes) {
   const auto datagram = decode_run_datagram(bytes);
   return datagram ? std::nullopt : std::optional(datagram.error());
 }
@@ -142,7 +142,7 @@ TEST(RunMessages, ComeBackAsTheyWere) {
     const auto bytes = encode(messages);
     const auto datagram = decode_run_datagram(bytes);
     ASSERT_TRUE(datagram);
-    EXPECT_EQ(datagram->session, k_session);
+    EXPECT_EQ(datagram->session, k_long_session);
     EXPECT_EQ(datagram->messages.index(), messages.index());
     EXPECT_EQ(encode_run_datagram(*datagram), bytes);
   }
@@ -177,7 +177,7 @@ TEST(RunMessages, FillADatagram) {
         },
         messages);
     EXPECT_LE(encode(full).size(), k_max_run_datagram);
-    EXPECT_FALSE(fault_of(encode(full)));
+    EXPECT_FALSE(message_fault_of(encode(full)));
   }
 }
 
@@ -185,12 +185,12 @@ TEST(RunMessages, AreRefusedWhenCutOrLonger) {
   for (const RunMessages& messages : one_of_each()) {
     auto bytes = encode(messages);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
-      EXPECT_EQ(fault_of(Bytes(bytes).first(size)), RunMessageFault::kMalformed) << size;
+      EXPECT_EQ(message_fault_of(Bytes(bytes).first(size)), RunMessageFault::kMalformed) << size;
     }
     bytes.push_back(0);
-    EXPECT_EQ(fault_of(bytes), RunMessageFault::kMalformed);
+    EXPECT_EQ(message_fault_of(bytes), RunMessageFault::kMalformed);
     bytes.resize(k_max_run_datagram + 1);
-    EXPECT_EQ(fault_of(bytes), RunMessageFault::kMalformed);
+    EXPECT_EQ(message_fault_of(bytes), RunMessageFault::kMalformed);
   }
 }
 
@@ -198,7 +198,7 @@ TEST(RunMessages, AreRefusedOfAnUnknownKind) {
   auto bytes = encode(std::vector{Ping{1}});
   for (const std::uint8_t kind : std::to_array<std::uint8_t>({0, 9, 255})) {
     bytes[4] = kind;
-    EXPECT_EQ(fault_of(bytes), RunMessageFault::kUnknownKind);
+    EXPECT_EQ(message_fault_of(bytes), RunMessageFault::kUnknownKind);
   }
 }
 
@@ -215,42 +215,43 @@ TEST(RunMessages, RefuseRunsThatNoGatewayOrders) {
   for (std::size_t i = 0; i < changes.size(); ++i) {
     RunMessage run = a_run();
     changes[i](run);
-    EXPECT_EQ(fault_of(encode(std::vector{run})), RunMessageFault::kOutOfRange) << i;
+    EXPECT_EQ(message_fault_of(encode(std::vector{run})), RunMessageFault::kOutOfRange) << i;
   }
   auto flags = encode(std::vector{a_run()});
   for (const int unknown : {0x40, 0x80}) {
     flags[5 + 19] = static_cast<std::uint8_t>(0x35 | unknown);
-    EXPECT_EQ(fault_of(flags), RunMessageFault::kOutOfRange);
+    EXPECT_EQ(message_fault_of(flags), RunMessageFault::kOutOfRange);
   }
   RunMessage end = a_run();
   end.bytes = 0;
   end.packets = 1;
-  EXPECT_FALSE(fault_of(encode(std::vector{end})));
+  EXPECT_FALSE(message_fault_of(encode(std::vector{end})));
 }
 
 TEST(RunMessages, RefuseOtherValuesThatNoNodeWrites) {
   auto progress = encode(std::vector{a_progress()});
   progress[5 + 26] = 5;
-  EXPECT_EQ(fault_of(progress), RunMessageFault::kOutOfRange);
+  EXPECT_EQ(message_fault_of(progress), RunMessageFault::kOutOfRange);
   Progress fewer = a_progress();
   fewer.refused = 3;
-  EXPECT_EQ(fault_of(encode(std::vector{fewer})), RunMessageFault::kOutOfRange);
-  EXPECT_EQ(fault_of(encode(std::vector{Acknowledged{1, 3, 2}})), RunMessageFault::kOutOfRange);
+  EXPECT_EQ(message_fault_of(encode(std::vector{fewer})), RunMessageFault::kOutOfRange);
+  EXPECT_EQ(message_fault_of(encode(std::vector{Acknowledged{1, 3, 2}})),
+            RunMessageFault::kOutOfRange);
   PhaseChange first = a_phase();
   first.generation = 0;
-  EXPECT_EQ(fault_of(encode(std::vector{first})), RunMessageFault::kOutOfRange);
+  EXPECT_EQ(message_fault_of(encode(std::vector{first})), RunMessageFault::kOutOfRange);
   AddressChange many = an_address();
   many.addresses.remote.ip = {255, 255, 255, 255};
-  EXPECT_EQ(fault_of(encode(std::vector{many})), RunMessageFault::kOutOfRange);
+  EXPECT_EQ(message_fault_of(encode(std::vector{many})), RunMessageFault::kOutOfRange);
   auto id = encode(std::vector{an_address()});
   id[5 + 48] = 21;
-  EXPECT_EQ(fault_of(id), RunMessageFault::kOutOfRange);
+  EXPECT_EQ(message_fault_of(id), RunMessageFault::kOutOfRange);
   AddressChange zeroth = an_address();
   zeroth.number = 0;
-  EXPECT_EQ(fault_of(encode(std::vector{zeroth})), RunMessageFault::kOutOfRange);
+  EXPECT_EQ(message_fault_of(encode(std::vector{zeroth})), RunMessageFault::kOutOfRange);
   GrantEnded code = an_end(GrantEnd::kReset);
   code.code = std::uint64_t{1} << 62;
-  EXPECT_EQ(fault_of(encode(std::vector{code})), RunMessageFault::kOutOfRange);
+  EXPECT_EQ(message_fault_of(encode(std::vector{code})), RunMessageFault::kOutOfRange);
 }
 
 TEST(RunMessages, BoundDurationsAndRoundThemDown) {

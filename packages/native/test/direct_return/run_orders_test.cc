@@ -7,7 +7,7 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr std::uint32_t k_session = 9;
+constexpr std::uint32_t k_ordered_session = 9;
 
 class Heard final : public GrantListener {
  public:
@@ -30,18 +30,18 @@ class RunOrdersTest : public ::testing::Test {
          bytes = orders_.poll_message(now_)) {
       const auto datagram = decode_run_datagram(bytes);
       EXPECT_TRUE(datagram);
-      EXPECT_EQ(datagram->session, k_session);
+      EXPECT_EQ(datagram->session, k_ordered_session);
       all.push_back(datagram->messages);
     }
     return all;
   }
-  bool hear(RunMessages messages, std::uint32_t session = k_session) {
+  bool hear(RunMessages messages, std::uint32_t session = k_ordered_session) {
     return orders_.receive(encode_run_datagram({session, std::move(messages)}), now_);
   }
 
   Time now_{1s};
   Heard heard_;
-  RunOrders orders_{{.session = k_session, .process = 1, .backend_process = 2}, now_};
+  RunOrders orders_{{.session = k_ordered_session, .process = 1, .backend_process = 2}, now_};
 };
 
 RunMessage a_run(GrantId grant, PacketNumber first) {
@@ -93,7 +93,8 @@ TEST_F(RunOrdersTest, IgnoresWhatABackendDoesNotSay) {
   now_ += 100ms;
   EXPECT_FALSE(hear(std::vector{a_run(1, 0)}));
   EXPECT_FALSE(hear(std::vector{Ping{2}}));
-  EXPECT_FALSE(hear(std::vector{Progress{.grant = 1, .newest_refused = {}}}, k_session + 1));
+  EXPECT_FALSE(
+      hear(std::vector{Progress{.grant = 1, .newest_refused = {}}}, k_ordered_session + 1));
   EXPECT_FALSE(orders_.receive(std::vector<std::uint8_t>{0}, now_));
   EXPECT_EQ(orders_.silence().deadline(), before);
   EXPECT_TRUE(hear(std::vector{Progress{.grant = 1, .newest_refused = {}}}));

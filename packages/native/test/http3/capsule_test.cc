@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "http3/byte_list.h"
 #include "util/random.h"
 
 namespace sheaf::http3 {
@@ -13,10 +14,6 @@ template <std::size_t max_value>
 std::optional<CapsuleRule> known(std::uint64_t type) {
   if (type == 0x2844) return CapsuleRule{max_value, true};
   return type == 0x2843 || type == 0 ? std::optional(CapsuleRule{max_value}) : std::nullopt;
-}
-
-std::vector<std::uint8_t> bytes(std::initializer_list<int> values) {
-  return {values.begin(), values.end()};
 }
 
 TEST(Capsule, GoldenBytes) {

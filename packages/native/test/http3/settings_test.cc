@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "http3/byte_list.h"
+
 namespace sheaf::http3 {
 namespace {
-
-std::vector<std::uint8_t> bytes(std::initializer_list<int> values) {
-  return {values.begin(), values.end()};
-}
 
 TEST(Settings, GoldenBytesAsChromiumNeedsThem) {
   Settings settings;

@@ -5,7 +5,7 @@
 namespace sheaf::quic {
 namespace {
 
-using State = EcnValidation::State;
+using EcnState = EcnValidation::State;
 
 EcnCounts counts(std::uint64_t ect0, std::uint64_t ce, std::uint64_t ect1 = 0) {
   return {.ect0 = ect0, .ect1 = ect1, .ce = ce};
@@ -25,7 +25,7 @@ TEST(EcnValidation, MarksTenPacketsUntilConfirmed) {
   EcnValidation ecn;
   EXPECT_EQ(send(ecn, 25), 10);
   EXPECT_EQ(ecn.on_ack(counts(2, 0), 2), 0u);
-  EXPECT_EQ(ecn.state(), State::kCapable);
+  EXPECT_EQ(ecn.state(), EcnState::kCapable);
   EXPECT_EQ(send(ecn, 5), 5);
 }
 
@@ -46,7 +46,7 @@ TEST(EcnValidation, RunsAreMarkedAfterTheTest) {
   ASSERT_EQ(ecn.next_mark_of_run(), Ecn::kEct0);
   ecn.on_sent(ecn.next_mark_of_run(), 32);
   EXPECT_EQ(ecn.on_ack(counts(31, 2), 32), 2u);
-  EXPECT_EQ(ecn.state(), State::kCapable);
+  EXPECT_EQ(ecn.state(), EcnState::kCapable);
 }
 
 TEST(EcnValidation, NoPeerReceivesARunThatWasRefused) {
@@ -56,9 +56,9 @@ TEST(EcnValidation, NoPeerReceivesARunThatWasRefused) {
   ecn.on_sent(Ecn::kEct0, 8);
   ecn.on_refused(Ecn::kNotEct);
   for (int i = 0; i < 8; ++i) ecn.on_refused(Ecn::kEct0);
-  EXPECT_EQ(ecn.state(), State::kCapable);
+  EXPECT_EQ(ecn.state(), EcnState::kCapable);
   ecn.on_ack(counts(2, 0), 0);
-  EXPECT_EQ(ecn.state(), State::kFailed);
+  EXPECT_EQ(ecn.state(), EcnState::kFailed);
 }
 
 TEST(EcnValidation, FailsWhenCountsDoNotAddUp) {
@@ -77,9 +77,9 @@ TEST(EcnValidation, FailsWhenCountsDoNotAddUp) {
     EcnValidation ecn;
     send(ecn, 10);
     ecn.on_ack(bad.first, 2);
-    ASSERT_EQ(ecn.state(), State::kCapable);
+    ASSERT_EQ(ecn.state(), EcnState::kCapable);
     EXPECT_EQ(ecn.on_ack(bad.second, 2), 0u);
-    EXPECT_EQ(ecn.state(), State::kFailed);
+    EXPECT_EQ(ecn.state(), EcnState::kFailed);
     EXPECT_EQ(ecn.next_mark(), Ecn::kNotEct);
   }
 }
@@ -88,7 +88,7 @@ TEST(EcnValidation, UnmarkedPacketsNeedNoCounts) {
   EcnValidation ecn;
   send(ecn, 10);
   ecn.on_ack(std::nullopt, 0);
-  EXPECT_EQ(ecn.state(), State::kTesting);
+  EXPECT_EQ(ecn.state(), EcnState::kTesting);
 }
 
 TEST(EcnValidation, FailsWhenAllMarkedPacketsAreLost) {
@@ -96,9 +96,9 @@ TEST(EcnValidation, FailsWhenAllMarkedPacketsAreLost) {
   send(ecn, 10);
   for (int i = 0; i < 9; ++i) ecn.on_lost(Ecn::kEct0);
   ecn.on_lost(Ecn::kNotEct);
-  EXPECT_EQ(ecn.state(), State::kTesting);
+  EXPECT_EQ(ecn.state(), EcnState::kTesting);
   ecn.on_lost(Ecn::kEct0);
-  EXPECT_EQ(ecn.state(), State::kFailed);
+  EXPECT_EQ(ecn.state(), EcnState::kFailed);
 }
 
 TEST(EcnValidation, RestartKeepsThePeersCounts) {
@@ -108,7 +108,7 @@ TEST(EcnValidation, RestartKeepsThePeersCounts) {
   ecn.restart();
   EXPECT_EQ(send(ecn, 20), 10);
   EXPECT_EQ(ecn.on_ack(counts(18, 2), 10), 0u);
-  EXPECT_EQ(ecn.state(), State::kCapable);
+  EXPECT_EQ(ecn.state(), EcnState::kCapable);
 }
 
 }  // namespace

@@ -6,15 +6,11 @@
 #include <vector>
 
 #include "recovery/loss_detection.h"
+#include "recovery/times.h"
 
 namespace sheaf::quic {
 
 inline constexpr std::uint16_t k_datagram = 1200;
-inline constexpr Duration k_max_ack_delay = std::chrono::milliseconds(25);
-
-inline Time at_ms(std::int64_t milliseconds) {
-  return Time(std::chrono::milliseconds(milliseconds));
-}
 
 // Records what it is told.
 class RecordingController final : public CongestionController {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "recovery/times.h"
+
 namespace sheaf::quic {
 namespace {
-
-Time at_ms(std::int64_t milliseconds) { return Time(std::chrono::milliseconds(milliseconds)); }
 
 // Probes a path that carries `path_mtu` until the search pauses. Returns the number of probes.
 int search(MtuDiscovery& mtu, std::uint16_t path_mtu, Time now) {

@@ -6,14 +6,11 @@
 #include <set>
 #include <vector>
 
+#include "recovery/times.h"
 #include "util/random.h"
 
 namespace sheaf::quic {
 namespace {
-
-constexpr Duration k_max_ack_delay = 25ms;
-
-Time at_ms(std::int64_t milliseconds) { return Time(std::chrono::milliseconds(milliseconds)); }
 
 void receive(ReceivedPackets& received, PacketNumber number, Time now = at_ms(0),
              Ecn ecn = Ecn::kNotEct) {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "recovery/times.h"
+
 namespace sheaf::quic {
 namespace {
-
-constexpr Duration k_max_ack_delay = 25ms;
 
 TEST(RttEstimator, StartsFromTheRfcInitial) {
   RttEstimator rtt;

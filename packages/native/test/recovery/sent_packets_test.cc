@@ -4,14 +4,13 @@
 
 #include <deque>
 
+#include "recovery/times.h"
 #include "util/random.h"
 
 namespace sheaf::quic {
 namespace {
 
 using State = SentPacket::State;
-
-Time at_ms(std::int64_t milliseconds) { return Time(std::chrono::milliseconds(milliseconds)); }
 
 PacketNumber send(SentPackets& sent, std::uint64_t first_offset, int frames, Time now) {
   for (int i = 0; i < frames; ++i)

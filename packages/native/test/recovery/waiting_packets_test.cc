@@ -7,17 +7,14 @@
 #include <vector>
 
 #include "recovery/received_packets.h"
+#include "recovery/times.h"
 
 namespace sheaf::quic {
 namespace {
 
-constexpr Duration k_max_ack_delay = 25ms;
-
 using Ranges = std::vector<std::pair<PacketNumber, PacketNumber>>;
 
-Time at_ms(std::int64_t milliseconds) { return Time(std::chrono::milliseconds(milliseconds)); }
-
-void receive(ReceivedPackets& received, PacketNumber number, Time now) {
+void receive_one(ReceivedPackets& received, PacketNumber number, Time now) {
   received.on_received(number, Ecn::kNotEct, true, now, k_max_ack_delay);
 }
 
@@ -54,7 +51,7 @@ TEST(WaitingPackets, NothingWaitsWithoutAHold) {
 TEST(WaitingPackets, AnAckWaitsUntilTheHoldIsOver) {
   ReceivedPackets received;
   received.set_hold(10ms);
-  receive(received, 0, at_ms(0));
+  receive_one(received, 0, at_ms(0));
   receive_confirming(received, 1, at_ms(1));
   receive_confirming(received, 2, at_ms(4));
   // The first one needs no other reason than its own.
@@ -77,11 +74,11 @@ TEST(WaitingPackets, LaterPacketsWaitBehind) {
   ReceivedPackets received;
   received.set_hold(10ms);
   receive_confirming(received, 0, at_ms(0));
-  receive(received, 1, at_ms(5));
-  receive(received, 2, at_ms(6));
+  receive_one(received, 1, at_ms(5));
+  receive_one(received, 2, at_ms(6));
   EXPECT_EQ(reported(received, at_ms(9)), Ranges());
   EXPECT_EQ(reported(received, at_ms(10)), (Ranges{{0, 2}}));
-  receive(received, 3, at_ms(10));
+  receive_one(received, 3, at_ms(10));
   EXPECT_EQ(reported(received, at_ms(10)), (Ranges{{0, 3}}));
 }
 

@@ -10,6 +10,7 @@
 #include "congestion/olia.h"
 #include "emulation/units.h"
 #include "sim/bulk_host.h"
+#include "sim/host_address.h"
 #include "sim/simulation.h"
 
 namespace sheaf::quic {
@@ -20,12 +21,6 @@ constexpr std::uint64_t k_rate = 20_mbps;
 constexpr Duration k_delay = 20ms;
 constexpr std::uint64_t k_path_bytes = k_rate / 25;  // 40 ms of it
 constexpr std::uint64_t k_endless = 1 << 30;
-
-Address address(std::uint8_t last) {
-  Address made{.port = 443, .family = Address::Family::kIpv4};
-  made.ip = {10, 0, 0, last};
-  return made;
-}
 
 LinkConfig link() { return {.queue_bytes = k_path_bytes, .rate = k_rate, .delay = k_delay}; }
 

@@ -2,6 +2,7 @@
 
 #include "emulation/units.h"
 #include "sim/bulk_host.h"
+#include "sim/host_address.h"
 #include "sim/simulation.h"
 
 namespace sheaf::quic {
@@ -9,16 +10,10 @@ namespace {
 
 using Outcome = Simulation::Outcome;
 
-Address address(std::uint8_t last) {
-  Address made{.port = 443, .family = Address::Family::kIpv4};
-  made.ip = {10, 0, 0, last};
-  return made;
-}
-
 // One sender and one receiver on one path.
-struct Transfer {
-  Transfer(std::uint64_t seed, CongestionAlgorithm algorithm, std::uint64_t bytes,
-           const LinkConfig& there, const LinkConfig& back)
+struct LoneTransfer {
+  LoneTransfer(std::uint64_t seed, CongestionAlgorithm algorithm, std::uint64_t bytes,
+               const LinkConfig& there, const LinkConfig& back)
       : sender({address(1), address(2)}, {.algorithm = algorithm}, bytes / BulkSender::k_size),
         simulation(seed) {
     simulation.add_host("sender", sender);
@@ -61,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, BulkTransferTest,
 
 TEST_P(BulkTransferTest, FillsABottleneck) {
   const LinkConfig link{.queue_bytes = 100_kib, .rate = 20_mbps, .delay = 20ms};
-  Transfer transfer(k_seed, GetParam(), 25'000'000, link, link);
+  LoneTransfer transfer(k_seed, GetParam(), 25'000'000, link, link);
   ASSERT_EQ(transfer.run(60s), Outcome::kReached);
   EXPECT_GT(transfer.goodput(), 0.9 * 20_mbps);
   // The window stays close to the capacity of the path, so little is sent in vain.
@@ -72,7 +67,7 @@ TEST_P(BulkTransferTest, FillsABottleneck) {
 
 TEST_P(BulkTransferTest, NoLossOnAnEmptyPath) {
   const LinkConfig link{.delay = 50ms};
-  Transfer transfer(k_seed, GetParam(), 5'000'000, link, link);
+  LoneTransfer transfer(k_seed, GetParam(), 5'000'000, link, link);
   ASSERT_EQ(transfer.run(30s), Outcome::kReached);
   EXPECT_EQ(transfer.sender.path().loss.packets_lost(), 0u);
   EXPECT_EQ(transfer.sender.probe_timeouts, 0u);
@@ -80,7 +75,7 @@ TEST_P(BulkTransferTest, NoLossOnAnEmptyPath) {
 
 TEST_P(BulkTransferTest, SurvivesThirtyPercentLoss) {
   const LinkConfig link{.loss = 0.3, .delay = 10ms};
-  Transfer transfer(k_seed, GetParam(), 600'000, link, link);
+  LoneTransfer transfer(k_seed, GetParam(), 600'000, link, link);
   ASSERT_EQ(transfer.run(120s), Outcome::kReached) << transfer.sender.packets_sent;
 }
 
@@ -95,7 +90,7 @@ TEST_P(BulkTransferTest, SurvivesEverythingAtOnce) {
                           .jitter = 5ms,
                           .reordering = 0.05,
                           .reordering_delay = 10ms};
-    Transfer transfer(seed, GetParam(), 1'000'000, link, link);
+    LoneTransfer transfer(seed, GetParam(), 1'000'000, link, link);
     ASSERT_EQ(transfer.run(120s), Outcome::kReached);
   }
 }
@@ -103,7 +98,7 @@ TEST_P(BulkTransferTest, SurvivesEverythingAtOnce) {
 TEST_P(BulkTransferTest, ReorderingIsNotTakenForCongestionForLong) {
   const LinkConfig link{
       .rate = 20_mbps, .delay = 20ms, .reordering = 0.002, .reordering_delay = 6ms};
-  Transfer transfer(k_seed, GetParam(), 10'000'000, link, {.delay = 20ms});
+  LoneTransfer transfer(k_seed, GetParam(), 10'000'000, link, {.delay = 20ms});
   ASSERT_EQ(transfer.run(60s), Outcome::kReached);
   EXPECT_GT(transfer.sender.path().loss.spurious_losses(), 0u);
   EXPECT_GT(transfer.goodput(), 0.85 * 20_mbps);
@@ -111,7 +106,7 @@ TEST_P(BulkTransferTest, ReorderingIsNotTakenForCongestionForLong) {
 
 TEST_P(BulkTransferTest, RecoversAfterABlackout) {
   const LinkConfig link{.rate = 10_mbps, .delay = 20ms};
-  Transfer transfer(k_seed, GetParam(), 5'000'000, link, link);
+  LoneTransfer transfer(k_seed, GetParam(), 5'000'000, link, link);
   LinkConfig dead = link;
   dead.loss = 1;
   transfer.path->there.change_at(transfer.simulation.now() + 1s, dead);
@@ -125,7 +120,7 @@ TEST_P(BulkTransferTest, RecoversAfterABlackout) {
 TEST_P(BulkTransferTest, MarksInsteadOfLoss) {
   const LinkConfig link{
       .queue_bytes = 400_kib, .mark_bytes = 40_kib, .rate = 20_mbps, .delay = 20ms};
-  Transfer transfer(k_seed, GetParam(), 25'000'000, link, {.delay = 20ms});
+  LoneTransfer transfer(k_seed, GetParam(), 25'000'000, link, {.delay = 20ms});
   ASSERT_EQ(transfer.run(60s), Outcome::kReached);
   EXPECT_EQ(transfer.sender.path().ecn.state(), EcnValidation::State::kCapable);
   EXPECT_GT(transfer.path->there.stats().marked, 0u);

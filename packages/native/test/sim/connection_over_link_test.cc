@@ -3,18 +3,13 @@
 #include "crypto/test_certificates.h"
 #include "emulation/units.h"
 #include "sim/endpoint_host.h"
+#include "sim/host_address.h"
 #include "sim/simulation.h"
 
 namespace sheaf::quic {
 namespace {
 
 using Outcome = Simulation::Outcome;
-
-Address address(std::uint8_t last, std::uint16_t port) {
-  Address made{.port = port, .family = Address::Family::kIpv4};
-  made.ip = {10, 0, 0, last};
-  return made;
-}
 
 const Address k_client = address(1, 50'000);
 const Address k_server = address(2, 443);

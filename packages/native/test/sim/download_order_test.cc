@@ -12,7 +12,7 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr std::uint64_t k_seed = 5;
+constexpr std::uint64_t k_order_seed = 5;
 constexpr std::uint64_t k_large = 3'000'000;  // 480 ms at 50 Mbit/s
 constexpr std::uint64_t k_small = 20'000;
 
@@ -66,7 +66,7 @@ class DownloadOrder : public ::testing::Test {
     return found == finished_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  Simulation simulation_{k_seed};
+  Simulation simulation_{k_order_seed};
 
  private:
   void write(StreamId stream) {
@@ -94,7 +94,7 @@ class DownloadOrder : public ::testing::Test {
   std::optional<ConnectionPair> pair_;
   std::map<StreamId, std::uint64_t> unwritten_;
   std::map<StreamId, Time> finished_;
-  ::testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(k_seed)};
+  ::testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(k_order_seed)};
 };
 
 TEST_F(DownloadOrder, ALargeOneDoesNotHoldUpASmallOneOfEqualUrgency) {

@@ -10,12 +10,12 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr std::uint64_t k_seed = 7;
-constexpr Duration k_delay = 10ms;
+constexpr std::uint64_t k_page_seed = 7;
+constexpr Duration k_page_delay = 10ms;
 
 // A client and a server on one link, after their handshake.
 struct Site {
-  explicit Site(const LinkConfig& link, std::uint64_t seed = k_seed) : simulation(seed) {
+  explicit Site(const LinkConfig& link, std::uint64_t seed = k_page_seed) : simulation(seed) {
     const AddressPair path{ipv4({10, 0, 0, 1}, 50'000), ipv4({10, 0, 0, 2}, 443)};
     simulation.connect({"client", path.local}, {"server", path.remote}, link);
     pair.emplace(simulation, ConnectionPair::Options{.client = {}, .server = {}, .path = path});
@@ -39,30 +39,30 @@ Page page_of(std::initializer_list<std::uint64_t> sizes) {
 
 class PageLoadTest : public ::testing::Test {
  protected:
-  ::testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(k_seed)};
+  ::testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(k_page_seed)};
 };
 
 TEST_F(PageLoadTest, BringsEveryByteOfEveryResource) {
-  Site site({.rate = 50_mbps, .delay = k_delay});
+  Site site({.rate = 50_mbps, .delay = k_page_delay});
   PageLoad load(*site.pair, page_of({0, 1, 300'000, 3'000'000}));
   ASSERT_EQ(site.simulation.run_until([&] { return load.finished(); }, 10s),
             Simulation::Outcome::kReached);
   EXPECT_TRUE(load.intact());
   ASSERT_EQ(load.timings().size(), 4u);
   for (const PageLoad::Timing& timing : load.timings()) {
-    EXPECT_GE(timing.first_byte, 2 * k_delay);  // the request there, the response back
+    EXPECT_GE(timing.first_byte, 2 * k_page_delay);  // the request there, the response back
     EXPECT_GE(timing.completed, timing.first_byte);
     EXPECT_LE(timing.completed, load.page_load_time());
   }
   // 3.3 MB at 50 Mbit/s take 528 ms.
   EXPECT_GT(load.page_load_time(), 528ms);
   EXPECT_LT(load.page_load_time(), 1s);
-  EXPECT_GT(load.byte_index(), 2 * k_delay);
+  EXPECT_GT(load.byte_index(), 2 * k_page_delay);
   EXPECT_LT(load.byte_index(), load.page_load_time());
 }
 
 TEST_F(PageLoadTest, TheByteIndexIsTheMeanArrival) {
-  Site site({.delay = k_delay});
+  Site site({.delay = k_page_delay});
   PageLoad load(*site.pair, page_of({10, 30}));
   ASSERT_EQ(site.simulation.run_until([&] { return load.finished(); }, 1s),
             Simulation::Outcome::kReached);
@@ -71,7 +71,7 @@ TEST_F(PageLoadTest, TheByteIndexIsTheMeanArrival) {
 }
 
 TEST_F(PageLoadTest, PagesFollowOneAnotherOnAConnection) {
-  Site site({.rate = 50_mbps, .loss = 0.02, .delay = k_delay});
+  Site site({.rate = 50_mbps, .loss = 0.02, .delay = k_page_delay});
   PageLoad warm(*site.pair, page_of({2619, 2619}));
   site.simulation.run_until([&] { return warm.finished(); }, 10s);
   PageLoad load(*site.pair, page_of({100'000, 200'000, 0}));
@@ -82,7 +82,8 @@ TEST_F(PageLoadTest, PagesFollowOneAnotherOnAConnection) {
 
 TEST_F(PageLoadTest, EqualSeedsGiveEqualBytes) {
   const auto digest = [](std::uint64_t seed) {
-    Site site({.rate = 20_mbps, .loss = 0.03, .loss_correlation = 0.5, .delay = k_delay}, seed);
+    Site site({.rate = 20_mbps, .loss = 0.03, .loss_correlation = 0.5, .delay = k_page_delay},
+              seed);
     PageLoad load(*site.pair, page_of({40'000, 500'000}));
     site.simulation.run_until([&] { return load.finished(); }, 10s);
     EXPECT_TRUE(load.finished());

@@ -13,13 +13,13 @@ using Direction = ScenarioChange::Direction;
 
 const Address k_wifi = ipv4({10, 0, 0, 1}, 50'000);
 const Address k_cellular = ipv6(1, 50'001);
-const Address k_server = ipv4({192, 0, 2, 1}, 443);
+const Address k_scenario_server = ipv4({192, 0, 2, 1}, 443);
 const Address k_server6 = ipv6(2, 443);
 
 // A client with two interfaces.
 Scenario two_paths(std::vector<ScenarioChange> changes = {}) {
   return {.name = "two paths",
-          .hosts = {{"client", {k_wifi, k_cellular}}, {"server", {k_server, k_server6}}},
+          .hosts = {{"client", {k_wifi, k_cellular}}, {"server", {k_scenario_server, k_server6}}},
           .links = {{.name = "wifi",
                      .near = {"client", 0},
                      .far = {"server", 0},
@@ -79,10 +79,10 @@ class ScenarioTest : public ::testing::Test {
 
 TEST_F(ScenarioTest, HostsHaveSeveralAddresses) {
   run(two_paths());
-  for (const Address& local : {k_server, k_server6}) {
+  for (const Address& local : {k_scenario_server, k_server6}) {
     EXPECT_EQ(arrived(server_, local).size(), k_rounds + 0u);
   }
-  EXPECT_EQ(arrived(server_, k_server)[3], 10);
+  EXPECT_EQ(arrived(server_, k_scenario_server)[3], 10);
   EXPECT_EQ(arrived(client_, k_wifi)[3], 12);
   EXPECT_EQ(arrived(client_, k_cellular)[3], 40);
 }
@@ -90,7 +90,7 @@ TEST_F(ScenarioTest, HostsHaveSeveralAddresses) {
 TEST_F(ScenarioTest, ALinkBreaksAndComesBack) {
   run(two_paths({{.at = 210ms, .link = "wifi", .what = LinkDown{}},
                  {.at = 410ms, .link = "wifi", .what = LinkUp{}}}));
-  const auto rounds = arrived(server_, k_server);
+  const auto rounds = arrived(server_, k_scenario_server);
   for (int round = 0; round < k_rounds; ++round) {
     EXPECT_EQ(rounds.contains(round), round < 5 || round > 8) << round;
   }
@@ -100,7 +100,7 @@ TEST_F(ScenarioTest, ALinkBreaksAndComesBack) {
 
 TEST_F(ScenarioTest, OneDirectionAlone) {
   run(two_paths({{.at = 0ms, .link = "wifi", .what = LinkDown{}, .direction = Direction::kBack}}));
-  EXPECT_EQ(arrived(server_, k_server).size(), k_rounds + 0u);
+  EXPECT_EQ(arrived(server_, k_scenario_server).size(), k_rounds + 0u);
   EXPECT_TRUE(arrived(client_, k_wifi).empty());
 }
 
@@ -109,7 +109,7 @@ TEST_F(ScenarioTest, RateDelayAndLossChange) {
                  {.at = 410ms, .link = "wifi", .what = DelayChange{30ms}},
                  {.at = 610ms, .link = "wifi", .what = LossChange{1}},
                  {.at = 810ms, .link = "wifi", .what = LossChange{0}}}));
-  auto rounds = arrived(server_, k_server);
+  auto rounds = arrived(server_, k_scenario_server);
   EXPECT_EQ(rounds[4], 10);
   EXPECT_EQ(rounds[5], 20);
   EXPECT_EQ(rounds[10], 40);
@@ -121,7 +121,7 @@ TEST_F(ScenarioTest, BurstsOfLossBegin) {
   run(two_paths(
       {{.at = 0ms, .link = "wifi", .what = BurstLossChange{{.enter_bad = 1, .leave_bad = 0}}}}));
   // The first datagram meets the good state.
-  EXPECT_EQ(arrived(server_, k_server).size(), 1u);
+  EXPECT_EQ(arrived(server_, k_scenario_server).size(), 1u);
 }
 
 TEST_F(ScenarioTest, TheTranslatorRebinds) {
@@ -145,7 +145,7 @@ TEST_F(ScenarioTest, SeveralPairsShareABottleneck) {
   EXPECT_EQ(&network_->path("second port").there, &network_->path("wifi").there);
   std::vector<Time> times;
   for (const auto& one : server_.received) {
-    if (one.path.local == k_server && one.bytes[0] == 0) times.push_back(one.when);
+    if (one.path.local == k_scenario_server && one.bytes[0] == 0) times.push_back(one.when);
   }
   EXPECT_EQ(times, (std::vector<Time>{start_ + 20ms, start_ + 30ms}));
 }

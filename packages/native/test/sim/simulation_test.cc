@@ -3,17 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "emulation/units.h"
+#include "sim/host_address.h"
 #include "sim/scripted_host.h"
 
 namespace sheaf::quic {
 namespace {
-
-Address address(std::uint8_t last, std::uint16_t port = 1000) {
-  Address made{.port = port, .family = Address::Family::kIpv4};
-  made.ip[0] = 10;
-  made.ip[3] = last;
-  return made;
-}
 
 using Outcome = Simulation::Outcome;
 

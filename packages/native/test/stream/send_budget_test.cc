@@ -5,13 +5,13 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr std::uint64_t k_memory = 8 << 20;
-constexpr int k_streams = 900;
+constexpr std::uint64_t k_budget = 8 << 20;
+constexpr int k_budgeted_streams = 900;
 constexpr std::uint64_t k_response = 3 << 20;
 
 // A server with a bound, and a client whose streams have such windows.
 struct BoundPair {
-  explicit BoundPair(std::uint64_t stream_window, std::uint64_t memory = k_memory)
+  explicit BoundPair(std::uint64_t stream_window, std::uint64_t memory = k_budget)
       : client(Role::kClient, {.initial_connection_window = 64 << 20,
                                .max_connection_window = 64 << 20,
                                .initial_stream_window = stream_window,
@@ -80,14 +80,14 @@ TEST(SendBudget, StreamsWithoutCreditHoldNoMoreThanTheConnectionMay) {
     pair.acknowledge_all();
     turns = pair.drain();
   }
-  EXPECT_GT(written, k_memory / 8);
-  EXPECT_LT(pair.server.streams.memory().used(), k_memory + k_memory / 16);
+  EXPECT_GT(written, k_budget / 8);
+  EXPECT_LT(pair.server.streams.memory().used(), k_budget + k_budget / 16);
 }
 
 // A writer that does not ask first is told to stop after each chunk, as the budget is used up.
 TEST(SendBudget, WritersThatAreRefusedHearOfItAtOnce) {
   BoundPair pair(1024);
-  const auto ids = pair.requests(k_streams);
+  const auto ids = pair.requests(k_budgeted_streams);
   std::size_t refused = 0;
   for (const StreamId id : ids) refused += !pair.server.write(id, 16 << 10);
   EXPECT_GT(refused, ids.size() / 2);
@@ -95,7 +95,7 @@ TEST(SendBudget, WritersThatAreRefusedHearOfItAtOnce) {
 
 TEST(SendBudget, AStreamWithCreditGoesOnWhileOthersStall) {
   BoundPair pair(1024);
-  for (const StreamId id : pair.requests(k_streams)) pair.respond(id);
+  for (const StreamId id : pair.requests(k_budgeted_streams)) pair.respond(id);
   pair.send_all();
   pair.acknowledge_all();
   const StreamId wanted = pair.request();
@@ -131,7 +131,7 @@ TEST(SendBudget, ThoseWhoWaitAreToldOnceTheirClientTakesMore) {
 
 TEST(SendBudget, WhatWasResetMakesRoom) {
   BoundPair pair(1024);
-  const auto ids = pair.requests(k_streams);
+  const auto ids = pair.requests(k_budgeted_streams);
   for (const StreamId id : ids) {
     while (pair.respond(id) > 0) {
     }
@@ -150,7 +150,7 @@ TEST(SendBudget, BytesInFlightCountUntilTheyAreAcknowledged) {
   pair.drain();
   std::uint64_t written = 0;
   // Then it is the small chunks that may always be written.
-  while (written < k_memory / 8 * 7) {
+  while (written < k_budget / 8 * 7) {
     written += pair.respond(id);
     pair.send_all();
   }
@@ -170,8 +170,8 @@ TEST(SendBudget, WhatTheApplicationHoldsCountsToo) {
     streams.memory().hold(16 << 10);
     held += 16 << 10;
   }
-  EXPECT_GT(held, k_memory / 2);
-  EXPECT_LT(held, k_memory * 3 / 4);
+  EXPECT_GT(held, k_budget / 2);
+  EXPECT_LT(held, k_budget * 3 / 4);
   EXPECT_GE(streams.memory().used(), held);
   // Responses have the rest.
   const StreamId id = pair.request();

@@ -5,8 +5,6 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr auto k_unidirectional = Directionality::kUnidirectional;
-
 class StreamAbort : public testing::Test {
  protected:
   StreamAbort() { pair_.open(k_unidirectional); }

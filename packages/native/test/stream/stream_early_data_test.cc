@@ -5,8 +5,6 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr auto k_bidirectional = Directionality::kBidirectional;
-
 class StreamEarlyData : public testing::Test {
  protected:
   StreamEarlyData() {

@@ -11,6 +11,9 @@
 
 namespace sheaf::quic {
 
+inline constexpr auto k_bidirectional = Directionality::kBidirectional;
+inline constexpr auto k_unidirectional = Directionality::kUnidirectional;
+
 // Holds the frames of one packet, as bytes for the peer and as the sender's record.
 struct StreamPacket {
   std::vector<std::uint8_t> bytes;

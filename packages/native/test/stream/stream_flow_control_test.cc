@@ -5,9 +5,6 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr auto k_bidirectional = Directionality::kBidirectional;
-constexpr auto k_unidirectional = Directionality::kUnidirectional;
-
 StreamSetConfig windows(std::uint64_t connection, std::uint64_t stream) {
   StreamSetConfig config;
   config.initial_connection_window = config.max_connection_window = connection;

@@ -5,8 +5,6 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr auto k_unidirectional = Directionality::kUnidirectional;
-
 TEST(StreamLife, NumbersStreamsByInitiatorAndDirectionality) {
   StreamPair pair;
   EXPECT_EQ(pair.open().value, 0u);

@@ -6,15 +6,15 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr std::uint64_t k_memory = 8 << 20;  // the gateway's limit for a connection
-constexpr std::uint64_t k_streams = 1000;    // of each kind
+constexpr std::uint64_t k_memory = 8 << 20;             // the gateway's limit for a connection
+constexpr std::uint64_t k_streams_of_each_kind = 1000;  // of each kind
 
 // The window is as large as it can grow.
 StreamSetConfig config() {
   StreamSetConfig config;
   config.memory = k_memory;
   config.initial_connection_window = config.max_connection_window;
-  config.max_bidirectional_streams = config.max_unidirectional_streams = k_streams;
+  config.max_bidirectional_streams = config.max_unidirectional_streams = k_streams_of_each_kind;
   return config;
 }
 
@@ -24,8 +24,8 @@ std::uint64_t used(const StreamEnd& end) { return end.streams.memory().used(); }
 // stretch), each behind a gap. Puts one byte behind a gap into all other streams.
 void receive_gaps(StreamEnd& server, std::uint64_t stretch) {
   std::uint64_t credit = server.parameters().initial_max_data;
-  std::uint64_t left = 2 * k_streams;
-  for (std::uint64_t index = 0; index < k_streams; ++index) {
+  std::uint64_t left = 2 * k_streams_of_each_kind;
+  for (std::uint64_t index = 0; index < k_streams_of_each_kind; ++index) {
     for (const Directionality kind :
          {Directionality::kBidirectional, Directionality::kUnidirectional}) {
       --left;
@@ -47,7 +47,7 @@ TEST(StreamMemory, OfGapsOnEveryStreamIsWithinTheLimit) {
        {2, 513, 1100, 1537, 2050, 4096, 5000, 32'770, 33'000, 36'900, 200'000}) {
     StreamEnd server(Role::kServer, config());
     receive_gaps(server, stretch);
-    EXPECT_EQ(server.streams.open_streams(), 2 * k_streams);
+    EXPECT_EQ(server.streams.open_streams(), 2 * k_streams_of_each_kind);
     EXPECT_LE(used(server), k_memory) << "a byte in each small block up to " << stretch;
   }
 }

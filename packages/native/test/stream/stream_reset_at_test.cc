@@ -5,8 +5,6 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr auto k_unidirectional = Directionality::kUnidirectional;
-
 class StreamResetAt : public testing::Test {
  protected:
   explicit StreamResetAt(bool announced = true, const StreamSetConfig& server_config = {})

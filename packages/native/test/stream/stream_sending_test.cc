@@ -5,8 +5,6 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr auto k_unidirectional = Directionality::kUnidirectional;
-
 class StreamSending : public testing::Test {
  protected:
   std::vector<StreamFrame> stream_frames(const StreamPacket& packet) {

@@ -19,11 +19,11 @@ namespace {
 using quic::GrantEnd;
 using quic::PacketNumber;
 
-constexpr std::uint64_t k_process = 7;
-constexpr std::uint32_t k_session = 3;
-constexpr std::uint64_t k_head = 40;       // bytes of the stream that the gateway sends itself
-constexpr std::size_t k_length = 1 << 20;  // of the file
-constexpr std::uint16_t k_bytes = 1000;    // of the stream in each packet
+constexpr std::uint64_t k_host_process = 7;
+constexpr std::uint32_t k_host_session = 3;
+constexpr std::uint64_t k_head = 40;            // bytes of the stream that the gateway sends itself
+constexpr std::size_t k_file_length = 1 << 20;  // of the file
+constexpr std::uint16_t k_bytes = 1000;         // of the stream in each packet
 constexpr quic::StreamId k_stream{4};
 
 // A socket of the client, which counts who sent what.
@@ -85,14 +85,15 @@ class ExecutorHostTest : public BackbonePair {
     auto socket = io::SendOnlySocket::open(gateway, io::SendWay::kOwnAddress);
     ASSERT_TRUE(socket) << socket.error().message;
     sockets.add(std::move(*socket));
-    auto opened = ExecutorHost::open(
-        &uv, {called->loop(), answering->driver, answering->session, request_id},
-        {.session = k_session, .process = k_process, .sources = {}}, sockets, random, switchboard);
+    auto opened =
+        ExecutorHost::open(&uv, {called->loop(), answering->driver, answering->session, request_id},
+                           {.session = k_host_session, .process = k_host_process, .sources = {}},
+                           sockets, random, switchboard);
     ASSERT_TRUE(opened);
     executor = std::move(*opened);
-    auto made = OrdersHost::open(&uv, {caller->loop(), asking->driver, asking->session, request_id},
-                                 {.session = k_session, .process = 1, .backend_process = k_process},
-                                 switchboard);
+    auto made = OrdersHost::open(
+        &uv, {caller->loop(), asking->driver, asking->session, request_id},
+        {.session = k_host_session, .process = 1, .backend_process = k_host_process}, switchboard);
     ASSERT_TRUE(made);
     orders = std::move(*made);
     called->on_turn = [this](Node::Peer&, quic::Time now) {
@@ -114,18 +115,18 @@ class ExecutorHostTest : public BackbonePair {
     quic::Grant made;
     made.connection = 1;
     made.id = orders->orders().open(heard);
-    made.process = k_process;
+    made.process = k_host_process;
     made.keys = *keys.server.keys.phase_for_sending({});
     made.addresses = {gateway, client.address()};
     made.client_id = quic::ConnectionId(std::vector<std::uint8_t>(8, 0xcc));
     made.stream = k_stream;
     made.first_offset = k_head;
-    made.limit = k_head + k_length;
+    made.limit = k_head + k_file_length;
     made.silence = silence;
     return made;
   }
   std::unique_ptr<FilePayload> file_payload() {
-    return std::make_unique<FilePayload>(k_head, files.open(file.descriptor()), 0, k_length);
+    return std::make_unique<FilePayload>(k_head, files.open(file.descriptor()), 0, k_file_length);
   }
   quic::RunMessage run(quic::GrantId grant, PacketNumber first, std::uint64_t offset,
                        std::uint8_t packets) {
@@ -175,7 +176,7 @@ class ExecutorHostTest : public BackbonePair {
 
   quic::KeyPair keys{quic::KeyMode::kShared};
   quic::SeededRandom random{5};
-  TestFile file{k_length};
+  TestFile file{k_file_length};
   SharedFiles files{8};
   ClientSocket client;
   quic::Address gateway;
@@ -192,11 +193,11 @@ class ExecutorHostTest : public BackbonePair {
 TEST_F(ExecutorHostTest, SendsAFileFromTheAddressOfTheGateway) {
   const quic::Grant given = grant();
   ASSERT_TRUE(executor->accept(given, file_payload()));
-  EXPECT_TRUE(run_until([&] { return heard.last.available == k_head + k_length; }));
+  EXPECT_TRUE(run_until([&] { return heard.last.available == k_head + k_file_length; }));
 
   PacketNumber next = 0;
   std::uint64_t offset = k_head;
-  while (offset + 32 * k_bytes <= k_head + k_length) {
+  while (offset + 32 * k_bytes <= k_head + k_file_length) {
     say(run(given.id, next, offset, 32));
     next += 32;
     offset += 32 * k_bytes;
@@ -221,7 +222,7 @@ TEST_F(ExecutorHostTest, WaitsAsLongAsTheRunSays) {
 TEST_F(ExecutorHostTest, ReportsARunThatItRefuses) {
   const quic::Grant given = grant();
   ASSERT_TRUE(executor->accept(given, file_payload()));
-  say(run(given.id, 10, k_head + k_length, 4));  // beyond what was granted
+  say(run(given.id, 10, k_head + k_file_length, 4));  // beyond what was granted
   EXPECT_TRUE(run_until([&] { return heard.last.refused == 1; }));
   ASSERT_EQ(heard.last.newest_refused.size(), 1u);
   EXPECT_EQ(heard.last.newest_refused.view()[0], 10u);

@@ -10,10 +10,10 @@ namespace {
 
 using quic::PayloadRead;
 
-constexpr std::size_t k_length = 100'000;
+constexpr std::size_t k_payload_length = 100'000;
 
 TEST(FilePayload, ReadsTheFileAtItsOffsetsAndNothingElse) {
-  TestFile file(k_length);
+  TestFile file(k_payload_length);
   SharedFiles files(1);
   FilePayload payload(100, files.open(file.descriptor()), 5000, 1000);
   EXPECT_EQ(payload.available(), 1100u);
@@ -28,9 +28,9 @@ TEST(FilePayload, ReadsTheFileAtItsOffsetsAndNothingElse) {
 }
 
 TEST(FilePayload, IsBrokenOnceTheFileHasBecomeShorter) {
-  TestFile file(k_length);
+  TestFile file(k_payload_length);
   SharedFiles files(1);
-  FilePayload payload(0, files.open(file.descriptor()), 0, k_length);
+  FilePayload payload(0, files.open(file.descriptor()), 0, k_payload_length);
   std::vector<std::uint8_t> out(10);
   EXPECT_EQ(payload.read(995, out), PayloadRead::kDone);
   ASSERT_EQ(ftruncate(file.descriptor(), 1000), 0);
@@ -38,11 +38,11 @@ TEST(FilePayload, IsBrokenOnceTheFileHasBecomeShorter) {
 }
 
 TEST(FilePayload, IsBrokenOnceTheFileHasOtherBytes) {
-  TestFile file(k_length);
+  TestFile file(k_payload_length);
   const timespec old[2]{{1'000'000'000, 0}, {1'000'000'000, 0}};
   ASSERT_EQ(futimens(file.descriptor(), old), 0);
   SharedFiles files(1);
-  FilePayload payload(0, files.open(file.descriptor()), 0, k_length);
+  FilePayload payload(0, files.open(file.descriptor()), 0, k_payload_length);
   std::vector<std::uint8_t> out(10);
   EXPECT_EQ(payload.read(50'000, out), PayloadRead::kDone);
   ASSERT_EQ(pwrite(file.descriptor(), "x", 1, 0), 1);
@@ -51,16 +51,16 @@ TEST(FilePayload, IsBrokenOnceTheFileHasOtherBytes) {
 
 // A file that is replaced keeps its bytes, though its count of names changes.
 TEST(FilePayload, GoesOnWhenTheNameLeadsToANewFile) {
-  TestFile file(k_length);
+  TestFile file(k_payload_length);
   SharedFiles files(1);
-  FilePayload payload(0, files.open(file.descriptor()), 0, k_length);
+  FilePayload payload(0, files.open(file.descriptor()), 0, k_payload_length);
   ASSERT_EQ(fchmod(file.descriptor(), 0600), 0);  // changes the inode alone, as `rename` does
   std::vector<std::uint8_t> out(10);
   EXPECT_EQ(payload.read(0, out), PayloadRead::kDone);
 }
 
 TEST(SharedFiles, OpensAFileOnceForAllOfItsReaders) {
-  TestFile file(k_length);
+  TestFile file(k_payload_length);
   SharedFiles files(8);
   auto first = files.open(file.descriptor());
   const auto second = files.open(file.descriptor());
@@ -74,7 +74,7 @@ TEST(SharedFiles, OpensAFileOnceForAllOfItsReaders) {
 }
 
 TEST(SharedFiles, ClosesAFileAfterItsLastReader) {
-  TestFile file(k_length);
+  TestFile file(k_payload_length);
   SharedFiles files(8);
   const int descriptor = files.open(file.descriptor())->descriptor();
   EXPECT_EQ(fcntl(descriptor, F_GETFD), -1);
@@ -82,7 +82,7 @@ TEST(SharedFiles, ClosesAFileAfterItsLastReader) {
 }
 
 TEST(SharedFiles, OpensAFileAnewOnceItHasChanged) {
-  TestFile file(k_length);
+  TestFile file(k_payload_length);
   SharedFiles files(8);
   const auto before = files.open(file.descriptor());
   ASSERT_EQ(ftruncate(file.descriptor(), 10), 0);

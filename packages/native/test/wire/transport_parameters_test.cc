@@ -32,7 +32,7 @@ constexpr const char* k_all_parameters =
     "80005ea0 01 03"   // multi_end, both key modes
     "4d12 03 010203";  // nobody's
 
-TransportErrorCode error_of(const char* hex) {
+TransportErrorCode parameters_error(const char* hex) {
   const auto parameters = decode_transport_parameters(from_hex(hex));
   return parameters ? TransportErrorCode::kNoError : parameters.error().code;
 }
@@ -95,53 +95,56 @@ TEST(TransportParameters, EveryTruncationIsRefusedOrEndsBetweenTwoParameters) {
 
 TEST(TransportParameters, RefusesValuesOutsideTheirRange) {
   constexpr auto k_error = TransportErrorCode::kTransportParameterError;
-  EXPECT_EQ(error_of("03 02 44af"), k_error);              // max_udp_payload_size 1199
-  EXPECT_EQ(error_of("08 08 d000000000000001"), k_error);  // 2^60 + 1 streams
-  EXPECT_EQ(error_of("09 08 d000000000000001"), k_error);
-  EXPECT_EQ(error_of("0a 01 15"), k_error);                // ack_delay_exponent 21
-  EXPECT_EQ(error_of("0b 04 80004000"), k_error);          // max_ack_delay 2^14
-  EXPECT_EQ(error_of("0e 01 01"), k_error);                // active_connection_id_limit 1
-  EXPECT_EQ(error_of("3e 08 c000000100000000"), k_error);  // initial_max_path_id 2^32
-  EXPECT_EQ(error_of("10 15 000000000000000000000000000000000000000000"), k_error);
+  EXPECT_EQ(parameters_error("03 02 44af"), k_error);              // max_udp_payload_size 1199
+  EXPECT_EQ(parameters_error("08 08 d000000000000001"), k_error);  // 2^60 + 1 streams
+  EXPECT_EQ(parameters_error("09 08 d000000000000001"), k_error);
+  EXPECT_EQ(parameters_error("0a 01 15"), k_error);                // ack_delay_exponent 21
+  EXPECT_EQ(parameters_error("0b 04 80004000"), k_error);          // max_ack_delay 2^14
+  EXPECT_EQ(parameters_error("0e 01 01"), k_error);                // active_connection_id_limit 1
+  EXPECT_EQ(parameters_error("3e 08 c000000100000000"), k_error);  // initial_max_path_id 2^32
+  EXPECT_EQ(parameters_error("10 15 000000000000000000000000000000000000000000"), k_error);
 }
 
 TEST(TransportParameters, AcceptsTheLimits) {
-  EXPECT_EQ(error_of("03 02 44b0"), TransportErrorCode::kNoError);
-  EXPECT_EQ(error_of("08 08 d000000000000000"), TransportErrorCode::kNoError);
-  EXPECT_EQ(error_of("0a 01 14"), TransportErrorCode::kNoError);
-  EXPECT_EQ(error_of("0b 02 7fff"), TransportErrorCode::kNoError);
-  EXPECT_EQ(error_of("3e 08 c0000000ffffffff"), TransportErrorCode::kNoError);
+  EXPECT_EQ(parameters_error("03 02 44b0"), TransportErrorCode::kNoError);
+  EXPECT_EQ(parameters_error("08 08 d000000000000000"), TransportErrorCode::kNoError);
+  EXPECT_EQ(parameters_error("0a 01 14"), TransportErrorCode::kNoError);
+  EXPECT_EQ(parameters_error("0b 02 7fff"), TransportErrorCode::kNoError);
+  EXPECT_EQ(parameters_error("3e 08 c0000000ffffffff"), TransportErrorCode::kNoError);
 }
 
 TEST(TransportParameters, RefusesBackendsWithoutAKeyModeOrWithoutPaths) {
   constexpr auto k_error = TransportErrorCode::kTransportParameterError;
-  EXPECT_EQ(error_of("3e 01 02 80005ea0 01 00"), k_error);
-  EXPECT_EQ(error_of("80005ea0 01 01"), k_error);
-  EXPECT_EQ(error_of("80005ea0 01 01 3e 01 02"), TransportErrorCode::kNoError);  // in any order
-  EXPECT_EQ(error_of("3e 01 02 80005ea0 01 04"), TransportErrorCode::kNoError);  // one to come
+  EXPECT_EQ(parameters_error("3e 01 02 80005ea0 01 00"), k_error);
+  EXPECT_EQ(parameters_error("80005ea0 01 01"), k_error);
+  EXPECT_EQ(parameters_error("80005ea0 01 01 3e 01 02"),
+            TransportErrorCode::kNoError);  // in any order
+  EXPECT_EQ(parameters_error("3e 01 02 80005ea0 01 04"),
+            TransportErrorCode::kNoError);  // one to come
 }
 
 TEST(TransportParameters, RefusesWrongLengths) {
   constexpr auto k_error = TransportErrorCode::kTransportParameterError;
-  EXPECT_EQ(error_of("04 02 25"), k_error);
-  EXPECT_EQ(error_of("04 02 2500"), k_error);  // a varint of one byte, and one byte more
-  EXPECT_EQ(error_of("0c 01 00"), k_error);
-  EXPECT_EQ(error_of("6ab2 01 00"), k_error);
-  EXPECT_EQ(error_of("1d 01 00"), k_error);
-  EXPECT_EQ(error_of("c017f7586d2cb571 01 00"), k_error);
-  EXPECT_EQ(error_of("02 0f 000102030405060708090a0b0c0d0e"), k_error);
-  EXPECT_EQ(error_of("04 00"), k_error);
+  EXPECT_EQ(parameters_error("04 02 25"), k_error);
+  EXPECT_EQ(parameters_error("04 02 2500"), k_error);  // a varint of one byte, and one byte more
+  EXPECT_EQ(parameters_error("0c 01 00"), k_error);
+  EXPECT_EQ(parameters_error("6ab2 01 00"), k_error);
+  EXPECT_EQ(parameters_error("1d 01 00"), k_error);
+  EXPECT_EQ(parameters_error("c017f7586d2cb571 01 00"), k_error);
+  EXPECT_EQ(parameters_error("02 0f 000102030405060708090a0b0c0d0e"), k_error);
+  EXPECT_EQ(parameters_error("04 00"), k_error);
 }
 
 TEST(TransportParameters, RefusesAPreferredAddressWithoutConnectionId) {
-  EXPECT_EQ(error_of("0d 29 c0000201 1151 20010db8000000000000000000000001 1152 00"
-                     "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"),
+  EXPECT_EQ(parameters_error("0d 29 c0000201 1151 20010db8000000000000000000000001 1152 00"
+                             "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"),
             TransportErrorCode::kTransportParameterError);
 }
 
 TEST(TransportParameters, RefusesRepetitions) {
-  EXPECT_EQ(error_of("04 01 01 05 01 01 04 01 01"), TransportErrorCode::kTransportParameterError);
-  EXPECT_EQ(error_of("4d12 00 4d12 00"), TransportErrorCode::kTransportParameterError);
+  EXPECT_EQ(parameters_error("04 01 01 05 01 01 04 01 01"),
+            TransportErrorCode::kTransportParameterError);
+  EXPECT_EQ(parameters_error("4d12 00 4d12 00"), TransportErrorCode::kTransportParameterError);
 }
 
 TEST(TransportParameters, BoundsTheIdleTimeout) {
@@ -189,10 +192,11 @@ TEST(TransportParameters, ReadsTheDelaysOfAcknowledgements) {
 
 TEST(TransportParameters, RefusesAMinAckDelayAboveTheLargestDelay) {
   constexpr auto k_fault = TransportErrorCode::kTransportParameterError;
-  EXPECT_EQ(error_of("c0000000ff04de1b 04 800061a8"), TransportErrorCode::kNoError);  // 25 ms
-  EXPECT_EQ(error_of("c0000000ff04de1b 04 800061a9"), k_fault);
-  EXPECT_EQ(error_of("c0000000ff04de1b 04 800061a8 0b 01 18"), k_fault);  // of 24 ms
-  EXPECT_EQ(error_of("c0000000ff04de1b 08 ffffffffffffffff"), k_fault);
+  EXPECT_EQ(parameters_error("c0000000ff04de1b 04 800061a8"),
+            TransportErrorCode::kNoError);  // 25 ms
+  EXPECT_EQ(parameters_error("c0000000ff04de1b 04 800061a9"), k_fault);
+  EXPECT_EQ(parameters_error("c0000000ff04de1b 04 800061a8 0b 01 18"), k_fault);  // of 24 ms
+  EXPECT_EQ(parameters_error("c0000000ff04de1b 08 ffffffffffffffff"), k_fault);
   // The first form is a draft that has expired.
   const auto ignored = decode_transport_parameters(from_hex("c0000000ff02de1a 04 800061a9"));
   ASSERT_TRUE(ignored);

@@ -20,8 +20,8 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr Address k_client = ipv4({10, 0, 0, 1}, 50'000), k_primary = ipv4({10, 0, 0, 2}, 443),
-                  k_backend = ipv4({10, 0, 0, 3}, 443);
+constexpr Address k_captured_client = ipv4({10, 0, 0, 1}, 50'000),
+                  k_primary = ipv4({10, 0, 0, 2}, 443), k_backend = ipv4({10, 0, 0, 3}, 443);
 constexpr std::uint64_t k_bytes = 100'000;
 
 struct Tls {
@@ -54,8 +54,8 @@ class BackendCapture : public ::testing::TestWithParam<KeyMode> {
     simulation_.add_host("client", client_host_);
     simulation_.add_host("primary", primary_host_);
     simulation_.add_host("backend", backend_);
-    simulation_.connect({"client", k_client}, {"primary", k_primary}, {.delay = 11ms});
-    simulation_.connect({"client", k_client}, {"backend", k_backend}, {.delay = 1ms});
+    simulation_.connect({"client", k_captured_client}, {"primary", k_primary}, {.delay = 11ms});
+    simulation_.connect({"client", k_captured_client}, {"backend", k_backend}, {.delay = 1ms});
     simulation_.capture("client", capture_);
     backend_.on_event = [this](const Event& event, Time now) {
       const auto* stream = std::get_if<StreamEvent>(&event);
@@ -85,7 +85,7 @@ class BackendCapture : public ::testing::TestWithParam<KeyMode> {
     ClientHandshakeConfig handshake;
     handshake.tls = tls_.client();
     handshake.server_name = "localhost";
-    handshake.path = {k_client, k_primary};
+    handshake.path = {k_captured_client, k_primary};
     driver_ = *client_.connect(std::move(handshake), connection_config(), simulation_.now());
     simulation_.run_for(300ms);
     ASSERT_TRUE(server_ && driver_->handshake_completed());
@@ -102,7 +102,7 @@ class BackendCapture : public ::testing::TestWithParam<KeyMode> {
   void on_client_event(const Event& event, Time now) {
     Connection& connection = driver_->connection();
     if (std::holds_alternative<BackendOfferedEvent>(event)) {
-      EXPECT_TRUE(open_backend(connection, BackendId{0}, k_client, now));
+      EXPECT_TRUE(open_backend(connection, BackendId{0}, k_captured_client, now));
       client_.wake(*driver_, simulation_.now());
     }
     if (const auto* validated = std::get_if<PathValidatedEvent>(&event)) path_ = validated->path;

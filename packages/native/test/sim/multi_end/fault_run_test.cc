@@ -9,14 +9,14 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr std::uint64_t k_seeds = 4;
+constexpr std::uint64_t k_fault_seeds = 4;
 
 class Faults : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Faults, CostNoRequestAndNoByte) {
   const auto fault = backend_fault_named(GetParam());
   ASSERT_TRUE(fault);
-  for (std::uint64_t seed = 1; seed <= k_seeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= k_fault_seeds; ++seed) {
     const FaultSetting setting{.fault = *fault,
                                .keys = seed % 2 == 0 ? KeyMode::kShared : KeyMode::kPerPath,
                                .key_update = seed > 2,

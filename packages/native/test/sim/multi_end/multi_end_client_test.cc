@@ -22,9 +22,10 @@ MultiEndNetwork::Options with_backends(std::size_t backends) {
 }
 
 // Holds one run: a network, and a client that sends requests once all paths exist.
-struct World {
-  explicit World(Delivery delivery, const MultiEndNetwork::Options& options = with_backends(2),
-                 std::uint64_t seed = 5)
+struct TransferWorld {
+  explicit TransferWorld(Delivery delivery,
+                         const MultiEndNetwork::Options& options = with_backends(2),
+                         std::uint64_t seed = 5)
       : simulation(seed), network(simulation, options), client(simulation, delivery) {
     client.use(network);
     const std::size_t offered = std::min(options.first_backends, options.backends.size());
@@ -55,7 +56,7 @@ struct World {
 };
 
 TEST(MultiEndClient, AsksTheBackendThatHasIt) {
-  World world(Delivery::kDirect);
+  TransferWorld world(Delivery::kDirect);
   world.client.start({.length = 300'000, .backend = 1});
   world.client.start({.length = 10, .upload = 300'000, .backend = 1});
   ASSERT_TRUE(world.run_until_done());
@@ -66,7 +67,7 @@ TEST(MultiEndClient, AsksTheBackendThatHasIt) {
 }
 
 TEST(MultiEndClient, ItsPrimaryProxies) {
-  World world(Delivery::kProxied);
+  TransferWorld world(Delivery::kProxied);
   world.client.start({.length = 3'000'000, .backend = 1});
   world.client.start({.length = 10, .upload = 3'000'000, .backend = 0});
   ASSERT_TRUE(world.run_until_done());
@@ -78,12 +79,12 @@ TEST(MultiEndClient, ItsPrimaryProxies) {
 TEST(MultiEndClient, HasTheFirstByteAfterARoundTripToTheBackend) {
   // Two milliseconds, plus the time to transmit the packets.
   constexpr Duration k_allowed = 100us;
-  World direct(Delivery::kDirect), proxied(Delivery::kProxied);
-  for (World* world : {&direct, &proxied}) {
+  TransferWorld direct(Delivery::kDirect), proxied(Delivery::kProxied);
+  for (TransferWorld* world : {&direct, &proxied}) {
     world->client.start({.length = 1000, .backend = 0});
     ASSERT_TRUE(world->run_until_done());
   }
-  const auto first_byte = [](const World& world) {
+  const auto first_byte = [](const TransferWorld& world) {
     const Transfer& transfer = world.client.transfers()[0];
     return *transfer.first_byte - transfer.asked;
   };
@@ -93,7 +94,7 @@ TEST(MultiEndClient, HasTheFirstByteAfterARoundTripToTheBackend) {
 }
 
 TEST(MultiEndClient, SpreadsRequestsThatAnyBackendCanAnswer) {
-  World world(Delivery::kDirect, with_backends(4));
+  TransferWorld world(Delivery::kDirect, with_backends(4));
   for (int i = 0; i < 8; ++i) world.client.start({.length = 50'000});
   ASSERT_TRUE(world.run_until_done());
   world.check();
@@ -101,7 +102,7 @@ TEST(MultiEndClient, SpreadsRequestsThatAnyBackendCanAnswer) {
 }
 
 TEST(MultiEndClient, ResumesWhereALostAnswerStopped) {
-  World world(Delivery::kDirect);
+  TransferWorld world(Delivery::kDirect);
   world.client.start({.length = 5'000'000, .backend = 0});
   ASSERT_TRUE(world.run_until([&] { return world.client.transfers()[0].received > 1'000'000; }));
   world.network.crash_backend(0);
@@ -112,7 +113,7 @@ TEST(MultiEndClient, ResumesWhereALostAnswerStopped) {
 }
 
 TEST(MultiEndClient, WithoutAnyBackendLeftThePrimaryAnswers) {
-  World world(Delivery::kDirect, with_backends(1));
+  TransferWorld world(Delivery::kDirect, with_backends(1));
   world.client.start({.length = 5'000'000});
   ASSERT_TRUE(world.run_until([&] { return world.client.transfers()[0].received > 1'000'000; }));
   world.network.cut_client_path(0);
@@ -126,7 +127,7 @@ TEST(MultiEndClient, WithoutAnyBackendLeftThePrimaryAnswers) {
 TEST(MultiEndClient, NoticesAPrimaryThatItHasNothingToTell) {
   MultiEndNetwork::Options options = with_backends(1);
   options.lease.credit = 20'000;
-  World world(Delivery::kDirect, options);
+  TransferWorld world(Delivery::kDirect, options);
   bool dialled = false;
   world.client.dial = [&] { dialled = true; };
   world.network.crash_primary();
@@ -142,7 +143,7 @@ TEST(MultiEndClient, IdleBackendsDoNotStarveABusyOne) {
   MultiEndNetwork::Options options = with_backends(4);
   options.client.streams.initial_connection_window = 256_kib;
   options.lease.credit = 64 << 10;
-  World world(Delivery::kDirect, options);
+  TransferWorld world(Delivery::kDirect, options);
   world.client.start({.length = 2'000'000, .backend = 2});
   ASSERT_TRUE(world.run_until_done());
   world.check();
