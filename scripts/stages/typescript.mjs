@@ -6,7 +6,7 @@ import { root } from '../setup/stamp.mjs';
 import { failure } from './failure.mjs';
 import { notRun, vitestFiles } from './listed.mjs';
 
-/** Of vitest.config.ts. They run beside each other, which one process of Vitest does not do with them. */
+/** Projects of vitest.config.ts. They run beside each other, which one process of Vitest does not do with them. */
 const projects = ['waiting', 'working'];
 
 export const typescript = {

@@ -24,7 +24,7 @@ export class HostedGuests {
   readonly #options: HostedGuestsOptions;
   readonly #byRun = new Map<string, Guests>();
   readonly #channels = new Set<Channel>();
-  /** Of these, those whose gateway needs this backend no more, since it drains */
+  /** Channels whose gateway needs this backend no more, since it drains */
   readonly #done = new Set<Channel>();
   #onDone: (() => void) | undefined;
   #stopping = false;

@@ -108,7 +108,7 @@ it('loses no backend for time in which its own process stood still', async () =>
   channel.emit('message', pong(true));
   const end = performance.now() + 1_500;
   while (performance.now() < end);
-  // The answer to the ping that follows
+  // The response to the ping that follows
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect([watch.state, lost.mock.calls.length]).toEqual(['serving', 0]);
   channel.emit('message', pong(true));
