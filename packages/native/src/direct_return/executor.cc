@@ -1,7 +1,6 @@
 #include "direct_return/executor.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "direct_return/silence.h"
 #include "util/inplace_vector.h"
@@ -80,18 +79,6 @@ void Executor::mark_changed(GrantId id, Granted& granted) {
   if (granted.changed) return;
   granted.changed = true;
   changed_.push_back(id);
-}
-
-void Executor::on_executed(GrantId id, Granted& granted, Time now) {
-  if (now >= granted.executed_said_at + k_executed_interval) return mark_changed(id, granted);
-  const bool due = std::exchange(granted.executed_due, true);
-  if (!due && !granted.doubted) times_.set(id, next_look(granted));
-}
-
-Time Executor::next_look(const Granted& granted) const {
-  const Time report = granted.executed_due ? granted.executed_said_at + k_executed_interval
-                                           : granted.reported_at + k_repeat_interval;
-  return std::min(report, silent_at(granted));
 }
 
 void Executor::on_available(GrantId id) {
@@ -264,10 +251,7 @@ bool Executor::poll_transmit(TransmitBatch& batch, Time now) {
     }
     auto refusal = check(waiting, granted, client, now);
     if (!refusal) refusal = execute(run, granted, client, batch);
-    if (!refusal) {
-      on_executed(run.grant, granted, now);
-      return true;
-    }
+    if (!refusal) return true;
     refuse(run, granted, client, *refusal);
     if (refusal == RunRefusal::kBroken) fail(run.grant, k_internal_error);
   }
@@ -324,6 +308,7 @@ std::optional<RunRefusal> Executor::execute(const RunMessage& run, Granted& gran
   if (!client.sealer.seal(jobs.view())) return RunRefusal::kOtherPhase;
   client.settled.on_sent(run.first);
   granted.executed_end = run.first + run.packets;
+  mark_changed(run.grant, granted);
   batch.size = size * run.packets;
   batch.segment_size = size;
   batch.path = client.addresses;
@@ -364,9 +349,6 @@ Progress Executor::report(GrantId id, Granted& granted, Time now) {
   }
   granted.unreported = std::min(granted.unreported, known - to);
   granted.reported_at = now;
-  if (granted.executed_end > granted.executed_said) granted.executed_said_at = now;
-  granted.executed_said = granted.executed_end;
-  granted.executed_due = false;
   return message;
 }
 
@@ -421,12 +403,11 @@ void Executor::on_timeout(Time now) {
       times_.set(*id, now + Silence::k_to_read);
       continue;
     }
-    const bool executed = std::exchange(granted.executed_due, false);
-    if (executed || now >= granted.reported_at + k_repeat_interval) {
+    if (now >= granted.reported_at + k_repeat_interval) {
       granted.reported_at = now;
       mark_changed(*id, granted);
     }
-    times_.set(*id, next_look(granted));
+    times_.set(*id, std::min(granted.reported_at + k_repeat_interval, silent_at(granted)));
   }
 }
 

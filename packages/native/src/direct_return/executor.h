@@ -66,9 +66,6 @@ class Executor {
   // PROGRESS leaves at most so often, in at most so many datagrams.
   static constexpr Duration k_progress_interval = 5ms;
   static constexpr std::size_t k_max_progress = 16;
-  // That runs were sent is said less often: the gateway only learns from it that the client should
-  // have acknowledged something.
-  static constexpr Duration k_executed_interval = 50ms;
   // It is said again for each grant, also if nothing has changed: an earlier one may be lost, and
   // the gateway answers for a grant that it has revoked.
   static constexpr Duration k_repeat_interval = 200ms;
@@ -128,9 +125,6 @@ class Executor {
 
     Time reported_at;  // last
     PacketNumber executed_end = 0;
-    PacketNumber executed_said = 0;       // the same in the last PROGRESS
-    Time executed_said_at = Time::min();  // when that rose last
-    bool executed_due = false;            // it is to be said at the next look
     std::uint16_t refused = 0;
     std::deque<PacketNumber> newest_refused;
     std::size_t unreported = 0;  // of these
@@ -160,8 +154,6 @@ class Executor {
                                     TransmitBatch& batch);
   std::uint8_t first_byte(const Client& client);
   void mark_changed(GrantId id, Granted& granted);
-  void on_executed(GrantId id, Granted& granted, Time now);
-  Time next_look(const Granted& granted) const;
   void report_all(const Client& client);
   void end(const GrantEnded& ended);
   void say_ended(const GrantEnded& ended);

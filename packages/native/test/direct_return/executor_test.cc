@@ -151,28 +151,6 @@ class ExecutorTest : public ::testing::Test {
   Ecn last_ecn_ = Ecn::kNotEct;
 };
 
-TEST_F(ExecutorTest, SaysNowAndThenThatRunsWereSent) {
-  accept();
-  EXPECT_EQ(heard<Progress>().size(), 1u);
-  std::vector<Time> said;
-  const Time began = now_;
-  for (PacketNumber first = 0; now_ < began + 2 * Executor::k_executed_interval; first += 4) {
-    say(std::vector{run(first)});
-    EXPECT_EQ(send().size(), 4u);
-    for (const Progress& progress : heard<Progress>()) {
-      EXPECT_EQ(progress.executed_end, first + 4);
-      said.push_back(now_);
-    }
-    now_ += 1ms;
-    executor_.on_timeout(now_);
-  }
-  ASSERT_EQ(said.size(), 2u);
-  // The first run is reported as soon as PROGRESS may leave, and the last one without another.
-  EXPECT_EQ(said[0], began + Executor::k_progress_interval);
-  EXPECT_EQ(said[1], said[0] + Executor::k_executed_interval);
-  EXPECT_LE(executor_.next_timeout(), said[1] + Executor::k_executed_interval);
-}
-
 TEST_F(ExecutorTest, SendsARunAsItIsTold) {
   accept();
   RunMessage last = run(1'000);
