@@ -1,5 +1,5 @@
 // Direct server return in virtual time, for `sheaf bench direct-return --sim`:
-//   direct_return_bench download return|proxied SEED RUNS < SETTING
+//   direct_return_bench download return|own-recovery|proxied SEED RUNS < SETTING
 //   direct_return_bench fairness SEED RUNS < SETTING
 //   direct_return_bench faults FAULT KEY_UPDATE SEED RUNS
 //   direct_return_bench numbers ranges|runs|connection CLIENT SEED RUNS < SETTING
@@ -16,6 +16,7 @@
 //   queue_packets PACKETS                         limit of its queue besides that in bytes
 //   download BYTES                                from the first backend
 //   seconds WARM_UP COUNTED
+//   own_recovery 0|1                              backends have paths of their own (mode Q)
 //   places DELAY                                  as FairnessSetting::places
 //   packets COUNT LENGTH                          of ranges and runs: packets in all, numbers in
 //   each waits 0|1                                     whether runs wait for farther ones before
@@ -104,6 +105,8 @@ void read_download(std::istream& in, Setting& setting) { in >> setting.bytes; }
 
 void read_ecn(std::istream& in, Setting& setting) { in >> setting.network.gateway.use_ecn; }
 
+void read_own_recovery(std::istream& in, Setting& setting) { in >> setting.network.own_recovery; }
+
 void read_seconds(std::istream& in, Setting& setting) {
   double warm_up = 0, counted = 0;
   in >> warm_up >> counted;
@@ -138,6 +141,7 @@ Setting read_setting(std::istream& lines) {
                                      {"download", read_download},
                                      {"hold", read_hold},
                                      {"packets", read_packets},
+                                     {"own_recovery", read_own_recovery},
                                      {"seconds", read_seconds},
                                      {"waits", read_waits},
                                      {"places", read_places}};
@@ -159,22 +163,26 @@ void download(ReturnNetwork::Options options, const Setting& setting, std::uint6
   network.simulation.run_until([&] { return response.finished; }, setting.counted);
   if (!response.intact || response.received == 0) refuse("nothing arrived, or something wrong");
   const Time end = response.finished ? response.finished_at : network.simulation.now();
-  const PathStats path = network.pair.server.connection.paths().stats().front();
+  const ReturnNetwork::Traffic traffic = network.traffic();
   std::printf("{\"seed\":%" PRIu64 ",\"digest\":\"%016" PRIx64
               "\",\"first_ms\":%.4f,\"first_body_ms\":%.4f,\"ms\":%.4f,\"bytes\":%" PRIu64
               ",\"finished\":%s,\"packets\":%" PRIu64 ",\"lost\":%" PRIu64 "}\n",
               seed, network.simulation.digest(), to_ms(response.first_at - response.asked_at),
               to_ms(response.first_body_at - response.asked_at), to_ms(end - response.asked_at),
-              response.received, response.finished ? "true" : "false", path.packets_sent,
-              path.packets_lost);
+              response.received, response.finished ? "true" : "false", traffic.packets,
+              traffic.lost);
 }
 
 int downloads(const std::string& delivery, const Setting& setting, std::uint64_t seed,
               std::uint64_t runs) {
-  if (delivery != "return" && delivery != "proxied") refuse("no such delivery: " + delivery);
+  const bool own_recovery = delivery == "own-recovery";
+  if (delivery != "return" && delivery != "proxied" && !own_recovery) {
+    refuse("no such delivery: " + delivery);
+  }
   if (setting.network.backends.empty() || setting.bytes == 0) refuse("no backend or no download");
   ReturnNetwork::Options options = setting.network;
   options.proxied = delivery == "proxied";
+  options.own_recovery = own_recovery;
   for (std::uint64_t run = 0; run < runs; ++run) download(options, setting, seed + run);
   return 0;
 }

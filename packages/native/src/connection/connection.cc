@@ -246,6 +246,7 @@ bool Connection::initiate_key_update(Time now) {
   for (PathEntry* entry : parts_->paths.in_use()) {
     if (entry->usable()) updated |= parts_->update_keys(*entry, now);
   }
+  if (parts_->policy) updated |= parts_->policy->update_keys(now);
   return updated;
 }
 

@@ -83,6 +83,7 @@ TransportStatus ConnectionExtension::on_path_abandoned(const PathAbandonFrame& f
 }
 
 void ConnectionExtension::heard_elsewhere(Time now) { parts_->idle.on_heard_elsewhere(now); }
+void ConnectionExtension::fail(const TransportError& error, Time now) { parts_->fail(error, now); }
 void ConnectionExtension::finish(const ConnectionClosed& closed) { parts_->close.finish(closed); }
 
 TransportStatus ConnectionExtension::set_peer_parameters(const TransportParameters& parameters) {

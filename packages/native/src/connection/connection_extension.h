@@ -77,6 +77,8 @@ class ConnectionExtension {
   TransportStatus on_path_abandoned(const PathAbandonFrame& frame, Time now);
   // Another server of the connection has heard the peer, so that the connection is not idle.
   void heard_elsewhere(Time now);
+  // Closes the connection, since the peer broke a rule.
+  void fail(const TransportError& error, Time now);
   // Ends the connection at once and silently.
   void finish(const ConnectionClosed& closed);
 

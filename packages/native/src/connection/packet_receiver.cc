@@ -120,11 +120,9 @@ void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
   const OpenedPacket opened = entry_ ? open_one_rtt(packet) : OpenedPacket{};
   if (opened.outcome == OpenedPacket::Outcome::kOpened) {
     if (!entry_->path) {
-      // RFC 10069 §3.1: only clients open paths, and no id is used twice.
-      if (parts_.role == Role::kClient || entry_->abandonment || !parts_.handshake.confirmed()) {
+      if (!accept_path(datagram)) {
         return parts_.drop(DropReason::kUnknownConnectionId, packet.size(), now_);
       }
-      PathManagement(parts_, now_).accept(*entry_, datagram.path);
       count_received(datagram);
     }
     entry_->key_generation = std::max(entry_->key_generation, opened.generation);
@@ -138,6 +136,17 @@ void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
   }
   parts_.drop(entry_ ? DropReason::kUndecryptable : DropReason::kUnknownConnectionId, packet.size(),
               now_);
+}
+
+// Makes the path of the first packet on a path id. RFC 10069 §3.1: only clients open paths, and no
+// id is used twice.
+bool PacketReceiver::accept_path(const Datagram& datagram) {
+  if (entry_->abandonment || !parts_.handshake.confirmed()) return false;
+  if (parts_.role == Role::kClient) {
+    return parts_.policy && parts_.policy->accept_path(*entry_, datagram.path, now_);
+  }
+  PathManagement(parts_, now_).accept(*entry_, datagram.path);
+  return true;
 }
 
 OpenedPacket PacketReceiver::open_one_rtt(MutableBytes packet) {
@@ -335,6 +344,10 @@ TransportStatus PacketReceiver::handle(const PathAckFrame& frame) {
   PathEntry* entry = parts_.paths.find(frame.path);
   if (parts_.paths.ids().gone(frame.path) || (entry && entry->abandonment)) return {};
   if (!entry || !entry->path) {
+    // Another node sends on the path.
+    if (entry && entry->rules.for_policy.contains<PathAckFrame>()) {
+      return parts_.policy->on_frame(*entry, Frame{frame}, now_);
+    }
     return violation("acknowledges packets on a path that is not in use");
   }
   return acknowledge(*entry, frame.ack);

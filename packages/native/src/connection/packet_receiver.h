@@ -14,6 +14,7 @@ class PacketReceiver {
   void receive_short(Bytes datagram);
   bool begin(PathEntry* entry, const Datagram& datagram);
   void receive_one_rtt(const Datagram& datagram);
+  bool accept_path(const Datagram& datagram);
   OpenedPacket open_one_rtt(MutableBytes packet);
   void receive_early(const Datagram& datagram);
   void hold(const Datagram& datagram);

@@ -110,7 +110,7 @@ void ConnectionParts::update_ack_requests() {
   if (!handshake.confirmed()) return;
   std::optional<AckFrequencyRequests::Facts> least;
   for (const PathEntry* entry : paths.in_use()) {
-    if (!entry->open() || entry->rules.apart) continue;
+    if (!entry->open() || entry->rules.limited()) continue;
     const Path& path = *entry->path;
     const std::uint64_t packets = path.controller->window() / path.mtu.current();
     const Duration round_trip = path.rtt.smoothed();

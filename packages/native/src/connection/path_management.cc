@@ -262,7 +262,7 @@ TransportStatus PathManagement::on_frame(const PathNewConnectionIdFrame& frame) 
   }
   TransportStatus status = entry->remote_ids.on_new(frame.issued);
   if (!status) return status;
-  if (entry->path) entry->remote_ids.assign();
+  if (entry->path && !entry->rules.receives_only) entry->remote_ids.assign();
   announce_availability();
   return {};
 }

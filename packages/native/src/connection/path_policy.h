@@ -9,6 +9,7 @@
 namespace sheaf::quic {
 
 class ConnectionExtension;
+class ReturnPaths;  // direct_return/own_recovery/
 
 // The one seam for extensions that make some paths of a connection different (multi_end/): which
 // frames a path admits, what a violation costs, what an abandoned path leaves. A connection without
@@ -25,6 +26,12 @@ class PathPolicy {
   // Called while its frames are due, for a packet on a path that is not apart.
   virtual void write_frames(Writer&, SentPackets&) {}
   virtual void on_frame_lost(const SentFrame&) {}
+
+  // The first packet on a path came to a client. Returns whether it makes the path
+  // (`ConnectionExtension::make_path`); else the packet is dropped, as only clients open paths.
+  virtual bool accept_path(PathEntry&, const AddressPair&, Time) { return false; }
+  // Null: this node sends on every path that it does not hand over.
+  virtual ReturnPaths* return_paths() { return nullptr; }
 
   // --- violations -------------------------------------------------------------------------------
   // The peer broke a rule on a path that is not apart. Returns true when others pay for it and the
@@ -46,6 +53,8 @@ class PathPolicy {
   virtual bool takes_streams(const PathEntry&) const { return true; }
   // This side may start a key update: every node that has the keys will hear of it.
   virtual bool may_update_keys() const { return true; }
+  // Starts key updates of paths on which other nodes send. Returns whether there was any.
+  virtual bool update_keys(Time) { return false; }
   virtual Time next_timeout() const { return k_never; }
   virtual void on_timeout(Time) {}
 };

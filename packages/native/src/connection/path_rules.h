@@ -49,6 +49,11 @@ struct PathRules {
   // this one. Nothing moves between it and other paths: no data, acknowledgements or path frames.
   // Its close, its reset and violations on it cost this path alone.
   bool apart = false;
+  // Another node of the peer sends on the path, and this side only receives: its acknowledgements
+  // and frames about it travel on other paths.
+  bool receives_only = false;
+  // Not every frame may travel on it.
+  bool limited() const { return apart || receives_only; }
   // Frames that the receiver checks against the two sets below; it handles all others at once.
   FrameSet judged;
   // Any other judged frame, and one that names another path, is PROTOCOL_VIOLATION.

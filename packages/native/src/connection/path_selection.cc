@@ -93,7 +93,8 @@ bool PathSelection::acknowledgement_can_leave(const ConnectionParts& parts,
 
 bool PathSelection::left_to_others(const PathEntry& entry) {
   if (entry.rules.apart) return false;
-  return entry.abandonment || !entry.remote_ids.assigned() || entry.suspect();
+  return entry.abandonment || entry.rules.receives_only || !entry.remote_ids.assigned() ||
+         entry.suspect();
 }
 
 }  // namespace sheaf::quic

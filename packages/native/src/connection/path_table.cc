@@ -53,7 +53,7 @@ bool PathTable::frames_due() const {
 
 Path* PathTable::any_open() {
   for (const PathEntry* entry : in_use_) {
-    if (entry->open() && !entry->rules.apart) return entry->path.get();
+    if (entry->open() && !entry->rules.limited()) return entry->path.get();
   }
   return nullptr;
 }
@@ -102,7 +102,7 @@ void PathTable::add_to_use(PathEntry& entry) {
 
 std::size_t PathTable::open_count() const {
   return static_cast<std::size_t>(std::ranges::count_if(
-      in_use_, [](const PathEntry* entry) { return entry->open() && !entry->rules.apart; }));
+      in_use_, [](const PathEntry* entry) { return entry->open() && !entry->rules.limited(); }));
 }
 
 void PathTable::forget(PathId id) {

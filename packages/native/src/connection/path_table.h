@@ -41,7 +41,7 @@ class PathTable {
   const std::vector<PathEntry*>& in_use() const { return in_use_; }
   // The entry has its path from now on.
   void add_to_use(PathEntry& entry);
-  // Counts the open paths that are not apart.
+  // Counts the open paths that can carry everything.
   std::size_t open_count() const;
   // Returns one of them, for what any path can carry; null when none is open.
   Path* any_open();

@@ -16,6 +16,7 @@ struct KnownPath {
   PathId id;
   PacketNumber next_number = 0;         // lowest number that was not sealed
   std::unique_ptr<PathKeys> keys = {};  // null in KeyMode::kShared
+  bool lent = false;                    // other nodes alone seal
 };
 
 }  // namespace
@@ -50,6 +51,7 @@ struct OneRttKeys::State {
   }
   const PathKeys* keys_of(PathId path) const { return const_cast<State*>(this)->keys_of(path); }
   PathKeys& keys_of(KnownPath& path) { return path.keys ? *path.keys : shared; }
+  bool has_sending_keys(PathId path) const;
   void remove(PathId path);
 };
 
@@ -105,8 +107,13 @@ void OneRttKeys::install_receive_secret(const TrafficSecret& secret) {
 }
 
 bool OneRttKeys::can_send(PathId path) const {
-  if (const PathKeys* keys = state_->keys_of(path)) return keys->can_send();
-  return state_->send_root && state_->known(path);
+  const KnownPath* known = state_->find(path);
+  return !(known && known->lent) && state_->has_sending_keys(path);
+}
+
+bool OneRttKeys::State::has_sending_keys(PathId path) const {
+  if (const PathKeys* keys = keys_of(path)) return keys->can_send();
+  return send_root && known(path);
 }
 
 bool OneRttKeys::can_receive(PathId path) const {
@@ -157,8 +164,23 @@ std::optional<PhaseKeys> OneRttKeys::phase_for_sending(PathId path) const {
   return keys->phase_for_sending(path, known ? known->next_number : 0);
 }
 
+bool OneRttKeys::lend(PathId path) {
+  if (state_->mode != KeyMode::kPerPath || !state_->handshake_confirmed || !can_send(path)) {
+    return false;
+  }
+  KnownPath& known = *state_->find_or_make(path);
+  known.lent = true;
+  known.keys->drop_receiving();
+  return true;
+}
+
+void OneRttKeys::drop_sending(PathId path) {
+  if (state_->mode != KeyMode::kPerPath) return;
+  if (KnownPath* known = state_->find_or_make(path)) known->keys->drop_sending();
+}
+
 bool OneRttKeys::note_numbered_elsewhere(PathId path, PacketNumber first, std::uint64_t count) {
-  if (count == 0 || !can_send(path)) return false;
+  if (count == 0 || !state_->has_sending_keys(path)) return false;
   KnownPath& known = *state_->find_or_make(path);
   if (first < known.next_number) return false;
   known.next_number = first + count;
@@ -184,7 +206,9 @@ bool OneRttKeys::initiate_update(PathId path, Time now, Duration probe_timeout) 
 void OneRttKeys::confirm_handshake() { state_->handshake_confirmed = true; }
 
 void OneRttKeys::on_acknowledged(PathId path, PacketNumber number, Time now) {
-  if (state_->mode == KeyMode::kPerPath && state_->last_opened != path) return;
+  const KnownPath* known = state_->find(path);
+  const bool elsewhere = known && known->lent;  // the peer sends nothing on the path
+  if (state_->mode == KeyMode::kPerPath && state_->last_opened != path && !elsewhere) return;
   if (PathKeys* keys = state_->keys_of(path)) keys->on_acknowledged(path, number, now);
 }
 

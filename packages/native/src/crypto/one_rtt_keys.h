@@ -64,6 +64,14 @@ class OneRttKeys {
   // which allocates all of its numbers. Returns nothing for a path that is unknown or was not used
   // yet, and before the handshake is confirmed.
   std::optional<PhaseKeys> phase_for_sending(PathId path) const;
+  // Leaves all sending on the path to other nodes, for good: from now on this node neither seals
+  // nor opens anything there, and only lends the keys of each phase. The peer says on other paths
+  // what it received. Returns false in KeyMode::kShared, before the handshake is confirmed, and for
+  // a path that this node cannot send on.
+  [[nodiscard]] bool lend(PathId path);
+  // Wipes the keys with which this node could send on the path, where it only receives. Only in
+  // KeyMode::kPerPath.
+  void drop_sending(PathId path);
   // Counts numbers that another node may use with lent keys of the present phase, whether it will
   // or not: against the AEAD limits, as reached by an update, and as used up, so that they are
   // never sealed here. Returns false and notes nothing when the path is unknown, `count` is 0, or

@@ -16,6 +16,8 @@ class PathKeys {
 
   void install_send_secret(const TrafficSecret& secret);
   void install_receive_secret(const TrafficSecret& secret);
+  void drop_sending() { send_.reset(); }
+  void drop_receiving() { receive_.reset(); }
   bool can_send() const { return send_.has_value(); }
   bool can_receive() const { return receive_.has_value(); }
   void save(PathHandOver& state) const;

@@ -64,11 +64,25 @@ DelegatedStreams::Delegations::iterator DelegatedStreams::find(Sender sender, Gr
   });
 }
 
-Result<Grant, OfferRefusal> DelegatedStreams::offer(StreamId stream, RunOrders& backend, Time now) {
+OwnRecoveryStreams* DelegatedStreams::own_recovery() {
+  PathPolicy* policy = connection_.policy();
+  ReturnPaths* paths = policy == nullptr ? nullptr : policy->return_paths();
+  if (!own_ && paths != nullptr) {
+    own_ = std::make_unique<OwnRecoveryStreams>(connection_, *paths);
+    own_->on_news(news_);
+  }
+  return own_.get();
+}
+
+Result<Grant, OfferRefusal> DelegatedStreams::offer(StreamId stream, RunOrders& backend, Time now,
+                                                    ReturnStart start) {
   if (!connection_.confirmed()) return OfferRefusal::kUnconfirmed;
-  if (delegated_.contains(stream)) return OfferRefusal::kTaken;
-  if (delegated_.size() >= k_max_streams) return OfferRefusal::kGrants;
+  if (delegated_.contains(stream) || is_own(stream)) return OfferRefusal::kTaken;
+  if (streams() >= k_max_streams) return OfferRefusal::kGrants;
   const PathEntry* entry = connection_.paths().find(k_path);
+  if (OwnRecoveryStreams* own = own_recovery(); own && entry && entry->path) {
+    if (const auto grant = own->offer(stream, backend, start, now)) return *grant;
+  }
   if (connection_.paths().in_use().size() != 1 || entry == nullptr || !entry->path) {
     return OfferRefusal::kPaths;
   }
@@ -98,12 +112,14 @@ Result<Grant, OfferRefusal> DelegatedStreams::offer(StreamId stream, RunOrders& 
 }
 
 bool DelegatedStreams::may_accept(StreamId stream, std::uint64_t begin, std::uint64_t end) const {
+  if (is_own(stream)) return own_->may_accept(stream, begin, end);
   const auto delegation = delegated_.find(stream);
   return delegation != delegated_.end() && !delegation->second.accepted && begin < end &&
          end <= k_limit && connection_.streams().remote().wanted(stream);
 }
 
 bool DelegatedStreams::accept(StreamId stream, std::uint64_t end, Time now) {
+  if (is_own(stream)) return own_->accept(stream, end, now);
   const auto delegation = delegated_.find(stream);
   if (delegation == delegated_.end() || delegation->second.accepted) return false;
   Delegated& delegated = delegation->second;
@@ -147,6 +163,7 @@ void DelegatedStreams::close(Delegations::iterator delegation) {
 }
 
 void DelegatedStreams::revoke(StreamId stream) {
+  if (is_own(stream)) return own_->revoke(stream);
   const auto delegation = delegated_.find(stream);
   if (delegation == delegated_.end()) return;
   backends_[delegation->second.sender].orders->say(
@@ -171,6 +188,9 @@ void DelegatedStreams::orphan(Delegations::iterator delegation, Orphan::Reason r
 }
 
 std::optional<DelegatedStreams::Orphan> DelegatedStreams::poll_orphan() {
+  if (own_) {
+    if (const auto orphan = own_->poll_orphan()) return orphan;
+  }
   if (orphans_.empty()) return std::nullopt;
   const Orphan first = orphans_.front();
   orphans_.pop_front();
@@ -369,7 +389,7 @@ void DelegatedStreams::tell_acknowledged(Time now) {
 
 bool DelegatedStreams::idle() const {
   const PathEntry* entry = connection_.paths().find(k_path);
-  return delegated_.empty() && !limited_ && orphans_.empty() &&
+  return (!own_ || own_->idle()) && delegated_.empty() && !limited_ && orphans_.empty() &&
          (entry == nullptr || !entry->path || !entry->path->loss.runs_in_flight());
 }
 
@@ -407,6 +427,7 @@ void DelegatedStreams::wind_down(Time now) {
 
 void DelegatedStreams::flush(Time now) {
   look_again_ = k_never;
+  if (own_) own_->flush(now);
   if (delegated_.empty()) return wind_down(now);
   if (!runs_possible()) {
     for (std::size_t i = 1; i < backends_.size(); ++i) {
@@ -427,7 +448,7 @@ void DelegatedStreams::flush(Time now) {
 }
 
 Time DelegatedStreams::next_timeout() const {
-  Time next = look_again_;
+  Time next = own_ ? std::min(look_again_, own_->next_timeout()) : look_again_;
   if (delegated_.empty() || !runs_possible()) return next;
   for (const auto& [stream, delegated] : delegated_) {
     if (!delegated.accepted) continue;
@@ -450,6 +471,7 @@ Time DelegatedStreams::next_timeout() const {
 }
 
 void DelegatedStreams::on_timeout(Time now) {
+  if (own_) own_->on_timeout(now);
   if (!runs_possible()) return;
   const Duration probe_timeout = connection_.probe_timeout(*connection_.paths().find(k_path));
   for (std::size_t i = 1; i < backends_.size(); ++i) {

@@ -11,6 +11,7 @@
 #include "direct_return/arrival_order.h"
 #include "direct_return/grant.h"
 #include "direct_return/ordered_runs.h"
+#include "direct_return/own_recovery/own_recovery_streams.h"
 #include "direct_return/run_orders.h"
 #include "direct_return/sender_watch.h"
 #include "util/result.h"
@@ -44,8 +45,10 @@ class DelegatedStreams final : public GrantListener {
   ~DelegatedStreams() override;
 
   // --- what the gateway's application decides ---------------------------------------------------
-  // Offers the rest of a stream to a backend, whose session outlives the grant.
-  Result<Grant, OfferRefusal> offer(StreamId stream, RunOrders& backend, Time now);
+  // Offers the rest of a stream to a backend, whose session outlives the grant. A client that
+  // agreed gets it on a path of the backend's own; `start` matters there alone.
+  Result<Grant, OfferRefusal> offer(StreamId stream, RunOrders& backend, Time now,
+                                    ReturnStart start = ReturnStart::kWhenAccepted);
   // Returns whether `accept` would succeed if the bytes of the backend began at `begin`. To be
   // asked before the head of the response is written.
   bool may_accept(StreamId stream, std::uint64_t begin, std::uint64_t end) const;
@@ -56,24 +59,13 @@ class DelegatedStreams final : public GrantListener {
   // Takes the grant back. Nobody has the stream's further bytes then.
   void revoke(StreamId stream);
 
-  // A stream whose backend sends nothing more. The application goes on from `acknowledged`, or
-  // resets the stream.
-  struct Orphan {
-    enum class Reason : std::uint8_t {
-      kSilent,       // Silence
-      kUnreachable,  // SenderWatch; worth remembering
-      kFailed,       // the backend says so, with a code of HTTP/3
-      kGone,         // the backend has no such grant
-      kPaths,        // the client has opened a second path, or abandoned the first
-    };
-    StreamId stream;
-    Reason reason = Reason::kGone;
-    std::uint64_t code = 0;
-    std::uint64_t acknowledged = 0;  // the client has all bytes before it
-  };
+  using Orphan = OrphanedStream;
   std::optional<Orphan> poll_orphan();
   // Called when the connection may have to send now, or has an orphan.
-  void on_news(std::function<void()> news) { news_ = std::move(news); }
+  void on_news(std::function<void()> news) {
+    news_ = std::move(news);
+    if (own_) own_->on_news(news_);
+  }
 
   // --- with the connection's turns --------------------------------------------------------------
   // Called after the connection has sent what it may: hands its orders to the backends, and tells
@@ -87,7 +79,7 @@ class DelegatedStreams final : public GrantListener {
   void on_grant_ended(RunOrders& backend, const GrantEnded& ended, Time now) override;
 
   const ArrivalOrder& arrival_order() const { return order_; }
-  std::size_t streams() const { return delegated_.size(); }
+  std::size_t streams() const { return delegated_.size() + (own_ ? own_->streams() : 0); }
   // Returns whether neither `flush` nor time change anything before the next offer, and no backend
   // has packets in flight.
   bool idle() const;
@@ -125,6 +117,9 @@ class DelegatedStreams final : public GrantListener {
   };
   using Delegations = std::map<StreamId, Delegated>;
 
+  // The part for clients that have paths for backends; null for others.
+  OwnRecoveryStreams* own_recovery();
+  bool is_own(StreamId stream) const { return own_ && own_->contains(stream); }
   bool runs_possible() const;
   Path* first_path();
   Path& path();  // while runs are possible
@@ -160,6 +155,7 @@ class DelegatedStreams final : public GrantListener {
   Time look_again_ = k_never;  // when `flush` has something to do, also without a turn
   ArrivalOrder order_;
   bool limited_ = false;  // the connection has limits of runs
+  std::unique_ptr<OwnRecoveryStreams> own_;
   std::function<void()> news_;
 };
 

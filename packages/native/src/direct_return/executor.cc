@@ -29,7 +29,11 @@ std::size_t frame_header_length(StreamId stream) {
 }  // namespace
 
 Executor::Executor(ExecutorConfig config, Random& random, Time now)
-    : config_(std::move(config)), random_(random), runs_(config_.max_runs), last_word_(now) {}
+    : config_(std::move(config)),
+      random_(random),
+      own_(config_.session, config_.crypto, random),
+      runs_(config_.max_runs),
+      last_word_(now) {}
 
 bool Executor::is_permitted(const Address& source) const {
   return std::ranges::find(config_.sources, source) != config_.sources.end();
@@ -39,9 +43,13 @@ Status<GrantRefusal> Executor::accept(const Grant& grant, std::unique_ptr<Payloa
                                       Time now) {
   if (grant.process != config_.process) return GrantRefusal::kForeignProcess;
   if (!is_permitted(grant.addresses.local)) return GrantRefusal::kForeignSource;
-  if (grants_.contains(grant.id)) return GrantRefusal::kTaken;
-  if (grants_.size() >= config_.max_grants) return GrantRefusal::kTooMany;
+  if (grants_.contains(grant.id) || own_.contains(grant.id)) return GrantRefusal::kTaken;
+  if (grants() >= config_.max_grants) return GrantRefusal::kTooMany;
   if (!grant.keys.valid() || grant.first_offset > grant.limit) return GrantRefusal::kUnfit;
+  if (is_lent_path(grant.connection)) {
+    if (own_.accept(grant, std::move(source), now)) return {};
+    return GrantRefusal::kUnfit;
+  }
   auto known = clients_.find(grant.connection);
   if (known == clients_.end()) {
     known = clients_
@@ -83,11 +91,13 @@ void Executor::mark_changed(GrantId id, Granted& granted) {
 
 void Executor::on_available(GrantId id) {
   const auto grant = grants_.find(id);
-  if (grant != grants_.end()) mark_changed(id, grant->second);
+  if (grant == grants_.end()) return own_.on_available(id);
+  mark_changed(id, grant->second);
 }
 
 void Executor::fail(GrantId id, std::uint64_t code) {
-  if (grants_.contains(id)) end({.end = GrantEnd::kReset, .grant = id, .code = code});
+  if (grants_.contains(id) || own_.contains(id))
+    end({.end = GrantEnd::kReset, .grant = id, .code = code});
 }
 
 // Runs of it that wait find no grant any more.
@@ -106,12 +116,18 @@ void Executor::forget(Grants::iterator grant) {
 }
 
 void Executor::end(const GrantEnded& ended) {
-  forget(grants_.find(ended.grant));
-  if (ended.end == GrantEnd::kReset) {
-    failed_.push_back(ended);
-    if (failed_.size() > k_max_failed) failed_.pop_front();
+  if (own_.contains(ended.grant)) {
+    own_.forget(ended.grant);
+  } else {
+    forget(grants_.find(ended.grant));
   }
+  if (ended.end == GrantEnd::kReset) remember_failed(ended);
   say_ended(ended);
+}
+
+void Executor::remember_failed(const GrantEnded& ended) {
+  failed_.push_back(ended);
+  if (failed_.size() > k_max_failed) failed_.pop_front();
 }
 
 void Executor::say_ended(const GrantEnded& ended) {
@@ -130,6 +146,8 @@ bool Executor::receive(Bytes bytes, Time now) {
   if (!datagram || datagram->session != config_.session) return false;
   const auto* ended = std::get_if<std::vector<GrantEnded>>(&datagram->messages);
   const bool of_backend = std::holds_alternative<std::vector<Progress>>(datagram->messages) ||
+                          std::holds_alternative<std::vector<SenderState>>(datagram->messages) ||
+                          std::holds_alternative<std::vector<Delivered>>(datagram->messages) ||
                           (ended && ended->front().end == GrantEnd::kReset);
   if (of_backend) return false;
   last_word_ = std::max(last_word_, now);
@@ -155,12 +173,23 @@ void Executor::handle(const RunMessage& run, Time now) {
 
 void Executor::handle(const Acknowledged& acknowledged, Time) {
   const auto grant = grants_.find(acknowledged.grant);
-  if (grant == grants_.end()) return answer_unknown(acknowledged.grant);
+  if (grant == grants_.end()) {
+    if (!own_.handle(acknowledged)) answer_unknown(acknowledged.grant);
+    return;
+  }
   grant->second.limit = std::max(grant->second.limit, acknowledged.limit);
   grant->second.source->release(acknowledged.offset);
 }
 
+void Executor::handle(const AckReport& report, Time now) {
+  if (!own_.handle(report, now)) answer_unknown(report.path);
+}
+
 void Executor::handle(const PhaseChange& change, Time) {
+  if (is_lent_path(change.connection)) {
+    if (!own_.handle(change)) ++stats_.foreign;
+    return;
+  }
   const auto client = clients_.find(change.connection);
   if (client == clients_.end()) {
     ++stats_.foreign;
@@ -177,7 +206,16 @@ void Executor::handle(const PhaseChange& change, Time) {
   report_all(client->second);
 }
 
-void Executor::handle(const AddressChange& change, Time) {
+void Executor::handle(const AddressChange& change, Time now) {
+  if (is_lent_path(change.connection)) {
+    if (!is_permitted(change.addresses.local)) {
+      const GrantId path = lent_path_of(change.connection);
+      if (own_.end(path)) say_ended({.end = GrantEnd::kRevoke, .grant = path});
+    } else if (!own_.handle(change, now)) {
+      ++stats_.foreign;
+    }
+    return;
+  }
   const auto found = clients_.find(change.connection);
   if (found == clients_.end()) {
     ++stats_.foreign;
@@ -202,7 +240,11 @@ void Executor::handle(const AddressChange& change, Time) {
 
 void Executor::handle(const GrantEnded& ended, Time) {
   const auto grant = grants_.find(ended.grant);
-  if (grant != grants_.end()) forget(grant);
+  if (grant != grants_.end()) {
+    forget(grant);
+  } else {
+    own_.end(ended.grant);
+  }
 }
 
 void Executor::refuse(const RunMessage& run, Granted& granted, Client& client, RunRefusal reason) {
@@ -236,6 +278,16 @@ std::optional<RunRefusal> Executor::check(const Waiting& waiting, const Granted&
 }
 
 bool Executor::poll_transmit(TransmitBatch& batch, Time now) {
+  if (own_.poll_transmit(batch, now)) {
+    stats_.packets += batch.segments();
+    stats_.bytes += batch.size;
+    return true;
+  }
+  while (const auto broken = own_.poll_broken()) {
+    const GrantEnded failed{.end = GrantEnd::kReset, .grant = *broken, .code = k_internal_error};
+    remember_failed(failed);
+    say_ended(failed);
+  }
   batch.size = 0;
   while (runs_.next_due() <= now) {
     const Waiting waiting = runs_.pop();
@@ -373,6 +425,7 @@ std::vector<std::uint8_t> Executor::progress_message(Time now) {
 
 std::vector<std::uint8_t> Executor::poll_message(Time now) {
   if (!ended_.empty()) return ended_message();
+  if (auto message = own_.poll_message(now); !message.empty()) return message;
   if (changed_.empty() || now < next_progress_) return {};
   auto message = progress_message(now);
   if (changed_.empty() || ++progress_said_ == k_max_progress) {
@@ -384,11 +437,12 @@ std::vector<std::uint8_t> Executor::poll_message(Time now) {
 
 Time Executor::next_timeout() const {
   if (!ended_.empty()) return Time::min();
-  const Time next = std::min(runs_.next_due(), times_.next());
+  const Time next = std::min({runs_.next_due(), times_.next(), own_.next_timeout(last_word_)});
   return changed_.empty() ? next : std::min(next, next_progress_);
 }
 
 void Executor::on_timeout(Time now) {
+  stats_.expired += own_.on_timeout(last_word_, now);
   while (const auto id = times_.pop(now)) {
     const auto grant = grants_.find(*id);
     Granted& granted = grant->second;

@@ -10,6 +10,7 @@
 #include "crypto/bounded_sealer.h"
 #include "direct_return/grant.h"
 #include "direct_return/grant_times.h"
+#include "direct_return/own_recovery/path_senders.h"
 #include "direct_return/payload_source.h"
 #include "direct_return/run_queue.h"
 #include "direct_return/settled_runs.h"
@@ -95,9 +96,11 @@ class Executor {
   // Forgets grants whose gateway is silent.
   void on_timeout(Time now);
 
-  std::size_t grants() const { return grants_.size(); }
+  std::size_t grants() const { return grants_.size() + own_.streams(); }
   std::size_t waiting_runs() const { return runs_.size(); }
   const Stats& stats() const { return stats_; }
+  // On paths of its own, where the gateway cannot count them
+  std::uint64_t packets_lost() const { return own_.packets_lost(); }
 
  private:
   // What the grants of a connection have in common
@@ -140,7 +143,11 @@ class Executor {
   void handle(const AddressChange& change, Time now);
   void handle(const GrantEnded& ended, Time now);
   void handle(const Ping&, Time) {}
-  void handle(const Progress&, Time) {}  // never comes: `receive` refuses it
+  void handle(const AckReport& report, Time now);
+  // Never come: `receive` refuses them.
+  void handle(const Progress&, Time) {}
+  void handle(const SenderState&, Time) {}
+  void handle(const Delivered&, Time) {}
   // The gateway speaks of a grant that is not there.
   void answer_unknown(GrantId id);
 
@@ -156,6 +163,7 @@ class Executor {
   void mark_changed(GrantId id, Granted& granted);
   void report_all(const Client& client);
   void end(const GrantEnded& ended);
+  void remember_failed(const GrantEnded& ended);
   void say_ended(const GrantEnded& ended);
   void forget(Grants::iterator grant);
   std::vector<std::uint8_t> ended_message();
@@ -167,6 +175,7 @@ class Executor {
 
   ExecutorConfig config_;
   Random& random_;
+  PathSenders own_;                          // streams on lent paths
   std::map<std::uint64_t, Client> clients_;  // by the number of the connection
   Grants grants_;
   RunQueue runs_;

@@ -9,9 +9,10 @@ namespace sheaf::quic {
 namespace {
 
 constexpr std::uint8_t k_grant_version = 1;
-// The backend sends what the gateway numbers, on path 0 alone. Another mode, with paths whose
-// numbers are the backend's own, is not built yet.
+// The backend sends what the gateway numbers, on path 0 alone; or it has a path for numbers of its
+// own.
 constexpr std::uint8_t k_mode_numbered_by_gateway = 1;
+constexpr std::uint8_t k_mode_own_recovery = 2;
 constexpr std::uint8_t k_grease_fixed_bit = 0x01;
 // RFC 9000 §14.1, and the most that UDP over IPv4 carries
 constexpr std::uint16_t k_min_datagram = 1200;
@@ -41,6 +42,14 @@ bool read_keys(Reader& in, PhaseKeys& keys) {
   return key_fits && header_key_fits;
 }
 
+bool mode_fits(const Grant& grant, std::uint8_t mode) {
+  if (!is_lent_path(grant.connection)) {
+    return mode == k_mode_numbered_by_gateway && grant.keys.path == PathId{0};
+  }
+  return mode == k_mode_own_recovery && grant.keys.path != PathId{0} &&
+         grant.connection == mark_lent_path(lent_path_of(grant.connection));
+}
+
 bool is_of_a_request(StreamId stream) {
   return stream.value <= k_max_varint && stream.initiator() == Role::kClient &&
          stream.directionality() == Directionality::kBidirectional;
@@ -62,7 +71,7 @@ std::vector<std::uint8_t> encode_grant(const Grant& grant) {
   fixed::write_u64(out, grant.connection);
   out.write_u32(grant.id);
   fixed::write_u64(out, grant.process);
-  out.write_u8(k_mode_numbered_by_gateway);
+  out.write_u8(is_lent_path(grant.connection) ? k_mode_own_recovery : k_mode_numbered_by_gateway);
   out.write_u16(static_cast<std::uint16_t>(grant.keys.path.value));
   out.write_u16(static_cast<std::uint16_t>(grant.keys.suite));
   write_key(out, grant.keys.packet);
@@ -90,8 +99,9 @@ Result<Grant, GrantFault> decode_grant(Bytes bytes) {
   grant.connection = fixed::read_u64(in);
   grant.id = in.read_u32();
   grant.process = fixed::read_u64(in);
-  const bool known_mode = in.read_u8() == k_mode_numbered_by_gateway && in.read_u16() == 0;
-  if (!known_mode) return GrantFault::kOutOfRange;
+  const std::uint8_t mode = in.read_u8();
+  grant.keys.path.value = in.read_u16();
+  if (!mode_fits(grant, mode)) return GrantFault::kOutOfRange;
   const bool keys_fit = read_keys(in, grant.keys);
   grant.addresses = fixed::read_addresses(in);
   const auto id = fixed::read_connection_id(in);

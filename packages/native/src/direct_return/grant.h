@@ -11,11 +11,14 @@ namespace sheaf::quic {
 // (docs/internals/direct-return.md). It has keys of one phase for sending, from which neither the
 // next phase nor the other direction follows.
 struct Grant {
-  std::uint64_t connection = 0;  // number of the connection at this process of the gateway, which
-                                 // uses none twice
+  // Number of the connection at this process of the gateway, which uses none twice. With the mark
+  // of a lent path (`mark_lent_path`), number of that path in the session.
+  std::uint64_t connection = 0;
   GrantId id = 0;
-  std::uint64_t process = 0;          // of the backend; names one start of it
-  PhaseKeys keys;                     // of path 0, with a generation of 32 bits and numbers of 48
+  std::uint64_t process = 0;  // of the backend; names one start of it
+  // Of path 0, with a generation of 32 bits and numbers of 48; or of a path that the backend is
+  // lent for packet numbers and recovery of its own
+  PhaseKeys keys;
   AddressPair addresses;              // `local` is the gateway's, `remote` the client's
   ConnectionId client_id;             // which the client chose
   bool grease_fixed_bit = false;      // the client accepts any value of the fixed bit (RFC 9287)
@@ -29,6 +32,13 @@ struct Grant {
   static constexpr std::size_t k_encoded_size = 198;
   static constexpr Duration k_max_silence = 60s;
 };
+
+// A lent path has a number like a grant, and takes the place of a connection's in messages about
+// keys and addresses. Those of connections are lower.
+inline constexpr std::uint64_t k_lent_path_mark = std::uint64_t{1} << 63;
+inline std::uint64_t mark_lent_path(GrantId path) { return k_lent_path_mark | path; }
+inline bool is_lent_path(std::uint64_t connection) { return (connection & k_lent_path_mark) != 0; }
+inline GrantId lent_path_of(std::uint64_t connection) { return static_cast<GrantId>(connection); }
 
 enum class GrantFault : std::uint8_t {
   kUnknownVersion,

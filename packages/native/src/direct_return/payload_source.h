@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "util/bytes.h"
 
@@ -19,6 +20,8 @@ class PayloadSource {
   virtual ~PayloadSource() = default;
   // Returns the end of the bytes that are there.
   virtual std::uint64_t available() const = 0;
+  // Returns the end of the stream, if it is known: a path of its own (own_recovery/) needs it.
+  virtual std::optional<std::uint64_t> end() const { return std::nullopt; }
   // Copies bytes. What it has written is of no use unless it returns kDone.
   [[nodiscard]] virtual PayloadRead read(std::uint64_t offset, MutableBytes out) = 0;
   // The client has everything before `offset`, which is never read again.

@@ -9,6 +9,8 @@ namespace sheaf::quic {
 namespace {
 
 using fixed::k_end_of_48_bits;
+using report_messages::read;
+using report_messages::write;
 
 constexpr std::size_t k_header = 4 + 1;  // session and kind
 
@@ -21,6 +23,9 @@ enum class Kind : std::uint8_t {
   kReset = 6,
   kRevoke = 7,
   kPing = 8,
+  kAckReport = 9,
+  kSenderState = 10,
+  kDelivered = 11,
 };
 // The kinds of GrantEnded follow each other in the order of GrantEnd.
 constexpr auto k_first_end = static_cast<std::uint8_t>(Kind::kReset);
@@ -40,6 +45,9 @@ constexpr std::size_t size_of(const PhaseChange*) { return 62; }
 constexpr std::size_t size_of(const AddressChange*) { return 70; }
 constexpr std::size_t size_of(const GrantEnded*) { return 12; }
 constexpr std::size_t size_of(const Ping*) { return 8; }
+constexpr std::size_t size_of(const AckReport*) { return report_messages::k_report_size; }
+constexpr std::size_t size_of(const SenderState*) { return report_messages::k_state_size; }
+constexpr std::size_t size_of(const Delivered*) { return report_messages::k_delivered_size; }
 
 std::uint16_t units(Duration duration) {
   return static_cast<std::uint16_t>(std::clamp(duration, Duration{}, RunMessage::k_max_duration) /
@@ -187,6 +195,9 @@ struct KindOf {
     return static_cast<Kind>(k_first_end + static_cast<std::uint8_t>(ended.front().end));
   }
   Kind operator()(const std::vector<Ping>&) const { return Kind::kPing; }
+  Kind operator()(const std::vector<AckReport>&) const { return Kind::kAckReport; }
+  Kind operator()(const std::vector<SenderState>&) const { return Kind::kSenderState; }
+  Kind operator()(const std::vector<Delivered>&) const { return Kind::kDelivered; }
 };
 
 // Returns an empty list of the messages that a datagram of this kind holds.
@@ -207,6 +218,12 @@ std::optional<RunMessages> list_for(Kind kind) {
       return std::vector<GrantEnded>();
     case Kind::kPing:
       return std::vector<Ping>();
+    case Kind::kAckReport:
+      return std::vector<AckReport>();
+    case Kind::kSenderState:
+      return std::vector<SenderState>();
+    case Kind::kDelivered:
+      return std::vector<Delivered>();
   }
   return std::nullopt;
 }

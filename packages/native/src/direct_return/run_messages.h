@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "crypto/phase_keys.h"
+#include "direct_return/own_recovery/report_messages.h"
 #include "util/address.h"
 #include "util/inplace_vector.h"
 #include "util/result.h"
@@ -16,9 +17,6 @@ namespace sheaf::quic {
 // Messages between a gateway and a backend that sends for it (docs/internals/direct-return.md shows
 // the layout). Every value is a total or names its own place, and is said again until the other
 // side has it. So a message that is lost, repeated or late costs time alone.
-
-// Number of a grant within the session of a gateway and a backend
-using GrantId = std::uint32_t;
 
 // Tells a backend to send packets with consecutive numbers, in one burst. Each holds one STREAM
 // frame with the same number of bytes.
@@ -107,7 +105,8 @@ struct Ping {
 using RunMessages =
     std::variant<std::vector<RunMessage>, std::vector<Progress>, std::vector<Acknowledged>,
                  std::vector<PhaseChange>, std::vector<AddressChange>, std::vector<GrantEnded>,
-                 std::vector<Ping>>;
+                 std::vector<Ping>, std::vector<AckReport>, std::vector<SenderState>,
+                 std::vector<Delivered>>;
 struct RunDatagram {
   std::uint32_t session = 0;  // counter of the session of gateway and backend
   RunMessages messages;       // at least one

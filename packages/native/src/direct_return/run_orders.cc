@@ -72,12 +72,30 @@ bool RunOrders::receive(Bytes bytes, Time now) {
   if (!datagram || datagram->session != config_.session) return false;
   const auto* progress = std::get_if<std::vector<Progress>>(&datagram->messages);
   const auto* ended = std::get_if<std::vector<GrantEnded>>(&datagram->messages);
-  if (!progress && !ended) return false;
+  const auto* states = std::get_if<std::vector<SenderState>>(&datagram->messages);
+  const auto* delivered = std::get_if<std::vector<Delivered>>(&datagram->messages);
+  if (!progress && !ended && !states && !delivered) return false;
   silence_.on_word(now);
   if (progress) {
     for (const Progress& message : *progress) {
       if (GrantListener* listener = listener_of(message.grant)) {
         listener->on_progress(*this, message, now);
+      }
+    }
+    return true;
+  }
+  if (states) {
+    for (const SenderState& message : *states) {
+      if (GrantListener* listener = listener_of(message.path)) {
+        listener->on_state(*this, message, now);
+      }
+    }
+    return true;
+  }
+  if (delivered) {
+    for (const Delivered& message : *delivered) {
+      if (GrantListener* listener = listener_of(message.grant)) {
+        listener->on_delivered(*this, message, now);
       }
     }
     return true;

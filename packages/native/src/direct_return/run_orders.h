@@ -21,6 +21,9 @@ class GrantListener {
   virtual void on_progress(RunOrders& backend, const Progress& progress, Time now) = 0;
   // The backend has forgotten the grant: RESET or REVOKE.
   virtual void on_grant_ended(RunOrders& backend, const GrantEnded& ended, Time now) = 0;
+  // About paths that were lent, and their streams
+  virtual void on_state(RunOrders&, const SenderState&, Time) {}
+  virtual void on_delivered(RunOrders&, const Delivered&, Time) {}
 };
 
 // The gateway's end of a session with one backend: gathers what its connections say, and hands on
@@ -65,6 +68,7 @@ class RunOrders {
   void say(const PhaseChange& change) { add(change); }
   void say(const AddressChange& change) { add(change); }
   void say(const GrantEnded& ended) { add(ended); }
+  void say(const AckReport& report) { add(report); }
 
   // --- the channel of both nodes ----------------------------------------------------------------
   // Returns a datagram for the backend; empty when there is none now. It may contain keys.

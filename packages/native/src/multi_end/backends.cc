@@ -44,18 +44,23 @@ class MultiEnd final : public PathPolicyFactory {
 constexpr std::array<MultiEnd, BackendKeyModes::k_all + 1> k_multi_end{MultiEnd(0), MultiEnd(1),
                                                                        MultiEnd(2), MultiEnd(3)};
 
+// Another extension may have made the policy.
+bool has_multi_end(const ConnectionExtension& extension) {
+  return extension.policy() && !extension.policy()->return_paths();
+}
+
 // These two return null in another role.
 PrimaryBackends* primary(const Connection& connection) {
   const ConnectionExtension& extension = connection.extension();
-  const bool is_primary = extension.policy() && extension.role() == Role::kServer &&
+  const bool is_primary = has_multi_end(extension) && extension.role() == Role::kServer &&
                           !extension.paths().ids().only_one();
   return is_primary ? static_cast<PrimaryBackends*>(extension.policy()) : nullptr;
 }
 
 ClientBackends* client(const Connection& connection) {
-  PathPolicy* policy = connection.extension().policy();
-  const bool is_client = policy && connection.role() == Role::kClient;
-  return is_client ? static_cast<ClientBackends*>(policy) : nullptr;
+  const ConnectionExtension& extension = connection.extension();
+  const bool is_client = has_multi_end(extension) && connection.role() == Role::kClient;
+  return is_client ? static_cast<ClientBackends*>(extension.policy()) : nullptr;
 }
 
 // Returns null on a backend, which knows only itself.

@@ -1,5 +1,8 @@
 #include "stream/remote_streams.h"
 
+#include <algorithm>
+
+#include "stream/outgoing_frames.h"
 #include "stream/stream_parts.h"
 
 namespace sheaf::quic {
@@ -35,6 +38,51 @@ void RemoteStreams::withhold(StreamId id, bool withheld) {
   if (stream == nullptr || stream->send.elsewhere().sender == 0) return;
   stream->send.elsewhere().withheld = withheld;
   parts_.lanes.refresh(*stream);
+}
+
+std::uint64_t RemoteStreams::permit(StreamId id, std::uint64_t bytes) {
+  Stream* stream = parts_.open.find(id);
+  if (stream == nullptr || !stream->sends || stream->send.was_reset()) return 0;
+  SendStream& send = stream->send;
+  SendLimit& credit = parts_.limits.send;
+  const std::uint64_t taken = send.permit_remote(std::min(bytes, credit.available()));
+  credit.consume(taken);
+  parts_.lanes.refresh(*stream);
+  if (bytes > taken && credit.available() == 0) parts_.lanes.note_connection_blocked();
+  return send.final_size();
+}
+
+void RemoteStreams::take_back(StreamId id, std::uint64_t offset) {
+  Stream* stream = parts_.open.find(id);
+  if (stream == nullptr || !stream->sends || stream->send.was_reset()) return;
+  const std::uint64_t end = stream->send.final_size();
+  if (end <= offset) return;
+  stream->send.limit().give_back(end - offset);
+  parts_.limits.send.give_back(end - offset);
+  parts_.lanes.refresh(*stream);
+}
+
+void RemoteStreams::acknowledge(StreamId id, std::uint64_t end) {
+  const Stream* stream = parts_.open.find(id);
+  if (stream == nullptr || !stream->sends) return;
+  std::uint64_t from = stream->send.buffer().acknowledged();
+  const bool fin = stream->send.ends_at(end);
+  while (from < end) {
+    const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(end - from, UINT32_MAX));
+    from += length;
+    outgoing_.on_acknowledged(SentFrame::for_data(id, from - length, length, fin && from == end));
+  }
+}
+
+void RemoteStreams::lose(StreamId id) {
+  const Stream* stream = parts_.open.find(id);
+  if (stream == nullptr || !stream->sends) return;
+  const std::uint64_t end = stream->send.final_size();
+  for (std::uint64_t from = stream->send.buffer().acknowledged(); from < end;) {
+    const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(end - from, UINT32_MAX));
+    outgoing_.on_lost(SentFrame::for_data(id, from, length, stream->send.ends_at(from + length)));
+    from += length;
+  }
 }
 
 std::uint64_t RemoteStreams::acknowledged(StreamId id) const {

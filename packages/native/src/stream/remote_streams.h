@@ -7,6 +7,7 @@
 
 namespace sheaf::quic {
 
+class OutgoingFrames;
 struct StreamParts;
 
 // Streams whose further bytes another node has and sends, while flow control, priorities and losses
@@ -14,7 +15,8 @@ struct StreamParts;
 // what such a node is to send next.
 class RemoteStreams {
  public:
-  explicit RemoteStreams(StreamParts& parts) : parts_(parts) {}
+  RemoteStreams(StreamParts& parts, OutgoingFrames& outgoing)
+      : parts_(parts), outgoing_(outgoing) {}
 
   // Leaves the rest of the stream to a sender, which has an index other than 0. Returns the offset
   // at which the rest begins. For a stream that has a sender already, the new one has all bytes of
@@ -25,6 +27,20 @@ class RemoteStreams {
   // While remote bytes are withheld, they are not chosen. Bytes that are here go on, among them
   // those that `StreamWriter::replace` puts at the place of remote ones.
   void withhold(StreamId stream, bool withheld);
+
+  // --- senders that decide themselves when to send (docs/internals/direct-return.md, mode Q)
+  // ------ Their bytes are always withheld here.
+
+  // Permits the sender to send up to `bytes` more than before, as far as flow control permits it
+  // and everything before was sent. They count as sent. The sender need not be assigned yet.
+  // Returns the offset up to which it may send.
+  std::uint64_t permit(StreamId stream, std::uint64_t bytes);
+  // Nothing from `offset` on was sent, although it was permitted, or ever will be.
+  void take_back(StreamId stream, std::uint64_t offset);
+  // The peer has all bytes before `end`.
+  void acknowledge(StreamId stream, std::uint64_t end);
+  // What was permitted and not acknowledged is due again.
+  void lose(StreamId stream);
 
   // The offset up to which the peer has everything; 0 for a stream that has closed.
   std::uint64_t acknowledged(StreamId stream) const;
@@ -38,6 +54,7 @@ class RemoteStreams {
 
  private:
   StreamParts& parts_;
+  OutgoingFrames& outgoing_;
 };
 
 }  // namespace sheaf::quic

@@ -24,6 +24,19 @@ void SendStream::append_remote(std::uint64_t bytes, bool fin) {
   if (fin) end_written();
 }
 
+std::uint64_t SendStream::permit_remote(std::uint64_t bytes) {
+  const std::uint64_t from = limit_.used();
+  bytes = std::min(bytes, limit_.available());
+  // What is behind the end of the buffer is nobody's yet, unless the end is known.
+  if (from < buffer_.end() || fin_written_) {
+    const Segment next = cut(new_segment());
+    if (next.length > 0 && !next.remote) return 0;
+    bytes = std::min(bytes, next.length);
+  }
+  on_sent({from, bytes, true, true});
+  return bytes;
+}
+
 void SendStream::replace(std::uint64_t offset, SendChunk chunk, bool fin) {
   buffer_.replace(offset, std::move(chunk));
   if (fin) end_written();

@@ -64,6 +64,9 @@ class SendStream {
   const Elsewhere& elsewhere() const { return elsewhere_; }
   // The other node has further bytes.
   void append_remote(std::uint64_t bytes, bool fin);
+  // Notes up to `bytes` as sent by the other node, as far as the stream's limit permits it. Takes
+  // none before bytes that are here and were not sent, or behind the end. Returns how many.
+  std::uint64_t permit_remote(std::uint64_t bytes);
   // Puts bytes at the place of remote ones, or behind the end.
   void replace(std::uint64_t offset, SendChunk chunk, bool fin);
 

@@ -14,7 +14,7 @@ StreamSet::StreamSet(Role role, const StreamSetConfig& config)
       incoming_(*parts_),
       outgoing_(*parts_),
       pinned_(*parts_),
-      remote_(*parts_),
+      remote_(*parts_, outgoing_),
       shared_limits_(*parts_),
       leased_limits_(*parts_) {}
 

@@ -30,6 +30,7 @@ enum class ParameterId : std::uint64_t {
   kInitialMaxPathId = 0x3e,
   kGreaseQuicBit = 0x2ab2,
   kMultiEnd = 0x5ea0,
+  kReturnPaths = 0x5ea2,
   kFirstMinAckDelay = 0xff02de1a,             // draft-iyengar-quic-delayed-ack-02 §3
   kMinAckDelay = 0xff04de1b,                  // draft-ietf-quic-ack-frequency-11 §3
   kResetStreamAtOfDrafts = 0x17f7586d2cb571,  // until 1d was assigned, for the same frame
@@ -137,6 +138,11 @@ const char* read_value(TransportParameters& out, ParameterId id, Reader& value) 
     case ParameterId::kMultiEnd:
       out.multi_end = value.read_varint();
       return *out.multi_end == 0 ? "multi_end without a key mode" : nullptr;
+    case ParameterId::kReturnPaths:
+      out.return_paths = value.read_varint();
+      return *out.return_paths == 0 || *out.return_paths > k_max_return_paths
+                 ? "return_paths outside of 1 to 8"
+                 : nullptr;
     case ParameterId::kResetStreamAt:
     case ParameterId::kResetStreamAtOfDrafts:
       out.reset_stream_at = true;
@@ -189,6 +195,9 @@ Result<TransportParameters, TransportError> decode_transport_parameters(Bytes ex
   if (parameters.multi_end && !parameters.initial_max_path_id) {
     return parameter_error("multi_end without initial_max_path_id");
   }
+  if (parameters.return_paths && !parameters.initial_max_path_id) {
+    return parameter_error("return_paths without initial_max_path_id");
+  }
   return parameters;
 }
 
@@ -217,6 +226,7 @@ void append_extension_parameters(std::vector<std::uint8_t>& out,
     append(ParameterId::kInitialMaxPathId, parameters.initial_max_path_id);
   }
   if (parameters.multi_end) append(ParameterId::kMultiEnd, parameters.multi_end);
+  if (parameters.return_paths) append(ParameterId::kReturnPaths, parameters.return_paths);
 }
 
 }  // namespace sheaf::quic

@@ -58,8 +58,13 @@ struct TransportParameters {
   // Key modes of Multi-End that this side supports, one bit each (`BackendKeyModes`;
   // docs/reference/wire.md)
   std::optional<std::uint64_t> multi_end;
+  // Paths on which this side agrees that backends send from the server's address
+  // (docs/reference/wire.md): 1 to `k_max_return_paths`
+  std::optional<std::uint64_t> return_paths;
   std::optional<StatelessResetToken> stateless_reset_token;
 };
+
+inline constexpr std::uint64_t k_max_return_paths = 8;
 
 // Parses the raw TLS extension, which may have been stored with a session ticket. Unknown
 // parameters are skipped. A repeated parameter or a bad value is a TRANSPORT_PARAMETER_ERROR.

@@ -196,7 +196,7 @@ TEST(RunMessages, AreRefusedWhenCutOrLonger) {
 
 TEST(RunMessages, AreRefusedOfAnUnknownKind) {
   auto bytes = encode(std::vector{Ping{1}});
-  for (const std::uint8_t kind : std::to_array<std::uint8_t>({0, 9, 255})) {
+  for (const std::uint8_t kind : std::to_array<std::uint8_t>({0, 12, 255})) {
     bytes[4] = kind;
     EXPECT_EQ(message_fault_of(bytes), RunMessageFault::kUnknownKind);
   }

@@ -501,6 +501,84 @@ class RandomRemote {
   std::vector<StreamPacket> flight_;
 };
 
+// --- senders that decide themselves when to send -------------------------------------------------
+
+TEST_F(RemoteStreamsTest, WhatIsPermittedCountsAsSent) {
+  const StreamId id = open_with_head(300);
+  remote_.withhold(id, true);
+  ASSERT_TRUE(remote_.append(id, 10'000, true));
+  EXPECT_EQ(remote_.permit(id, 5'000), 0u) << "the head was not sent";
+  deliver(client_.send());
+  const std::uint64_t credit = client_.streams.outgoing().connection_credit();
+  EXPECT_EQ(remote_.permit(id, 5'000), 5'300u);
+  EXPECT_EQ(client_.streams.outgoing().connection_credit(), credit - 5'000);
+  EXPECT_EQ(remote_.permit(id, 50'000), 10'300u) << "no more than there is";
+  EXPECT_FALSE(client_.streams.outgoing().peek_remote({}));
+  EXPECT_FALSE(client_.wants_to_send());
+  ASSERT_TRUE(server_.receive(packet_of_run(id, 300, 10'000, true)));
+  remote_.acknowledge(id, 4'000);
+  EXPECT_EQ(remote_.acknowledged(id), 4'000u);
+  remote_.acknowledge(id, 3'000);
+  EXPECT_EQ(remote_.acknowledged(id), 4'000u);
+  remote_.acknowledge(id, 10'300);
+  EXPECT_EQ(client_.event_text(), "closed 2");
+  EXPECT_EQ(server_.read(id).bytes, 10'300u);
+}
+
+TEST_F(RemoteStreamsTest, ASenderMayBeginBeforeTheEndIsKnown) {
+  const StreamId id = pair_.open(Directionality::kUnidirectional);
+  const std::uint64_t credit = client_.streams.outgoing().connection_credit();
+  EXPECT_EQ(remote_.permit(id, 5'000), 5'000u);
+  // The stream is shorter than that.
+  ASSERT_EQ(*remote_.assign(id, k_sender), 0u);
+  remote_.withhold(id, true);
+  ASSERT_TRUE(remote_.append(id, 1'000, true));
+  remote_.take_back(id, 1'000);
+  EXPECT_EQ(remote_.permit(id, 5'000), 1'000u);
+  EXPECT_EQ(client_.streams.outgoing().connection_credit(), credit - 1'000);
+  EXPECT_FALSE(client_.wants_to_send()) << "the end comes from the sender";
+  remote_.acknowledge(id, 1'000);
+  EXPECT_EQ(client_.event_text(), "closed 2");
+}
+
+TEST_F(RemoteStreamsTest, WhatASenderDidNotDeliverIsDueHere) {
+  const StreamId id = pair_.open(Directionality::kUnidirectional);
+  ASSERT_EQ(*remote_.assign(id, k_sender), 0u);
+  remote_.withhold(id, true);
+  ASSERT_TRUE(remote_.append(id, 2'000, true));
+  EXPECT_EQ(remote_.permit(id, 1'500), 1'500u);
+  const std::uint64_t credit = client_.streams.outgoing().connection_credit();
+  remote_.acknowledge(id, 800);
+  remote_.lose(id);
+  EXPECT_FALSE(client_.wants_to_send()) << "nobody has the bytes";
+  ASSERT_TRUE(client_.streams.writer().replace(
+      id, 800, SendChunk::copy_of(pattern(id.value, 800, 1'200)), true));
+  std::uint64_t received = 800;
+  while (client_.wants_to_send()) {
+    const StreamPacket packet = client_.send();
+    for (const StreamFrame& frame : packet.all<StreamFrame>()) {
+      EXPECT_EQ(frame.offset, received);
+      received += frame.data.size();
+    }
+    client_.acknowledge(packet);
+  }
+  EXPECT_EQ(received, 2'000u);
+  EXPECT_EQ(client_.streams.outgoing().connection_credit(), credit - 500)
+      << "what was permitted needs no credit again";
+  EXPECT_EQ(client_.event_text(), "closed 2");
+}
+
+// The final size covers all that may have been sent (RFC 9000 §4.5).
+TEST_F(RemoteStreamsTest, AResetNamesWhatWasPermitted) {
+  const StreamId id = pair_.open(Directionality::kUnidirectional);
+  EXPECT_EQ(remote_.permit(id, 5'000), 5'000u);
+  ASSERT_TRUE(client_.streams.writer().reset(id, 7));
+  EXPECT_EQ(client_.send().all<ResetStreamFrame>().at(0).final_size, 5'000u);
+  EXPECT_EQ(remote_.permit(id, 5'000), 0u);
+  remote_.take_back(id, 0);
+  EXPECT_EQ(remote_.numbered(id), 5'000u);
+}
+
 TEST_F(RemoteStreamsTest, AnyOrderOfOperationsDeliversTheRightBytes) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);

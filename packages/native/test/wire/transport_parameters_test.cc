@@ -30,6 +30,7 @@ constexpr const char* k_all_parameters =
     "c0000000ff04de1b 02 43e8"
     "1d 00"
     "80005ea0 01 03"   // multi_end, both key modes
+    "80005ea2 01 08"   // return_paths
     "4d12 03 010203";  // nobody's
 
 TransportErrorCode parameters_error(const char* hex) {
@@ -57,6 +58,7 @@ TEST(TransportParameters, DecodesAllOfThem) {
   EXPECT_TRUE(parameters->reset_stream_at);
   EXPECT_EQ(parameters->initial_max_path_id, 2u);
   EXPECT_EQ(parameters->multi_end, BackendKeyModes::k_shared | BackendKeyModes::k_per_path);
+  EXPECT_EQ(parameters->return_paths, 8u);
   ASSERT_TRUE(parameters->stateless_reset_token);
   EXPECT_EQ(parameters->stateless_reset_token->back(), 0x0f);
   ASSERT_TRUE(parameters->preferred_address);
@@ -90,7 +92,7 @@ TEST(TransportParameters, EveryTruncationIsRefusedOrEndsBetweenTwoParameters) {
       EXPECT_EQ(parameters.error().code, TransportErrorCode::kTransportParameterError);
     }
   }
-  EXPECT_EQ(accepted, 22);  // before each of the parameters
+  EXPECT_EQ(accepted, 23);  // before each of the parameters
 }
 
 TEST(TransportParameters, RefusesValuesOutsideTheirRange) {
@@ -215,6 +217,21 @@ TEST(TransportParameters, AppendsTheOnesOfMultipath) {
   out.clear();
   append_extension_parameters(out, parameters);
   EXPECT_EQ(out, from_hex("3e 02 412c 80005ea0 01 02"));
+  parameters.multi_end.reset();
+  parameters.return_paths = 8;
+  out.clear();
+  append_extension_parameters(out, parameters);
+  EXPECT_EQ(out, from_hex("3e 02 412c 80005ea2 01 08"));
+}
+
+// Up to eight of them, on a connection with several paths
+TEST(TransportParameters, BoundsTheReturnPaths) {
+  EXPECT_EQ(parameters_error("3e 01 0f 80005ea2 01 08"), TransportErrorCode::kNoError);
+  EXPECT_EQ(parameters_error("3e 01 0f 80005ea2 01 00"),
+            TransportErrorCode::kTransportParameterError);
+  EXPECT_EQ(parameters_error("3e 01 0f 80005ea2 01 09"),
+            TransportErrorCode::kTransportParameterError);
+  EXPECT_EQ(parameters_error("80005ea2 01 08"), TransportErrorCode::kTransportParameterError);
 }
 
 }  // namespace

@@ -32,12 +32,12 @@ class FairnessRun {
     simulation.after(some_time(), [this] { request(); });
     simulation.after(some_time(), [this] { transfer_.emplace(plain_, Role::kServer, bytes()); });
     simulation.run_for(Duration(std::chrono::microseconds(k_starts_within_us)) + setting_.warm_up);
-    const FairnessSide served = side_of(network_.pair, served_bytes());
-    const FairnessSide plain = side_of(plain_, transfer_->received());
+    const FairnessSide served_before = served();
+    const FairnessSide plain_before = plain();
     simulation.run_for(setting_.counted);
     FairnessResult result;
-    result.served = difference(side_of(network_.pair, served_bytes()), served);
-    result.plain = difference(side_of(plain_, transfer_->received()), plain);
+    result.served = difference(served(), served_before);
+    result.plain = difference(plain(), plain_before);
     for (const BackendExecutorHost& backend : network_.backends) {
       result.runs += backend.executor.stats().runs;
       for (const std::uint64_t runs : backend.executor.stats().refused) result.refused += runs;
@@ -89,9 +89,14 @@ class FairnessRun {
     for (const auto& [stream, response] : network_.responses()) bytes += response.received;
     return bytes;
   }
-  static FairnessSide side_of(ConnectionPair& pair, std::uint64_t bytes) {
-    const PathStats path = pair.server.connection.paths().stats().front();
-    return {.bytes = bytes, .packets = path.packets_sent, .lost = path.packets_lost};
+  FairnessSide served() const {
+    const ReturnNetwork::Traffic traffic = network_.traffic();
+    return {.bytes = served_bytes(), .packets = traffic.packets, .lost = traffic.lost};
+  }
+  FairnessSide plain() const {
+    const PathStats path = plain_.server.connection.paths().stats().front();
+    return {
+        .bytes = transfer_->received(), .packets = path.packets_sent, .lost = path.packets_lost};
   }
   static FairnessSide difference(const FairnessSide& after, const FairnessSide& before) {
     return {.bytes = after.bytes - before.bytes,

@@ -13,6 +13,7 @@ class PatternPayload final : public PayloadSource {
   explicit PatternPayload(std::uint64_t end) : end_(end) {}
 
   std::uint64_t available() const override { return end_; }
+  std::optional<std::uint64_t> end() const override { return end_; }
   [[nodiscard]] PayloadRead read(std::uint64_t offset, MutableBytes out) override {
     if (offset > end_ || out.size() > end_ - offset) return PayloadRead::kNotThere;
     while (!out.empty()) {

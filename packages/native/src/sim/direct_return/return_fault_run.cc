@@ -55,6 +55,7 @@ ReturnNetwork::Options random_site(const ReturnFaultSetting& setting, SeededRand
                     .jitter = microseconds(0, 1'000)};
   options.gateway_way = microseconds(100, 2'000);
   options.head = 100;
+  options.own_recovery = setting.own_recovery;
   for (std::size_t i = 0; i < k_site_backends; ++i) {
     options.backends.push_back(
         {.order = microseconds(100, 5'000), .way = microseconds(100, 5'000)});
@@ -171,6 +172,10 @@ class ReturnFaultRun {
         network_.set_order_loss(k_messages_lost);
         return update_client_keys();
       case ReturnFault::kKeyLimit:
+        if (setting_.own_recovery) {
+          static_cast<void>(server().initiate_key_update(simulation.now()));
+          return;
+        }
         if (!server().extension().keys().initiate_update(PathId{0}, simulation.now(), 100ms)) {
           return;
         }

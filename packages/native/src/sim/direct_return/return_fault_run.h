@@ -31,7 +31,8 @@ std::optional<ReturnFault> return_fault_named(std::string_view name);
 
 struct ReturnFaultSetting {
   ReturnFault fault = ReturnFault::kNone;
-  bool key_update = false;  // by the client, at about the same time
+  bool key_update = false;    // by the client, at about the same time
+  bool own_recovery = false;  // as ReturnNetwork::Options::own_recovery
   std::uint64_t seed = 1;
 };
 

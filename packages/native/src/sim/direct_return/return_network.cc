@@ -24,8 +24,14 @@ std::uint64_t process_of(std::size_t backend) { return 200 + backend; }
 }  // namespace
 
 ConnectionPair::Options ReturnNetwork::pair_options(const Options& options, Host& gateway) {
-  return {.client = options.client,
-          .server = options.gateway,
+  ConnectionConfig client = options.client;
+  ConnectionConfig gateway_config = options.gateway;
+  if (options.own_recovery) {
+    offer_return_paths(client);
+    offer_return_paths(gateway_config);
+  }
+  return {.client = client,
+          .server = gateway_config,
           .path = client_path(),
           .server_name = "gateway",
           .client_host = options.client_host,
@@ -210,7 +216,8 @@ void ReturnNetwork::delegate(StreamId stream, Time now) {
     return simulation.after(2 * options_.backends[index].order,
                             [this, stream] { respond(stream, 0); });
   }
-  const auto grant = gateway.delegated.offer(stream, gateway.orders[index], now);
+  const auto grant =
+      gateway.delegated.offer(stream, gateway.orders[index], now, ReturnStart::kAtOnce);
   if (!grant) return respond(stream, exchange.from);
   ++exchange.attempt;
   ask(index, stream, *grant);
@@ -282,6 +289,18 @@ void ReturnNetwork::respond(StreamId stream, std::uint64_t from) {
     if (!(last && write(true)) && !write(false)) return;
     from += piece.size();
   }
+}
+
+// The gateway counts packets of runs as its own.
+ReturnNetwork::Traffic ReturnNetwork::traffic() const {
+  const PathStats path = pair.server.connection.paths().stats().front();
+  Traffic traffic{.packets = path.packets_sent, .lost = path.packets_lost};
+  if (!options_.own_recovery) return traffic;
+  for (const BackendExecutorHost& backend : backends) {
+    traffic.packets += backend.executor.stats().packets;
+    traffic.lost += backend.executor.packets_lost();
+  }
+  return traffic;
 }
 
 bool ReturnNetwork::all_finished() const {

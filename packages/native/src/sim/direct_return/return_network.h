@@ -36,7 +36,9 @@ class ReturnNetwork {
     std::vector<Backend> backends;
     bool backends_wait = true;  // else they ignore how long their runs are to wait
     std::uint64_t head = 0;     // first bytes of each response that come from the gateway itself
-    bool proxied = false;       // everything comes from the backend by way of the gateway
+    // Backends have recovery of their own, on paths that the client offers, and send at once.
+    bool own_recovery = false;
+    bool proxied = false;  // everything comes from the backend by way of the gateway
   };
   ReturnNetwork(std::uint64_t seed, const Options& options);
 
@@ -75,6 +77,12 @@ class ReturnNetwork {
   };
   const Response& response(StreamId stream) const { return responses_.at(stream); }
   const std::map<StreamId, Response>& responses() const { return responses_; }
+  // Packets of the connection to the client, whoever sent them
+  struct Traffic {
+    std::uint64_t packets = 0;
+    std::uint64_t lost = 0;  // as their senders noticed
+  };
+  Traffic traffic() const;
   bool all_finished() const;
   bool all_intact() const;
 
