@@ -87,7 +87,8 @@ const fixed: Bound[] = [
     gets: 'the packets are dropped',
   },
   {
-    resource: 'requests that an HTTP/3 client cancels',
+    resource:
+      'requests that an HTTP/3 client cancels; another node of the site cancels for all of its clients, and has no such limit',
     default: '1,000, and 100 a second',
     pays: 'the connection',
     gets: 'H3_EXCESSIVE_LOAD',
