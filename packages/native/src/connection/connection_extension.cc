@@ -21,12 +21,9 @@ Duration ConnectionExtension::probe_timeout(const PathEntry& entry) const {
 }
 PathPolicy* ConnectionExtension::policy() const { return parts_->policy.get(); }
 
-PathTable& ConnectionExtension::paths() { return parts_->paths; }
-const PathTable& ConnectionExtension::paths() const { return parts_->paths; }
-StreamSet& ConnectionExtension::streams() { return parts_->streams; }
-const StreamSet& ConnectionExtension::streams() const { return parts_->streams; }
-OneRttKeys& ConnectionExtension::keys() { return parts_->keys; }
-const OneRttKeys& ConnectionExtension::keys() const { return parts_->keys; }
+PathTable& ConnectionExtension::paths() const { return parts_->paths; }
+StreamSet& ConnectionExtension::streams() const { return parts_->streams; }
+OneRttKeys& ConnectionExtension::keys() const { return parts_->keys; }
 
 void ConnectionExtension::open_sender(std::uint8_t sender, Duration initial_rtt) {
   parts_->first_path()->loss.open_sender(sender, initial_rtt);

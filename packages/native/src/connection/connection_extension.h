@@ -37,12 +37,9 @@ class ConnectionExtension {
   PathPolicy* policy() const;
 
   // --- parts with rules of their own ------------------------------------------------------------
-  PathTable& paths();
-  const PathTable& paths() const;
-  StreamSet& streams();
-  const StreamSet& streams() const;
-  OneRttKeys& keys();
-  const OneRttKeys& keys() const;
+  PathTable& paths() const;
+  StreamSet& streams() const;
+  OneRttKeys& keys() const;
 
   // --- packets that other nodes send (direct_return/) -------------------------------------------
   // They are on path 0, while no other path is open. Streams say by `RemoteStreams::assign` which

@@ -40,9 +40,9 @@ bool OutgoingFrames::write_stream_control(Stream& stream, Writer& writer, SentPa
   const std::uint64_t max_data = stream.receive.window().limit();
   const std::uint64_t send_limit = stream.send.limit().limit();
   const ResetStreamFrame reset{.stream = stream.id,
-                               .error = stream.send.reset_error(),
+                               .error = stream.send.reset_fields().error,
                                .final_size = stream.send.final_size(),
-                               .reliable_size = stream.send.reliable_size()};
+                               .reliable_size = stream.send.reset_fields().reliable_size};
   return write(Stream::k_reset_stream, reset, Kind::kResetStream, 0) &&
          write(Stream::k_stop_sending, StopSendingFrame{stream.id, stream.stop_sending_error},
                Kind::kStopSending, 0) &&

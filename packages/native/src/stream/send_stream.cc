@@ -8,7 +8,7 @@ void SendStream::open(std::uint64_t limit) {
   buffer_.clear();
   lost_ = {};
   limit_ = SendLimit(limit);
-  reset_error_ = reliable_size_ = 0;
+  reset_ = {};
   state_ = State::kSend;
   elsewhere_ = {};
   fin_written_ = fin_due_ = fin_acknowledged_ = reset_acknowledged_ = false;
@@ -49,12 +49,12 @@ void SendStream::end_written() {
 
 bool SendStream::reset(std::uint64_t error, bool permit_reliable) {
   if (was_reset() || terminal()) return false;
-  reliable_size_ = permit_reliable ? std::min(reliable_size_, buffer_.end()) : 0;
+  reset_.reliable_size = permit_reliable ? std::min(reset_.reliable_size, buffer_.end()) : 0;
   // Bytes beyond the reliable size need not be kept.
-  buffer_.acknowledge(reliable_size_, buffer_.end() - reliable_size_);
-  lost_.erase(reliable_size_, k_max_varint);
+  buffer_.acknowledge(reset_.reliable_size, buffer_.end() - reset_.reliable_size);
+  lost_.erase(reset_.reliable_size, k_max_varint);
   fin_written_ = fin_due_ = false;
-  reset_error_ = error;
+  reset_.error = error;
   state_ = State::kResetSent;
   return true;
 }
@@ -155,7 +155,7 @@ void SendStream::restart() {
   limit_.forget_used();
   if (was_reset()) {
     // The peer may no longer support RESET_STREAM_AT.
-    reliable_size_ = 0;
+    reset_.reliable_size = 0;
     buffer_.acknowledge(0, buffer_.end());
     return;
   }

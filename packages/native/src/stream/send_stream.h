@@ -42,13 +42,13 @@ class SendStream {
   void write(SendChunk chunk, bool fin);
   // Makes the first `bytes` arrive even if the stream is reset, when `reset` permits it.
   void keep_reliable(std::uint64_t bytes) {
-    if (!was_reset()) reliable_size_ = bytes;
+    if (!was_reset()) reset_.reliable_size = bytes;
   }
   // Resets the stream (RFC 9000 §3.1). Returns false when there is nothing left to abandon.
   bool reset(std::uint64_t error, bool permit_reliable);
   // Returns the number of bytes that are to arrive at the peer and were never sent.
   std::uint64_t unsent_bytes() const {
-    const std::uint64_t end = was_reset() ? reliable_size_ : buffer_.end();
+    const std::uint64_t end = was_reset() ? reset_.reliable_size : buffer_.end();
     return end > limit_.used() ? end - limit_.used() : 0;
   }
   const SendBuffer& buffer() const { return buffer_; }
@@ -94,9 +94,12 @@ class SendStream {
   void restart();
 
   // The fields of RESET_STREAM or RESET_STREAM_AT.
-  std::uint64_t reset_error() const { return reset_error_; }
+  struct Reset {
+    std::uint64_t error = 0;
+    std::uint64_t reliable_size = 0;
+  };
+  const Reset& reset_fields() const { return reset_; }
   std::uint64_t final_size() const { return limit_.used(); }
-  std::uint64_t reliable_size() const { return reliable_size_; }
   bool reset_acknowledged() const { return reset_acknowledged_; }
 
  private:
@@ -117,8 +120,7 @@ class SendStream {
   SendBuffer buffer_;
   IntervalSet lost_;  // sent, lost and not acknowledged
   SendLimit limit_;   // `used` is the offset of the first byte never sent
-  std::uint64_t reset_error_ = 0;
-  std::uint64_t reliable_size_ = 0;
+  Reset reset_;
   State state_ = State::kSend;
   Elsewhere elsewhere_;
   bool fin_written_ = false;

@@ -55,7 +55,7 @@ std::optional<std::uint64_t> StreamSet::take(StreamEvent::Kind kind, Stream& str
       if (stream.send.was_reset()) return std::nullopt;
       return stream.send.buffer().acknowledged();
     case Kind::kStopSending:
-      return stream.send.reset_error();
+      return stream.send.reset_fields().error;
     case Kind::kReset:
       // RFC 9000 §3.2: with this event the application has read the reset.
       value = *stream.receive.reset_error();

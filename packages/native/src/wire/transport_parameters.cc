@@ -140,9 +140,7 @@ const char* read_value(TransportParameters& out, ParameterId id, Reader& value) 
       return *out.multi_end == 0 ? "multi_end without a key mode" : nullptr;
     case ParameterId::kReturnPaths:
       out.return_paths = value.read_varint();
-      return *out.return_paths == 0 || *out.return_paths > k_max_return_paths
-                 ? "return_paths outside of 1 to 8"
-                 : nullptr;
+      return nullptr;
     case ParameterId::kResetStreamAt:
     case ParameterId::kResetStreamAtOfDrafts:
       out.reset_stream_at = true;
@@ -195,8 +193,10 @@ Result<TransportParameters, TransportError> decode_transport_parameters(Bytes ex
   if (parameters.multi_end && !parameters.initial_max_path_id) {
     return parameter_error("multi_end without initial_max_path_id");
   }
-  if (parameters.return_paths && !parameters.initial_max_path_id) {
-    return parameter_error("return_paths without initial_max_path_id");
+  // Others may use this number for something else, so nobody is closed for a value of their own.
+  const std::uint64_t return_paths = parameters.return_paths.value_or(0);
+  if (return_paths == 0 || return_paths > k_max_return_paths || !parameters.initial_max_path_id) {
+    parameters.return_paths.reset();
   }
   return parameters;
 }

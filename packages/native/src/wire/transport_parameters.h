@@ -59,7 +59,8 @@ struct TransportParameters {
   // docs/reference/wire.md)
   std::optional<std::uint64_t> multi_end;
   // Paths on which this side agrees that backends send from the server's address
-  // (docs/reference/wire.md): 1 to `k_max_return_paths`
+  // (docs/reference/wire.md): 1 to `k_max_return_paths`, with `initial_max_path_id`. Other values
+  // are ignored.
   std::optional<std::uint64_t> return_paths;
   std::optional<StatelessResetToken> stateless_reset_token;
 };

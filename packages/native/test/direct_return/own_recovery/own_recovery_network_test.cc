@@ -130,7 +130,7 @@ TEST(OwnRecovery, GoesOnAtAnotherBackendWhenOneDies) {
     EXPECT_EQ(network.orphans[0].reason, OrphanedStream::Reason::kSilent);
     EXPECT_GT(network.orphans[0].acknowledged, 0u);
     EXPECT_EQ(network.proxied, 1u) << seed;
-    // Its path is given up, and the client permits others.
+    // Its path is abandoned, and the client permits others.
     network.simulation.run_for(5s);
     ask_all(network, k_mb / 10);
     run_until_finished(network);
