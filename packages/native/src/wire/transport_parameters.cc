@@ -71,6 +71,16 @@ PreferredAddress read_preferred_address(Reader& value) {
   return address;
 }
 
+// The same as `read_value`, for parameters of this product (docs/reference/wire.md)
+const char* read_private_value(TransportParameters& out, ParameterId id, Reader& value) {
+  if (id == ParameterId::kReturnPaths) {
+    out.return_paths = value.read_varint();
+    return nullptr;
+  }
+  out.multi_end = value.read_varint();
+  return *out.multi_end == 0 ? "multi_end without a key mode" : nullptr;
+}
+
 // Reads one parameter's value. Returns the reason if it is out of range, or null.
 const char* read_value(TransportParameters& out, ParameterId id, Reader& value) {
   switch (id) {
@@ -136,11 +146,8 @@ const char* read_value(TransportParameters& out, ParameterId id, Reader& value) 
       out.initial_max_path_id = value.read_varint();
       return *out.initial_max_path_id > UINT32_MAX ? "initial_max_path_id above 2^32-1" : nullptr;
     case ParameterId::kMultiEnd:
-      out.multi_end = value.read_varint();
-      return *out.multi_end == 0 ? "multi_end without a key mode" : nullptr;
     case ParameterId::kReturnPaths:
-      out.return_paths = value.read_varint();
-      return nullptr;
+      return read_private_value(out, id, value);
     case ParameterId::kResetStreamAt:
     case ParameterId::kResetStreamAtOfDrafts:
       out.reset_stream_at = true;
