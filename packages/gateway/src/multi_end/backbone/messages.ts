@@ -43,7 +43,7 @@ export type BackboneMessage =
   | { type: 'grant_key_taken' }
   /** Gateway: the backend stops accepting connections, or starts again. */
   | { type: 'drain'; drains: boolean }
-  /** Gateway, once the backend drains: the exchanges that it had begun before need the backend no more. */
+  /** Gateway, once the backend drains: no exchange needs the backend any more. */
   | { type: 'done' }
   | { type: 'ping'; sequence: number }
   /**

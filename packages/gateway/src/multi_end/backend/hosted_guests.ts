@@ -73,8 +73,8 @@ export class HostedGuests {
   }
 
   /**
-   * Resolves when no response needs this backend that a gateway had begun before `stop`, or after this time in milliseconds. To
-   * be called once, after `stop`.
+   * Resolves when no gateway needs this backend for an exchange, or after this time in milliseconds. To be called once, after
+   * `stop`.
    */
   async needless(ms: number): Promise<void> {
     const done = new Promise<void>((resolve) => (this.#onDone = resolve));

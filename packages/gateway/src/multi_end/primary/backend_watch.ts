@@ -218,14 +218,17 @@ export class BackendWatch {
     this.#patience = patience;
   }
 
-  /** Tells a backend that drains when what was begun before is over. It may stop then. */
+  /**
+   * Tells a backend that drains when no exchange needs it. It may stop then, and what it has sent by then is lost unless the
+   * gateway has read it. So exchanges count that come later, as there is no other backend.
+   */
   #noteDraining({ state }: Pong): void {
     const channel = this.#channel;
     if (state === 'draining' && this.#drained?.channel === channel) return;
     this.#drained = undefined;
     if (!channel || state === 'serving') return;
     const drained = (this.#drained = { channel });
-    this.dependents.whenGone(() => {
+    this.dependents.whenNone(() => {
       if (this.#drained === drained) channel.send({ type: 'done' });
     });
   }

@@ -3,26 +3,26 @@ import type { Exchange } from '../../http/exchange.js';
 /** The exchanges that have had a turn at one backend and are not over: they may need it again. */
 export class Dependents {
   readonly #present = new Set<Exchange>();
-  /** What to call when the last exchange of a set is over */
-  readonly #awaited = new Map<Set<Exchange>, () => void>();
+  #whenNone: (() => void)[] = [];
 
   add(exchange: Exchange): void {
     this.#present.add(exchange);
   }
 
   delete(exchange: Exchange): void {
-    this.#present.delete(exchange);
-    for (const [awaited, gone] of this.#awaited) {
-      awaited.delete(exchange);
-      if (awaited.size > 0) continue;
-      this.#awaited.delete(awaited);
-      gone();
-    }
+    if (this.#present.delete(exchange)) this.#tell();
   }
 
-  /** Calls `gone` when all that are present now are over. Later ones do not count. */
-  whenGone(gone: () => void): void {
-    if (this.#present.size === 0) return gone();
-    this.#awaited.set(new Set(this.#present), gone);
+  /** Calls `none` as soon as no exchange is left. Those count that begin meanwhile. */
+  whenNone(none: () => void): void {
+    this.#whenNone.push(none);
+    this.#tell();
+  }
+
+  #tell(): void {
+    if (this.#present.size > 0) return;
+    const told = this.#whenNone;
+    this.#whenNone = [];
+    for (const none of told) none();
   }
 }

@@ -4,6 +4,7 @@ import { open, stat } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { collect } from '../../support/client.js';
 import { ask, connect } from '../../support/http3_client.js';
 import { loggedByBackends, returningSite, travelled } from '../../support/returning_site.js';
 import { linesOfGateway } from '../../support/site.js';
@@ -60,28 +61,42 @@ it('a page of a hundred objects comes from three backends, each whole and past t
 it('a backend that stops sends the responses that it has begun, and begins no more', async () => {
   const long = randomBytes(20_000_000);
   const running = await returningSite({ backends: 1, files: { 'long.bin': long } });
-  const client = await connect(running.gateway.address.port);
-  const response = await client.request({ path: '/long.bin' });
-  const chunks: Buffer[] = [];
-  let received = 0;
-  let closing: Promise<void> | undefined;
-  let closedAt = 0;
-  response.on('data', (chunk: Buffer) => {
-    chunks.push(chunk);
-    received += chunk.length;
-    if (received < 1_000_000 || closing) return;
-    closing = running.backends['backend1']!.close(20_000).then(() => void (closedAt = received));
-  });
-  await vi.waitFor(() => expect(closing).toBeDefined(), 20_000);
-  const proxied = await ask(client, { path: '/long.bin', headers: { range: 'bytes=0-99999' } });
-  expect(proxied.body.equals(long.subarray(0, 100_000))).toBe(true);
-  if (!response.readableEnded) await once(response, 'end');
+  const { port } = running.gateway.address;
+  const reader = await connect(port, { maxStreamWindow: 200_000, initialStreamWindow: 200_000 });
+  const begun = await reader.request({ path: '/long.bin' });
+  await once(begun, 'readable');
+  let closed = false;
+  const closing = running.backends['backend1']!.close(30_000).then(() => (closed = true));
+  const answer = await ask(await connect(port), { path: '/long.bin', headers: { range: 'bytes=0-99999' } });
+  expect(answer.body.equals(long.subarray(0, 100_000))).toBe(true);
+  expect(closed).toBe(false);
+  expect(hash(await collect(begun))).toBe(hash(long));
   await closing;
-  expect(hash(Buffer.concat(chunks))).toBe(hash(long));
-  expect(closedAt).toBe(long.length);
   const lines = await travelled(running, '/long.bin', 2);
-  expect(lines.find(({ status }) => status === 200)).toMatchObject({ ...returned, returned_bytes: long.length });
+  const whole = lines.find(({ status }) => status === 200);
+  expect(whole).toMatchObject({ ...returned, returned_bytes: long.length });
+  expect(whole).not.toHaveProperty('fallback');
   expect(lines.find(({ status }) => status === 206)).toMatchObject({ delivery: 'proxy', fallback: 'draining' });
+}, 60_000);
+
+it('a backend that stops waits until its gateway has what it proxied meanwhile', async () => {
+  const files = { 'long.bin': randomBytes(3_000_000), 'proxied.bin': randomBytes(1_400_000) };
+  const running = await returningSite({ backends: 1, files });
+  const window = { maxStreamWindow: 50_000, initialStreamWindow: 50_000 };
+  const client = await connect(running.gateway.address.port, window);
+  const begun = await client.request({ path: '/long.bin' });
+  const closing = running.backends['backend1']!.close(30_000);
+  const state = (): string | undefined => running.gateway.status().backends?.[0]?.state;
+  await vi.waitFor(() => expect(state()).toBe('draining'), 20_000);
+  const unread = await client.request({ path: '/proxied.bin' });
+  // The backend has written all of it, but the gateway takes less for a client that reads nothing.
+  expect(await loggedByBackends(running, '/proxied.bin')).toMatchObject([{ status: 200, bytes: 1_400_000 }]);
+  expect(hash(await collect(begun))).toBe(hash(files['long.bin']));
+  await travelled(running, '/long.bin');
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(hash(await collect(unread))).toBe(hash(files['proxied.bin']));
+  await closing;
+  await vi.waitFor(() => expect(state()).toBe('lost'), 20_000);
 }, 60_000);
 
 it('a file that changes while it is sent ends its response', async () => {

@@ -80,7 +80,7 @@ it('has the requests of its latest report, and those that this gateway began or 
   expect(watch.requestsActive).toBe(4);
 });
 
-it('tells a backend that drains when what it began before needs it no more', () => {
+it('tells a backend that drains when no exchange needs it', () => {
   const says = (state: BackendState): void => void channel.emit('message', pong(true, 0, state));
   const done = (): number => sent.filter((type) => type === 'done').length;
   const [before, after] = [1, 2].map(() => fakeExchange(new FakeResponse()));
@@ -91,9 +91,12 @@ it('tells a backend that drains when what it began before needs it no more', () 
   watch.dependents.add(after!);
   expect(done()).toBe(0);
   watch.dependents.delete(before!);
+  expect(done()).toBe(0);
+  watch.dependents.delete(after!);
   expect(done()).toBe(1);
   // It serves again before it hears of the rest.
   says('serving');
+  watch.dependents.add(after!);
   says('draining');
   says('serving');
   watch.dependents.delete(after!);

@@ -2,24 +2,23 @@ import { expect, it, vi } from 'vitest';
 import { Dependents } from '../../../src/multi_end/primary/dependents.js';
 import { fakeExchange, FakeResponse } from '../../support/fake_backend.js';
 
-it('tells when those are over that were present, and does not count later ones', () => {
+it('tells when none is left, of those too that came later', () => {
   const dependents = new Dependents();
-  const gone = vi.fn();
-  dependents.whenGone(gone);
-  expect(gone).toHaveBeenCalledTimes(1);
+  const none = vi.fn();
+  const told = (): number => none.mock.calls.length;
+  dependents.whenNone(none);
+  expect(told()).toBe(1);
   const [first, second, later] = [1, 2, 3].map(() => fakeExchange(new FakeResponse()));
   dependents.add(first!);
   dependents.add(first!);
   dependents.add(second!);
-  dependents.whenGone(gone);
+  dependents.whenNone(none);
   dependents.add(later!);
-  const goneToo = vi.fn();
-  dependents.whenGone(goneToo);
+  dependents.whenNone(none);
   dependents.delete(first!);
-  expect(gone).toHaveBeenCalledTimes(1);
   dependents.delete(second!);
-  expect([gone, goneToo].map(({ mock }) => mock.calls.length)).toEqual([2, 0]);
+  expect(told()).toBe(1);
   dependents.delete(later!);
   dependents.delete(later!);
-  expect([gone, goneToo].map(({ mock }) => mock.calls.length)).toEqual([2, 1]);
+  expect(told()).toBe(3);
 });
