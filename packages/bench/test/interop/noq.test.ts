@@ -7,11 +7,21 @@ import { loadDevCertificate } from '@sheaf/gateway';
 import { connectHttp3, createHttp3Server, type Http3Client, type PathEvent } from '@sheaf/native';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { buildNoq } from '../../src/paths/noq.js';
-import { noqClient, noqServer, whyNoNoq, type NoqEvent, type NoqPath, type NoqServer } from './noq_program.js';
+import {
+  noqClient,
+  noqServer,
+  patience,
+  whyNoNoq,
+  type NoqEvent,
+  type NoqPath,
+  type NoqServer,
+} from './noq_program.js';
 import { freePort } from '@sheaf/gateway/client';
 import { json, sheaf, startProgram, type RunningProgram } from './programs.js';
 
 const minutes = 60_000;
+// What waits says what is missing before this ends it.
+vi.setConfig({ testTimeout: 10 * minutes, hookTimeout: 10 * minutes });
 
 /** What noq's server answers to /N. */
 const patternBytes = (count: number): Buffer =>
@@ -325,13 +335,25 @@ describe('Sheaf as the client of noq', () => {
 
     /** Downloads; `during` is called when the first bytes are here. */
     const get = async (path: string, during = (): void => undefined): Promise<typeof body> => {
-      const response = await client.request({ method: 'GET', path, authority: 'localhost', headers: {} });
       const hash = createHash('sha256');
       let bytes = 0;
-      for await (const chunk of response as AsyncIterable<Uint8Array>) {
-        if (bytes === 0) during();
-        hash.update(chunk);
-        bytes += chunk.length;
+      let stalled: unknown;
+      const watch = setTimeout(() => {
+        stalled = { path, bytes, status: client.status(), seen, noq: server.events };
+        void client.close();
+      }, patience * 1_000);
+      try {
+        const response = await client.request({ method: 'GET', path, authority: 'localhost', headers: {} });
+        for await (const chunk of response as AsyncIterable<Uint8Array>) {
+          if (bytes === 0) during();
+          hash.update(chunk);
+          bytes += chunk.length;
+          watch.refresh();
+        }
+      } catch (error) {
+        throw stalled === undefined ? error : new Error(`nothing came any more: ${JSON.stringify(stalled)}`);
+      } finally {
+        clearTimeout(watch);
       }
       return { bytes, sha256: hash.digest('hex') };
     };

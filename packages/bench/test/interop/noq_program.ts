@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { runProgram } from '../../src/process/run_program.js';
+import { runToEnd } from '../../src/process/run_program.js';
 import { cargoForNoq, whatIsMissing } from '../../src/process/toolchain.js';
 
 /** What the program prints about a path. */
@@ -28,9 +28,17 @@ export interface NoqEvent {
 /** Why noq cannot be built here; undefined when it can. */
 export const whyNoNoq = (): Promise<string | undefined> => whatIsMissing([cargoForNoq]);
 
+/**
+ * Time in seconds after which something that should happen counts as failed. A machine that is busy with other things needs
+ * much of it: downloads that need 50 ms alone have taken 8 s.
+ */
+export const patience = 240;
+
 /** Runs the client's steps; returns what it printed. */
 export async function noqClient(program: string, port: number, steps: readonly string[]): Promise<NoqEvent[]> {
-  const output = await runProgram('timeout', ['50', program, 'client', `127.0.0.1:${port}`, ...steps]);
+  const words = [String(patience), program, 'client', `127.0.0.1:${port}`, ...steps];
+  const { output, failed } = await runToEnd('timeout', words);
+  if (failed) throw new Error(`${failed.message}, and printed before:\n${output}`, { cause: failed });
   return output.trim().split('\n').map(parse);
 }
 
@@ -58,12 +66,18 @@ export async function noqServer(program: string): Promise<NoqServer> {
   });
   const event = (name: string): Promise<NoqEvent> =>
     new Promise((resolve, reject) => {
+      const fail = (why: string): void => {
+        const lines = events.map((candidate) => JSON.stringify(candidate));
+        reject(new Error(`noq-interop ${why} '${name}', after:\n${lines.join('\n')}`));
+      };
+      const timer = setTimeout(() => fail(`does not come to`), patience * 1_000);
       const look = (): void => {
         const found = events.find((candidate) => candidate.event === name);
         if (found === undefined && child.exitCode === null) return;
         waiting.delete(look);
+        clearTimeout(timer);
         if (found) resolve(found);
-        else reject(new Error(`noq-interop ended without '${name}'`));
+        else fail('ended without');
       };
       waiting.add(look);
       look();
