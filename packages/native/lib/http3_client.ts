@@ -172,9 +172,9 @@ class Client
     return this.exchange(options);
   }
 
-  async requestWhole(options: ClientRequestOptions, which: WholeResponses): Promise<ReceivedResponse | WholeResponse> {
-    if (this.started !== undefined) await this.handshake;
-    return this.exchange(options, which);
+  requestWhole(options: ClientRequestOptions, which: WholeResponses): Promise<ReceivedResponse | WholeResponse> {
+    if (this.started === undefined) return this.exchange(options, which);
+    return this.handshake.then(() => this.exchange(options, which));
   }
 
   private exchange(options: ClientRequestOptions): Promise<ReceivedResponse>;
@@ -183,8 +183,8 @@ class Client
     options: ClientRequestOptions,
     whole?: WholeResponses,
   ): Promise<ReceivedResponse | WholeResponse> {
-    const hasBody = options.body !== undefined;
-    const stream = await this.submit(options, hasBody);
+    const fields = this.requestFields(options);
+    const stream = this.submit(options, fields) ?? (await this.submitLater(options, fields));
     options.signal?.addEventListener('abort', () => this.cancel(stream), { once: true });
     const response = new Promise<ReceivedResponse | WholeResponse>((resolve, reject) => {
       this.exchanges.set(stream, { resolve, reject, stopped: false, onInformational: options.onInformational, whole });
@@ -315,23 +315,27 @@ class Client
     return fields;
   }
 
-  /** Submits a request. Waits for stream credit when there is none. */
-  private async submit(options: ClientRequestOptions, hasBody: boolean): Promise<number> {
-    const fields = this.requestFields(options);
+  /** Submits a request. Returns undefined while there is no stream credit. */
+  private submit({ body, backend, onPath }: ClientRequestOptions, fields: FlatFields): number | undefined {
+    this.assertOpen();
+    const path = backend === undefined ? onPath : this.backends!.pathOf(backend);
+    const stream = this.endpoint.submitRequest(this.handle, fields, body !== undefined);
+    if (stream >= 0) {
+      // Pins the stream at once: its first byte decides which server it belongs to.
+      if (path !== undefined) this.pin(stream, path, backend !== undefined);
+      return stream;
+    }
+    if (stream === -2 || stream === -1) return undefined;
+    const code = goingAway.has(stream) ? 'GOING_AWAY' : 'REQUEST_REFUSED';
+    throw new QuicError(code, `request: ${refusalText(stream)}`);
+  }
+
+  /** Waits for stream credit. */
+  private async submitLater(options: ClientRequestOptions, fields: FlatFields): Promise<number> {
     for (;;) {
-      this.assertOpen();
-      const path = options.backend === undefined ? options.onPath : this.backends!.pathOf(options.backend);
-      const stream = this.endpoint.submitRequest(this.handle, fields, hasBody);
-      if (stream >= 0) {
-        // Pins the stream at once: its first byte decides which server it belongs to.
-        if (path !== undefined) this.pin(stream, path, options.backend !== undefined);
-        return stream;
-      }
-      if (stream !== -2 && stream !== -1) {
-        const code = goingAway.has(stream) ? 'GOING_AWAY' : 'REQUEST_REFUSED';
-        throw new QuicError(code, `request: ${refusalText(stream)}`);
-      }
       await new Promise<void>((resolve) => this.streamsAvailable.push(resolve));
+      const stream = this.submit(options, fields);
+      if (stream !== undefined) return stream;
     }
   }
 

@@ -23,6 +23,7 @@ type Headers = Readonly<Record<string, HeaderValue>>;
 const invalid = new Set([-6, -7]);
 
 const writableLength = Object.getOwnPropertyDescriptor(Writable.prototype, 'writableLength')!.get!;
+const writableEnded = Object.getOwnPropertyDescriptor(Writable.prototype, 'writableEnded')!.get!;
 
 export class Http3ServerResponse extends Writable implements ServerResponse {
   statusCode = 200;
@@ -36,17 +37,23 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   private handedOff = false;
   /** Offset in the stream at which a body ends that was handed off */
   private returnedEnd = 0;
+  /** Whether the client has all of a response that was handed off */
+  private returned = false;
   /** Offset before which the client has everything, as it was last known */
   private taken = 0;
   private hasBody = false;
   private lastChunk: Buffer | undefined;
 
   static {
-    // A property of Writable in its types: no accessor may override it in a class.
-    const get = function (this: Http3ServerResponse): unknown {
+    // Properties of Writable in its types: no accessor may override them in a class.
+    const length = function (this: Http3ServerResponse): unknown {
       return this.handedOff ? this.unread() : writableLength.call(this);
     };
-    Object.defineProperty(this.prototype, 'writableLength', { get, configurable: true });
+    const ended = function (this: Http3ServerResponse): unknown {
+      return this.returned || writableEnded.call(this);
+    };
+    Object.defineProperty(this.prototype, 'writableLength', { get: length, configurable: true });
+    Object.defineProperty(this.prototype, 'writableEnded', { get: ended, configurable: true });
   }
 
   constructor(private readonly location: StreamLocation) {
@@ -130,8 +137,10 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   /** Called when the peer has everything, or nothing more is sent. */
   onStreamClosed(): void {
     if (!this.handedOff || this.destroyed) return;
-    this.ended = true;
-    super.end();
+    this.ended = this.returned = true;
+    // The ways of a Writable to its end would cost more than the rest of such a response.
+    this.emit('finish');
+    this.emit('close');
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {

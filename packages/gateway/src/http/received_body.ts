@@ -38,8 +38,8 @@ function announcesBody(request: GatewayRequest): boolean | undefined {
   return usuallyWithout.has(request.method) ? undefined : true;
 }
 
-/** Returns whether a request of HTTP/3 has ended without a body. */
-const isEmpty = ({ body }: GatewayRequest): boolean => (body as Partial<ServerRequest>).bodyless === true;
+/** Returns whether a request of HTTP/3 has ended without a body, which nobody reads. */
+export const isEmpty = ({ body }: GatewayRequest): boolean => (body as Partial<ServerRequest>).bodyless === true;
 
 /**
  * The body of a request as it is forwarded. It is counted while it streams, and not read before a target asks for it.
@@ -80,10 +80,10 @@ export class ReceivedBody {
    * @throws BodyTimeout, here or where the body is read
    * @throws BodyTooLarge where the body is read, at the first byte over the limit
    */
-  async open(): Promise<AsyncIterable<Buffer> | undefined> {
+  open(): AsyncIterable<Buffer> | undefined | Promise<AsyncIterable<Buffer> | undefined> {
     if (this.#exists === undefined && isEmpty(this.#exchange.request)) this.#exists = false;
-    if (this.#exists === undefined) await this.begin();
-    return this.#exists ? this.#read() : undefined;
+    const opened = (): AsyncIterable<Buffer> | undefined => (this.#exists ? this.#read() : undefined);
+    return this.#exists === undefined ? this.begin().then(opened) : opened();
   }
 
   /** Waits for the first bytes of the body, if there is one. @throws BodyTimeout, BodyTooLarge */

@@ -4,6 +4,7 @@ import { within } from '../values/within.js';
 import { deliveryTiming, type Delivered } from './delivered.js';
 import { findRoute, type Route } from './router.js';
 import { headerBytes, type Exchange, type GatewayRequest, type GatewayResponse, type Target } from './exchange.js';
+import { isEmpty } from './received_body.js';
 import { parseRequestTarget, type RequestTarget } from './request_target.js';
 import { respondStatus } from './respond.js';
 
@@ -110,7 +111,7 @@ export class RequestHandler {
       this.#active -= 1;
       if (this.#active === 0) for (const idle of this.#whenIdle.splice(0)) idle();
       // Nobody reads the rest of the request body any more.
-      if (!request.body.readableEnded && request.httpVersion === '3') request.body.destroy();
+      if (request.httpVersion === '3' && !request.body.readableEnded && !isEmpty(request)) request.body.destroy();
       if (response.writableLength === 0) slowClients?.delete(exchange);
       this.#options.observer.requestEnded({
         request: exchange.request,
@@ -125,27 +126,27 @@ export class RequestHandler {
     }
   }
 
-  async #dispatch(exchange: RoutedExchange, valid: boolean): Promise<void> {
+  /** Lets the target of a request answer it; returns undefined when it has a response already. */
+  #dispatch(exchange: RoutedExchange, valid: boolean): Promise<void> | undefined {
     if (!valid) {
       respondStatus(exchange, 400);
-      return;
+      return undefined;
     }
     // RFC 9110 §9.3.6, RFC 9220 §3: no route opens a tunnel.
     if (exchange.request.method === 'CONNECT') {
       respondStatus(exchange, 501);
-      return;
+      return undefined;
     }
     const { wellKnown, wellKnownPrefix, routes, maxHeaderBytes } = this.#options;
     // Node's HTTP/2 announces its limit, but does not enforce it.
     if (headerBytes(exchange.request.headers) > maxHeaderBytes) {
       respondStatus(exchange, 431);
-      return;
+      return undefined;
     }
     if (exchange.routed.startsWith(wellKnownPrefix)) {
       exchange.route = wellKnownPrefix;
       exchange.rest = exchange.routed;
-      await wellKnown.handle(exchange);
-      return;
+      return wellKnown.handle(exchange);
     }
     const { method, authority } = exchange.request;
     const match = findRoute(routes, { host: authority, pathname: exchange.routed, method });
@@ -153,15 +154,15 @@ export class RequestHandler {
       if (match.ambiguous) respondStatus(exchange, 400);
       else if (match.allow.length === 0) respondStatus(exchange, 404);
       else respondStatus(exchange, 405, { allow: match.allow.join(', ') });
-      return;
+      return undefined;
     }
     exchange.route = match.route.label;
     exchange.rest = match.rest;
     if (exchange.request.credentials === 'withheld' && !match.route.answer.ignoresCredentials) {
       exchange.response.destroy(new CredentialsNeeded());
-      return;
+      return undefined;
     }
-    await match.route.answer.handle(exchange);
+    return match.route.answer.handle(exchange);
   }
 }
 

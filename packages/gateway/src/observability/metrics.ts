@@ -85,11 +85,19 @@ export class Metrics {
   /** Counts requests and sessions as they happen. */
   observer(): RequestObserver & SessionObserver {
     const registers = [this.registry];
-    const requests = new Counter({
+    // Looking up a series by its labels would cost more than the rest of the bookkeeping of a small request.
+    const kinds = new Map<string, RequestCount>();
+    const routes = new Map<string, RouteSeries>();
+    let inFlight = 0;
+    new Counter({
       name: 'sheaf_http_requests_total',
       help: 'Requests answered.',
       labelNames: ['http', 'route', 'method', 'status'],
       registers,
+      collect() {
+        this.reset();
+        for (const { labels, count } of kinds.values()) this.inc(labels, count);
+      },
     });
     const seconds = new Histogram({
       name: 'sheaf_http_request_seconds',
@@ -98,35 +106,52 @@ export class Metrics {
       buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
       registers,
     });
-    const active = new Gauge({ name: 'sheaf_http_requests_active', help: 'Requests in flight.', registers });
-    const bytes = new Counter({
+    new Gauge({
+      name: 'sheaf_http_requests_active',
+      help: 'Requests in flight.',
+      registers,
+      collect() {
+        this.set(inFlight);
+      },
+    });
+    new Counter({
       name: 'sheaf_http_response_bytes_total',
       help: 'Bytes of response bodies.',
       labelNames: ['route'],
       registers,
+      collect() {
+        this.reset();
+        for (const [route, { bytes }] of routes) this.inc({ route }, bytes);
+      },
     });
-    // Looking up a series by its labels would cost more than the rest of the bookkeeping of a small request.
-    const ofRoute = new Map<string, { seconds: Histogram.Internal<'route'>; bytes: Counter.Internal }>();
-    const ofKind = new Map<string, Counter.Internal>();
     return {
-      requestStarted: () => active.inc(),
+      requestStarted: () => (inFlight += 1),
       requestEnded: ({ request, route, status, seconds: took, bytesSent, delivered }) => {
-        active.dec();
+        inFlight -= 1;
         if (delivered) this.deliveries.add(delivered);
         const [http, method] = [request.carriedBy ?? request.httpVersion, knownMethod(request.method)];
-        remembered(ofKind, `${http} ${method} ${status} ${route}`, () =>
-          requests.labels({ http, route, method, status }),
-        ).inc();
-        const series = remembered(ofRoute, route, () => ({
-          seconds: seconds.labels({ route }),
-          bytes: bytes.labels({ route }),
-        }));
+        remembered(kinds, `${http} ${method} ${status} ${route}`, () => ({
+          labels: { http, route, method, status },
+          count: 0,
+        })).count += 1;
+        const series = remembered(routes, route, () => ({ seconds: seconds.labels({ route }), bytes: 0 }));
         series.seconds.observe(took);
-        series.bytes.inc(bytesSent);
+        series.bytes += bytesSent;
       },
       ...sessionObserver(registers),
     };
   }
+}
+
+/** Requests that are alike for the metrics */
+interface RequestCount {
+  labels: Partial<Record<'http' | 'route' | 'method' | 'status', string | number>>;
+  count: number;
+}
+
+interface RouteSeries {
+  seconds: Histogram.Internal<'route'>;
+  bytes: number;
 }
 
 /** Counts sessions of WebTransport. */

@@ -36,6 +36,12 @@ inline std::string_view latin1(napi_env env, napi_value text, std::string& room)
   return {room.data(), length};
 }
 
+// Fields with another value in each message. In a compression table they would push out those that
+// come again. A grant has keys, too (RFC 9204 §7.1.3).
+inline bool stays_out_of_tables(std::string_view name) {
+  return name == "sheaf-grant" || name == "server-timing";
+}
+
 // Converts [name, value, name, value …] to fields. Every response passes here, so each string costs
 // at most two calls into the JavaScript engine.
 inline http3::FieldSection to_fields(const Napi::Array& list) {
@@ -48,7 +54,8 @@ inline http3::FieldSection to_fields(const Napi::Array& list) {
     napi_value strings[2]{};
     napi_get_element(env, list, i, &strings[0]);
     napi_get_element(env, list, i + 1, &strings[1]);
-    fields.add({latin1(env, strings[0], name), latin1(env, strings[1], value)});
+    const std::string_view key = latin1(env, strings[0], name);
+    fields.add({key, latin1(env, strings[1], value), stays_out_of_tables(key)});
   }
   return fields;
 }

@@ -37,7 +37,11 @@ export class BackendRoute implements Target {
   async handle(exchange: Exchange): Promise<void> {
     if (refuseReplay(exchange)) return;
     const backends = new BackendsInTurn(this.#backends, exchange);
-    await this.#proxy(exchange, backends).finally(() => backends.end());
+    try {
+      await this.#proxy(exchange, backends);
+    } finally {
+      backends.end();
+    }
   }
 
   async #proxy(exchange: Exchange, backends: BackendsInTurn): Promise<void> {
