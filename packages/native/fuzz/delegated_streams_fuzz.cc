@@ -10,11 +10,12 @@ using namespace sheaf::quic;
 constexpr std::size_t k_max_steps = 64;
 
 // Lets the gateway of a live transfer hear what its input says in the name of its backends, between
-// and instead of what these say. Backends are trusted with the bytes and the life of a response. So
-// it checks that the gateway survives, keeps its bounds, delivers no wrong byte, and comes to rest.
+// and instead of what these say. The first byte says whether they have recovery of their own, and
+// when they begin. Backends are trusted with the bytes and the life of a response. So it checks
+// that the gateway survives, keeps its bounds, delivers no wrong byte, and comes to rest.
 class Transfer {
  public:
-  explicit Transfer(Bytes input) : in_(input), network_(1, options()) {
+  explicit Transfer(Bytes input) : in_(input), network_(1, options(in_.read_u8())) {
     network_.fate = [this](bool to_backend, std::uint64_t) -> std::optional<Duration> {
       if (!to_backend && deaf_ > 0) return --deaf_, std::nullopt;
       return Duration{};
@@ -34,8 +35,10 @@ class Transfer {
   }
 
  private:
-  static ReturnNetwork::Options options() {
+  static ReturnNetwork::Options options(std::uint8_t mode) {
     ReturnNetwork::Options options;
+    options.own_recovery = mode % 3 != 0;
+    options.start = mode % 3 == 1 ? ReturnStart::kAtOnce : ReturnStart::kWhenAccepted;
     options.access = {.queue_bytes = 1 << 20, .rate = 12'500'000, .delay = 5ms};
     options.backends = {{.order = 100us, .way = 100us}, {.order = 100us, .way = 2ms}};
     return options;

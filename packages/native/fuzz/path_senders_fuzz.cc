@@ -193,7 +193,8 @@ class PathCalls {
                       .process = k_process,
                       .sources = {address(1)},
                       .max_grants = 8,
-                      .max_runs = 32},
+                      .max_runs = 32,
+                      .lent_paths = true},
                      random_,
                      now_};
   std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(48 << 10);

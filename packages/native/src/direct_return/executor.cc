@@ -47,6 +47,7 @@ Status<GrantRefusal> Executor::accept(const Grant& grant, std::unique_ptr<Payloa
   if (grants() >= config_.max_grants) return GrantRefusal::kTooMany;
   if (!grant.keys.valid() || grant.first_offset > grant.limit) return GrantRefusal::kUnfit;
   if (is_lent_path(grant.connection)) {
+    if (!config_.lent_paths) return GrantRefusal::kUnfit;
     if (own_.accept(grant, std::move(source), now)) return {};
     return GrantRefusal::kUnfit;
   }
@@ -149,7 +150,8 @@ bool Executor::receive(Bytes bytes, Time now) {
                           std::holds_alternative<std::vector<SenderState>>(datagram->messages) ||
                           std::holds_alternative<std::vector<Delivered>>(datagram->messages) ||
                           (ended && ended->front().end == GrantEnd::kReset);
-  if (of_backend) return false;
+  const bool of_path = std::holds_alternative<std::vector<AckReport>>(datagram->messages);
+  if (of_backend || (of_path && !config_.lent_paths)) return false;
   last_word_ = std::max(last_word_, now);
   std::visit(
       [&](const auto& messages) {
@@ -278,7 +280,7 @@ std::optional<RunRefusal> Executor::check(const Waiting& waiting, const Granted&
 }
 
 bool Executor::poll_transmit(TransmitBatch& batch, Time now) {
-  if (own_.poll_transmit(batch, now)) {
+  if (own_.poll_transmit(batch, last_word_, now)) {
     stats_.packets += batch.segments();
     stats_.bytes += batch.size;
     return true;

@@ -24,6 +24,8 @@ struct ExecutorConfig {
   std::vector<Address> sources;  // from which grants may let it send
   std::size_t max_grants = 4096;
   std::size_t max_runs = 8192;  // that wait
+  // Gateways may lend it paths with packet numbers and recovery of its own (own_recovery/).
+  bool lent_paths = false;
   CryptoProvider crypto = CryptoProvider::kAutomatic;
 };
 

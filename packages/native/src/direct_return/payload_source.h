@@ -20,7 +20,9 @@ class PayloadSource {
   virtual ~PayloadSource() = default;
   // Returns the end of the bytes that are there.
   virtual std::uint64_t available() const = 0;
-  // Returns the end of the stream, if it is known: a path of its own (own_recovery/) needs it.
+  // A path of its own (own_recovery/) needs the offset of the first byte that the source ever had,
+  // and the end of the stream, which some do not know.
+  virtual std::uint64_t begin() const { return 0; }
   virtual std::optional<std::uint64_t> end() const { return std::nullopt; }
   // Copies bytes. What it has written is of no use unless it returns kDone.
   [[nodiscard]] virtual PayloadRead read(std::uint64_t offset, MutableBytes out) = 0;

@@ -62,10 +62,10 @@ void RemoteStreams::take_back(StreamId id, std::uint64_t offset) {
   parts_.lanes.refresh(*stream);
 }
 
-void RemoteStreams::acknowledge(StreamId id, std::uint64_t end) {
+void RemoteStreams::acknowledge(StreamId id, std::uint64_t begin, std::uint64_t end) {
   const Stream* stream = parts_.open.find(id);
   if (stream == nullptr || !stream->sends) return;
-  std::uint64_t from = stream->send.buffer().acknowledged();
+  std::uint64_t from = std::max(begin, stream->send.buffer().acknowledged());
   const bool fin = stream->send.ends_at(end);
   while (from < end) {
     const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(end - from, UINT32_MAX));
@@ -74,15 +74,28 @@ void RemoteStreams::acknowledge(StreamId id, std::uint64_t end) {
   }
 }
 
-void RemoteStreams::lose(StreamId id) {
+void RemoteStreams::lose(StreamId id, std::uint64_t begin) {
   const Stream* stream = parts_.open.find(id);
   if (stream == nullptr || !stream->sends) return;
   const std::uint64_t end = stream->send.final_size();
-  for (std::uint64_t from = stream->send.buffer().acknowledged(); from < end;) {
+  for (std::uint64_t from = std::max(begin, stream->send.buffer().acknowledged()); from < end;) {
     const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(end - from, UINT32_MAX));
     outgoing_.on_lost(SentFrame::for_data(id, from, length, stream->send.ends_at(from + length)));
     from += length;
   }
+}
+
+std::uint64_t RemoteStreams::first_remote(StreamId id) const {
+  const Stream* stream = parts_.open.find(id);
+  if (stream == nullptr || !stream->sends) return 0;
+  const SendBuffer& buffer = stream->send.buffer();
+  std::uint64_t offset = buffer.acknowledged();
+  while (offset < buffer.end()) {
+    const SendBuffer::Part part = buffer.part_at(offset);
+    if (part.remote) break;
+    offset = part.end;
+  }
+  return offset;
 }
 
 std::uint64_t RemoteStreams::acknowledged(StreamId id) const {

@@ -37,10 +37,13 @@ class RemoteStreams {
   std::uint64_t permit(StreamId stream, std::uint64_t bytes);
   // Nothing from `offset` on was sent, although it was permitted, or ever will be.
   void take_back(StreamId stream, std::uint64_t offset);
-  // The peer has all bytes before `end`.
-  void acknowledge(StreamId stream, std::uint64_t end);
-  // What was permitted and not acknowledged is due again.
-  void lose(StreamId stream);
+  // The peer has all bytes from `begin` up to `end`.
+  void acknowledge(StreamId stream, std::uint64_t begin, std::uint64_t end);
+  // What was permitted from `begin` on, and not acknowledged, is due again.
+  void lose(StreamId stream, std::uint64_t begin);
+  // The first offset from which another node has bytes that the peer may lack, or the end of the
+  // stream's bytes so far.
+  std::uint64_t first_remote(StreamId stream) const;
 
   // The offset up to which the peer has everything; 0 for a stream that has closed.
   std::uint64_t acknowledged(StreamId stream) const;

@@ -28,6 +28,10 @@ class ReturnedBodies::Source final : public quic::PayloadSource {
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
 
+  std::uint64_t begin() const override { return body_.place.start; }
+  std::optional<std::uint64_t> end() const override {
+    return body_.place.start + body_.place.length;
+  }
   std::uint64_t available() const override { return inner_->available(); }
   [[nodiscard]] quic::PayloadRead read(std::uint64_t offset, quic::MutableBytes out) override {
     const quic::PayloadRead outcome = inner_->read(offset, out);

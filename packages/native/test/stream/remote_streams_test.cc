@@ -516,11 +516,11 @@ TEST_F(RemoteStreamsTest, WhatIsPermittedCountsAsSent) {
   EXPECT_FALSE(client_.streams.outgoing().peek_remote({}));
   EXPECT_FALSE(client_.wants_to_send());
   ASSERT_TRUE(server_.receive(packet_of_run(id, 300, 10'000, true)));
-  remote_.acknowledge(id, 4'000);
+  remote_.acknowledge(id, 0, 4'000);
   EXPECT_EQ(remote_.acknowledged(id), 4'000u);
-  remote_.acknowledge(id, 3'000);
+  remote_.acknowledge(id, 0, 3'000);
   EXPECT_EQ(remote_.acknowledged(id), 4'000u);
-  remote_.acknowledge(id, 10'300);
+  remote_.acknowledge(id, 0, 10'300);
   EXPECT_EQ(client_.event_text(), "closed 2");
   EXPECT_EQ(server_.read(id).bytes, 10'300u);
 }
@@ -537,8 +537,25 @@ TEST_F(RemoteStreamsTest, ASenderMayBeginBeforeTheEndIsKnown) {
   EXPECT_EQ(remote_.permit(id, 5'000), 1'000u);
   EXPECT_EQ(client_.streams.outgoing().connection_credit(), credit - 1'000);
   EXPECT_FALSE(client_.wants_to_send()) << "the end comes from the sender";
-  remote_.acknowledge(id, 1'000);
+  remote_.acknowledge(id, 0, 1'000);
   EXPECT_EQ(client_.event_text(), "closed 2");
+}
+
+// Each node's part is settled by what is acknowledged of its own packets.
+TEST_F(RemoteStreamsTest, WhatASenderDeliversSaysNothingAboutTheHead) {
+  const StreamId id = open_with_head(300);
+  remote_.withhold(id, true);
+  ASSERT_TRUE(remote_.append(id, 2'000, true));
+  const StreamPacket head = client_.send();
+  EXPECT_EQ(remote_.permit(id, 1'500), 1'800u);
+  EXPECT_EQ(remote_.first_remote(id), 300u);
+  remote_.acknowledge(id, 300, 1'000);
+  EXPECT_EQ(remote_.acknowledged(id), 0u);
+  remote_.lose(id, 300);
+  EXPECT_FALSE(client_.wants_to_send()) << "the head is on its way";
+  client_.acknowledge(head);
+  EXPECT_EQ(remote_.acknowledged(id), 1'000u);
+  EXPECT_EQ(remote_.first_remote(id), 1'000u);
 }
 
 TEST_F(RemoteStreamsTest, WhatASenderDidNotDeliverIsDueHere) {
@@ -548,8 +565,8 @@ TEST_F(RemoteStreamsTest, WhatASenderDidNotDeliverIsDueHere) {
   ASSERT_TRUE(remote_.append(id, 2'000, true));
   EXPECT_EQ(remote_.permit(id, 1'500), 1'500u);
   const std::uint64_t credit = client_.streams.outgoing().connection_credit();
-  remote_.acknowledge(id, 800);
-  remote_.lose(id);
+  remote_.acknowledge(id, 0, 800);
+  remote_.lose(id, 0);
   EXPECT_FALSE(client_.wants_to_send()) << "nobody has the bytes";
   ASSERT_TRUE(client_.streams.writer().replace(
       id, 800, SendChunk::copy_of(pattern(id.value, 800, 1'200)), true));

@@ -34,7 +34,6 @@ bool AckReports::on_frame(const AckFrame& frame, Duration delay, Time now) {
     urgent_ |= frame.ecn && frame.ecn->ce > marks;
   }
   if (added == 0) return true;
-  ++frames_;
   news_ = true;
   urgent_ |= acknowledged_.size() > std::max<std::size_t>(gaps, 1);
   return true;
@@ -59,7 +58,6 @@ AckReport AckReports::make(Time now) {
   news_ = urgent_ = false;
   AckReport report;
   report.number = ++number_;
-  report.frames = frames_;
   report.ack_delay = delay_;
   report.hold = largest_ ? now - largest_at_ : Duration{};
   report.counts = counts_;

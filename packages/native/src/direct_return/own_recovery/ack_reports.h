@@ -25,8 +25,6 @@ class AckReports {
   // Returns the next report, with `path`, the window and what belongs to it left out.
   AckReport make(Time now);
 
-  std::optional<PacketNumber> largest() const { return largest_; }
-
  private:
   static constexpr std::size_t k_max_kept = 512;
   static constexpr Duration k_repeat_interval = 50ms;
@@ -37,7 +35,6 @@ class AckReports {
   Duration delay_{};
   std::optional<EcnCounts> counts_;
   PacketNumber settled_ = 0;
-  std::uint32_t frames_ = 0;
   std::uint32_t number_ = 0;     // of the last report
   std::uint32_t confirmed_ = 0;  // the newest that the backend has
   Time told_at_ = Time::min();

@@ -76,6 +76,7 @@ OwnRecoveryStreams::Paths::iterator OwnRecoveryStreams::path_for(RunOrders& back
   lent.id = backend.open(*this);
   lent.session = backend.number();
   lent.orders = &backend;
+  lent.client_id = entry->remote_ids.current();
   lent.idle_since = now;
   window_.open(entry->id);
   return path;
@@ -133,6 +134,7 @@ bool OwnRecoveryStreams::accept(StreamId stream, std::uint64_t end, Time now) {
   Delegated& delegated = known->second;
   RemoteStreams& remote = connection_.streams().remote();
   const bool continues = remote.contains(stream);
+  const bool began = delegated.limit > delegated.before;
   const auto begin = remote.assign(stream, k_own_recovery_sender);
   if (!begin || *begin > end || (*begin == end && !continues) || end > k_own_limit) {
     revoke(stream);
@@ -143,14 +145,18 @@ bool OwnRecoveryStreams::accept(StreamId stream, std::uint64_t end, Time now) {
     revoke(stream);
     return false;
   }
-  remote.take_back(stream, end);
+  if (began) remote.take_back(stream, end);
   delegated.accepted = true;
+  delegated.begin = began ? delegated.before : remote.first_remote(stream);
   delegated.end = end;
   LentPath& lent = paths_.at(delegated.path);
   ++lent.accepted;
   lent.known = true;
   lent.reports.tell();
-  lent.orders->on_accepted({.grant = delegated.grant, .offset = 0, .limit = delegated.limit}, now);
+  const Acknowledged word{.grant = delegated.grant, .offset = 0, .limit = delegated.limit};
+  lent.orders->on_accepted(word, now);
+  // A backend that began at once waits for it with the end of the stream.
+  if (began) lent.orders->say(word, now);
   streams_changed_ = true;
   return true;
 }
@@ -159,22 +165,37 @@ void OwnRecoveryStreams::close(Streams::iterator stream) {
   LentPath& lent = paths_.at(stream->second.path);
   lent.orders->close(stream->second.grant);
   if (stream->second.accepted) --lent.accepted;
-  if (--lent.streams == 0) lent.idle_since = now_;
+  if (--lent.streams == 0) {
+    lent.idle_since = now_;
+    // A backend that never accepted anything says nothing about its share.
+    window_.rest(stream->second.path);
+    tell_all_shares();
+  }
   streams_.erase(stream);
+}
+
+// Nobody sends any more what the backend was permitted.
+void OwnRecoveryStreams::withdraw(StreamId stream, const Delegated& delegated) {
+  RemoteStreams& remote = connection_.streams().remote();
+  if (delegated.accepted) {
+    remote.lose(stream, delegated.begin);
+  } else if (delegated.limit > delegated.before) {
+    // This node may have sent behind it.
+    if (remote.numbered(stream) > delegated.limit) {
+      remote.lose(stream, delegated.before);
+    } else {
+      remote.take_back(stream, delegated.before);
+    }
+  }
 }
 
 void OwnRecoveryStreams::revoke(StreamId stream) {
   const auto known = streams_.find(stream);
   if (known == streams_.end()) return;
   const Delegated& delegated = known->second;
-  RemoteStreams& remote = connection_.streams().remote();
   paths_.at(delegated.path)
       .orders->say(GrantEnded{.end = GrantEnd::kRevoke, .grant = delegated.grant});
-  if (delegated.accepted) {
-    remote.lose(stream);
-  } else {
-    remote.take_back(stream, delegated.before);
-  }
+  withdraw(stream, delegated);
   close(known);
 }
 
@@ -184,10 +205,8 @@ void OwnRecoveryStreams::orphan(Streams::iterator stream, OrphanedStream::Reason
                                 std::uint64_t code) {
   RemoteStreams& remote = connection_.streams().remote();
   const StreamId id = stream->first;
-  if (!stream->second.accepted) {
-    remote.take_back(id, stream->second.before);
-  } else if (remote.wanted(id)) {
-    remote.lose(id);
+  withdraw(id, stream->second);
+  if (stream->second.accepted && remote.wanted(id)) {
     orphans_.push_back(
         {.stream = id, .reason = reason, .code = code, .acknowledged = remote.acknowledged(id)});
     tell_news();
@@ -232,6 +251,12 @@ void OwnRecoveryStreams::give_back_idle(Time now) {
     }
     path = next;
   }
+}
+
+void OwnRecoveryStreams::lose_all(OrphanedStream::Reason reason, Time now) {
+  while (!paths_.empty()) lose(paths_.begin(), reason, false, now);
+  streams_changed_ = false;
+  look_at_ = k_never;
 }
 
 void OwnRecoveryStreams::on_grant_ended(RunOrders& orders, const GrantEnded& ended, Time now) {
@@ -301,7 +326,8 @@ void OwnRecoveryStreams::on_delivered(RunOrders& orders, const Delivered& delive
   const auto stream = find_stream(orders, delivered.grant);
   if (stream == streams_.end() || !stream->second.accepted) return;
   RemoteStreams& remote = connection_.streams().remote();
-  remote.acknowledge(stream->first, std::min(delivered.offset, remote.numbered(stream->first)));
+  remote.acknowledge(stream->first, stream->second.begin,
+                     std::min(delivered.offset, remote.numbered(stream->first)));
   streams_changed_ = true;
   tell_news();
 }
@@ -326,14 +352,20 @@ void OwnRecoveryStreams::tell_all_shares() {
   for (auto& [id, lent] : paths_) lent.reports.tell();
 }
 
+// The client may retire the id that a backend uses, and has given others then.
+bool OwnRecoveryStreams::is_id_told(PathId path, const LentPath& lent) const {
+  return connection_.paths().find(path)->remote_ids.current() == lent.client_id;
+}
+
 void OwnRecoveryStreams::note_address() {
   const Path* first = first_path();
-  if (first == nullptr) return;
   AddressChange present{.number = address_.number,
                         .addresses = first->addresses,
                         .client_id = {},
                         .paused = first->validation.pending()};
-  if (present == address_) return;
+  const bool ids_told = std::ranges::all_of(
+      paths_, [this](const auto& entry) { return is_id_told(entry.first, entry.second); });
+  if (present == address_ && ids_told) return;
   const bool moved =
       address_.number > 0 && !present.addresses.remote.same_ip(address_.addresses.remote);
   if (moved) window_.restart();
@@ -341,6 +373,7 @@ void OwnRecoveryStreams::note_address() {
   address_ = present;
   for (auto& [id, lent] : paths_) {
     lent.address_told_at = Time::min();
+    lent.client_id = connection_.paths().find(id)->remote_ids.current();
     // What went to the old addresses says nothing about the way.
     lent.watch.restart();
   }
@@ -354,7 +387,7 @@ void OwnRecoveryStreams::tell_changes(PathId path, LentPath& lent, Time now) {
     lent.address_told_at = now;
     AddressChange change = address_;
     change.connection = mark_lent_path(lent.id);
-    change.client_id = connection_.paths().find(path)->remote_ids.current();
+    change.client_id = lent.client_id;
     lent.orders->say(change);
   }
   const std::uint64_t generation = keys.generation_for_sending(path);
@@ -424,9 +457,11 @@ void OwnRecoveryStreams::tell_report(PathId path, LentPath& lent, Time now) {
 
 void OwnRecoveryStreams::flush(Time now) {
   now_ = now;
-  note_address();
   const Path* first = first_path();
-  if (first && first->loss.largest_acknowledged() != own_acknowledged_) {
+  // What backends need to know of it is not known any more.
+  if (first == nullptr) return lose_all(OrphanedStream::Reason::kPaths, now);
+  note_address();
+  if (first->loss.largest_acknowledged() != own_acknowledged_) {
     own_acknowledged_ = first->loss.largest_acknowledged();
     const Time sent_at = now - first->rtt.latest();
     for (auto& [id, lent] : paths_) lent.watch.on_other_acknowledged(sent_at);
@@ -444,6 +479,8 @@ void OwnRecoveryStreams::flush(Time now) {
 }
 
 Time OwnRecoveryStreams::next_timeout() const {
+  const bool lost = first_path() == nullptr && !paths_.empty();
+  if (lost) return Time::min();
   Time next = streams_changed_ ? Time::min() : look_at_;
   const std::uint32_t address = address_.number;
   for (const auto& [id, lent] : paths_) {

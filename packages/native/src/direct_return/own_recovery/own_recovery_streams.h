@@ -71,6 +71,7 @@ class OwnRecoveryStreams final : public GrantListener, private ReturnPathListene
     AckReports reports;
     SenderWatch watch;
     SenderState state;
+    ConnectionId client_id;  // that it was told
     PacketNumber noted = 0;  // numbers below are counted against the key
     // What it was told last, and when
     std::uint64_t generation = 0;
@@ -82,7 +83,8 @@ class OwnRecoveryStreams final : public GrantListener, private ReturnPathListene
     PathId path;
     GrantId grant = 0;
     bool accepted = false;
-    std::uint64_t before = 0;  // permitted before the offer
+    std::uint64_t before = 0;  // numbered before the offer
+    std::uint64_t begin = 0;   // of the bytes that the backend sends, once it has accepted
     std::uint64_t end = 0;     // of the response
     std::uint64_t limit = 0;   // that the backend was told
   };
@@ -102,10 +104,13 @@ class OwnRecoveryStreams final : public GrantListener, private ReturnPathListene
     if (news_) news_();
   }
   void close(Streams::iterator stream);
+  void withdraw(StreamId stream, const Delegated& delegated);
   void orphan(Streams::iterator stream, OrphanedStream::Reason reason, std::uint64_t code);
   void lose(Paths::iterator path, OrphanedStream::Reason reason, bool abandoned, Time now);
   void give_back_idle(Time now);
+  void lose_all(OrphanedStream::Reason reason, Time now);
   void note_keys(PathId path, LentPath& lent, const SenderState& state, Time now);
+  bool is_id_told(PathId path, const LentPath& lent) const;
   void note_address();
   void tell_changes(PathId path, LentPath& lent, Time now);
   void look_at_streams(Time now);

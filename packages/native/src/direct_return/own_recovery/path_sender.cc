@@ -57,19 +57,18 @@ PathSender::PathSender(const Grant& grant, Random& random, CryptoProvider crypto
       datagram_(grant.max_datagram),
       generation_begin_(grant.keys.first_number),
       hole_at_(1 + random.below(256)) {
-  start_control(grant.limit - grant.first_offset);
+  const std::uint64_t first_flight = grant.limit - grant.first_offset;
+  path_.controller =
+      std::make_unique<ShareController>(std::max(first_flight, k_least_first_flight), datagram_);
+  path_.loss.set_controller(*path_.controller);
   path_.amplification.validate();
   path_.update_pacing(now);
 }
 
-void PathSender::start_control(std::uint64_t window) {
-  path_.controller =
-      std::make_unique<ShareController>(std::max(window, k_least_first_flight), datagram_);
-  path_.loss.set_controller(*path_.controller);
-}
-
 void PathSender::add(const Grant& grant, std::unique_ptr<PayloadSource> source) {
-  streams_.try_emplace(grant.id, grant.stream, std::move(source), grant.first_offset, grant.limit);
+  // The gateway itself sends what is before the source, the head of the response.
+  const std::uint64_t begin = std::max(grant.first_offset, source->begin());
+  streams_.try_emplace(grant.id, grant.stream, std::move(source), begin, grant.limit);
   changed_ = true;
 }
 
@@ -86,7 +85,7 @@ SentStream* PathSender::find(StreamId id) {
 
 void PathSender::on_limit(const Acknowledged& limit) {
   const auto stream = streams_.find(limit.grant);
-  if (stream != streams_.end()) stream->second.raise_limit(limit.limit);
+  if (stream != streams_.end()) stream->second.on_word(limit.limit);
 }
 
 // --- what the gateway says -----------------------------------------------------------------------
@@ -148,7 +147,7 @@ void PathSender::follow(const AddressChange& change, Time now) {
   path_.addresses = change.addresses;
   if (!elsewhere) return;
   path_.rtt = RttEstimator{};
-  start_control(0);
+  share().restart(k_least_first_flight, now);
   path_.ecn.restart();
   path_.update_pacing(now);
 }
@@ -361,7 +360,6 @@ SenderState PathSender::state(Time now) {
           .settled = sent.oldest(),
           .acknowledged_end = largest ? *largest + 1 : 0,
           .delivered = own.delivered(),
-          .lost = static_cast<std::uint32_t>(path_.loss.packets_lost()),
           .in_flight = static_cast<std::uint32_t>(path_.loss.bytes_in_flight()),
           .latest_rtt = measured ? path_.rtt.latest() : Duration{},
           .minimum_rtt = measured ? path_.rtt.minimum() : Duration{},

@@ -64,7 +64,6 @@ class PathSender final : private SentFrameListener {
   const ShareController& share() const {
     return static_cast<const ShareController&>(*path_.controller);
   }
-  void start_control(std::uint64_t window);
   LossDetection::TimerTerms timer_terms() const;
   bool wants() const;
   bool may_send() const { return !paused_ && !contradicted_ && !usage_.exhausted(); }

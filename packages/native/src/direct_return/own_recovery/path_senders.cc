@@ -2,12 +2,17 @@
 
 #include <algorithm>
 
+#include "direct_return/silence.h"
+
 namespace sheaf::quic {
 
 bool PathSenders::accept(const Grant& grant, std::unique_ptr<PayloadSource> source, Time now) {
   const GrantId id = lent_path_of(grant.connection);
-  // Without the end of its bytes, a stream would never end.
-  if (streams_.contains(grant.id) || grant.id == id || !source->end()) return false;
+  // Without the end of its bytes, a stream would never end. One without bytes has none to send.
+  if (streams_.contains(grant.id) || grant.id == id || !source->end() ||
+      *source->end() <= grant.first_offset) {
+    return false;
+  }
   auto path = paths_.find(id);
   if (path == paths_.end()) {
     // Packet numbers of a path begin with its first grant.
@@ -117,11 +122,12 @@ std::vector<std::uint8_t> PathSenders::poll_message(Time now) {
 // --- packets and time ----------------------------------------------------------------------------
 
 // Paths take turns.
-bool PathSenders::poll_transmit(TransmitBatch& batch, Time now) {
+bool PathSenders::poll_transmit(TransmitBatch& batch, Time last_word, Time now) {
   batch.size = 0;
   auto path = paths_.upper_bound(last_served_);
   for (std::size_t i = 0; i < paths_.size(); ++i, ++path) {
     if (path == paths_.end()) path = paths_.begin();
+    if (now >= path->second.silent_at(last_word)) continue;
     if (!path->second.sender->poll_transmit(batch, now)) continue;
     last_served_ = path->first;
     return true;
@@ -142,7 +148,12 @@ std::optional<GrantId> PathSenders::poll_broken() {
 Time PathSenders::next_timeout(Time last_word) const {
   Time next = k_never;
   for (const auto& [id, lent] : paths_) {
-    next = std::min({next, lent.sender->next_timeout(), lent.repeat_at, lent.silent_at(last_word)});
+    const Time silent_at = lent.silent_at(last_word);
+    if (lent.doubted_at >= silent_at) {
+      next = std::min(next, lent.doubted_at + Silence::k_to_read);
+    } else {
+      next = std::min({next, lent.sender->next_timeout(), lent.repeat_at, silent_at});
+    }
   }
   return next;
 }
@@ -152,8 +163,12 @@ std::size_t PathSenders::on_timeout(Time last_word, Time now) {
   for (auto path = paths_.begin(); path != paths_.end();) {
     const auto next = std::next(path);
     Lent& lent = path->second;
-    if (now >= lent.silent_at(last_word)) {
+    const Time silent_at = lent.silent_at(last_word);
+    if (lent.doubted_at >= silent_at && now >= lent.doubted_at + Silence::k_to_read) {
       close(path);
+    } else if (now >= silent_at) {
+      // What has come while this process did not run is read first.
+      if (lent.doubted_at < silent_at) lent.doubted_at = now;
     } else {
       lent.sender->on_timeout(now);
       if (now >= lent.repeat_at) {

@@ -40,11 +40,12 @@ class PathSenders {
 
   // Returns a datagram for the gateway; empty when there is none now.
   std::vector<std::uint8_t> poll_message(Time now);
-  bool poll_transmit(TransmitBatch& batch, Time now);
+  // `last_word` is when the gateway said anything last. When it is silent, nothing is sent.
+  bool poll_transmit(TransmitBatch& batch, Time last_word, Time now);
   // Returns a stream that cannot be completed, and was forgotten.
   std::optional<GrantId> poll_broken();
-  // `last_word` is when the gateway said anything last. When it is silent, its paths are forgotten.
   Time next_timeout(Time last_word) const;
+  // Forgets the paths of a gateway that is still silent at a second look.
   // Returns how many streams were forgotten.
   std::size_t on_timeout(Time last_word, Time now);
 
@@ -54,6 +55,7 @@ class PathSenders {
     Time accepted_at{};  // its newest stream
     Duration silence{};
     Time repeat_at{};
+    Time doubted_at = Time::min();  // when the gateway was silent at a look
     Time silent_at(Time last_word) const { return std::max(last_word, accepted_at) + silence; }
   };
   // DELIVERED is said again so often: an earlier one may be lost.

@@ -50,7 +50,6 @@ bool read_ranges(Reader& in, AckReport& report) {
 void write(Writer& out, const AckReport& report) {
   out.write_u32(report.path);
   out.write_u32(report.number);
-  out.write_u32(report.frames);
   out.write_u32(report.window);
   out.write_u32(report.epoch);
   out.write_u8(static_cast<std::uint8_t>(flag(report.slow_start, k_slow_start) |
@@ -73,7 +72,6 @@ void write(Writer& out, const AckReport& report) {
 bool read(Reader& in, AckReport& report) {
   report.path = in.read_u32();
   report.number = in.read_u32();
-  report.frames = in.read_u32();
   report.window = in.read_u32();
   report.epoch = in.read_u32();
   const std::uint8_t flags = in.read_u8();
@@ -103,7 +101,6 @@ void write(Writer& out, const SenderState& state) {
   fixed::write_u48(out, state.settled);
   fixed::write_u48(out, state.acknowledged_end);
   fixed::write_u48(out, state.delivered);
-  out.write_u32(state.lost);
   out.write_u32(state.in_flight);
   write_duration(out, state.latest_rtt);
   write_duration(out, state.minimum_rtt);
@@ -126,7 +123,6 @@ bool read(Reader& in, SenderState& state) {
   state.settled = fixed::read_u48(in);
   state.acknowledged_end = fixed::read_u48(in);
   state.delivered = fixed::read_u48(in);
-  state.lost = in.read_u32();
   state.in_flight = in.read_u32();
   state.latest_rtt = read_duration(in);
   state.minimum_rtt = read_duration(in);

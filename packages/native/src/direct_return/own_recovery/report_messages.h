@@ -26,7 +26,6 @@ struct AckReport {
 
   GrantId path = 0;
   std::uint32_t number = 0;    // rises with each report about the path, from 1
-  std::uint32_t frames = 0;    // PATH_ACK frames so far
   std::uint32_t window = 0;    // the backend's share of the congestion window, in bytes
   std::uint32_t epoch = 0;     // counts reductions of that window, from 1
   bool slow_start = false;     // the window grows by all that is acknowledged
@@ -51,7 +50,6 @@ struct SenderState {
   PacketNumber settled = 0;           // it need not hear of numbers below
   PacketNumber acknowledged_end = 0;  // one above the largest acknowledged number; 0: none
   std::uint64_t delivered = 0;        // bytes of packets that the client acknowledged
-  std::uint32_t lost = 0;             // packets
   std::uint32_t in_flight = 0;        // bytes
   Duration latest_rtt{};              // 0: none so far
   Duration minimum_rtt{};
@@ -75,8 +73,8 @@ struct Delivered {
 namespace report_messages {
 
 // Most bytes of one message
-inline constexpr std::size_t k_report_size = 48 + 12 * AckReport::k_max_ranges;
-inline constexpr std::size_t k_state_size = 75;
+inline constexpr std::size_t k_report_size = 44 + 12 * AckReport::k_max_ranges;
+inline constexpr std::size_t k_state_size = 71;
 inline constexpr std::size_t k_delivered_size = 10;
 
 void write(Writer& out, const AckReport& report);

@@ -22,7 +22,11 @@ class SentStream {
   }
 
   StreamId id() const { return id_; }
-  void raise_limit(std::uint64_t limit) { limit_ = std::max(limit_, limit); }
+  // The gateway knows that this backend sends the stream.
+  void on_word(std::uint64_t limit) {
+    limit_ = std::max(limit_, limit);
+    may_end_ = true;
+  }
   // All bytes before it have arrived.
   std::uint64_t delivered() const { return delivered_; }
 
@@ -34,7 +38,10 @@ class SentStream {
   // Returns what to send next, in at most so many bytes: first what was lost.
   std::optional<Piece> next(std::size_t room) const {
     if (!lost_.empty()) return piece(lost_.front().start, lost_.front().end, room);
-    const std::uint64_t end = std::min(limit_, source_->available());
+    std::uint64_t end = std::min(limit_, source_->available());
+    // A gateway that does not know of the end may reset the stream with another final size. The
+    // last byte waits, too, so that it takes the end along.
+    if (!may_end_ && source_->end() == end) --end;
     if (next_ >= end) return std::nullopt;
     return piece(next_, end, room);
   }
@@ -79,6 +86,7 @@ class SentStream {
   std::uint64_t next_;  // never sent from here on
   std::uint64_t limit_;
   std::uint64_t delivered_;
+  bool may_end_ = false;
   IntervalSet acknowledged_;
   IntervalSet lost_;
 };

@@ -14,6 +14,13 @@ class ShareController final : public CongestionController {
   ShareController(std::uint64_t share, std::uint64_t datagram)
       : share_(share), reduced_(share), datagram_(datagram) {}
 
+  // Another host, another way: begins anew with a share, and goes on with totals and epochs. What
+  // was sent before calls for no response (RFC 9000 §9.4).
+  void restart(std::uint64_t share, Time now) {
+    share_ = reduced_ = share;
+    epoch_known_at_ = now;
+    persistent_ = false;
+  }
   // `epoch` counts how often the gateway lowered the window of all.
   void tell(std::uint64_t share, std::uint32_t epoch, bool slow_start, Time now) {
     if (epoch > epoch_) {

@@ -24,6 +24,8 @@ void SharedWindow::close(PathId path) { senders_.erase(path); }
 
 void SharedWindow::expect(PathId path) { senders_[path].wants = true; }
 
+void SharedWindow::rest(PathId path) { senders_[path].wants = false; }
+
 void SharedWindow::restart() {
   controller_ = make_congestion_controller(config_);
   ++epoch_;

@@ -22,6 +22,8 @@ class SharedWindow {
   void close(PathId path);
   // The backend was given something to send.
   void expect(PathId path);
+  // It has nothing to send any more.
+  void rest(PathId path);
   // Returns whether the shares of others may have changed. Ignores late news.
   bool on_state(PathId path, const SenderState& state, Time now);
   // The client has moved to another host (RFC 9000 §9.4).

@@ -7,15 +7,17 @@
 
 namespace sheaf::quic {
 
-// The bytes of sim/pattern.h up to an end, as a file has them
+// The bytes of sim/pattern.h from a first one up to an end, as a file has them
 class PatternPayload final : public PayloadSource {
  public:
-  explicit PatternPayload(std::uint64_t end) : end_(end) {}
+  PatternPayload(std::uint64_t begin, std::uint64_t end) : begin_(begin), end_(end) {}
 
+  std::uint64_t begin() const override { return begin_; }
   std::uint64_t available() const override { return end_; }
   std::optional<std::uint64_t> end() const override { return end_; }
   [[nodiscard]] PayloadRead read(std::uint64_t offset, MutableBytes out) override {
-    if (offset > end_ || out.size() > end_ - offset) return PayloadRead::kNotThere;
+    if (offset < begin_ || offset > end_ || out.size() > end_ - offset)
+      return PayloadRead::kNotThere;
     while (!out.empty()) {
       const Bytes piece = pattern_from(offset, out.size());
       std::ranges::copy(piece, out.begin());
@@ -27,6 +29,7 @@ class PatternPayload final : public PayloadSource {
   void release(std::uint64_t) override {}
 
  private:
+  std::uint64_t begin_;
   std::uint64_t end_;
 };
 

@@ -77,9 +77,12 @@ ReturnNetwork::ReturnNetwork(std::uint64_t seed, const Options& options)
 void ReturnNetwork::add_backend(std::size_t index) {
   links_[index].loss = options_.backends[index].order_loss;
   const Time now = simulation.now();
-  BackendExecutorHost& backend = backends.emplace_back(
-      ExecutorConfig{.session = k_session, .process = process_of(index), .sources = {k_gateway}},
-      simulation.random(), now);
+  BackendExecutorHost& backend =
+      backends.emplace_back(ExecutorConfig{.session = k_session,
+                                           .process = process_of(index),
+                                           .sources = {k_gateway},
+                                           .lent_paths = options_.own_recovery},
+                            simulation.random(), now);
   backend.on_message = [this, index](std::vector<std::uint8_t> message) {
     carry(index, false, [this, index, message = std::move(message)] {
       gateway.orders[index].receive(message, simulation.now());
@@ -216,8 +219,7 @@ void ReturnNetwork::delegate(StreamId stream, Time now) {
     return simulation.after(2 * options_.backends[index].order,
                             [this, stream] { respond(stream, 0); });
   }
-  const auto grant =
-      gateway.delegated.offer(stream, gateway.orders[index], now, ReturnStart::kAtOnce);
+  const auto grant = gateway.delegated.offer(stream, gateway.orders[index], now, options_.start);
   if (!grant) return respond(stream, exchange.from);
   ++exchange.attempt;
   ask(index, stream, *grant);
@@ -231,8 +233,7 @@ void ReturnNetwork::ask(std::size_t backend, StreamId stream, const Grant& grant
     const auto read = decode_grant(bytes);
     const bool accepted =
         !links_[backend].drains && read &&
-        backends[backend].executor.accept(
-            *read, std::make_unique<PatternPayload>(exchanges_[stream].end), simulation.now());
+        backends[backend].executor.accept(*read, payload_of(stream), simulation.now());
     if (accepted) backends[backend].granted.push_back(read->id);
     const Duration back = there + options_.backends[backend].thinks;
     simulation.after(back, [this, backend, stream, attempt, accepted] {
@@ -240,6 +241,12 @@ void ReturnNetwork::ask(std::size_t backend, StreamId stream, const Grant& grant
       on_answer(stream, attempt, accepted);
     });
   });
+}
+
+// A backend that begins when it is accepted leaves the head to the gateway.
+std::unique_ptr<PayloadSource> ReturnNetwork::payload_of(StreamId stream) const {
+  const bool at_once = options_.own_recovery && options_.start == ReturnStart::kAtOnce;
+  return std::make_unique<PatternPayload>(at_once ? 0 : options_.head, exchanges_.at(stream).end);
 }
 
 // The request, or its answer, was lost with the connection of both nodes.

@@ -36,8 +36,9 @@ class ReturnNetwork {
     std::vector<Backend> backends;
     bool backends_wait = true;  // else they ignore how long their runs are to wait
     std::uint64_t head = 0;     // first bytes of each response that come from the gateway itself
-    // Backends have recovery of their own, on paths that the client offers, and send at once.
+    // Backends have recovery of their own, on paths that the client offers.
     bool own_recovery = false;
+    ReturnStart start = ReturnStart::kAtOnce;  // of those
     bool proxied = false;  // everything comes from the backend by way of the gateway
   };
   ReturnNetwork(std::uint64_t seed, const Options& options);
@@ -109,6 +110,7 @@ class ReturnNetwork {
   void on_gateway_event(const StreamEvent& event, Time now);
   void delegate(StreamId stream, Time now);
   void ask(std::size_t backend, StreamId stream, const Grant& grant);
+  std::unique_ptr<PayloadSource> payload_of(StreamId stream) const;
   void give_up(StreamId stream, std::uint64_t attempt);
   void on_answer(StreamId stream, std::uint64_t attempt, bool accepted);
   void go_on(StreamId stream, Time now);
