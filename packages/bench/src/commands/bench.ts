@@ -38,7 +38,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (5), engine (30), greedy (5), http (5), multi-end (20, 3, 5), pages (20), paths (30, 5), schedulers (5), upload (5): repeat each measurement so often',
+      'direct-return (3; simulated: 5), engine (30), greedy (5), http (5), multi-end (20, 3, 5), pages (20), paths (30, 5), schedulers (5), upload (5): repeat each measurement so often',
   },
   'fault-runs': {
     type: 'string',
@@ -55,7 +55,13 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (8), http (100), soak (10): connections at one time; multi-end (500): connections that are handed over',
+      'direct-return (32), http (100), soak (10): connections at one time; multi-end (500): connections that are handed over',
+  },
+  quota: {
+    type: 'string',
+    requiresArg: true,
+    describe:
+      'direct-return (0.15,1): shares of a processor that the balancer may use, with commas between; 1: not limited',
   },
   seconds: {
     type: 'string',

@@ -3,13 +3,12 @@ import { progressBar } from '../measure/progress_bar.js';
 import { round } from '../measure/statistics.js';
 import { shuffled } from '../measure/shuffled.js';
 import { withBackendSite } from '../multi_end/real/real_backends.js';
-import { measureBalancer, type Delivery, type LoadOptions, type Plan } from './balancers.js';
+import { measureBalancer, type Delivery, type LoadOptions } from './balancers.js';
+import { describePlan, permittedQuotas, plansOf, type Places, type Skipped } from './plans.js';
 import { balancerCells, gatewayCells, type BalancerCell, type GatewayCell, type MeasuredPlan } from './cells.js';
 
-export interface BalancerOptions extends LoadOptions {
+export interface BalancerOptions extends LoadOptions, Places {
   runs: number;
-  sizes: readonly number[];
-  acks: readonly number[];
   backends: number;
 }
 
@@ -17,22 +16,26 @@ export interface MeasuredBalancers {
   balancer: BalancerCell[];
   gateway: GatewayCell[];
   versions: Record<string, string>;
-  skipped: { delivery: Delivery; reason: string }[];
+  skipped: Skipped[];
 }
 
 /** Share of the time of a run that a first one takes. It does not count, since programs that have not run yet are slower. */
-const FIRST = 0.5;
+const FIRST = 0.25;
 
 /** Measures all cells, each once in every run, in an order of its own. @throws UserError */
 export async function measureBalancers(
-  { runs, sizes, acks, backends, ...load }: BalancerOptions,
+  { runs, sizes, acks, quotas, backends, ...load }: BalancerOptions,
   progress: (line: string) => void,
 ): Promise<MeasuredBalancers> {
   const { command, reason } = await findPresentCaddy();
+  const { permitted, refused } = permittedQuotas(quotas);
   const options = { backends, sizes, deliveries: ['proxy', 'return'] as const, caddyCommand: command };
   return withBackendSite(options, async (site) => {
     const deliveries: Delivery[] = ['proxy', 'return', ...(site.caddy ? (['caddy'] as const) : [])];
-    const plans = plansOf(sizes, acks, deliveries);
+    const plans = plansOf({ sizes, acks, quotas: permitted }, deliveries).map((plan): MeasuredPlan => ({
+      plan,
+      samples: [],
+    }));
     const begun = performance.now();
     let done = 0;
     for (let run = 0; run <= runs; run += 1) {
@@ -42,7 +45,7 @@ export async function measureBalancers(
         if (run > 0) samples.push(sample);
         done += 1;
         progress(
-          `${progressBar(done, plans.length * (runs + 1), (performance.now() - begun) / 1000)}: ${describe(plan)}: ${round(sample.gbit_per_cpu_s, 3)} Gbit for each second of the processor`,
+          `${progressBar(done, plans.length * (runs + 1), (performance.now() - begun) / 1000)}: ${describePlan(plan)}: ${round(sample.gbit_per_cpu_s, 3)} Gbit for each second of the processor`,
         );
       }
     }
@@ -50,17 +53,7 @@ export async function measureBalancers(
       balancer: balancerCells(plans),
       gateway: gatewayCells(plans),
       versions: site.caddy ? { caddy: site.caddy.version } : {},
-      skipped: reason === undefined ? [] : [{ delivery: 'caddy', reason }],
+      skipped: [...(reason === undefined ? [] : [{ what: 'caddy', reason }]), ...refused],
     };
   });
 }
-
-const plansOf = (sizes: readonly number[], acks: readonly number[], deliveries: readonly Delivery[]): MeasuredPlan[] =>
-  sizes.flatMap((bytes) =>
-    acks.flatMap((client_ack_every) =>
-      deliveries.map((delivery) => ({ plan: { delivery, bytes, client_ack_every }, samples: [] })),
-    ),
-  );
-
-const describe = ({ delivery, bytes, client_ack_every }: Plan): string =>
-  `${delivery}, ${bytes} bytes, ack of ${client_ack_every}`;

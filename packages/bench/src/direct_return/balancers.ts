@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UserError } from '@sheaf/gateway';
 import { z } from 'zod';
 import { paths, type BackendSite } from '../multi_end/real/backend_site.js';
-import { finerProcessorSeconds } from '../process/processor_time.js';
+import { ProcessorQuota } from '../process/processor_quota.js';
 import { Load } from './load/load.js';
 import type { LoadTask } from './load/load_messages.js';
 
@@ -14,10 +16,12 @@ export interface Plan {
   bytes: number;
   /** Packets for each acknowledgement of the clients */
   client_ack_every: number;
+  /** Share of one processor that the balancer may use; 1: not limited */
+  quota: number;
 }
 
 export interface LoadOptions {
-  /** Length of the load in seconds. Requests that are open then are finished, and count. */
+  /** Length of the measurement in seconds, after a warm-up that is as long at most */
   seconds: number;
   /** Connections of the client */
   connections: number;
@@ -33,6 +37,8 @@ export interface Sample {
   /** Processor time of the gateway, or of Caddy in its place: user and system, without connecting */
   balancer_cpu_s: number;
   gbit_per_cpu_s: number;
+  /** Share of the permitted processor time that the balancer used */
+  busy: number;
   /** What the gateway itself did; undefined for other proxies */
   gateway: GatewayWork | undefined;
 }
@@ -65,10 +71,15 @@ const statusSchema = z.object({
   transport: transportSchema,
   backends: z.array(z.object({ deliveries: z.object({ fallbacks: countsSchema, lost: countsSchema }) })),
 });
-type Status = z.output<typeof statusSchema>;
+type Status = z.output<typeof statusSchema> & {
+  /** When it came, in milliseconds */
+  at: number;
+};
 
-/** Bytes of bodies that a connection asks for at one time, at most. Else a run would hardly end. */
-const MOST_BYTES = 8_000_000;
+/** Bytes of bodies that all connections ask for at one time, at most, if one request each is not more: what fits into a warm-up. */
+const MOST_BYTES = 32_000_000;
+/** Shares of a run's length for which clients ask before it begins: at least, at most, and between two looks */
+const WARM_UP = { least: 0.25, most: 1, look: 0.05 };
 
 /** Measures one run. @throws UserError when a client fails, or gets another response than it should, or is cancelled */
 export async function measureBalancer(
@@ -78,24 +89,28 @@ export async function measureBalancer(
   cancel?: AbortSignal,
 ): Promise<Sample> {
   const work = async (load: Load): Promise<Sample> => {
-    const { pid, isGateway } = balancerOf(site, plan.delivery);
+    const { isGateway } = balancerOf(site, plan.delivery);
     const before = isGateway ? await statusOf(site) : undefined;
-    const cpu = finerProcessorSeconds([pid]);
-    const { requests, seconds } = await load.run(options.seconds);
-    const used = finerProcessorSeconds([pid]) - cpu;
-    const gbit = (requests * plan.bytes * 8) / 1e9;
+    const start = await load.read();
+    await sleep(options.seconds * 1000);
+    const end = await load.read();
+    const after = before && (await statusOf(site));
+    const [seconds, used] = [end.seconds - start.seconds, end.processor_s - start.processor_s];
+    const requests = (end.bytes - start.bytes) / plan.bytes;
+    const gbit = ((end.bytes - start.bytes) * 8) / 1e9;
     return {
       requests_per_s: requests / seconds,
       goodput_gbps: gbit / seconds,
       balancer_cpu_s: used,
       gbit_per_cpu_s: gbit / used,
-      gateway: before && workBetween(before, await statusOf(site), requests),
+      busy: used / seconds / plan.quota,
+      gateway: before && after && workBetween(before, after, requests / seconds),
     };
   };
   return withLoad(site, plan, options, work, cancel);
 }
 
-/** Opens the connections of a client, and lets them find out their windows before the work. `cancel` ends it. @throws UserError */
+/** Lets clients ask before and during the work. `cancel` ends it. @throws UserError */
 export async function withLoad<Result>(
   site: BackendSite,
   plan: Plan,
@@ -103,15 +118,48 @@ export async function withLoad<Result>(
   work: (load: Load) => Promise<Result>,
   cancel?: AbortSignal,
 ): Promise<Result> {
-  const load = await Load.connect(taskFor(balancerOf(site, plan.delivery).port, plan, options));
+  const { port, pid } = balancerOf(site, plan.delivery);
+  const task = taskFor(port, plan, options);
+  const load = await Load.connect({ ...task, watched: pid });
   const onCancel = (): void => void load.stop();
   cancel?.addEventListener('abort', onCancel, { once: true });
   try {
-    await load.run(options.seconds / 10);
-    return await work(load);
+    return await underQuota(plan.quota, pid, async () => {
+      await load.ask();
+      await warmUp(load, task, options.seconds);
+      return work(load);
+    });
   } finally {
     cancel?.removeEventListener('abort', onCancel);
-    await load.stop();
+    await load.end();
+  }
+}
+
+/** Waits until what clients asked for at first has come, so that requests begin and end at all times from then on. */
+async function warmUp(
+  load: Load,
+  { connections, streams, bytes }: Omit<LoadTask, 'watched'>,
+  of: number,
+): Promise<void> {
+  const asked = connections * streams * bytes;
+  await sleep(of * WARM_UP.least * 1000);
+  const { seconds } = await load.read();
+  for (
+    let now = await load.read();
+    now.bytes < asked && now.seconds - seconds < of * (WARM_UP.most - WARM_UP.least);
+    now = await load.read()
+  )
+    await sleep(of * WARM_UP.look * 1000);
+}
+
+async function underQuota<Result>(share: number, pid: number, work: () => Promise<Result>): Promise<Result> {
+  const quota = share < 1 ? ProcessorQuota.create(share) : undefined;
+  if (quota && 'reason' in quota) throw new UserError('BENCH_UNAVAILABLE', quota.reason);
+  try {
+    quota?.limit(pid);
+    return await work();
+  } finally {
+    quota?.close();
   }
 }
 
@@ -120,13 +168,13 @@ export function taskFor(
   port: number,
   { delivery, bytes, client_ack_every }: Plan,
   { connections, streams }: Pick<LoadOptions, 'connections' | 'streams'>,
-): LoadTask {
+): Omit<LoadTask, 'watched'> {
   return {
     port,
     path: paths.download(delivery === 'return' ? 'return' : 'proxy', bytes),
     bytes,
     connections,
-    streams: Math.max(1, Math.min(streams, Math.floor(MOST_BYTES / bytes))),
+    streams: Math.max(1, Math.min(streams, Math.floor(MOST_BYTES / connections / bytes))),
     packetsPerAck: client_ack_every,
   };
 }
@@ -140,10 +188,12 @@ export function balancerOf(site: BackendSite, delivery: Delivery): { pid: number
 
 async function statusOf(site: BackendSite): Promise<Status> {
   const response = await fetch(`http://127.0.0.1:${site.admin}/status`);
-  return statusSchema.parse(await response.json());
+  return { ...statusSchema.parse(await response.json()), at: performance.now() };
 }
 
-function workBetween(before: Status, after: Status, requests: number): GatewayWork {
+/** The gateway goes on while its status is read. So its work is divided by the requests of the time between both readings. */
+function workBetween(before: Status, after: Status, requestsPerSecond: number): GatewayWork {
+  const requests = (requestsPerSecond * (after.at - before.at)) / 1000;
   const of = (name: keyof Status['transport']): number => (after.transport[name] - before.transport[name]) / requests;
   const [earlier, later] = [fallbacksOf(before), fallbacksOf(after)];
   const increased = [...later].filter(([reason, count]) => count > (earlier.get(reason) ?? 0));

@@ -9,7 +9,12 @@ export interface BalancerCell extends Plan {
   gbit_per_cpu_s: number;
   /** `gbit_per_cpu_s` to that of proxying by the same gateway, for the same responses and clients */
   ratio: number;
+  /** Whether the balancer used up the processor time that it was permitted */
+  saturated: boolean;
 }
+
+/** Share of its permitted processor time that a saturated balancer uses at least */
+const SATURATED = 0.95;
 
 /** What the gateway did in a cell: for each request, means of the runs */
 export interface GatewayCell extends Plan, PerRequest {
@@ -36,6 +41,7 @@ export function balancerCells(plans: readonly MeasuredPlan[]): BalancerCell[] {
       balancer_cpu_s: round(medianOf(samples, 'balancer_cpu_s')),
       gbit_per_cpu_s: round(rate),
       ratio: proxy ? round(rate / medianOf(proxy.samples, 'gbit_per_cpu_s')) : Number.NaN,
+      saturated: medianOf(samples, 'busy') >= SATURATED,
     };
   });
 }
@@ -59,7 +65,7 @@ export function gatewayCells(plans: readonly MeasuredPlan[]): GatewayCell[] {
 
 /** Returns whether two cells are of the same responses and clients. */
 export const isSameLoad = (left: Omit<Plan, 'delivery'>, right: Omit<Plan, 'delivery'>): boolean =>
-  left.bytes === right.bytes && left.client_ack_every === right.client_ack_every;
+  left.bytes === right.bytes && left.client_ack_every === right.client_ack_every && left.quota === right.quota;
 
 const medianOf = (samples: readonly Sample[], name: Exclude<keyof Sample, 'gateway'>): number =>
   distribution(samples.map((sample) => sample[name])).median;

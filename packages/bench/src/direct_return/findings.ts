@@ -14,7 +14,9 @@ export interface ReturnFinding {
 
 /** Judges what direct return must achieve. A claim about what was not measured does not hold. */
 export function judgeBalancers(cells: readonly BalancerCell[], gateway: readonly GatewayCell[]): ReturnFinding[] {
-  const returned = cells.filter(({ delivery }) => delivery === 'return');
+  // A balancer is judged by what it does when it has more to do than it can.
+  const least = Math.min(...cells.map(({ quota }) => quota));
+  const returned = cells.filter(({ delivery, quota }) => delivery === 'return' && quota === least);
   const middle = returned.filter(
     ({ bytes, client_ack_every }) => bytes === MIDDLE.bytes && client_ack_every <= MIDDLE.ackEvery,
   );
@@ -26,7 +28,7 @@ export function judgeBalancers(cells: readonly BalancerCell[], gateway: readonly
     atLeast(LEAST.best, 'proxying at the best size', largest(returned)),
     atLeast(LEAST.middle, `proxying for ${MIDDLE.bytes / 1000} KB with frequent acknowledgements`, smallest(middle)),
     atLeast(LEAST.caddy, 'Caddy at the best size', largest(toCaddy)),
-    atLeast(LEAST.any, 'proxying at every size', smallest(returned)),
+    atLeast(LEAST.any, 'proxying at every size', smallest(cells.filter(({ delivery }) => delivery === 'return'))),
     nothingFellBack(gateway),
   ];
 }
@@ -54,8 +56,12 @@ function nothingFellBack(gateway: readonly GatewayCell[]): ReturnFinding {
   };
 }
 
-const loadOf = ({ bytes, client_ack_every }: Pick<BalancerCell, 'bytes' | 'client_ack_every'>): string =>
-  `${bytes} bytes and an acknowledgement of every ${client_ack_every} packets`;
+const loadOf = ({
+  bytes,
+  client_ack_every,
+  quota,
+}: Pick<BalancerCell, 'bytes' | 'client_ack_every' | 'quota'>): string =>
+  `${bytes} bytes, an acknowledgement of every ${client_ack_every} packets and a quota of ${quota}`;
 
 const largest = (cells: readonly BalancerCell[]): BalancerCell | undefined => sorted(cells).at(-1);
 const smallest = (cells: readonly BalancerCell[]): BalancerCell | undefined => sorted(cells)[0];

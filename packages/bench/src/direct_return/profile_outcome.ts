@@ -5,13 +5,12 @@ import { round } from '../measure/statistics.js';
 import type { BackendSite } from '../multi_end/real/backend_site.js';
 import { withBackendSite } from '../multi_end/real/real_backends.js';
 import { balancerOf, withLoad, type LoadOptions, type Plan } from './balancers.js';
+import { describePlan, permittedQuotas, plansOf, type Places } from './plans.js';
 import type { Load } from './load/load.js';
 import { sampleStacks, whyNotSampled } from './profile/perf.js';
 import { sharesOf, WORK, type Work } from './profile/shares.js';
 
-export interface ProfileOptions extends LoadOptions {
-  sizes: readonly number[];
-  acks: readonly number[];
+export interface ProfileOptions extends LoadOptions, Places {
   backends: number;
 }
 
@@ -23,35 +22,44 @@ export interface Profile extends Plan {
 
 /** Runs `bench direct-return --real --profile`. @throws UserError */
 export async function runProfile(
-  { sizes, acks, backends, ...load }: ProfileOptions,
+  { sizes, acks, quotas, backends, ...load }: ProfileOptions,
   { progress }: ExperimentContext,
 ): Promise<Outcome> {
   const missing = await whyNotSampled();
   if (missing !== undefined) throw new UserError('BENCH_UNAVAILABLE', missing);
   const machine = describeMachine();
   const profiles: Profile[] = [];
+  const { permitted, refused } = permittedQuotas(quotas);
   await withBackendSite({ backends, sizes, deliveries: ['proxy', 'return'], caddyCommand: undefined }, async (site) => {
-    for (const bytes of sizes)
-      for (const client_ack_every of acks)
-        for (const delivery of ['proxy', 'return'] as const) {
-          progress(`${delivery}, ${bytes} bytes, ack of ${client_ack_every}`);
-          profiles.push(await profileBalancer(site, { delivery, bytes, client_ack_every }, load));
-        }
+    for (const plan of plansOf({ sizes, acks, quotas: permitted }, ['proxy', 'return'])) {
+      progress(describePlan(plan));
+      profiles.push(await profileBalancer(site, plan, load));
+    }
   });
-  const report = { experiment: 'direct-return', machine, parameters: { sizes, acks, backends, ...load }, profiles };
+  const report = {
+    experiment: 'direct-return',
+    machine,
+    parameters: { sizes, acks, quotas, backends, ...load },
+    profiles,
+    skipped: refused,
+  };
   return {
     report,
     tables: [
       {
-        head: ['delivery', 'bytes', 'ack of', ...WORK.map((work) => `${work} %`), 'samples'],
-        rows: profiles.map(({ delivery, bytes, client_ack_every, shares, samples }) => [
+        head: ['delivery', 'bytes', 'ack of', 'quota', ...WORK.map((work) => `${work} %`), 'samples'],
+        rows: profiles.map(({ delivery, bytes, client_ack_every, quota, shares, samples }) => [
           delivery,
           String(bytes),
           String(client_ack_every),
+          String(quota),
           ...WORK.map((work) => String(round(100 * shares[work], 3))),
           String(samples),
         ]),
-        notes: ["Shares of the gateway's processor time, from samples of its stacks."],
+        notes: [
+          "Shares of the gateway's processor time, from samples of its stacks.",
+          ...refused.map(({ what, reason }) => `${what}: ${reason}`),
+        ],
       },
     ],
   };
@@ -65,9 +73,8 @@ export async function profileBalancer(
   cancel?: AbortSignal,
 ): Promise<Profile> {
   const work = async (load: Load): Promise<Profile> => {
-    const running = load.run(options.seconds);
     const stacks = await sampleStacks(balancerOf(site, plan.delivery).pid, options.seconds);
-    await running;
+    await load.read();
     return { ...plan, samples: stacks.length, shares: sharesOf(stacks) };
   };
   return withLoad(site, plan, options, work, cancel);

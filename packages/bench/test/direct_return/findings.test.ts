@@ -7,16 +7,19 @@ const cell = (delivery: Delivery, bytes: number, gbit: number, ratio: number): B
   delivery,
   bytes,
   client_ack_every: 10,
+  quota: 0.1,
   requests_per_s: 100,
   goodput_gbps: 1,
   balancer_cpu_s: 1,
   gbit_per_cpu_s: gbit,
   ratio,
+  saturated: true,
 });
 const gateway = (bytes: number, fellBack = 0): GatewayCell => ({
   delivery: 'return',
   bytes,
   client_ack_every: 10,
+  quota: 0.1,
   datagrams_received: 10,
   datagrams_sent: 2,
   bytes_sent: 300,
@@ -67,6 +70,7 @@ test('cells are medians of their runs, next to proxying of the same responses', 
     goodput_gbps: 1,
     balancer_cpu_s: 1,
     gbit_per_cpu_s: gbit,
+    busy: sent / 10,
     gateway: {
       fell_back: 1,
       reasons: 'silent, gone',
@@ -75,11 +79,36 @@ test('cells are medians of their runs, next to proxying of the same responses', 
   });
   const plans = (['proxy', 'return'] as const).flatMap((delivery) =>
     [1_000, 2_000].map((bytes) => ({
-      plan: { delivery, bytes, client_ack_every: 10 },
+      plan: { delivery, bytes, client_ack_every: 10, quota: 0.1 },
       samples: [1, 2, 30].map((gbit) => sample(delivery === 'proxy' ? gbit : gbit * bytes, gbit)),
     })),
   );
   expect(balancerCells(plans).map(({ ratio }) => ratio)).toEqual([1, 1, 1_000, 2_000]);
   expect(gatewayCells(plans).map(({ bytes_sent }) => bytes_sent)).toEqual([11, 11, 11, 11]);
   expect(gatewayCells(plans)[0]).toMatchObject({ fell_back: 3, reasons: ['silent', 'gone'] });
+});
+
+test('a balancer that is not saturated is judged by what is asked of every size alone', () => {
+  const idle = [cell('proxy', 1_000_000, 1, 1), cell('return', 1_000_000, 5, 5), cell('return', 500_000, 5, 0.8)];
+  const cells = [...good, ...idle.map((value) => ({ ...value, quota: 1 }))];
+  expect(judgeBalancers(cells, [gateway(1_000)]).map(({ holds }) => holds)).toEqual([true, true, true, false, true]);
+});
+
+test('cells of different quotas are not compared, and those that use up their quota are saturated', () => {
+  const sample = (gbit: number, busy: number): Sample => ({
+    requests_per_s: 1,
+    goodput_gbps: 1,
+    balancer_cpu_s: 1,
+    gbit_per_cpu_s: gbit,
+    busy,
+    gateway: undefined,
+  });
+  const plan = { bytes: 1_000, client_ack_every: 10 };
+  const cells = balancerCells([
+    { plan: { ...plan, delivery: 'proxy', quota: 1 }, samples: [sample(2, 0.4)] },
+    { plan: { ...plan, delivery: 'proxy', quota: 0.1 }, samples: [sample(1, 1)] },
+    { plan: { ...plan, delivery: 'return', quota: 0.1 }, samples: [sample(8, 0.99)] },
+  ]);
+  expect(cells.map(({ ratio }) => ratio)).toEqual([1, 1, 8]);
+  expect(cells.map(({ saturated }) => saturated)).toEqual([false, true, true]);
 });

@@ -20,8 +20,9 @@ const packets = z.number().int().min(2).max(257);
 const load = {
   real: z.literal(true, { error: 'give --real (processes on loopback) or --sim (virtual time)' }),
   acks: numbers('2,10,32', packets),
+  quota: numbers('0.15,1', z.number().min(0.01).max(1)),
   seconds: z.coerce.number().min(0.1).default(2),
-  connections: z.coerce.number().int().min(1).max(64).default(8),
+  connections: z.coerce.number().int().min(1).max(250).default(32),
   requests: z.coerce.number().int().min(1).max(64).default(8),
   backends: z.coerce.number().int().min(1).max(8).default(3),
 };
@@ -30,7 +31,7 @@ const balancersSchema = z.strictObject({
   ...load,
   profile: z.literal(false).optional(),
   bytes: numbers('1000,4000,16000,64000,100000,500000,1000000,10000000', size),
-  runs: z.coerce.number().int().min(1).default(5),
+  runs: z.coerce.number().int().min(1).default(3),
   check: z.boolean().default(false),
 });
 
@@ -60,11 +61,18 @@ export const directReturnBench: Experiment = {
   async run(rawOptions, context) {
     if (rawOptions['sim'] === true) return runSimulated(simulatedSchema.parse(rawOptions), context);
     if (rawOptions['profile'] === true) {
-      const { bytes: sizes, requests: streams, ...rest } = profileSchema.parse(rawOptions);
-      return runProfile({ ...rest, sizes, streams }, context);
+      const { bytes: sizes, requests: streams, quota: quotas, ...rest } = profileSchema.parse(rawOptions);
+      return runProfile({ ...rest, sizes, streams, quotas }, context);
     }
-    const { check, bytes: sizes, requests: streams, real: _, ...rest } = balancersSchema.parse(rawOptions);
-    const options = { ...rest, sizes, streams };
+    const {
+      check,
+      bytes: sizes,
+      requests: streams,
+      quota: quotas,
+      real: _,
+      ...rest
+    } = balancersSchema.parse(rawOptions);
+    const options = { ...rest, sizes, streams, quotas };
     const machine = describeMachine();
     const measured = await measureBalancers(options, context.progress);
     const findings = judgeBalancers(measured.balancer, measured.gateway);

@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { UserError } from '@sheaf/gateway';
 import { stop } from '../../process/service.js';
-import type { LoadNews, LoadOrder, LoadTask, Received } from './load_messages.js';
+import type { LoadNews, LoadOrder, LoadTask, Reading } from './load_messages.js';
 
 /** A client process with open connections */
 export class Load {
@@ -14,7 +14,7 @@ export class Load {
   private constructor(task: LoadTask) {
     this.#child = fork(join(import.meta.dirname, 'load_process.js'), [JSON.stringify(task)], { execArgv: [] });
     this.#child.on('message', (news: LoadNews) => {
-      this.#latest = news;
+      if (this.#latest?.state !== 'failed') this.#latest = news;
       this.#wake();
     });
     this.#child.once('close', () => {
@@ -36,10 +36,22 @@ export class Load {
     }
   }
 
-  /** Asks for so many seconds. @throws UserError when a response is not what it should be */
-  async run(seconds: number): Promise<Received> {
-    const news = await this.#order({ seconds }, 'done');
-    return news.received;
+  /** Begins to ask, which goes on until the end. */
+  async ask(): Promise<void> {
+    await this.#order('ask', 'asking');
+  }
+
+  /** Reads what has come so far. @throws UserError when a response was not what it should be */
+  async read(): Promise<Reading> {
+    const news = await this.#order('read', 'read');
+    return news.reading;
+  }
+
+  /** Closes the connections, with what is open on them. */
+  async end(): Promise<void> {
+    if (this.#ended || this.#latest?.state === 'failed') return this.stop();
+    this.#child.send('end' satisfies LoadOrder);
+    while (!this.#ended) await new Promise<void>((resolve) => (this.#wake = resolve));
   }
 
   stop(): Promise<void> {
@@ -47,8 +59,10 @@ export class Load {
   }
 
   #order<State extends LoadNews['state']>(order: LoadOrder, state: State): Promise<NewsOf<State>> {
-    this.#latest = undefined;
-    this.#child.send(order);
+    if (this.#latest?.state !== 'failed') {
+      this.#latest = undefined;
+      this.#child.send(order);
+    }
     return this.#reaches(state);
   }
 

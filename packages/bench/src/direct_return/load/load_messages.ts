@@ -9,21 +9,27 @@ export interface LoadTask {
   streams: number;
   /** Packets for each acknowledgement */
   packetsPerAck: number;
+  /** Process whose processor time each reading has */
+  watched: number;
 }
 
-/** Orders to the client process: opens its connections; asks for so many seconds; ends. */
-export type LoadOrder = 'connect' | { seconds: number } | 'end';
+/** Orders to the client process: opens its connections; begins to ask, until its end; reads; ends. */
+export type LoadOrder = 'connect' | 'ask' | 'read' | 'end';
 
-/** What the client received between two readings */
-export interface Received {
-  requests: number;
-  /** Time from the first request to the last byte */
+/** What has come and gone so far, all at one instant */
+export interface Reading {
+  /** Bytes of bodies */
+  bytes: number;
+  /** Time on a clock of the client process */
   seconds: number;
+  /** Processor time of the watched process */
+  processor_s: number;
 }
 
 /** Messages of the client process */
 export type LoadNews =
   | { state: 'loaded' }
   | { state: 'connected' }
-  | { state: 'done'; received: Received }
+  | { state: 'asking' }
+  | { state: 'read'; reading: Reading }
   | { state: 'failed'; reason: string };

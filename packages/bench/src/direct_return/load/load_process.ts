@@ -2,23 +2,40 @@
 import { once } from 'node:events';
 import { errorMessage } from '@sheaf/gateway';
 import { connectHttp3, type Http3Client } from '@sheaf/native';
-import type { LoadNews, LoadOrder, LoadTask, Received } from './load_messages.js';
+import { finerProcessorSeconds } from '../../process/processor_time.js';
+import type { LoadNews, LoadOrder, LoadTask } from './load_messages.js';
 
-const { port, path, bytes, connections, streams, packetsPerAck } = JSON.parse(process.argv[2] ?? '') as LoadTask;
+const task = JSON.parse(process.argv[2] ?? '') as LoadTask;
+/** Bytes of bodies that have come so far */
+let received = 0;
+let ended = false;
 
 async function run(): Promise<void> {
   let clients: Http3Client[] = [];
   for (let order = await next({ state: 'loaded' }); order !== 'end';) {
     if (order === 'connect') {
-      clients = await Promise.all(Array.from({ length: connections }, connect));
+      clients = await Promise.all(Array.from({ length: task.connections }, (_, index) => connect(index)));
       order = await next({ state: 'connected' });
-    } else order = await next({ state: 'done', received: await load(clients, order.seconds) });
+    } else if (order === 'ask') {
+      for (const client of clients) for (let stream = 0; stream < task.streams; stream += 1) void ask(client);
+      order = await next({ state: 'asking' });
+    } else order = await next({ state: 'read', reading: read() });
   }
+  ended = true;
   await Promise.all(clients.map((client) => client.close()));
 }
 
-const connect = (): Promise<Http3Client> =>
-  connectHttp3({ host: '127.0.0.1', port, serverName: 'localhost', alpn: ['h3'], insecure: true, packetsPerAck });
+/** Opens a connection from an address of its own: a network has a share of what a gateway permits, and clients are many. */
+const connect = (index: number): Promise<Http3Client> =>
+  connectHttp3({
+    host: '127.0.0.1',
+    port: task.port,
+    localAddress: `127.0.1.${index + 1}`,
+    serverName: 'localhost',
+    alpn: ['h3'],
+    insecure: true,
+    packetsPerAck: task.packetsPerAck,
+  });
 
 /** Reports its progress, and waits for the next order. */
 async function next(news: LoadNews): Promise<LoadOrder> {
@@ -27,32 +44,35 @@ async function next(news: LoadNews): Promise<LoadOrder> {
   return order;
 }
 
-/** Asks again and again until the time is over. Requests that were made until then are finished, and count. */
-async function load(clients: readonly Http3Client[], seconds: number): Promise<Received> {
-  const started = performance.now();
-  const end = started + seconds * 1000;
-  let requests = 0;
-  const oneByOne = async (client: Http3Client): Promise<void> => {
-    do {
-      await download(client);
-      requests += 1;
-    } while (performance.now() < end);
-  };
-  await Promise.all(clients.flatMap((client) => Array.from({ length: streams }, () => oneByOne(client))));
-  return { requests, seconds: (performance.now() - started) / 1000 };
+const read = (): Extract<LoadNews, { state: 'read' }>['reading'] => ({
+  bytes: received,
+  seconds: performance.now() / 1000,
+  processor_s: finerProcessorSeconds([task.watched]),
+});
+
+/** Asks again and again. What fails fails the whole run, except for what its end cuts off. */
+async function ask(client: Http3Client): Promise<void> {
+  try {
+    while (!ended) await download(client);
+  } catch (error) {
+    if (!ended) fail(error);
+  }
 }
 
 async function download(client: Http3Client): Promise<void> {
-  const response = await client.request({ path, authority: 'localhost' });
+  const response = await client.request({ path: task.path, authority: 'localhost' });
   let arrived = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) arrived += chunk.length;
-  if (response.status !== 200 || arrived !== bytes)
-    throw new Error(`${path}: status ${response.status}, ${arrived} of ${bytes} bytes`);
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    arrived += chunk.length;
+    received += chunk.length;
+  }
+  if (response.status !== 200 || arrived !== task.bytes)
+    throw new Error(`${task.path}: status ${response.status}, ${arrived} of ${task.bytes} bytes`);
 }
 
-const news = await run().then(
-  () => undefined,
-  (error: unknown): LoadNews => ({ state: 'failed', reason: errorMessage(error) }),
-);
-if (news) process.send?.(news, () => process.exit(0));
-else process.exit(0);
+function fail(error: unknown): void {
+  const news: LoadNews = { state: 'failed', reason: errorMessage(error) };
+  process.send?.(news, () => process.exit(0));
+}
+
+await run().then(() => process.exit(0), fail);

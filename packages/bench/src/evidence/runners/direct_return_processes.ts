@@ -7,6 +7,7 @@ import {
   type Plan,
   type Sample,
 } from '../../direct_return/balancers.js';
+import { permittedQuotas } from '../../direct_return/plans.js';
 import { whyNotSampled } from '../../direct_return/profile/perf.js';
 import { profileBalancer } from '../../direct_return/profile_outcome.js';
 import { WORK } from '../../direct_return/profile/shares.js';
@@ -32,6 +33,8 @@ const optionsSchema = z.strictObject({
   backends: z.number().int().min(1).max(8),
   /** Packets for each acknowledgement of the client: several numbers, each a place of its own */
   client_ack_every: z.array(z.number().int().min(2)).min(1),
+  /** Shares of a processor that the balancer may use, each a place of its own; 1: not limited */
+  quotas: z.array(z.number().min(0.01).max(1)).min(1),
   /** Length of each load */
   seconds: z.number().min(0.1),
   /** `load`: goodput and processor time; `profile`: what the processor does */
@@ -50,6 +53,7 @@ interface Place {
   bytes: number;
   requests: number;
   client_ack_every: number;
+  quota: number;
 }
 
 const deliveries: readonly SheafDelivery[] = ['proxy', 'return'];
@@ -57,8 +61,9 @@ const deliveries: readonly SheafDelivery[] = ['proxy', 'return'];
 const QUICK = 0.15;
 const FIRST = 0.25;
 
-const valuesOf = ({ gateway, ...sample }: Sample): RoundSample['values'] => ({
+const valuesOf = ({ gateway, busy, ...sample }: Sample): RoundSample['values'] => ({
   ...sample,
+  busy_percent: 100 * busy,
   ...(gateway && { fell_back: gateway.fell_back, gateway_bytes_sent: gateway.per_request.bytes_sent }),
 });
 
@@ -83,7 +88,8 @@ export const directReturnProcesses: Runner = {
     const { site: gateway, ...nodes } = siteConfiguration(site).nodes;
     const [bytes = 0] = options.sizes;
     const [client_ack_every = 0] = options.client_ack_every;
-    const plan = { delivery, bytes, client_ack_every };
+    const [quota = 1] = options.quotas;
+    const plan = { delivery, bytes, client_ack_every, quota };
     const task = taskFor(0, plan, { connections: options.connections, streams: Math.max(...options.requests) });
     return {
       delivery,
@@ -101,17 +107,20 @@ export const directReturnProcesses: Runner = {
     const skipped = reason === undefined ? [] : [`caddy: ${reason}`];
     const missing = options.measures === 'profile' ? await whyNotSampled() : undefined;
     if (missing !== undefined) return { cells: [], versions: {}, skipped: [missing] };
+    const { permitted, refused } = permittedQuotas(options.quotas);
+    skipped.push(...refused.map(({ what, reason: why }) => `${what}: ${why}`));
+    const places = placesOf({ ...options, quotas: permitted });
     const { sizes, backends } = options;
     return withBackendSite({ backends, sizes, deliveries, caddyCommand: command }, async (site) => {
       const versions = usesCaddy ? { caddy: site.caddy?.version ?? 'none' } : {};
       const measured = arms.filter(({ delivery }) => delivery !== 'caddy' || site.caddy);
       const seconds = options.seconds * (context.quick ? QUICK : 1);
       const measure = measuring(site, options, context.stop);
-      for (const place of placesOf(options))
+      for (const place of places)
         for (const arm of measured) if (!context.stop.aborted) await measure(arm, place, seconds * FIRST);
       const finished = await finishRounds(context, versions, async (inTurn) => {
         const samples: RoundSample[] = [];
-        for (const place of placesOf(options))
+        for (const place of places)
           for (const arm of inTurn(measured)) samples.push(await measure(arm, place, seconds));
         return samples;
       });
@@ -120,10 +129,12 @@ export const directReturnProcesses: Runner = {
   },
 };
 
-const placesOf = ({ sizes, requests, client_ack_every }: Options): Place[] =>
+const placesOf = ({ sizes, requests, client_ack_every, quotas }: Options): Place[] =>
   sizes.flatMap((bytes) =>
     requests.flatMap((number) =>
-      client_ack_every.map((every) => ({ bytes, requests: number, client_ack_every: every })),
+      client_ack_every.flatMap((every) =>
+        quotas.map((quota) => ({ bytes, requests: number, client_ack_every: every, quota })),
+      ),
     ),
   );
 
