@@ -3,6 +3,7 @@ import type { ClientRequestOptions, ClientResponse, HeaderMap, WholeResponse, Wh
 import { collect } from './client.js';
 import type { Exchange } from '../../src/http/exchange.js';
 import type { BackendHealth } from '../../src/observability/backend_report.js';
+import type { Asker } from '../../src/multi_end/primary/backend_watch.js';
 import { Dependents } from '../../src/multi_end/primary/dependents.js';
 import { Places } from '../../src/slow_clients/places.js';
 
@@ -19,7 +20,8 @@ export class FakeBackend {
   dependents = new Dependents();
   chosen = 0;
   readonly asked: ClientRequestOptions[] = [];
-  #abandon = new Set<() => void>();
+  silent = false;
+  #askers = new Set<Asker>();
   /** Answers instead, where it returns something. */
   answer: (options: ClientRequestOptions) => ClientResponse | undefined = () => undefined;
   readonly link = {
@@ -40,16 +42,22 @@ export class FakeBackend {
     this.requestsActive = order;
   }
 
-  whenLost(abandon: () => void): () => void {
-    this.#abandon.add(abandon);
-    return () => void this.#abandon.delete(abandon);
+  enter(asker: Asker): void {
+    this.#askers.add(asker);
+  }
+  leave(asker: Asker): void {
+    this.#askers.delete(asker);
   }
   get waiting(): number {
-    return this.#abandon.size;
+    return this.#askers.size;
   }
   lose(): void {
     this.state = 'lost';
-    for (const abandon of this.#abandon) abandon();
+    for (const asker of [...this.#askers]) asker.onLost();
+  }
+  noteSilence(): void {
+    this.silent = true;
+    for (const asker of [...this.#askers]) asker.onSilence();
   }
 
   async #requestWhole(

@@ -138,6 +138,7 @@ export class ReturnOffer implements Offer {
     const { reason, received } = lost;
     losses.add(backend.name, { path: exchange.pathname, reason, received, length });
     if (reason === 'unreachable') onUnreachable();
+    if (reason === 'silent') backend.noteSilence();
     if (first === undefined || tag === undefined)
       throw new Error('a body without a position and a strong entity tag cannot be continued');
     // A backend that is heard may proxy what it cannot send itself.

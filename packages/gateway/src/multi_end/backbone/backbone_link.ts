@@ -114,6 +114,11 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     };
   }
 
+  /** Connects anew, since the peer of this connection is gone. */
+  renew(): void {
+    void this.#client?.close().catch(() => undefined);
+  }
+
   async close(): Promise<void> {
     this.#state = 'closed';
     clearTimeout(this.#timer);

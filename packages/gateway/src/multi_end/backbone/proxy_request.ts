@@ -45,6 +45,8 @@ export interface ProxyOptions {
   offer?: Offer | undefined;
   /** Abandons the request. */
   signal?: CancelSignal;
+  /** Hears that the other node has answered. */
+  onAnswered?(): void;
   /** Returns the body that is forwarded in place of the response's own. */
   bodyOf?(response: ClientResponse): Readable;
 }
@@ -54,7 +56,7 @@ export async function proxyRequest(
   exchange: Exchange,
   body: ReceivedBody,
   link: BackboneLink,
-  { signal = exchange.signal, bodyOf = (response) => response, offer }: ProxyOptions = {},
+  { signal = exchange.signal, onAnswered, bodyOf = (response) => response, offer }: ProxyOptions = {},
 ): Promise<ProxyFailure | undefined> {
   let step: 'begin' | 'sent' | 'offered' | 'answered' = 'begin';
   try {
@@ -66,6 +68,7 @@ export async function proxyRequest(
     const response = await (offer
       ? client.requestWhole({ ...request, headers: { ...request.headers, ...offer.headers } }, offer.whole)
       : client.request(request));
+    onAnswered?.();
     checkStatus(response);
     step = 'offered';
     if ('whole' in response) {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { errorMessage } from '../../errors/user_error.js';
 import type { Exchange, Target } from '../../http/exchange.js';
 import type { FallbackReason } from '../../http/fallback_reasons.js';
+import { mayProxyAgain } from '../../http/proxied_request.js';
 import { ReceivedBody } from '../../http/received_body.js';
 import { refuseReplay } from '../../http/refuse_replay.js';
 import { respondStatus } from '../../http/respond.js';
@@ -36,24 +37,26 @@ export class BackendRoute implements Target {
 
   async handle(exchange: Exchange): Promise<void> {
     if (refuseReplay(exchange)) return;
-    const backends = new BackendsInTurn(this.#backends, exchange);
+    const body = new ReceivedBody(exchange);
+    const mayRepeat = (): boolean => mayProxyAgain(exchange.request, body, undefined);
+    const backends = new BackendsInTurn(this.#backends, exchange, mayRepeat);
     try {
-      await this.#proxy(exchange, backends);
+      await this.#proxy(exchange, body, backends);
     } finally {
       backends.end();
     }
   }
 
-  async #proxy(exchange: Exchange, backends: BackendsInTurn): Promise<void> {
-    const body = new ReceivedBody(exchange);
+  async #proxy(exchange: Exchange, body: ReceivedBody, backends: BackendsInTurn): Promise<void> {
     let failed: FallbackReason | undefined;
     for (let turn = backends.next(); turn; turn = backends.next()) {
-      const { backend, signal } = turn;
+      const { backend, signal, answered } = turn;
       const offer = failed ?? this.#offers?.offer(exchange, backend, backends);
       const fallback = typeof offer === 'string' ? { fallback: offer } : {};
       exchange.delivered = { delivery: 'proxy', backend: backend.name, ...fallback };
       const failure = await proxyRequest(exchange, body, backend.link, {
         signal,
+        onAnswered: answered,
         offer: typeof offer === 'string' ? undefined : offer,
         bodyOf: (response) => proxiedBody(exchange, response, backends),
       });

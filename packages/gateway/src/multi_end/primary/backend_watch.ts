@@ -11,6 +11,7 @@ import type { BackendHealth, BackendReport } from '../../observability/backend_r
 import { Places } from '../../slow_clients/places.js';
 import { Dependents } from './dependents.js';
 import { HandOvers, type HandOversOptions } from './hand_overs.js';
+import { Silence } from './silence.js';
 
 export interface BackendWatchOptions {
   reference: LoadedBackendReference;
@@ -34,6 +35,14 @@ const lostMs = 5_000;
 
 /** Maximum of responses that one backend may send itself at a time. Each holds a file there. */
 const maxReturned = 2_048;
+
+/** A request that the backend has */
+export interface Asker {
+  /** The backend is lost: nothing is to wait for it any longer. */
+  onLost(): void;
+  /** The backend answers nothing for a moment. Another one may answer sooner. */
+  onSilence(): void;
+}
 
 type Pong = Extract<BackboneMessage, { type: 'pong' }>;
 
@@ -68,7 +77,8 @@ export class BackendWatch {
   #checkFailed = false;
   /** Timer until a lost backend counts as gone */
   #hope: NodeJS.Timeout | undefined;
-  readonly #whenLost = new Set<() => void>();
+  readonly #askers = new Set<Asker>();
+  readonly #quiet = new Silence({ ask: () => this.#ping(), onSilence: () => this.#onSilence() });
   #timer: NodeJS.Timeout | undefined;
   /** Timer until a silent backend counts as lost */
   #patience: NodeJS.Timeout | undefined;
@@ -96,6 +106,11 @@ export class BackendWatch {
 
   get state(): BackendHealth {
     return this.#state;
+  }
+
+  /** Whether the backend has just answered nothing for a moment, while requests waited for it */
+  get silent(): boolean {
+    return this.#quiet.silent;
   }
 
   /** Whether the backend has said that it can send from the gateway's address */
@@ -127,6 +142,7 @@ export class BackendWatch {
     clearInterval(this.#timer);
     clearTimeout(this.#patience);
     clearTimeout(this.#hope);
+    this.#quiet.stop();
     this.#wantsRuns = false;
     const { link, requests, runs } = this.#options;
     await Promise.all([link.close(), requests.close(), runs?.close()]);
@@ -139,13 +155,19 @@ export class BackendWatch {
     this.#evaluate();
   }
 
-  /**
-   * Calls `abandon` when the backend is lost, so that nothing waits for it any longer. Returns a function that revokes
-   * this.
-   */
-  whenLost(abandon: () => void): () => void {
-    this.#whenLost.add(abandon);
-    return () => void this.#whenLost.delete(abandon);
+  enter(asker: Asker): void {
+    this.#askers.add(asker);
+    this.#quiet.watch();
+  }
+
+  leave(asker: Asker): void {
+    this.#askers.delete(asker);
+    if (this.#askers.size === 0) this.#quiet.stop();
+  }
+
+  /** The connection for runs is silent, although the backend has something to send. */
+  noteSilence(): void {
+    this.#quiet.note();
   }
 
   addConnection(connection: ServerConnection): void {
@@ -173,8 +195,10 @@ export class BackendWatch {
   }
 
   #onOpen(channel: Channel): void {
-    const { key, sodium } = this.#options;
+    const { key, sodium, requests, runs } = this.#options;
     this.#channel = channel;
+    // Nobody answers on connections to a process that is gone.
+    for (const other of [requests, runs]) if (other?.channel && other.channel.run !== channel.run) other.renew();
     channel.on('message', (message) => this.#onMessage(message));
     if (this.#drains) channel.send({ type: 'drain', drains: true });
     this.handOvers.attach(channel, new Sealer(key, channel.session, sodium, snapshotKind), channel.run === this.#run);
@@ -196,6 +220,7 @@ export class BackendWatch {
     this.#setRuns(message.returns);
     this.#noteDraining(message);
     this.#ownThen = this.#own;
+    this.#quiet.heard();
     this.#silent = false;
     this.#wait();
     this.#evaluate();
@@ -242,6 +267,10 @@ export class BackendWatch {
     else void this.#runsClosed.then(() => this.#wantsRuns && runs.start());
   }
 
+  #onSilence(): void {
+    for (const asker of [...this.#askers]) asker.onSilence();
+  }
+
   #ping(): void {
     this.#sequence = (this.#sequence + 1) >>> 0;
     this.#channel?.send({ type: 'ping', sequence: this.#sequence });
@@ -285,7 +314,7 @@ export class BackendWatch {
     clearTimeout(this.#hope);
     if (state === 'lost') {
       this.#hope = setTimeout(() => this.handOvers.withdraw('gone'), lostMs).unref();
-      for (const abandon of [...this.#whenLost]) abandon();
+      for (const asker of [...this.#askers]) asker.onLost();
     }
     if (state === 'serving') this.handOvers.serve();
     else if (before === 'serving') this.handOvers.withdraw('drains');

@@ -1,7 +1,7 @@
 import { Abandonment } from '../../http/abandonment.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { BackendHealth } from '../../observability/backend_report.js';
-import type { BackendWatch } from './backend_watch.js';
+import type { BackendWatch, Asker } from './backend_watch.js';
 
 /** Order in which backends are tried: the likeliest to answer first. Lost backends are left out. */
 const order: readonly BackendHealth[] = ['serving', 'draining', 'unhealthy', 'joining'];
@@ -9,23 +9,29 @@ const order: readonly BackendHealth[] = ['serving', 'draining', 'unhealthy', 'jo
 /** The backend that currently has a request */
 export interface Turn {
   backend: BackendWatch;
-  /** Aborts when the client abandons the request, or the backend is lost. */
+  /** Aborts when the client abandons the request, the backend is lost, or another one is to be asked instead. */
   signal: Abandonment;
+  /** To be called when the backend has answered: no other one is asked instead. */
+  answered(): void;
 }
 
 /** Number of turns that all requests have had */
 let turns = 0;
 
-/** The fewest requests first; among equals, the one that was chosen longest ago */
+/** Those that answer before those that are silent, and the fewest requests first; among equals, the one that was chosen longest ago */
 const byLoad = (one: BackendWatch, other: BackendWatch): number =>
   order.indexOf(one.state) - order.indexOf(other.state) ||
+  Number(one.silent) - Number(other.silent) ||
   one.requestsActive - other.requestsActive ||
   one.chosen - other.chosen;
+
+const usable = (backend: BackendWatch | undefined): boolean => backend !== undefined && order.includes(backend.state);
 
 /** Proxies one request to the backends of a route in turn. The request has a place at only one backend at a time. */
 export class BackendsInTurn {
   readonly #left: BackendWatch[];
   readonly #exchange: Exchange;
+  readonly #mayRepeat: () => boolean;
   /** Backends that have had a turn */
   readonly #had: BackendWatch[] = [];
   #leave: (() => void) | undefined;
@@ -34,9 +40,11 @@ export class BackendsInTurn {
   readonly #again: { first?: BackendWatch | undefined; last?: BackendWatch | undefined } = {};
   #full = false;
 
-  constructor(backends: readonly BackendWatch[], exchange: Exchange) {
+  /** `mayRepeat`: whether another backend may get the request while one has it */
+  constructor(backends: readonly BackendWatch[], exchange: Exchange, mayRepeat: () => boolean) {
     this.#left = [...backends];
     this.#exchange = exchange;
+    this.#mayRepeat = mayRepeat;
   }
 
   /** Whether a backend was skipped because it had no room */
@@ -72,8 +80,6 @@ export class BackendsInTurn {
   }
 
   #best(): BackendWatch | undefined {
-    const usable = (backend: BackendWatch | undefined): boolean =>
-      backend !== undefined && order.includes(backend.state);
     const { first, last } = this.#again;
     if (usable(first)) return first;
     let best: BackendWatch | undefined;
@@ -96,13 +102,23 @@ export class BackendsInTurn {
     this.#had.push(backend);
     backend.dependents.add(exchange);
     const signal = new Abandonment();
-    const forget = backend.whenLost(signal.abort);
+    let answered = false;
+    const asker: Asker = {
+      onLost: signal.abort,
+      onSilence: () => {
+        const other = this.#left.some((each) => usable(each) && !each.silent);
+        if (answered || !other || !this.#mayRepeat()) return;
+        this.again('last');
+        signal.abort();
+      },
+    };
+    backend.enter(asker);
     const stay = exchange.whenAborted(signal.abort);
     this.#leave = () => {
-      forget();
+      backend.leave(asker);
       stay();
       backend.places.leave(exchange);
     };
-    return { backend, signal };
+    return { backend, signal, answered: () => (answered = true) };
   }
 }

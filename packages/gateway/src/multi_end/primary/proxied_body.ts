@@ -54,6 +54,7 @@ export async function restFrom(
         ...request,
         headers: { ...request.headers, ...rangeHeaders(resumption, received) },
       });
+      turn.answered();
       if (isRest(response, resumption, received)) return response;
       response.destroy();
     } catch {

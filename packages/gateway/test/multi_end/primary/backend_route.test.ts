@@ -23,6 +23,58 @@ const waitsFor = (backend: FakeBackend, passedOn = 0): Promise<void> =>
 const waiting = (backends: FakeBackend[]): number[] =>
   backends.map((backend) => backend.waiting + backend.places.count);
 
+describe('when a backend is silent, the gateway', () => {
+  it('asks another one instead, and the silent one after all others', async () => {
+    const backends = [
+      new FakeBackend('backend1', 0, 0),
+      new FakeBackend('backend2', 1, 0),
+      new FakeBackend('backend3', 2),
+    ];
+    const [first, second, third] = backends as [FakeBackend, FakeBackend, FakeBackend];
+    third.state = 'lost';
+    const handled = handle(backends);
+    await waitsFor(first);
+    first.noteSilence();
+    await waitsFor(second);
+    // No other one is left that answers.
+    second.noteSilence();
+    expect(second.places.count).toBe(1);
+    third.state = 'serving';
+    second.noteSilence();
+    expect((await text()).equals(whole)).toBe(true);
+    await handled;
+    expect([backends.map(({ asked }) => asked.length), waiting(backends)]).toEqual([
+      [1, 1, 1],
+      [0, 0, 0],
+    ]);
+  });
+
+  it('chooses one that answers', async () => {
+    const backends = [new FakeBackend('backend1', 0), new FakeBackend('backend2', 1)];
+    backends[0]!.noteSilence();
+    await Promise.all([handle(backends), text()]);
+    expect(backends.map(({ asked }) => asked.length)).toEqual([0, 1]);
+  });
+
+  it('waits for what may have had an effect, and for what has begun', async () => {
+    for (const [method, silentAfter] of [
+      ['POST', 0],
+      ['GET', 300],
+    ] as const) {
+      response = new FakeResponse();
+      const backends = [new FakeBackend('backend1', 0, silentAfter), new FakeBackend('backend2', 1)];
+      const handled = handle(backends, method);
+      await waitsFor(backends[0]!, silentAfter);
+      backends[0]!.noteSilence();
+      expect(backends.map(({ places }) => places.count)).toEqual([1, 0]);
+      backends[0]!.lose();
+      response.resume();
+      await handled;
+      expect(backends[1]!.asked.length).toBe(method === 'GET' ? 1 : 0);
+    }
+  });
+});
+
 describe('when a backend is lost, the gateway', () => {
   it('asks another one what the lost one has not answered', async () => {
     const backends = [new FakeBackend('backend1', 0, 0), new FakeBackend('backend2', 1)];

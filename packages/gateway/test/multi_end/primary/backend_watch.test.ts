@@ -9,6 +9,10 @@ import { fakeExchange, FakeResponse } from '../../support/fake_backend.js';
 
 class FakeLink extends EventEmitter {
   readonly done: string[] = [];
+  channel: { run: string } | undefined;
+  renew(): void {
+    this.done.push('renew');
+  }
   start(): void {
     this.done.push('start');
   }
@@ -19,12 +23,15 @@ class FakeLink extends EventEmitter {
 }
 
 const sodium = await loadSodium();
+let link: FakeLink;
+let requests: FakeLink;
 let runs: FakeLink;
 let channel: EventEmitter;
 let watch: BackendWatch;
 let sent: string[];
 beforeEach(() => {
-  const link = new FakeLink();
+  link = new FakeLink();
+  requests = new FakeLink();
   runs = new FakeLink();
   sent = [];
   channel = Object.assign(new EventEmitter(), {
@@ -35,7 +42,7 @@ beforeEach(() => {
   watch = new BackendWatch({
     reference: { id: 0, name: 'backend1', health: { interval: 100, timeout: 1_000 } },
     link,
-    requests: new FakeLink(),
+    requests,
     runs,
     key: NodeKey.generate(),
     sodium,
@@ -63,6 +70,14 @@ it('is connected for runs while the backend takes them', async () => {
     await new Promise(setImmediate);
   }
   expect(runs.done).toEqual(['start', 'close', 'start']);
+});
+
+it('connects anew to a process that has taken the place of another', () => {
+  runs.channel = { run: 'a' };
+  link.emit('open', Object.assign(new EventEmitter(), { run: 'a', session: {}, send: () => undefined }));
+  expect(runs.done).toEqual([]);
+  link.emit('open', Object.assign(new EventEmitter(), { run: 'b', session: {}, send: () => undefined }));
+  expect([runs.done, requests.done]).toEqual([['renew'], []]);
 });
 
 it('has the requests of its latest report, and those that this gateway began or ended since', () => {
@@ -107,7 +122,7 @@ it('tells a backend that drains when no exchange needs it', () => {
 
 it('loses no backend for time in which its own process stood still', async () => {
   const lost = vi.fn();
-  watch.whenLost(lost);
+  watch.enter({ onLost: lost, onSilence: () => undefined });
   channel.emit('message', pong(true));
   const end = performance.now() + 1_500;
   while (performance.now() < end);

@@ -1,0 +1,65 @@
+/** Time in milliseconds between two looks */
+const stepMs = 200;
+/** Looks without a word of the other node, the first of which asks it */
+const steps = 4;
+
+export interface SilenceOptions {
+  /** Asks the other node for a word. */
+  ask(): void;
+  /** Hears that the other node says nothing. */
+  onSilence(): void;
+}
+
+/**
+ * Finds out within a second that another node answers nothing. Counts looks, not time: while this process does not run there are
+ * none. To wait longer only delays what is asked elsewhere instead, so a node that is merely slow loses nothing but its turn.
+ */
+export class Silence {
+  readonly #options: SilenceOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #looks = 0;
+  #silent = false;
+
+  constructor(options: SilenceOptions) {
+    this.#options = options;
+  }
+
+  /** Whether nothing was heard since the last silence */
+  get silent(): boolean {
+    return this.#silent;
+  }
+
+  /** Looks until `stop`. */
+  watch(): void {
+    this.#timer ??= setInterval(() => this.#look(), stepMs).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#looks = 0;
+  }
+
+  heard(): void {
+    this.#looks = 0;
+    this.#silent = false;
+  }
+
+  /** What another connection to the node has found out. */
+  note(): void {
+    if (this.#silent) return;
+    this.#looks = 0;
+    this.#silent = true;
+    this.#options.onSilence();
+  }
+
+  #look(): void {
+    this.#looks += 1;
+    this.#options.ask();
+    if (this.#looks < steps || this.#silent) return;
+    // What has come is read first.
+    setImmediate(() => {
+      if (this.#looks >= steps) this.note();
+    });
+  }
+}
