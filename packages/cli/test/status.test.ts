@@ -27,7 +27,7 @@ const link = (state: LinkStatus['state'], more: Partial<LinkStatus> = {}): LinkS
 
 function backend(name: string, more: Partial<GatewayBackend>): GatewayBackend {
   const load = { connections: 0, load: 0, requestsActive: 0, bytesSent: 0, bytesReceived: 0, proxied: 0 };
-  const deliveries = { responses: {}, fallbacks: {}, lost: {}, returnedBytes: 0 };
+  const deliveries = { responses: {}, fallbacks: {}, lost: {}, ownRecovery: 0, returnedBytes: 0 };
   const backbone = link('open', { rttMs: 1 });
   return {
     name,
@@ -60,6 +60,7 @@ it('shows which backends send from the address of the gateway, and what came of 
     responses: { return: 7, proxy: 13 },
     fallbacks: { small: 2, 'http-version': 10, method: 1 },
     lost: { silent: 1 },
+    ownRecovery: 3,
     returnedBytes: 5_000,
   };
   expect(
@@ -69,16 +70,22 @@ it('shows which backends send from the address of the gateway, and what came of 
       backend('three', { runs: link('closed'), returns: false }),
     ]),
   ).toEqual([
-    'return runs now responses bytes not to the end proxied instead',
-    'one 0.3 ms 4 7 5000 1: silent 1 13: http-version 10, small 2, method 1',
-    'two waiting: the connection timed out 0 0 0 0 0',
-    'three no `return` 0 0 0 0 0',
+    'return runs now responses own recovery bytes not to the end proxied instead',
+    'one 0.3 ms 4 7 3 5000 1: silent 1 13: http-version 10, small 2, method 1',
+    'two waiting: the connection timed out 0 0 0 0 0 0',
+    'three no `return` 0 0 0 0 0 0',
   ]);
 });
 
 it('says what to do where responses were not returned, if there is something to do', () => {
   const runs = link('open', { rttMs: 1 });
-  const fine = { responses: {}, fallbacks: { small: 3, 'http-version': 2 }, lost: {}, returnedBytes: 0 };
+  const fine = {
+    responses: {},
+    fallbacks: { small: 3, 'http-version': 2 },
+    lost: {},
+    ownRecovery: 0,
+    returnedBytes: 0,
+  };
   const remedy = /^unreachable: Let the network pass packets of the backend with the gateway's address: .*$/;
   expect(sectionsOf([backend('one', { runs, deliveries: fine })]).at(-1)).toMatch(/^return /);
   expect(sectionsOf([backend('one', { runs, deliveries: { ...fine, lost: { unreachable: 1 } } })]).at(-1)).toMatch(
@@ -104,11 +111,11 @@ it('shows what a backend sent from addresses of gateways', () => {
     serving: true,
     guests: 0,
     return: {
-      ...{ from: ['203.0.113.7:443'], via: 'transparent', sessions: 1, grants: 2 },
+      ...{ from: ['203.0.113.7:443'], via: 'transparent', recovery: 'backend', sessions: 1, grants: 2 },
       ...{ runs: 10, packets: 300, bytes: 400_000, refused, expired: 0 },
     },
   };
   expect(renderStatus(status)).toContain(
-    'from 203.0.113.7:443 (transparent), 1 gateway connected; 2 responses now; 300 packets with 400000 bytes sent; runs refused 12: noData 9, late 3',
+    'from 203.0.113.7:443 (transparent), recovery by the backend, 1 gateway connected; 2 responses now; 300 packets with 400000 bytes sent; runs refused 12: noData 9, late 3',
   );
 });

@@ -87,6 +87,7 @@ export interface NativeEndpointOptions {
   multipath: boolean;
   /** Bits: 1 = shared, 2 = per path; 0 = no backends. */
   backendKeyModes: number;
+  returnPaths: boolean;
   pathScheduler: string;
   streamScheduler: string;
   maxConnections: number;
@@ -295,7 +296,12 @@ export interface NativeEndpoint {
     backendProcess: Uint8Array,
   ): number;
   /** Returns a grant, which contains keys, for a backend that may send the response; or one of `OfferRefusals`. */
-  offerStream(connection: number, stream: number, session: number): Buffer | keyof typeof OfferRefusals;
+  offerStream(
+    connection: number,
+    stream: number,
+    session: number,
+    ownRecovery: boolean,
+  ): Buffer | keyof typeof OfferRefusals;
   /**
    * Sends the head, and leaves the body to the backend that has the grant. Returns the offset of the body's first byte in the
    * stream, or a `Refusal`.
@@ -314,6 +320,7 @@ export interface NativeEndpoint {
     session: number,
     process: Uint8Array,
     sockets: NativeReturnSocket[],
+    ownRecovery: boolean,
   ): number;
   /**
    * Lets the gateway of a session have a body sent; its first byte has the offset `start` in the stream. The body is part of the
@@ -407,7 +414,7 @@ export interface ExecutorStats {
   grants: number;
   /** Runs that were sent */
   runs: number;
-  /** Packets of these runs */
+  /** Packets that were sent */
   packets: number;
   /** Bytes of UDP payload */
   bytes: number;

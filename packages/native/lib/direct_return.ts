@@ -6,7 +6,7 @@ import {
   type NativeReturnSocket,
   type OfferRefusal,
 } from './addon.js';
-import type { Executor, NodeSessionOptions, RunOrders, SealsGrants } from './direct_return_types.js';
+import type { Executor, NodeSessionOptions, ReturnRecovery, RunOrders, SealsGrants } from './direct_return_types.js';
 import { appendFields } from './headers.js';
 import { IncomingBody, type StreamLocation } from './http3_body.js';
 import type { LinkAddress } from './link_relay.js';
@@ -77,17 +77,25 @@ export function openRunOrders(
   return orders;
 }
 
+/** Options of {@link openExecutor}. */
+export interface ExecutorOptions extends NodeSessionOptions {
+  /** Sockets for the addresses from which this node may send. */
+  sockets: ReturnSocket[];
+  /** `backend`: takes grants with recovery of its own, too. Default `gateway`: takes no others than those with runs. */
+  recovery?: ReturnRecovery;
+}
+
 /**
- * Makes a long request of a gateway the channel of a session with it. This node sends from the addresses of `sockets` alone.
+ * Makes a long request of a gateway the channel of a session with it.
  * @throws QuicError `CONNECTION_CLOSED`
  */
 export function openExecutor(
   request: ServerRequest,
-  { session, process, sockets }: NodeSessionOptions & { sockets: ReturnSocket[] },
+  { session, process, sockets, recovery }: ExecutorOptions,
 ): Executor {
   const { endpoint, connection, stream } = locationOf(request);
   const own = sockets.flatMap((socket) => natives.get(socket) ?? []);
-  const number = opened(endpoint.openExecutor(connection, stream, session, process, own));
+  const number = opened(endpoint.openExecutor(connection, stream, session, process, own, recovery === 'backend'));
   const bodies = new Set<NativeReturnedBody>();
   return {
     accept: (grant, { start, length, from }) => {
@@ -112,12 +120,17 @@ function refusal(code: number): QuicError {
 
 /**
  * Asks for a backend to send the response to a request. Returns a grant, which contains keys of the connection: seal it for the
- * backend. Returns why there is none when the connection cannot have such a response now.
+ * backend. Returns why there is none when the connection cannot have such a response now. `recovery` is what the backend takes:
+ * with `backend` it gets a path of its own where the client permits it, and runs otherwise.
  * @throws Error when the server was made without `offersResponses`
  */
-export function offerResponse(request: ServerRequest, orders: RunOrders): Buffer | OfferRefusal {
+export function offerResponse(
+  request: ServerRequest,
+  orders: RunOrders,
+  recovery: ReturnRecovery = 'gateway',
+): Buffer | OfferRefusal {
   const { endpoint, connection, stream } = locationOf(request);
-  const offered = endpoint.offerStream(connection, stream, sessions.get(orders) ?? 0);
+  const offered = endpoint.offerStream(connection, stream, sessions.get(orders) ?? 0, recovery === 'backend');
   return typeof offered === 'number' ? OfferRefusals[offered] : offered;
 }
 

@@ -10,6 +10,12 @@ export interface NodeSessionOptions {
   process: Uint8Array;
 }
 
+/**
+ * The node that numbers the packets of a returned response, and sends again what is lost: the gateway, which orders each run of
+ * packets, or the backend, on a path that the client lets it have.
+ */
+export type ReturnRecovery = 'gateway' | 'backend';
+
 /** Seals grants for one backend. */
 export interface SealsGrants {
   /** Returns a counter (6 bytes), the encrypted grant and a tag (16). Wipes the grant. Returns undefined after `close`. */

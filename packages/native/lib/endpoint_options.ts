@@ -30,6 +30,7 @@ function transportOptions(options: Partial<TransportOptions>) {
     congestionControl: options.congestionControl ?? 'cubic',
     multipath: options.multipath ?? true,
     backendKeyModes: backendKeyModes(options),
+    returnPaths: options.returnPaths ?? false,
     pathScheduler: options.pathScheduler ?? 'ecf',
     streamScheduler: options.streamScheduler ?? 'critical-first',
     datagrams: options.datagrams ?? false,

@@ -89,6 +89,12 @@ export interface TransportOptions {
   multiEnd?: boolean;
   /** Accepted ways to protect the packets of backends. Default both; `per-path` is preferred. */
   backendKeyModes?: readonly BackendKeyMode[];
+  /**
+   * A client permits backends of the server to send to it from the server's address with packet numbers and recovery of their own,
+   * each on a path of the connection that the client only receives (docs/internals/direct-return.md). A server agrees. Connections
+   * that use Multi-End have no such paths. Needs `multipath`. Default false.
+   */
+  returnPaths?: boolean;
   /** Default `ecf`. */
   pathScheduler?: PathScheduler;
   /** Default `critical-first`. */

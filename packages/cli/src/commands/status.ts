@@ -176,17 +176,21 @@ function describeBackbone({ state, reason, rttMs = 0 }: BackendReport['backbone'
 function returnedResponses(backends: readonly GatewayBackend[]): string[] {
   if (!backends.some(({ returns, runs }) => returns && runs)) return [];
   const rows = backends.map(
-    ({ name, returns, runs, returning, deliveries: { responses, lost, fallbacks, returnedBytes } }) => [
+    ({ name, returns, runs, returning, deliveries: { responses, lost, fallbacks, ownRecovery, returnedBytes } }) => [
       name,
       runs && returns ? describeBackbone(runs) : 'no `return`',
       returning,
       responses.return ?? 0,
+      ownRecovery,
       returnedBytes,
       byReason(lost),
       byReason(fallbacks),
     ],
   );
-  const table = renderTable(['return', 'runs', 'now', 'responses', 'bytes', 'not to the end', 'proxied instead'], rows);
+  const table = renderTable(
+    ['return', 'runs', 'now', 'responses', 'own recovery', 'bytes', 'not to the end', 'proxied instead'],
+    rows,
+  );
   const reasons = backends.flatMap(({ deliveries: { lost, fallbacks } }) => Object.keys({ ...lost, ...fallbacks }));
   const remedies = remediesFor(new Set(reasons)).map(({ reason, fix }) => `${reason}: ${fix}`);
   return remedies.length === 0 ? [table] : [table, remedies.join('\n')];
@@ -201,9 +205,9 @@ function byReason(counts: Readonly<Record<string, number>>): string {
   return total === 0 ? '0' : `${total}: ${reasons.map(([reason, count]) => `${reason} ${count}`).join(', ')}`;
 }
 
-function describeReturn({ from, via, sessions, grants, packets, bytes, refused }: ReturnStatus): string {
+function describeReturn({ from, via, recovery, sessions, grants, packets, bytes, refused }: ReturnStatus): string {
   const gateways = `${sessions} ${sessions === 1 ? 'gateway' : 'gateways'} connected`;
-  return `from ${from.join(', ')} (${via}), ${gateways}; ${grants} responses now; ${packets} packets with ${bytes} bytes sent; runs refused ${byReason(refused)}`;
+  return `from ${from.join(', ')} (${via}), recovery by the ${recovery}, ${gateways}; ${grants} responses now; ${packets} packets with ${bytes} bytes sent; runs refused ${byReason(refused)}`;
 }
 
 /** Renders the backends of the connections that have any. */

@@ -14,6 +14,8 @@ export interface QuicListenerOptions {
   multipath: boolean;
   /** Offers backends to clients, or accepts handed over connections. */
   multiEnd: boolean;
+  /** Lets backends send on paths of their own to clients that permit it. */
+  returnPaths: boolean;
   /** Lets other sockets of this user share the port (SO_REUSEPORT). */
   sharesPort: boolean;
   pathScheduler: FrontOptions['path_scheduler'];
@@ -44,6 +46,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     congestionControl: congestionControl(options.congestion),
     multipath: options.multipath,
     multiEnd: options.multiEnd,
+    returnPaths: options.returnPaths,
     sharesPort: options.sharesPort,
     offersResponses: true,
     pathScheduler: options.pathScheduler,

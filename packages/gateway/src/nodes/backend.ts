@@ -94,7 +94,8 @@ export class Backend extends FrontNode {
     const { return: options } = this.#loaded.node;
     if (!this.#returns || !options) return {};
     const { all, stats } = this.#returns.sessions;
-    return { return: { from: options.from.map(formatAddress), via: options.via, sessions: all.length, ...stats } };
+    const { from, via, recovery } = options;
+    return { return: { from: from.map(formatAddress), via, recovery, sessions: all.length, ...stats } };
   }
 
   /** Drains clients of the gateway first, so that they can change to other backends. */
@@ -196,7 +197,7 @@ export class Backend extends FrontNode {
     const { node, place } = this.#loaded;
     const { log } = this.front;
     if (!node.return) return undefined;
-    const { from, via } = node.return;
+    const { from, via, recovery } = node.return;
     const sockets = from.map((address, index): ReturnSocket => {
       try {
         return openReturnSocket({ from: address, via });
@@ -205,7 +206,7 @@ export class Backend extends FrontNode {
       }
     });
     this.front.shutdown.add(() => sockets.forEach((socket) => socket.close()));
-    const sessions = new ReturnSessions({ ...identity, sockets, log });
+    const sessions = new ReturnSessions({ ...identity, sockets, recovery, log });
     const responses = new ReturnedResponses({
       name: this.name,
       sessions: () => sessions.all,

@@ -1,7 +1,7 @@
 import type { Http3Server, ServedConnection } from '@sheaf/native';
 import type { LoadedGateway } from '../schema/loaded.js';
 import { pathsAlone } from '../multi_end/primary/backend_route.js';
-import { Primary } from '../multi_end/primary/primary.js';
+import { Primary, returnsBy } from '../multi_end/primary/primary.js';
 import { ReturnLink } from '../direct_return/gateway/return_link.js';
 import { ReturnOffers } from '../direct_return/gateway/return_offers.js';
 import { RouteMapResource } from '../multi_end/protocol/route_map.js';
@@ -51,6 +51,7 @@ export class Gateway extends FrontNode {
         options: {
           ...loaded.node,
           multiEnd: loaded.backends.length > 0,
+          returnPaths: loaded.backends.some(({ name }) => returnsBy(loaded.node.routes, name)),
           sharesPort: loaded.backends.some(({ sharesAddress }) => sharesAddress),
         },
       },

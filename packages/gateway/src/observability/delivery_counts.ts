@@ -11,6 +11,8 @@ export interface BackendDeliveries {
   fallbacks: ReasonCounts;
   /** Responses that the backend began to send from the gateway's address, and did not send to the end */
   lost: ReasonCounts;
+  /** Responses that the backend sent from the gateway's address with packet numbers and recovery of its own */
+  ownRecovery: number;
   /** Bytes of bodies that the backend sent from the gateway's address */
   returnedBytes: number;
 }
@@ -19,16 +21,17 @@ export interface BackendDeliveries {
 export class DeliveryCounts {
   readonly #backends = new Map<string, BackendDeliveries>();
 
-  add({ delivery, backend = '', fallback, returnedBytes = 0 }: Delivered): void {
+  add({ delivery, backend = '', recovery, fallback, returnedBytes = 0 }: Delivered): void {
     const counts = this.of(backend);
     this.#backends.set(backend, counts);
     increase(counts.responses, delivery);
     if (fallback !== undefined) increase(delivery === 'return' ? counts.lost : counts.fallbacks, fallback);
+    if (recovery === 'backend') counts.ownRecovery += 1;
     counts.returnedBytes += returnedBytes;
   }
 
   of(backend: string): BackendDeliveries {
-    return this.#backends.get(backend) ?? { responses: {}, fallbacks: {}, lost: {}, returnedBytes: 0 };
+    return this.#backends.get(backend) ?? { responses: {}, fallbacks: {}, lost: {}, ownRecovery: 0, returnedBytes: 0 };
   }
 
   /** By the names of the backends */

@@ -237,16 +237,28 @@ function deliveryMetrics(registry: Registry, { all }: { all: DeliveryCounts['all
     'reason',
     ({ lost }) => lost,
   );
-  new Counter({
-    name: 'sheaf_returned_bytes_total',
-    help: "Bytes of bodies that backends sent from the gateway's address.",
-    labelNames: ['backend'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [backend, { returnedBytes }] of all) this.inc({ backend }, returnedBytes);
-    },
-  });
+  const total = (name: string, help: string, read: (deliveries: BackendDeliveries) => number): void => {
+    new Counter({
+      name: `sheaf_${name}`,
+      help,
+      labelNames: ['backend'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [backend, deliveries] of all) this.inc({ backend }, read(deliveries));
+      },
+    });
+  };
+  total(
+    'returned_bytes_total',
+    "Bytes of bodies that backends sent from the gateway's address.",
+    ({ returnedBytes }) => returnedBytes,
+  );
+  total(
+    'returned_by_own_recovery_total',
+    "Responses that backends sent from the gateway's address with packet numbers and recovery of their own.",
+    ({ ownRecovery }) => ownRecovery,
+  );
 }
 
 /** Returns the value of a key, which is made once. Keys are routes, statuses and known names: a closed set. */

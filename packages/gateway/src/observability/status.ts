@@ -1,4 +1,4 @@
-import type { ConnectionStatus, ExecutorStats, ReturnWay, TransportCounters } from '@sheaf/native';
+import type { ConnectionStatus, ExecutorStats, ReturnRecovery, ReturnWay, TransportCounters } from '@sheaf/native';
 import type { BackendReport } from './backend_report.js';
 import type { BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
@@ -66,6 +66,8 @@ export interface ReturnStatus extends ExecutorStats {
   /** The addresses, each with a port */
   from: string[];
   via: ReturnWay;
+  /** Node that numbers the packets, where the client permits it */
+  recovery: ReturnRecovery;
   /** Gateways that are connected for it */
   sessions: number;
 }

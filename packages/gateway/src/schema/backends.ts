@@ -81,6 +81,12 @@ export const returnOptions = z.strictObject({
     .describe(
       'How to send from there. `transparent`: the address belongs to another host; it needs CAP_NET_RAW or CAP_NET_ADMIN. `own-address`: this host has it, too: on `lo`, or because the gateway runs here and shares its port.',
     ),
+  recovery: z
+    .enum(['gateway', 'backend'])
+    .default('gateway')
+    .describe(
+      'Who numbers the packets of such responses and sends lost ones again. `gateway`: it orders every packet. `backend`: this backend does, for clients that permit it; the gateway does so for all others.',
+    ),
 });
 
 export type ReturnOptions = z.output<typeof returnOptions>;

@@ -44,6 +44,8 @@ export type FrontOptions = z.output<typeof frontOptions> & {
   alpn: readonly string[];
   multipath: boolean;
   multiEnd?: boolean;
+  /** Whether backends may send from its addresses with recovery of their own, where a client permits it */
+  returnPaths?: boolean;
   /** Whether nodes that send from its addresses may share its port */
   sharesPort?: boolean;
   limits: FrontLimits;

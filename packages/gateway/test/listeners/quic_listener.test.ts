@@ -19,6 +19,7 @@ function optionsFor(yaml: string): ServerOptions {
     multipath: node.multipath,
     sharesPort: false,
     multiEnd: false,
+    returnPaths: false,
     pathScheduler: node.path_scheduler,
     streamScheduler: node.stream_scheduler,
     certificate: { certificate: '', privateKey: '' },

@@ -27,6 +27,7 @@ const record = (delivered: Delivered | undefined): RequestRecord =>
   }) as unknown as RequestRecord;
 
 const returned: Delivered = { delivery: 'return', backend: 'one', returnedBytes: 100 };
+const byItself: Delivered = { ...returned, recovery: 'backend' };
 const lost: Delivered = { delivery: 'return', backend: 'two', fallback: 'silent', returnedBytes: 40 };
 const proxied: Delivered = { delivery: 'proxy', backend: 'two', fallback: 'http-version' };
 const alone: Delivered = { delivery: 'proxy', backend: 'two' };
@@ -34,7 +35,7 @@ const alone: Delivered = { delivery: 'proxy', backend: 'two' };
 it('metrics count each way and each reason', async () => {
   const metrics = new Metrics(sources);
   const observer = metrics.observer();
-  for (const delivered of [returned, returned, lost, proxied, alone, undefined]) {
+  for (const delivered of [returned, byItself, lost, proxied, alone, undefined]) {
     observer.requestStarted();
     observer.requestEnded(record(delivered));
   }
@@ -49,6 +50,8 @@ it('metrics count each way and each reason', async () => {
     'sheaf_responses_delivered_total{delivery="return",backend="one"} 2',
     'sheaf_responses_delivered_total{delivery="return",backend="two"} 1',
     'sheaf_return_lost_total{reason="silent",backend="two"} 1',
+    'sheaf_returned_by_own_recovery_total{backend="one"} 1',
+    'sheaf_returned_by_own_recovery_total{backend="two"} 0',
     'sheaf_returned_bytes_total{backend="one"} 200',
     'sheaf_returned_bytes_total{backend="two"} 40',
   ]);
@@ -73,6 +76,7 @@ it('the access log tells the way, and nothing of it where there is but one node'
 
 it('Server-Timing tells what could have been otherwise', () => {
   expect(deliveryTiming({ delivery: 'path', backend: 'one' })).toBe('sheaf-delivery;desc="path one"');
+  expect(deliveryTiming(byItself)).toBe('sheaf-delivery;desc="return one recovery=backend"');
   expect(deliveryTiming({ delivery: 'return', backend: 'one' })).toBe('sheaf-delivery;desc="return one"');
   expect(deliveryTiming(proxied)).toBe('sheaf-delivery;desc="proxy two: http-version"');
   expect(deliveryTiming(alone)).toBeUndefined();

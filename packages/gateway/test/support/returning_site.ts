@@ -11,6 +11,10 @@ export interface ReturningSite {
   routes?: string;
   backends?: number;
   files?: Record<string, string | Buffer>;
+  /** Ways of the gateway's route. */
+  delivery?: string;
+  /** Node that numbers the packets where clients permit it. */
+  recovery?: 'gateway' | 'backend';
 }
 
 /** A gateway whose backends send from its address, by a shared port. Their files have strong entity tags. */
@@ -18,14 +22,16 @@ export async function returningSite({
   routes = '[{ path: /, files: files }]',
   backends = 1,
   files = {},
+  delivery = '[return, proxy]',
+  recovery = 'gateway',
 }: ReturningSite): Promise<Site> {
   const port = await freePort();
   const names = Array.from({ length: backends }, (_, index) => `backend${index + 1}`);
   const running = await startSite({
     port,
-    routes: `[{ path: /, backends: [${names.join(', ')}], delivery: [return, proxy] }]`,
+    routes: `[{ path: /, backends: [${names.join(', ')}], delivery: ${delivery} }]`,
     backends: Object.fromEntries(names.map((name) => [name, routes])),
-    backend: [`return: { from: "127.0.0.1:${port}", via: own-address }`],
+    backend: [`return: { from: "127.0.0.1:${port}", via: own-address, recovery: ${recovery} }`],
     files: {
       'files/.keep': '',
       ...Object.fromEntries(Object.entries(files).map(([name, content]) => [`files/${name}`, content])),

@@ -1,6 +1,7 @@
 #include "binding/endpoint_settings.h"
 
 #include "binding/call_arguments.h"
+#include "direct_return/own_recovery/return_paths.h"
 #include "multi_end/backends.h"
 
 namespace sheaf::binding {
@@ -47,6 +48,15 @@ quic::PathSchedulerKind path_scheduler(const std::string& name) {
 
 }  // namespace
 
+// A client with Multi-End needs nobody to send in the server's name.
+void EndpointSettings::offer_return_paths() {
+  quic::ConnectionConfig& connection = endpoint.connection;
+  if (connection.path_policy == nullptr) return quic::offer_return_paths(connection);
+  path_policies = std::make_unique<const quic::PathPolicyChoice>(*connection.path_policy,
+                                                                 quic::return_paths_offer());
+  connection.path_policy = path_policies.get();
+}
+
 EndpointSettings::EndpointSettings(const Napi::Object& options) {
   alpn = texts(options, "alpn");
   addresses = texts(options, "addresses");
@@ -80,6 +90,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   }
   connection.multipath = flag(options, "multipath");
   quic::offer_multi_end(connection, number(options, "backendKeyModes"));
+  if (flag(options, "returnPaths")) offer_return_paths();
   connection.path_scheduler = path_scheduler(text(options, "pathScheduler"));
   connection.streams.scheduler = quic::stream_scheduler_named(text(options, "streamScheduler"))
                                      .value_or(connection.streams.scheduler);

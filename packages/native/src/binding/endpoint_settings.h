@@ -2,8 +2,10 @@
 
 #include <napi.h>
 
+#include <memory>
 #include <string>
 
+#include "connection/path_policy_choice.h"
 #include "endpoint/endpoint.h"
 #include "http3/session.h"
 #include "io/udp_socket.h"
@@ -15,6 +17,8 @@ struct EndpointSettings {
   explicit EndpointSettings(const Napi::Object& options);
 
   quic::EndpointConfig endpoint;
+  // Of `endpoint`, where it has two
+  std::unique_ptr<const quic::PathPolicyChoice> path_policies;
   quic::TlsServerConfig server_tls;
   http3::SessionConfig session;
   std::vector<std::string> alpn;
@@ -26,6 +30,9 @@ struct EndpointSettings {
   std::size_t packets_per_ack = 0;  // of a client that measures; 0: as RFC 9000 and the peer say
   std::string qlog_directory;
   std::string key_log_file;
+
+ private:
+  void offer_return_paths();
 };
 
 }  // namespace sheaf::binding

@@ -88,8 +88,8 @@ Napi::Value open_orders(EndpointParts& parts, const Napi::CallbackInfo& info) {
               switchboard::OrdersHost::open(loop_of(info), *request, config, *parts.switchboard));
 }
 
-// Arguments: connection, stream, number of the session. Returns the grant, which contains keys, or
-// a refusal.
+// Arguments: connection, stream, number of the session, whether the backend takes paths with
+// recovery of its own. Returns the grant, which contains keys, or a refusal.
 Napi::Value offer_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
   switchboard::OrdersHost* orders = parts.switchboard->orders(session_argument(info, 2));
@@ -104,8 +104,11 @@ Napi::Value offer_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
     if (!opened) return number_value(info, k_ended);
     parts.delegations = std::move(*opened);
   }
+  std::optional<quic::ReturnStart> own;
+  // The gateway writes the head of the response itself, so that it can proxy until it has done so.
+  if (flag_argument(info, 3)) own = quic::ReturnStart::kWhenAccepted;
   const auto grant = parts.delegations->of(hosted->driver())
-                         .offer(stream_argument(info), orders->orders(), io::monotonic_now());
+                         .offer(stream_argument(info), orders->orders(), io::monotonic_now(), own);
   if (!grant) return number_value(info, refusal_code(grant.error()));
   std::vector<std::uint8_t> bytes = quic::encode_grant(*grant);
   const Napi::Value buffer =
@@ -172,7 +175,8 @@ Napi::Value write_instead(EndpointParts& parts, const Napi::CallbackInfo& info) 
 
 // --- a backend ----------------------------------------------------------------------------------
 
-// Arguments: connection, stream, counter of the session, process, sockets.
+// Arguments: connection, stream, counter of the session, process, sockets, whether this node takes
+// paths with recovery of its own.
 Napi::Value open_executor(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
   const auto request = channel_request(parts, hosted, stream_argument(info));
@@ -185,6 +189,7 @@ Napi::Value open_executor(EndpointParts& parts, const Napi::CallbackInfo& info) 
   quic::ExecutorConfig config;
   config.session = session_argument(info, 2);
   config.process = process_argument(info, 3);
+  config.lent_paths = flag_argument(info, 5);
   hosted->node_session.reset();
   return keep(
       info, *hosted,

@@ -74,15 +74,21 @@ OwnRecoveryStreams* DelegatedStreams::own_recovery() {
   return own_.get();
 }
 
+std::optional<Grant> DelegatedStreams::offer_own(StreamId stream, RunOrders& backend,
+                                                 ReturnStart start, Time now) {
+  OwnRecoveryStreams* own = own_recovery();
+  return own && first_path() ? own->offer(stream, backend, start, now) : std::nullopt;
+}
+
 Result<Grant, OfferRefusal> DelegatedStreams::offer(StreamId stream, RunOrders& backend, Time now,
-                                                    ReturnStart start) {
+                                                    std::optional<ReturnStart> own) {
   if (!connection_.confirmed()) return OfferRefusal::kUnconfirmed;
   if (delegated_.contains(stream) || is_own(stream)) return OfferRefusal::kTaken;
   if (streams() >= k_max_streams) return OfferRefusal::kGrants;
-  const PathEntry* entry = connection_.paths().find(k_path);
-  if (OwnRecoveryStreams* own = own_recovery(); own && entry && entry->path) {
-    if (const auto grant = own->offer(stream, backend, start, now)) return *grant;
+  if (own) {
+    if (const auto grant = offer_own(stream, backend, *own, now)) return *grant;
   }
+  const PathEntry* entry = connection_.paths().find(k_path);
   if (connection_.paths().in_use().size() != 1 || entry == nullptr || !entry->path) {
     return OfferRefusal::kPaths;
   }

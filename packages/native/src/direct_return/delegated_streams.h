@@ -45,10 +45,11 @@ class DelegatedStreams final : public GrantListener {
   ~DelegatedStreams() override;
 
   // --- what the gateway's application decides ---------------------------------------------------
-  // Offers the rest of a stream to a backend, whose session outlives the grant. A client that
-  // agreed gets it on a path of the backend's own; `start` matters there alone.
+  // Offers the rest of a stream to a backend, whose session outlives the grant. `own` is when a
+  // backend begins that takes paths with recovery of its own; a client that agreed gets the rest on
+  // such a path.
   Result<Grant, OfferRefusal> offer(StreamId stream, RunOrders& backend, Time now,
-                                    ReturnStart start = ReturnStart::kWhenAccepted);
+                                    std::optional<ReturnStart> own = std::nullopt);
   // Returns whether `accept` would succeed if the bytes of the backend began at `begin`. To be
   // asked before the head of the response is written.
   bool may_accept(StreamId stream, std::uint64_t begin, std::uint64_t end) const;
@@ -119,6 +120,7 @@ class DelegatedStreams final : public GrantListener {
 
   // The part for clients that have paths for backends; null for others.
   OwnRecoveryStreams* own_recovery();
+  std::optional<Grant> offer_own(StreamId stream, RunOrders& backend, ReturnStart start, Time now);
   bool is_own(StreamId stream) const { return own_ && own_->contains(stream); }
   bool runs_possible() const;
   Path* first_path();

@@ -1,4 +1,10 @@
-import { openExecutor, type ExecutorStats, type ReturnSocket, type ServerRequest } from '@sheaf/native';
+import {
+  openExecutor,
+  type ExecutorStats,
+  type ReturnRecovery,
+  type ReturnSocket,
+  type ServerRequest,
+} from '@sheaf/native';
 import type { Logger } from 'pino';
 import { BackboneViolation } from '../../multi_end/backbone/byte_fields.js';
 import type { Channel } from '../../multi_end/backbone/channel.js';
@@ -17,6 +23,8 @@ export interface ReturnSessionsOptions {
   run: Buffer;
   /** Sockets that send from the addresses of gateways */
   sockets: ReturnSocket[];
+  /** What this backend takes */
+  recovery: ReturnRecovery;
   log: Logger;
 }
 
@@ -45,8 +53,8 @@ export class ReturnSessions {
    * read, so that no datagram comes too early.
    */
   attach(channel: Channel, request: ServerRequest): void {
-    const { run, sockets } = this.#options;
-    const executor = openExecutor(request, { ...runSession(channel.session.session, run), sockets });
+    const { run, sockets, recovery } = this.#options;
+    const executor = openExecutor(request, { ...runSession(channel.session.session, run), sockets, recovery });
     const session: Session = { executor, opener: undefined };
     this.#sessions = [session, ...this.#sessions];
     this.#counts.add(executor);
@@ -63,12 +71,12 @@ export class ReturnSessions {
   #onMessage(message: BackboneMessage, channel: Channel, session: Session): void {
     if (message.type !== 'grant_key' || session.opener)
       throw new BackboneViolation(`a gateway does not send ${message.type} on the connection for runs`);
-    const { key, sodium, log } = this.#options;
+    const { key, sodium, recovery, log } = this.#options;
     const opener = new Opener(key, channel.session, sodium, grantKeyKind);
     try {
       session.opener = new GrantOpener(opener.open(message.sealed), nameOfSession(channel.session));
       // Key and grants come over different connections, so the gateway waits for this.
-      channel.send({ type: 'grant_key_taken' });
+      channel.send({ type: 'grant_key_taken', ownRecovery: recovery === 'backend' });
     } catch (error) {
       if (!(error instanceof SealRefused)) throw error;
       log.warn({ reason: error.message }, 'a gateway may not grant');

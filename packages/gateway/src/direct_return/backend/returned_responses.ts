@@ -6,11 +6,12 @@ import {
   type Executor,
   type ReturnedBody,
   type ReturnedPayload,
+  type ReturnRecovery,
   type ServerRequest,
   type ServerResponse,
 } from '@sheaf/native';
 import type { Logger } from 'pino';
-import { deliveryTiming } from '../../http/delivered.js';
+import { deliveryTiming, returned } from '../../http/delivered.js';
 import { headerValue, type BodyTaker, type Exchange, type GatewayResponse } from '../../http/exchange.js';
 import { timingHeader } from '../../http/respond.js';
 import { resumptionOf } from '../../http/resumable_body.js';
@@ -25,7 +26,7 @@ import {
   isHead,
   type DeclineReason,
 } from '../protocol/return_headers.js';
-import { grantSource } from '../protocol/grant_source.js';
+import { grantRecovery, grantSource } from '../protocol/grant_source.js';
 import { GrantRefused, type GrantOpener } from '../protocol/sealed_grant.js';
 import { AppendedBody } from './appended_body.js';
 
@@ -103,18 +104,19 @@ export class ReturnedResponses {
   async #sent({ exchange }: Answer, { over }: ReturnedBody): Promise<void> {
     const returnedBytes = await over;
     exchange.bytesSent = returnedBytes;
-    exchange.delivered = { delivery: 'return', returnedBytes };
+    exchange.delivered = { delivery: 'return', ...exchange.delivered, returnedBytes };
   }
 
   /** Accepts the grant and tells the gateway so; otherwise says why not, in a header of the response. */
   #accept(answer: Answer, length: number | undefined, from: ReturnedPayload['from']): ReturnedBody | undefined {
     const { exchange, response } = answer;
-    const body = response.destroyed ? 'refused' : this.#use(answer, length, from);
-    if (typeof body === 'string') {
-      response.setHeader(declinedHeader, body);
+    const begun = response.destroyed ? 'refused' : this.#use(answer, length, from);
+    if (typeof begun === 'string') {
+      response.setHeader(declinedHeader, begun);
       return undefined;
     }
-    exchange.delivered = { delivery: 'return' };
+    const { body, recovery } = begun;
+    exchange.delivered = returned(recovery);
     // The gateway left before it knew.
     response.once('close', () => {
       if (!response.writableFinished) body.fail(H3_REQUEST_CANCELLED);
@@ -122,39 +124,46 @@ export class ReturnedResponses {
     return body;
   }
 
-  #use(answer: Answer, length: number | undefined, bytes: ReturnedPayload['from']): ReturnedBody | DeclineReason {
+  #use(answer: Answer, length: number | undefined, bytes: ReturnedPayload['from']): Begun | DeclineReason {
     if (length === undefined) return 'unknown';
     if (length === 0) return 'small';
     if (this.#options.draining()) return 'draining';
     const { response, sealed } = answer;
     const { statusCode: status } = response;
-    const headers = this.#headersOf(answer);
-    // All that can fail comes before the grant is accepted.
-    const accepted = describe(status, headers, length);
-    const head = encodeHead(status, headers);
-    if (!accepted || !head || !isHead(head)) return 'unknown';
+    let grant: Buffer | undefined;
     let from: string | undefined;
     try {
-      const { executor, grant } = open(sealed, this.#options.sessions());
+      const opened = open(sealed, this.#options.sessions());
+      ({ grant } = opened);
       from = grantSource(grant);
-      const body = executor.accept(grant, { start: framedHeadSize(head.length, length), length, from: bytes });
+      const recovery = grantRecovery(grant);
+      const headers = this.#headersOf(answer, recovery);
+      // All that can fail comes before the grant is accepted.
+      const accepted = describe(status, headers, length);
+      const head = encodeHead(status, headers);
+      if (!accepted || !head || !isHead(head)) return 'unknown';
+      const start = framedHeadSize(head.length, length);
+      const body = opened.executor.accept(grant, { start, length, from: bytes });
       answerWith(response, accepted, head);
       // What the log calls the status is the client's.
       response.statusCode = status;
-      return body;
+      return { body, recovery };
     } catch (error) {
       const code = error instanceof GrantRefused ? 'GRANT_REFUSED' : systemErrorCode(error);
       if (code === 'NO_ROOM') return 'busy';
       if (code !== 'GRANT_REFUSED' && code !== 'FOREIGN_ADDRESS') throw error;
       this.#warn(errorMessage(error), code === 'FOREIGN_ADDRESS' ? from : undefined);
       return 'refused';
+    } finally {
+      // It contains keys, which nobody needs any more.
+      grant?.fill(0);
     }
   }
 
   /** Returns the headers of the response with what the gateway adds to its own, and an entry about the response's way. */
-  #headersOf({ exchange, response }: Answer): Record<string, string | string[]> {
+  #headersOf({ exchange, response }: Answer, recovery: ReturnRecovery): Record<string, string | string[]> {
     const headers = headersOf(response);
-    const way = deliveryTiming({ delivery: 'return', backend: this.#options.name });
+    const way = deliveryTiming(returned(recovery, this.#options.name));
     const routes = headerValue(exchange.request.headers, routesHeader);
     return {
       ...headers,
@@ -174,6 +183,12 @@ export class ReturnedResponses {
     };
     this.#options.log[rare ? 'warn' : 'debug']({ reason, ...advice }, 'a grant is refused');
   }
+}
+
+/** A response that this node sends to the client itself */
+interface Begun {
+  body: ReturnedBody;
+  recovery: ReturnRecovery;
 }
 
 /** A response that may go past this node */

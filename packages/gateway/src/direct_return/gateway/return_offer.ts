@@ -7,6 +7,7 @@ import {
 } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { errorMessage } from '../../errors/user_error.js';
+import { returned, type Delivered } from '../../http/delivered.js';
 import { headerValue, type Exchange } from '../../http/exchange.js';
 import type { Resumption } from '../../http/resumable_body.js';
 import type { Offer, Taken } from '../../multi_end/backbone/proxy_request.js';
@@ -26,14 +27,14 @@ import {
   type DeclineReason,
 } from '../protocol/return_headers.js';
 import type { LossReport } from './loss_report.js';
+import type { Granted } from './return_link.js';
 import { continueBody, handOff, type Ended, type LostBody } from './returned_response.js';
 
 export interface ReturnOfferOptions {
   exchange: Exchange;
   backend: BackendWatch;
   backends: BackendsInTurn;
-  /** The sealed grant, as the header has it */
-  grant: string;
+  grant: Granted;
   log: Logger;
   losses: LossReport;
   /** Hears that the backend sends the response through the gateway. */
@@ -56,7 +57,10 @@ export class ReturnOffer implements Offer {
     this.#options = options;
     const routes = options.exchange.response.getHeader(routesHeader);
     // The gateway adds this to its responses. It cannot add anything to what a backend sends.
-    this.headers = { [grantHeader]: options.grant, ...(routes !== undefined && { [routesHeader]: String(routes) }) };
+    this.headers = {
+      [grantHeader]: options.grant.header,
+      ...(routes !== undefined && { [routesHeader]: String(routes) }),
+    };
   }
 
   decline(received: ClientResponse): void {
@@ -68,7 +72,7 @@ export class ReturnOffer implements Offer {
   }
 
   take({ headers, whole: head }: WholeResponse): Taken {
-    const { exchange, backend, backends } = this.#options;
+    const { exchange, backends } = this.#options;
     const value = headerValue(headers, acceptedHeader) ?? '';
     const accepted = continuable(decodeAcceptedHeader(value));
     if (!accepted)
@@ -77,7 +81,7 @@ export class ReturnOffer implements Offer {
     if (exchange.aborted) throw new Error('the client has left');
     const ended = this.#handOff(head, accepted);
     this.#open = false;
-    exchange.delivered = { delivery: 'return', backend: backend.name };
+    exchange.delivered = this.#delivered;
     // The backend has answered the request of the backbone, so that another one may have its place.
     backends.leave();
     return { end: this.#follow(ended, accepted) };
@@ -104,6 +108,11 @@ export class ReturnOffer implements Offer {
     }
   }
 
+  get #delivered(): Delivered {
+    const { backend, grant } = this.#options;
+    return returned(grant.recovery, backend.name);
+  }
+
   get #response(): ServerResponse {
     return this.#options.exchange.response as unknown as ServerResponse;
   }
@@ -114,12 +123,7 @@ export class ReturnOffer implements Offer {
     backend.returning.leave(exchange);
     const { received, reason } = ended;
     exchange.bytesSent += received;
-    exchange.delivered = {
-      delivery: 'return',
-      backend: backend.name,
-      ...(reason && { fallback: reason }),
-      returnedBytes: received,
-    };
+    exchange.delivered = { ...this.#delivered, ...(reason && { fallback: reason }), returnedBytes: received };
     if (!reason || exchange.aborted) return;
     await this.#continue(accepted, { ...ended, reason }).catch((error: unknown) => {
       const { pathname: path, aborted } = exchange;

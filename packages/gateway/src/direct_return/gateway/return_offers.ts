@@ -80,7 +80,7 @@ export class ReturnOffers implements Offers {
       exchange,
       backend,
       backends,
-      grant: grant.header,
+      grant,
       log,
       losses: this.#losses,
       onDeclined: ({ status }, reason) => {

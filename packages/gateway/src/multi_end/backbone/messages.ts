@@ -39,8 +39,8 @@ export type BackboneMessage =
   | { type: 'release'; connection: number }
   /** Gateway, once, on the connection for runs: the key of its grants, sealed */
   | { type: 'grant_key'; sealed: Buffer }
-  /** Backend, once: it opens grants of this key from now on. */
-  | { type: 'grant_key_taken' }
+  /** Backend, once: it opens grants of this key from now on. `ownRecovery`: also those of paths with recovery of its own. */
+  | { type: 'grant_key_taken'; ownRecovery: boolean }
   /** Gateway: the backend stops accepting connections, or starts again. */
   | { type: 'drain'; drains: boolean }
   /** Gateway, once the backend drains: no exchange needs the backend any more. */
@@ -114,6 +114,7 @@ function writeFields(writer: FieldWriter, message: BackboneMessage): FieldWriter
     case 'grant_key':
       return writer.bytes(message.sealed);
     case 'grant_key_taken':
+      return writer.integer(message.ownRecovery ? 1 : 0, 1);
     case 'done':
       return writer;
     case 'accepted':
@@ -175,6 +176,7 @@ function readFields(reader: FieldReader, type: MessageType): BackboneMessage {
     case 'grant_key':
       return { type, sealed: reader.bytes(maxSealed(grantKeyKind)) };
     case 'grant_key_taken':
+      return { type, ownRecovery: flag(reader) };
     case 'done':
       return { type };
     case 'accepted':

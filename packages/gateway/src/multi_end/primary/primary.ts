@@ -211,7 +211,7 @@ export class Primary {
 }
 
 /** Returns whether a route lets this backend send from the gateway's address. */
-function returnsBy(routes: readonly RouteOptions[], backend: string): boolean {
+export function returnsBy(routes: readonly RouteOptions[], backend: string): boolean {
   return routes.some(
     ({ backends = [], delivery }) => backends.includes(backend) && deliveryOrder(delivery).includes('return'),
   );

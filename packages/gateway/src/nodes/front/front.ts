@@ -286,6 +286,7 @@ export class Front {
       congestion: options.congestion,
       multipath: options.multipath,
       multiEnd: options.multiEnd ?? false,
+      returnPaths: options.returnPaths ?? false,
       sharesPort: options.sharesPort ?? false,
       pathScheduler: options.path_scheduler,
       streamScheduler: options.stream_scheduler,

@@ -73,24 +73,24 @@ it('grants once the backend has the key', () => {
   const connection = connect();
   expect(connection.sent).toMatchObject([{ type: 'grant_key' }]);
   expect([returns.open, returns.grant(request)]).toEqual([false, { refusal: 'ended' }]);
-  connection.channel.receive({ type: 'grant_key_taken' });
+  connection.channel.receive({ type: 'grant_key_taken', ownRecovery: false });
   expect(returns.open).toBe(true);
   expect(opened(returns.grant(request), connection)).toBe(plain);
 });
 
 it('waits again after each new connection', () => {
-  connect().channel.receive({ type: 'grant_key_taken' });
+  connect().channel.receive({ type: 'grant_key_taken', ownRecovery: false });
   link.emit('close', 'cut');
   expect([returns.open, returns.grant(request), sessions]).toEqual([false, { refusal: 'ended' }, 0]);
   const next = connect();
   expect([returns.open, returns.grant(request), sessions]).toEqual([false, { refusal: 'ended' }, 1]);
-  next.channel.receive({ type: 'grant_key_taken' });
+  next.channel.receive({ type: 'grant_key_taken', ownRecovery: false });
   expect(opened(returns.grant(request), next)).toBe(plain);
 });
 
 it('refuses what no backend sends', () => {
   const { channel } = connect();
   expect(() => channel.receive({ type: 'drain', drains: true })).toThrow(BackboneViolation);
-  channel.receive({ type: 'grant_key_taken' });
-  expect(() => channel.receive({ type: 'grant_key_taken' })).toThrow(BackboneViolation);
+  channel.receive({ type: 'grant_key_taken', ownRecovery: false });
+  expect(() => channel.receive({ type: 'grant_key_taken', ownRecovery: false })).toThrow(BackboneViolation);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { grantSource } from '../../../src/direct_return/protocol/grant_source.js';
+import { grantRecovery, grantSource } from '../../../src/direct_return/protocol/grant_source.js';
 
 function grant(ip: string, port: number): Buffer {
   const bytes = Buffer.alloc(198);
@@ -7,6 +7,14 @@ function grant(ip: string, port: number): Buffer {
   bytes.writeUInt16BE(port, 128);
   return bytes;
 }
+
+it('reads who numbers the packets', () => {
+  const bytes = grant('00000000000000000000ffffcb007107', 443);
+  bytes[21] = 1;
+  expect(grantRecovery(bytes)).toBe('gateway');
+  bytes[21] = 2;
+  expect(grantRecovery(bytes)).toBe('backend');
+});
 
 it('reads the address from which a grant lets a backend send', () => {
   expect(grantSource(grant('00000000000000000000ffffcb007107', 443))).toBe('203.0.113.7:443');

@@ -35,7 +35,7 @@ const messages: BackboneMessage[] = [
   { type: 'left', connection: 4, code: 0x5ea0 },
   { type: 'release', connection: 4 },
   { type: 'grant_key', sealed: randomBytes(maxSealed(grantKeyKind)) },
-  { type: 'grant_key_taken' },
+  { type: 'grant_key_taken', ownRecovery: true },
   { type: 'drain', drains: true },
   { type: 'done' },
   { type: 'ping', sequence: 5 },

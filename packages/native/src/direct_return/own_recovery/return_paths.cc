@@ -83,4 +83,6 @@ bool ReturnPaths::update_keys(Time now) {
 
 void offer_return_paths(ConnectionConfig& config) { config.path_policy = &k_return_paths_offer; }
 
+const PathPolicyFactory& return_paths_offer() { return k_return_paths_offer; }
+
 }  // namespace sheaf::quic

@@ -50,5 +50,7 @@ class ReturnPaths final : public PathPolicy {
 // Makes connections agree that backends send to the client from the server's address, on up to
 // eight paths at a time. Both sides must. Replaces `ConnectionConfig::path_policy`.
 void offer_return_paths(ConnectionConfig& config);
+// The same, for a configuration that offers another extension as well (PathPolicyChoice).
+const PathPolicyFactory& return_paths_offer();
 
 }  // namespace sheaf::quic

@@ -38,7 +38,8 @@ class ReturnNetwork {
     std::uint64_t head = 0;     // first bytes of each response that come from the gateway itself
     // Backends have recovery of their own, on paths that the client offers.
     bool own_recovery = false;
-    ReturnStart start = ReturnStart::kAtOnce;  // of those
+    // When those begin. Without, backends do not use what the client permits.
+    std::optional<ReturnStart> start = ReturnStart::kAtOnce;
     bool proxied = false;  // everything comes from the backend by way of the gateway
   };
   ReturnNetwork(std::uint64_t seed, const Options& options);

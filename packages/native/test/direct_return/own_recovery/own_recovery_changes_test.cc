@@ -43,6 +43,18 @@ TEST(OwnRecoveryChanges, ABackendBeginsBehindTheHeadOfTheGateway) {
   }
 }
 
+// Whether a backend uses what the client permits is its own matter.
+TEST(OwnRecoveryChanges, ABackendWithoutRecoveryOfItsOwnSendsRuns) {
+  auto options = site_with_paths(2);
+  options.start = std::nullopt;
+  ReturnNetwork network(9, options);
+  confirm(network);
+  ask_all(network, k_mb);
+  run_until_finished(network);
+  EXPECT_EQ(network.proxied, 1u);
+  EXPECT_GT(network.backends[0].executor.stats().runs, 0u);
+}
+
 // An offer that gives no permission takes none back, whatever the gateway has sent meanwhile.
 TEST(OwnRecoveryChanges, AnOfferThatIsWithdrawnTakesNothingOfTheGatewayBack) {
   auto options = site_that_accepts_first(1);
