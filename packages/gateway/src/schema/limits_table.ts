@@ -162,6 +162,12 @@ const fixed: Bound[] = [
     gets: 'nothing more is read until the first is answered; incomplete fields after 10 s close it',
   },
   {
+    resource: 'requests that a gateway proxies to one backend, at a time',
+    default: '256; one network has half of what is left',
+    pays: 'the network',
+    gets: 'another backend has them; 503 with `Retry-After` where none has room',
+  },
+  {
     resource: 'responses that one backend sends from the address of its gateway, at a time',
     default: '2,048; one network has half of what is left',
     pays: 'the network',
