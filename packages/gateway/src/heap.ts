@@ -13,6 +13,11 @@ import { IdleCollection } from './idle_collection.js';
 const youngBytes = 8 * 2 ** 20;
 /** Garbage that may wait in the old generation, as a percentage of its live objects */
 const garbagePercent = 50;
+/**
+ * Collections that the descriptions of objects outlive of which there is none. By default it is two. A gateway that is idle has
+ * no requests, and forgot with them how to handle them fast: it compiled the same functions again for the next ones.
+ */
+const manyCollections = 1_000_000;
 /** Time in milliseconds after which the gateway looks again whether it is idle */
 const lookMs = 500;
 
@@ -88,6 +93,7 @@ function collectWhenIdle(): void {
 }
 
 setFlagsFromString(`--heap-growing-percent=${garbagePercent}`);
+setFlagsFromString(`--retain-maps-for-n-gc=${manyCollections}`);
 growYoung();
 boundYoung();
 new PerformanceObserver(boundYoung).observe({ entryTypes: ['gc'] });

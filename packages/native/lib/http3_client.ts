@@ -177,6 +177,27 @@ class Client
     return this.handshake.then(() => this.exchange(options, which));
   }
 
+  ask(
+    options: ClientRequestOptions,
+    which: WholeResponses,
+    answered: (answer: ReceivedResponse | WholeResponse | Error) => void,
+  ): boolean {
+    if (options.body !== undefined || this.started !== undefined || this.closed) return false;
+    const stream = this.submit(options, this.requestFields(options));
+    if (stream === undefined) return false;
+    const { onInformational, signal } = options;
+    let settled = false;
+    const settle = (answer: ReceivedResponse | WholeResponse | Error): void => {
+      if (settled) return;
+      settled = true;
+      answered(answer);
+    };
+    this.exchanges.set(stream, { resolve: settle, reject: settle, stopped: false, onInformational, whole: which });
+    signal?.addEventListener('abort', () => this.cancel(stream), { once: true });
+    if (signal?.aborted) this.cancel(stream);
+    return true;
+  }
+
   private exchange(options: ClientRequestOptions): Promise<ReceivedResponse>;
   private exchange(options: ClientRequestOptions, whole: WholeResponses): Promise<ReceivedResponse | WholeResponse>;
   private async exchange(

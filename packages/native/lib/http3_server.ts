@@ -30,6 +30,8 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   private readonly endpoint: NativeEndpoint;
   private readonly accepted = new Map<number, Hosted>();
   private readonly closedBy = new Map<string, number>();
+  /** Requests of this turn that nobody has heard of */
+  private begun: [Http3ServerRequest, Http3ServerResponse][] = [];
   private idle: (() => void) | undefined;
 
   constructor(options: ServerOptions) {
@@ -98,6 +100,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
 
   private onEvents(events: NativeEvent[]): void {
     for (const event of events) contain(() => this.onEvent(event), this.onFault);
+    this.tellRequests();
     if (this.idle && !this.busy()) this.idle();
   }
 
@@ -182,7 +185,18 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     connection.exchanges.set(stream, { request, response });
-    if (!this.emit('request', request, response)) response.writeHead(404).end();
+    this.begun.push([request, response]);
+  }
+
+  /** Tells of requests behind all events of a turn: it is known then which of them have no body. */
+  private tellRequests(): void {
+    if (this.begun.length === 0) return;
+    const { begun } = this;
+    this.begun = [];
+    for (const [request, response] of begun)
+      contain(() => {
+        if (!this.emit('request', request, response)) response.writeHead(404).end();
+      }, this.onFault);
   }
 
   private onStreamEvent(connection: Hosted, event: NativeEvent): void {

@@ -250,6 +250,16 @@ export interface Http3Client
    */
   requestWhole(options: ClientRequestOptions, which: WholeResponses): Promise<ReceivedResponse | WholeResponse>;
   /**
+   * As `requestWhole`, for a request without a body. Calls `answered` once, in a later turn, with the response or the error.
+   * That costs less than promises. Returns false when the request would have to wait: nothing was sent then, and nothing is
+   * called. @throws QuicError when the request is refused
+   */
+  ask(
+    options: ClientRequestOptions,
+    which: WholeResponses,
+    answered: (answer: ReceivedResponse | WholeResponse | Error) => void,
+  ): boolean;
+  /**
    * Opens a WebTransport session by extended CONNECT. Rejects with {@link QuicError} `SESSION_REFUSED`, with the status as
    * `errorCode`, when the server does not open it.
    */

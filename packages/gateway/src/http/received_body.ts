@@ -35,7 +35,8 @@ function announcesBody(request: GatewayRequest): boolean | undefined {
   if (length !== undefined) return length > 0;
   if (request.headers['transfer-encoding'] !== undefined) return true;
   if (Number(request.httpVersion) < 2) return false;
-  return usuallyWithout.has(request.method) ? undefined : true;
+  if (!usuallyWithout.has(request.method)) return true;
+  return isEmpty(request) ? false : undefined;
 }
 
 /** Returns whether a request of HTTP/3 has ended without a body, which nobody reads. */

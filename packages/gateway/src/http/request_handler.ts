@@ -79,9 +79,29 @@ export class RequestHandler {
   }
 
   /** Handles a request. Settles when the response is complete or was abandoned, and never rejects. */
-  async handle(request: GatewayRequest, response: GatewayResponse): Promise<void> {
-    const started = performance.now();
+  handle(request: GatewayRequest, response: GatewayResponse): Promise<void> {
+    return new Promise((resolve) => this.begin(request, response, resolve));
+  }
+
+  /** Handles a request as `handle` does, and calls `ended` then. */
+  begin(request: GatewayRequest, response: GatewayResponse, ended: () => void = () => undefined): void {
     const target = parseRequestTarget(request.url);
+    const exchange = this.#enter(request, response, target);
+    const end = (error?: unknown): void => {
+      this.#leave(exchange, error);
+      ended();
+    };
+    try {
+      const answer = this.#targetOf(exchange, target !== undefined);
+      if (!answer) end();
+      else if (!answer.begin?.(exchange, end)) answer.handle(exchange).then(() => end(), end);
+    } catch (error) {
+      end(error);
+    }
+  }
+
+  #enter(request: GatewayRequest, response: GatewayResponse, target: RequestTarget | undefined): RoutedExchange {
+    const started = performance.now();
     // A client may reset the stream while the response is written. `close` reports that.
     response.on('error', () => undefined);
     request.body.on('error', () => undefined);
@@ -101,33 +121,36 @@ export class RequestHandler {
     this.#active += 1;
     this.#total += 1;
     this.#options.observer.requestStarted();
-    try {
-      await this.#dispatch(exchange, target !== undefined);
-    } catch (error) {
-      this.#options.log.error({ err: error, path: exchange.pathname }, 'request failed');
-      abandon(exchange);
-    } finally {
-      exchange.complete = true;
-      this.#active -= 1;
-      if (this.#active === 0) for (const idle of this.#whenIdle.splice(0)) idle();
-      // Nobody reads the rest of the request body any more.
-      if (request.httpVersion === '3' && !request.body.readableEnded && !isEmpty(request)) request.body.destroy();
-      if (response.writableLength === 0) slowClients?.delete(exchange);
-      this.#options.observer.requestEnded({
-        request: exchange.request,
-        pathname: exchange.pathname,
-        route: exchange.route,
-        status: response.statusCode,
-        bytesSent: exchange.bytesSent,
-        delivered: exchange.described,
-        seconds: (performance.now() - started) / 1_000,
-        aborted: exchange.aborted,
-      });
-    }
+    return exchange;
   }
 
-  /** Lets the target of a request answer it; returns undefined when it has a response already. */
-  #dispatch(exchange: RoutedExchange, valid: boolean): Promise<void> | undefined {
+  #leave(exchange: RoutedExchange, error: unknown): void {
+    const { observer, slowClients, log } = this.#options;
+    const { request, response } = exchange;
+    if (error !== undefined) {
+      log.error({ err: error, path: exchange.pathname }, 'request failed');
+      abandon(exchange);
+    }
+    exchange.complete = true;
+    this.#active -= 1;
+    if (this.#active === 0) for (const idle of this.#whenIdle.splice(0)) idle();
+    // Nobody reads the rest of the request body any more.
+    if (request.httpVersion === '3' && !request.body.readableEnded && !isEmpty(request)) request.body.destroy();
+    if (response.writableLength === 0) slowClients?.delete(exchange);
+    observer.requestEnded({
+      request,
+      pathname: exchange.pathname,
+      route: exchange.route,
+      status: response.statusCode,
+      bytesSent: exchange.bytesSent,
+      delivered: exchange.described,
+      seconds: exchange.seconds,
+      aborted: exchange.aborted,
+    });
+  }
+
+  /** Returns who answers a request; undefined when it has a response already. */
+  #targetOf(exchange: RoutedExchange, valid: boolean): Target | undefined {
     if (!valid) {
       respondStatus(exchange, 400);
       return undefined;
@@ -146,7 +169,7 @@ export class RequestHandler {
     if (exchange.routed.startsWith(wellKnownPrefix)) {
       exchange.route = wellKnownPrefix;
       exchange.rest = exchange.routed;
-      return wellKnown.handle(exchange);
+      return wellKnown;
     }
     const { method, authority } = exchange.request;
     const match = findRoute(routes, { host: authority, pathname: exchange.routed, method });
@@ -162,7 +185,7 @@ export class RequestHandler {
       exchange.response.destroy(new CredentialsNeeded());
       return undefined;
     }
-    return match.route.answer.handle(exchange);
+    return match.route.answer;
   }
 }
 
@@ -205,9 +228,14 @@ class RoutedExchange implements Exchange {
   }
 
   timing(): string {
-    const time = `${this.clock.name};dur=${(performance.now() - this.clock.started).toFixed(3)}`;
+    const time = `${this.clock.name};dur=${(this.seconds * 1_000).toFixed(3)}`;
     const delivery = this.described && deliveryTiming(this.described);
     return delivery === undefined ? time : `${time}, ${delivery}`;
+  }
+
+  /** Time since the request arrived */
+  get seconds(): number {
+    return (performance.now() - this.clock.started) / 1_000;
   }
 
   /** How the response travels, with the name of the backend */

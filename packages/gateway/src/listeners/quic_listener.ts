@@ -75,7 +75,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     for (const [name, value] of Object.entries(options.headersFor?.(request.connection) ?? {}))
       response.setHeader(name, value);
     if (converted.priority) response.setPriority(converted.priority);
-    void options.handler.handle(converted, response);
+    options.handler.begin(converted, response);
   });
   server.on('error', (error) => options.onError(error));
   return server;

@@ -1,7 +1,14 @@
 import { PassThrough, Readable } from 'node:stream';
-import type { ClientRequestOptions, ClientResponse, HeaderMap, WholeResponse, WholeResponses } from '@sheaf/native';
+import type {
+  ClientRequestOptions,
+  ClientResponse,
+  HeaderMap,
+  Http3Client,
+  WholeResponse,
+  WholeResponses,
+} from '@sheaf/native';
 import { collect } from './client.js';
-import type { Exchange } from '../../src/http/exchange.js';
+import type { Exchange, Target } from '../../src/http/exchange.js';
 import type { BackendHealth } from '../../src/observability/backend_report.js';
 import type { Asker } from '../../src/multi_end/primary/backend_watch.js';
 import { Dependents } from '../../src/multi_end/primary/dependents.js';
@@ -9,6 +16,12 @@ import { Places } from '../../src/slow_clients/places.js';
 
 export const whole = Buffer.from(Array.from({ length: 1_000 }, (_each, index) => index % 251));
 export const etag = '"1"';
+
+type Answer = ClientResponse | WholeResponse | Error;
+type FakeClient = Pick<Http3Client, 'ask'> & {
+  request: (options: ClientRequestOptions) => Promise<ClientResponse>;
+  requestWhole: (options: ClientRequestOptions, which: WholeResponses) => Promise<ClientResponse | WholeResponse>;
+};
 
 /** A backend that sends so many bytes and then nothing: no head if there are none. */
 export class FakeBackend {
@@ -24,13 +37,18 @@ export class FakeBackend {
   #askers = new Set<Asker>();
   /** Answers instead, where it returns something. */
   answer: (options: ClientRequestOptions) => ClientResponse | undefined = () => undefined;
-  readonly link = {
-    client: {},
-    whenOpen: () =>
-      Promise.resolve({
-        request: (options: ClientRequestOptions) => this.#request(options),
-        requestWhole: (options: ClientRequestOptions, which: WholeResponses) => this.#requestWhole(options, which),
-      }),
+  readonly #client = {
+    request: (options: ClientRequestOptions) => this.#request(options),
+    requestWhole: (options: ClientRequestOptions, which: WholeResponses) => this.#requestWhole(options, which),
+    ask: (options: ClientRequestOptions, which: WholeResponses, answered: (answer: never) => void): boolean => {
+      const tell = answered as (answer: Answer) => void;
+      this.#requestWhole(options, which).then(tell, tell);
+      return true;
+    },
+  };
+  readonly link: { client: FakeClient | undefined; whenOpen: () => Promise<FakeClient> } = {
+    client: this.#client,
+    whenOpen: () => Promise.resolve(this.#client),
   };
 
   constructor(
@@ -114,6 +132,14 @@ export class FakeResponse extends PassThrough {
   }
 }
 
+/** Handles an exchange without a promise where the target does so, as the gateway does. */
+export function begin(target: Target, exchange: Exchange): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const ended = (error?: unknown): void => (error instanceof Error ? reject(error) : resolve());
+    if (!target.begin?.(exchange, ended)) target.handle(exchange).then(resolve, reject);
+  });
+}
+
 /** An exchange over HTTP/3, unless the request says otherwise. `leave` lets its client go. */
 export function fakeExchange(response: FakeResponse, request: object = {}): Exchange & { leave(): void } {
   const controller = new AbortController();
@@ -128,7 +154,7 @@ export function fakeExchange(response: FakeResponse, request: object = {}): Exch
       remoteAddress: '192.0.2.1',
       early: false,
       bodyless: true,
-      body: Object.assign(Readable.from([]), { remoteAddress: { address: '192.0.2.1' } }),
+      body: Object.assign(Readable.from([]), { bodyless: true, remoteAddress: { address: '192.0.2.1' } }),
       ...request,
     },
     response,

@@ -10,7 +10,7 @@ import { errorMessage } from '../../errors/user_error.js';
 import { returned, type Delivered } from '../../http/delivered.js';
 import { headerValue, type Exchange } from '../../http/exchange.js';
 import type { Resumption } from '../../http/resumable_body.js';
-import type { Offer, Taken } from '../../multi_end/backbone/proxy_request.js';
+import type { Offer } from '../../multi_end/backbone/proxy_request.js';
 import type { BackendWatch } from '../../multi_end/primary/backend_watch.js';
 import type { BackendsInTurn } from '../../multi_end/primary/backends_in_turn.js';
 import { resumedFrom, restFrom } from '../../multi_end/primary/proxied_body.js';
@@ -71,7 +71,7 @@ export class ReturnOffer implements Offer {
     exchange.delivered = { delivery: 'proxy', backend: backend.name, fallback: reason ?? 'response' };
   }
 
-  take({ headers, whole: head }: WholeResponse): Taken {
+  take({ headers, whole: head }: WholeResponse, ended: (error?: Error) => void): void {
     const { exchange, backends } = this.#options;
     const value = headerValue(headers, acceptedHeader) ?? '';
     const accepted = continuable(decodeAcceptedHeader(value));
@@ -79,12 +79,11 @@ export class ReturnOffer implements Offer {
       throw new Error(`the backend accepts a grant with \`${value.slice(0, 200)}\`, which this gateway does not know`);
     if (!isHead(head)) throw new Error('the backend sent no head of a response');
     if (exchange.aborted) throw new Error('the client has left');
-    const ended = this.#handOff(head, accepted);
+    this.#handOff(head, accepted, ended);
     this.#open = false;
     exchange.delivered = this.#delivered;
     // The backend has answered the request of the backbone, so that another one may have its place.
     backends.leave();
-    return { end: this.#follow(ended, accepted) };
   }
 
   withdraw(): void {
@@ -94,14 +93,13 @@ export class ReturnOffer implements Offer {
     revokeOffer(this.#options.exchange.request.body as ServerRequest);
   }
 
-  #handOff(head: Buffer, { status, length }: Continuable): Promise<Ended> {
+  #handOff(head: Buffer, accepted: Continuable, ended: (error?: Error) => void): void {
     const { exchange, backend } = this.#options;
     if (!backend.returning.enter(exchange, performance.now()))
       throw new Error('the backend sends as many responses as it may');
     try {
-      const ended = handOff(this.#response, head, length);
-      this.#response.statusCode = status;
-      return ended;
+      handOff(this.#response, head, accepted.length, (end) => this.#onEnded(end, accepted, ended));
+      this.#response.statusCode = accepted.status;
     } catch (error) {
       backend.returning.leave(exchange);
       throw error;
@@ -117,23 +115,25 @@ export class ReturnOffer implements Offer {
     return this.#options.exchange.response as unknown as ServerResponse;
   }
 
-  async #follow(ending: Promise<Ended>, accepted: Continuable): Promise<void> {
+  #onEnded(end: Ended, accepted: Continuable, ended: (error?: Error) => void): void {
     const { exchange, backend, log } = this.#options;
-    const ended = await ending;
     backend.returning.leave(exchange);
-    const { received, reason } = ended;
+    const { received, reason } = end;
     exchange.bytesSent += received;
     exchange.delivered = { ...this.#delivered, ...(reason && { fallback: reason }), returnedBytes: received };
-    if (!reason || exchange.aborted) return;
-    await this.#continue(accepted, { ...ended, reason }).catch((error: unknown) => {
-      const { pathname: path, aborted } = exchange;
-      if (!aborted)
-        log.warn(
-          { backend: backend.name, path, error: errorMessage(error) },
-          'a response is reset, as its rest is missing',
-        );
-      throw error;
-    });
+    if (!reason || exchange.aborted) return ended();
+    this.#continue(accepted, { ...end, reason }).then(
+      () => ended(),
+      (error: unknown) => {
+        const { pathname: path, aborted } = exchange;
+        if (!aborted)
+          log.warn(
+            { backend: backend.name, path, error: errorMessage(error) },
+            'a response is reset, as its rest is missing',
+          );
+        ended(error instanceof Error ? error : new Error(errorMessage(error)));
+      },
+    );
   }
 
   /** Sends the rest itself, from a backend that has the same representation. */

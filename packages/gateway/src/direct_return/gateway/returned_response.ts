@@ -14,28 +14,19 @@ export interface Ended {
 export type LostBody = Ended & { reason: ReturnLost['reason'] };
 
 /**
- * Sends the head, and leaves the body to the backend. Resolves when the client has all or has left, or when the backend leaves
- * something undone. @throws QuicError when the client's connection does not permit it; then nothing was sent
+ * Sends the head, and leaves the body to the backend. Calls `onEnded` once: when the client has all or has left, or when the
+ * backend leaves something undone. @throws QuicError when the client's connection does not permit it; then nothing was sent
  */
-export function handOff(response: ServerResponse, head: Buffer, length: number): Promise<Ended> {
+export function handOff(response: ServerResponse, head: Buffer, length: number, onEnded: (ended: Ended) => void): void {
   const start = response.handOff(head, length);
-  const ended = (acknowledged: number, reason?: ReturnLost['reason']): Ended => ({
-    start,
-    received: Math.min(length, Math.max(0, acknowledged - start)),
-    reason,
-  });
-  return new Promise((resolve) => {
-    const onLost = ({ reason, acknowledged }: ReturnLost): void => {
-      response.off('close', onClose);
-      resolve(ended(acknowledged, reason));
-    };
-    const onClose = (): void => {
-      response.off('returnLost', onLost);
-      resolve(ended(response.writableEnded ? start + length : response.acknowledged));
-    };
-    response.once('returnLost', onLost);
-    response.once('close', onClose);
-  });
+  const end = (acknowledged: number, reason?: ReturnLost['reason']): void => {
+    response.off('close', onClose).off('returnLost', onLost);
+    onEnded({ start, received: Math.min(length, Math.max(0, acknowledged - start)), reason });
+  };
+  const onLost = ({ reason, acknowledged }: ReturnLost): void => end(acknowledged, reason);
+  const onClose = (): void => end(response.writableEnded ? start + length : response.acknowledged);
+  response.on('returnLost', onLost);
+  response.on('close', onClose);
 }
 
 /** Continues a body that was handed off. Resolves when the client has all, or has left. */

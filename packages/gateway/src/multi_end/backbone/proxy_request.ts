@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { CancelSignal, ClientResponse, WholeResponse, WholeResponses } from '@sheaf/native';
+import type { CancelSignal, ClientRequestOptions, ClientResponse, WholeResponse, WholeResponses } from '@sheaf/native';
 import type { BackboneLink } from './backbone_link.js';
 import { errorMessage } from '../../errors/user_error.js';
 import { answerWith, checkStatus, mayProxyAgain, requestOf } from '../../http/proxied_request.js';
@@ -26,19 +26,14 @@ export interface Offer {
   readonly whole: WholeResponses;
   /**
    * Takes a response that the other node sends itself. Throws when nothing was sent to the client, which may have another
-   * response then.
+   * response then. Otherwise calls `ended` once: when the client has the response or has left, or with the error when it is
+   * incomplete.
    */
-  take(response: WholeResponse): Taken;
+  take(response: WholeResponse, ended: (error?: Error) => void): void;
   /** Hears of any other response. */
   decline(response: ClientResponse): void;
   /** Takes the offer back, unless the other node sends the response. May be called more than once. */
   withdraw(): void;
-}
-
-/** A response that the other node sends itself */
-export interface Taken {
-  /** Resolves when the client has the response, or has left. Rejects when it is incomplete. */
-  readonly end: Promise<void>;
 }
 
 export interface ProxyOptions {
@@ -47,8 +42,15 @@ export interface ProxyOptions {
   signal?: CancelSignal;
   /** Hears that the other node has answered. */
   onAnswered?(): void;
+  /** What came of the request, where it was sent already. Such a request has no body. */
+  answer?: WholeResponse | ClientResponse | Error | undefined;
   /** Returns the body that is forwarded in place of the response's own. */
   bodyOf?(response: ClientResponse): Readable;
+}
+
+/** Returns the request with what it offers. */
+export function withOffer(request: ClientRequestOptions, offer: Offer): ClientRequestOptions {
+  return { ...request, headers: { ...request.headers, ...offer.headers } };
 }
 
 /** Proxies a request to another node. Resolves with undefined when the client has a response, or has left. */
@@ -56,25 +58,29 @@ export async function proxyRequest(
   exchange: Exchange,
   body: ReceivedBody,
   link: BackboneLink,
-  { signal = exchange.signal, onAnswered, bodyOf = (response) => response, offer }: ProxyOptions = {},
+  { signal = exchange.signal, onAnswered, bodyOf = (response) => response, offer, answer }: ProxyOptions = {},
 ): Promise<ProxyFailure | undefined> {
   let step: 'begin' | 'sent' | 'offered' | 'answered' = 'begin';
-  try {
+  const ask = async (): Promise<ClientResponse | WholeResponse> => {
     const client = await link.whenOpen(patienceMs);
-    if (exchange.aborted) return undefined;
+    if (exchange.aborted) throw new Error('the client has left');
     const opened = await body.open();
     step = 'sent';
     const request = requestOf(exchange, signal, opened);
-    const response = await (offer
-      ? client.requestWhole({ ...request, headers: { ...request.headers, ...offer.headers } }, offer.whole)
-      : client.request(request));
+    return offer ? client.requestWhole(withOffer(request, offer), offer.whole) : client.request(request);
+  };
+  try {
+    if (answer) step = 'sent';
+    if (answer instanceof Error) throw answer;
+    const response = answer ?? (await ask());
     onAnswered?.();
     checkStatus(response);
     step = 'offered';
     if ('whole' in response) {
-      const taken = offer?.take(response);
-      step = 'answered';
-      await taken?.end;
+      await new Promise<void>((resolve, reject) => {
+        offer?.take(response, (error) => (error ? reject(error) : resolve()));
+        step = 'answered';
+      });
       return undefined;
     }
     offer?.decline(response);

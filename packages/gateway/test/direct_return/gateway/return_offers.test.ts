@@ -9,7 +9,7 @@ import { BackendRoute } from '../../../src/multi_end/primary/backend_route.js';
 import type { BackendWatch } from '../../../src/multi_end/primary/backend_watch.js';
 import type { Delivery } from '../../../src/schema/delivery.js';
 import { Places } from '../../../src/slow_clients/places.js';
-import { etag, fakeAnswer, FakeBackend, fakeExchange, FakeResponse, whole } from '../../support/fake_backend.js';
+import { begin, etag, fakeAnswer, FakeBackend, fakeExchange, FakeResponse, whole } from '../../support/fake_backend.js';
 
 let granted = 0;
 let revoked = 0;
@@ -87,7 +87,7 @@ function handle(backends: FakeBackend[], these?: ReturnOffers): Promise<void> {
   const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) });
   const links = new Map(backends.map(({ name }) => [name, link as unknown as ReturnLink]));
   offers = these ?? new ReturnOffers({ links, log });
-  return new BackendRoute(backends as unknown as BackendWatch[], log, offers).handle(exchange);
+  return begin(new BackendRoute(backends as unknown as BackendWatch[], log, offers), exchange);
 }
 
 const handedOff = (): Promise<void> => vi.waitFor(() => expect(response.handedOff).toBeDefined(), 20_000);
@@ -111,6 +111,41 @@ it('a backend sends the body, and nothing is taken back', async () => {
   expect(exchange.delivered).toEqual({ delivery: 'return', backend: 'backend1', returnedBytes: 1_000 });
 });
 
+it('a backend sends the body also where it is not known at first that the request has none', async () => {
+  Object.assign(exchange.request.body, { bodyless: false });
+  const handled = handle([backend('backend1')]);
+  await handedOff();
+  response.end();
+  response.complete();
+  await handled;
+  expect(exchange.delivered).toEqual({ delivery: 'return', backend: 'backend1', returnedBytes: 1_000 });
+});
+
+it.each([
+  [
+    'takes none',
+    () => {
+      throw Object.assign(new Error('the peer is going away'), { code: 'GOING_AWAY' });
+    },
+  ],
+  [
+    'is lost',
+    (_options: unknown, _which: unknown, answered: (answer: Error) => void) => {
+      setImmediate(answered, Object.assign(new Error('the connection is closed'), { code: 'CONNECTION_CLOSED' }));
+      return true;
+    },
+  ],
+] as const)('another backend has the request when the first %s', async (_what, ask) => {
+  const backends = [backend('backend1'), backend('backend2', accepts(), 1)];
+  Object.assign(backends[0]!.link.client!, { ask });
+  const handled = handle(backends);
+  await handedOff();
+  response.end();
+  response.complete();
+  await handled;
+  expect([exchange.delivered?.backend, granted, revoked, held(backends)]).toEqual(['backend2', 2, 1, [0, 0]]);
+});
+
 it('counts what a client has that leaves', async () => {
   const handled = handle([backend('backend1')]);
   await handedOff();
@@ -129,6 +164,7 @@ describe('the grant is taken back when the client leaves', () => {
 
   it('before the backend is connected', () =>
     one(async (backends) => {
+      backends[0]!.link.client = undefined;
       backends[0]!.link.whenOpen = () =>
         new Promise((_resolve, reject) => {
           exchange.signal.addEventListener('abort', () => reject(new Error('left')));
