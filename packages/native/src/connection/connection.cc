@@ -207,6 +207,11 @@ std::optional<Event> Connection::poll_event() {
   return std::nullopt;
 }
 
+bool Connection::has_events() const {
+  return !parts_->events.empty() ||
+         (parts_->close.phase() != CloseState::Phase::kOpen && !closed_event_given_);
+}
+
 // --- life ---------------------------------------------------------------------------------------
 
 Connection::State Connection::state() const {

@@ -53,6 +53,8 @@ class Connection {
   Time next_timeout() const;
   void on_timeout(Time now);
   std::optional<Event> poll_event();
+  // Whether sending has caused an event that waits for `poll_event`.
+  bool has_events() const;
 
   // --- life -------------------------------------------------------------------------------------
   enum class State : std::uint8_t { kHandshaking, kEstablished, kClosing, kDraining, kClosed };

@@ -25,6 +25,8 @@ PathTable& ConnectionExtension::paths() const { return parts_->paths; }
 StreamSet& ConnectionExtension::streams() const { return parts_->streams; }
 OneRttKeys& ConnectionExtension::keys() const { return parts_->keys; }
 
+void ConnectionExtension::carry_messages() { parts_->carries_messages = true; }
+
 void ConnectionExtension::open_sender(std::uint8_t sender, Duration initial_rtt) {
   parts_->first_path()->loss.open_sender(sender, initial_rtt);
 }

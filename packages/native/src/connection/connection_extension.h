@@ -41,6 +41,10 @@ class ConnectionExtension {
   StreamSet& streams() const;
   OneRttKeys& keys() const;
 
+  // The connection carries messages that are not sent again: nothing waits for acknowledgements, so
+  // few are asked for.
+  void carry_messages();
+
   // --- packets that other nodes send (direct_return/) -------------------------------------------
   // They are on path 0, while no other path is open. Streams say by `RemoteStreams::assign` which
   // node has their bytes. A run is ordered when the scheduler chooses such a stream, and window and

@@ -120,6 +120,7 @@ void ConnectionParts::update_ack_requests() {
   }
   if (!least) return;
   least->several_senders = runs && runs->permitted();
+  least->messages = carries_messages;
   ack_requests.update(*least);
 }
 

@@ -63,6 +63,7 @@ struct ConnectionParts {
   RepeatBudget repeats;
   std::unique_ptr<Runs> runs;         // null: no other node sends packets of this connection
   AckFrequencyRequests ack_requests;  // of this side
+  bool carries_messages = false;      // `ConnectionExtension::carry_messages`
   CryptoStream crypto;
   DatagramQueue datagrams;
   CloseState close;

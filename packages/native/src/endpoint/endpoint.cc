@@ -130,10 +130,11 @@ void Endpoint::touch(Slot& slot, Time now) {
   update_ids(slot);
   limits_.account(slot, now);
   enqueue_sender(slot);
-  if (!slot.active) {
-    slot.active = true;
-    active_.push_back(&slot);
-  }
+  activate(slot);
+}
+
+void Endpoint::activate(Slot& slot) {
+  if (!std::exchange(slot.active, true)) active_.push_back(&slot);
 }
 
 void Endpoint::enqueue_sender(Slot& slot) {
@@ -162,6 +163,11 @@ void Endpoint::update_ids(Slot& slot) {
 void Endpoint::wake(ConnectionDriver& driver, Time now) {
   const auto found = slots_.find(&driver);
   if (found != slots_.end()) touch(*found->second, now);
+}
+
+void Endpoint::send(ConnectionDriver& driver) {
+  const auto found = slots_.find(&driver);
+  if (found != slots_.end()) enqueue_sender(*found->second);
 }
 
 ConnectionDriver* Endpoint::next_active(Time now) {
@@ -417,6 +423,7 @@ void Endpoint::poll_transmit(TransmitBatch& batch, Time now) {
       break;
     }
     slot->sending = false;
+    if (slot->driver->connection().has_events()) activate(*slot);
     timers_.set(slot, slot->driver->next_timeout());
     if (slot->driver->finished() && !slot->finished) {
       slot->finished = true;

@@ -74,6 +74,11 @@ class Endpoint final : private EndpointLimits::Listener {
   ConnectionDriver* next_active(Time now);
   // Must be called after the application called the connection, which may have something to send.
   void wake(ConnectionDriver& driver, Time now);
+  // As `wake`, for a connection that is to send and whose events were drained. Those that sending
+  // causes come with `next_active`.
+  void send(ConnectionDriver& driver);
+  // Whether `next_active` or `reap` has something to do.
+  bool has_active() const { return !active_.empty() || !finished_.empty(); }
   // Frees finished connections whose events were drained. `removed` is called for each before any
   // is freed.
   void reap(const std::function<void(ConnectionDriver&)>& removed);
@@ -110,6 +115,7 @@ class Endpoint final : private EndpointLimits::Listener {
   void forget_queued(const std::vector<Slot*>& finished);
   static void add_connection(EndpointStats& stats, const Connection& connection);
   void on_made_room(Slot& slot) override;
+  void activate(Slot& slot);
   void enqueue_sender(Slot& slot);
   void drop(DropReason reason) { ++stats_.dropped[static_cast<std::size_t>(reason)]; }
 

@@ -154,10 +154,11 @@ void EndpointLoop::wake(quic::ConnectionDriver& driver) {
 }
 
 void EndpointLoop::send_now(quic::ConnectionDriver& driver) {
-  wake(driver);
-  if (in_turn_ || closing_) return;
+  if (in_turn_ || closing_) return wake(driver);
+  endpoint_.send(driver);
   flush(monotonic_now());
-  ask_for_turn();  // which shows the events, and sets the timer
+  if (unsent_ || endpoint_.has_active()) return ask_for_turn();
+  set_timer();
 }
 
 // In this iteration of the loop this endpoint may have had its turn already: another endpoint can
@@ -213,10 +214,12 @@ void EndpointLoop::run_turn(Time now) {
   }
   in_turn_ = false;
   if (closing_) return;
-  timer_->set(next_wake(endpoint_.next_timeout()));
+  set_timer();
   // The application may have reacted to the last events, so the loop must not sleep yet.
   if (unsent_ && !all_blocked()) uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
 }
+
+void EndpointLoop::set_timer() { timer_->set(next_wake(endpoint_.next_timeout())); }
 
 void EndpointLoop::deliver_events(Time now) {
   while (quic::ConnectionDriver* driver = endpoint_.next_active(now)) {

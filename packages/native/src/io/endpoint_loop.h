@@ -55,7 +55,7 @@ class EndpointLoop {
   // are delivered anyway.
   void wake() { unsent_ = unsent_ || !in_turn_; }
   // As `wake`, but sends now, before the loop serves anything else. Within a turn of this loop that
-  // is its next flush. Events are delivered before the loop sleeps.
+  // is its next flush. The connection's events must have been drained.
   void send_now(quic::ConnectionDriver& driver);
   // Sends what is left, such as CONNECTION_CLOSE, and stops. libuv frees the handles later and then
   // calls `done`.
@@ -77,6 +77,7 @@ class EndpointLoop {
   void on_timer();
   void on_prepare();
   void run_turn(quic::Time now);
+  void set_timer();
   void deliver_events(quic::Time now);
   void flush(quic::Time now);
   void flush_closing();

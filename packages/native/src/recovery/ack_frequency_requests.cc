@@ -10,6 +10,8 @@ namespace {
 
 // Acknowledgements per window. HyStart++ needs eight samples in a round (RFC 9406 §4.3).
 constexpr std::uint64_t k_per_window = 8;
+// Of a connection for messages, which needs few samples.
+constexpr std::uint64_t k_per_window_of_messages = 2;
 // Packets per acknowledgement. Beyond 32 little is left to save, and bursts grow.
 constexpr std::uint64_t k_min_packets = 2;
 constexpr std::uint64_t k_max_packets = 32;
@@ -43,9 +45,12 @@ void AckFrequencyRequests::set_peer(std::optional<Duration> min_ack_delay,
 }
 
 AckFrequency AckFrequencyRequests::wish(const Facts& facts) const {
+  const std::uint64_t per_window = facts.messages ? k_per_window_of_messages : k_per_window;
   const std::uint64_t packets =
-      std::clamp(facts.window_packets / k_per_window, k_min_packets, k_max_packets);
-  const Duration delay = std::min(facts.smoothed_rtt / k_delays_per_round_trip, k_max_delay);
+      std::clamp(facts.window_packets / per_window, k_min_packets, k_max_packets);
+  const Duration delay =
+      facts.messages ? k_max_delay
+                     : std::min(facts.smoothed_rtt / k_delays_per_round_trip, k_max_delay);
   return {.threshold = static_cast<std::uint32_t>(packets - 1),
           .reordering_threshold = facts.several_senders ? k_order_ignored : k_reordering_threshold,
           .max_ack_delay = std::max({delay, min_ack_delay_, k_min_delay})};

@@ -25,7 +25,9 @@ OrdersHost::OrdersHost(const RunChannel::Request& request, const quic::RunOrders
     : channel_(request),
       orders_(config, now),
       switchboard_(switchboard),
-      number_(switchboard.add(*this)) {}
+      number_(switchboard.add(*this)) {
+  request.driver.connection().extension().carry_messages();
+}
 
 OrdersHost::~OrdersHost() {
   orders_.end_all(io::monotonic_now());

@@ -50,6 +50,13 @@ TEST_F(AckFrequencyRequestsTest, AsksForAtMostThirtyTwoPacketsAndTheAnnouncedDel
   EXPECT_EQ(frame.max_ack_delay, 25'000u);
 }
 
+TEST_F(AckFrequencyRequestsTest, AsksForFewOfMessages) {
+  requests_.update({.window_packets = 20, .smoothed_rtt = 1ms, .messages = true});
+  const AckFrequencyFrame frame = sent();
+  EXPECT_EQ(frame.threshold, 9u);  // half of the window
+  EXPECT_EQ(frame.max_ack_delay, 25'000u);
+}
+
 // Their packets overtake each other.
 TEST_F(AckFrequencyRequestsTest, AsksToIgnoreTheOrderWhileThereAreSeveralSenders) {
   update(160, 40ms);
