@@ -1,5 +1,7 @@
 #include "connection/datagram_routing.h"
 
+#include <algorithm>
+
 #include "connection/parts.h"
 
 namespace sheaf::quic {
@@ -8,6 +10,16 @@ std::optional<DatagramRouting::IdChange> DatagramRouting::poll_id_change() {
   const auto change = parts_.paths.poll_change();
   if (!change) return std::nullopt;
   return IdChange{change->id, change->added};
+}
+
+std::uint64_t DatagramRouting::eliciting_packets() const { return parts_.eliciting_packets; }
+
+Duration DatagramRouting::shortest_round_trip() const {
+  Duration shortest = Duration::max();
+  for (const PathEntry* entry : parts_.paths.in_use()) {
+    shortest = std::min(shortest, entry->path->rtt.smoothed());
+  }
+  return shortest;
 }
 
 void DatagramRouting::set_reset_key(Bytes key) { parts_.paths.set_reset_key(key); }

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "util/bytes.h"
+#include "util/time.h"
 #include "wire/types.h"
 
 namespace sheaf::quic {
@@ -20,6 +21,10 @@ class DatagramRouting {
   };
   // The endpoint asks after each call whether ids were issued or retired.
   std::optional<IdChange> poll_id_change();
+  // Packets so far that the peer wants to have acknowledged
+  std::uint64_t eliciting_packets() const;
+  // Returns the smoothed round trip of the fastest path.
+  Duration shortest_round_trip() const;
   // Sets the key for stateless reset tokens of ids that are issued; 32 bytes.
   void set_reset_key(Bytes key);
   // The datagram, which cannot be decrypted, ends with a reset token that the peer gave.

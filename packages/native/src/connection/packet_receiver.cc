@@ -192,6 +192,7 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
   }
   received.on_received(packet.number, datagram.ecn, ack_eliciting_, now_,
                        parts_.config.max_ack_delay, confirms_overtaken_);
+  if (ack_eliciting_) ++parts_.eliciting_packets;
   if (wants_acknowledgement_) received.acknowledge_at_once(now_);
   if (!probing_only_ && parts_.close.phase() == CloseState::Phase::kOpen) {
     follow_address_change(datagram, newest);

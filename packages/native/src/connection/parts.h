@@ -61,9 +61,10 @@ struct ConnectionParts {
   std::shared_ptr<OliaCoupling> coupling;  // of the controllers of all paths
   StreamSet streams;
   RepeatBudget repeats;
-  std::unique_ptr<Runs> runs;         // null: no other node sends packets of this connection
-  AckFrequencyRequests ack_requests;  // of this side
-  bool carries_messages = false;      // `ConnectionExtension::carry_messages`
+  std::unique_ptr<Runs> runs;           // null: no other node sends packets of this connection
+  AckFrequencyRequests ack_requests;    // of this side
+  std::uint64_t eliciting_packets = 0;  // received
+  bool carries_messages = false;        // `ConnectionExtension::carry_messages`
   CryptoStream crypto;
   DatagramQueue datagrams;
   CloseState close;

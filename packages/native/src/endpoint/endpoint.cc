@@ -228,6 +228,8 @@ void Endpoint::for_each(const std::function<void(ConnectionDriver&)>& visit) con
 
 void Endpoint::receive(const Datagram& datagram, Time now) {
   ++stats_.datagrams_received;
+  ++arrivals_.datagrams;
+  ++arrivals_.prompt;
   stats_.bytes_received += datagram.payload.size();
   const DatagramHeader header = peek_datagram(datagram.payload, k_local_id_length);
   if (header.kind == DatagramHeader::Kind::kInvalid) return drop(DropReason::kTooShort);
@@ -241,17 +243,24 @@ void Endpoint::receive(const Datagram& datagram, Time now) {
 }
 
 void Endpoint::receive_on(Slot& slot, const Datagram& datagram, Time now) {
+  const DatagramRouting& routing = slot.driver->connection().routing();
+  const std::uint64_t before = routing.eliciting_packets();
   slot.driver->receive(datagram, now);
+  const bool calm = slot.driver->handshake_completed() && routing.eliciting_packets() == before;
+  if (calm) --arrivals_.prompt;
   if (!std::exchange(slot.received, true)) receivers_.push_back(&slot);
   touch(slot, now);
 }
 
-void Endpoint::end_batch(Time now) {
+Arrivals Endpoint::end_batch(Time now) {
   for (Slot* slot : receivers_) {
     slot->received = false;
+    const Duration round_trip = slot->driver->connection().routing().shortest_round_trip();
+    arrivals_.round_trip = std::min(arrivals_.round_trip, round_trip);
     slot->driver->connection().end_batch(now);
   }
   receivers_.clear();
+  return std::exchange(arrivals_, {});
 }
 
 void Endpoint::receive_first(const Datagram& datagram, Time now) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -45,6 +46,20 @@ struct EndpointStats {
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::kCount)> dropped{};
 };
 
+// What arrived in one batch
+struct Arrivals {
+  std::size_t datagrams = 0;
+  std::size_t prompt = 0;                 // of these are more than acknowledgements
+  Duration round_trip = Duration::max();  // the shortest of all connections that received
+
+  Arrivals& operator+=(const Arrivals& other) {
+    datagrams += other.datagrams;
+    prompt += other.prompt;
+    round_trip = std::min(round_trip, other.round_trip);
+    return *this;
+  }
+};
+
 // Holds all connections of one set of sockets. Routes datagrams by connection id, admits new
 // clients, responds to datagrams without a connection, and runs the timers. It does no I/O.
 class Endpoint final : private EndpointLimits::Listener {
@@ -63,7 +78,7 @@ class Endpoint final : private EndpointLimits::Listener {
 
   void receive(const Datagram& datagram, Time now);
   // Says that what arrived at once was given to `receive` (connection/connection.h).
-  void end_batch(Time now);
+  Arrivals end_batch(Time now);
   // Returns one batch to one destination; `batch.size` is 0 when there is nothing to send.
   void poll_transmit(TransmitBatch& batch, Time now);
   Time next_timeout() const { return timers_.next(); }
@@ -130,6 +145,7 @@ class Endpoint final : private EndpointLimits::Listener {
   std::unordered_map<ConnectionId, Slot*> routes_;
   std::unordered_set<Slot*> called_;  // connections on which this side is the client
   TimerQueue<Slot> timers_;
+  Arrivals arrivals_;             // since the last end of a batch
   std::vector<Slot*> receivers_;  // that received since the last end of a batch
   Ring<Slot*> senders_;
   Ring<Slot*> active_;

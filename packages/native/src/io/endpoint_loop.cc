@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "io/monotonic_clock.h"
+#include "io/wake_moderation.h"
 
 namespace sheaf::io {
 
@@ -69,8 +70,19 @@ struct EndpointLoop::Handles {
   }
 };
 
-EndpointLoop::EndpointLoop(uv_loop_t* loop, quic::Endpoint& endpoint, Listener& listener)
-    : endpoint_(endpoint), listener_(listener), handles_(new Handles), buffer_(65536) {
+EndpointLoop::Moderation EndpointLoop::by_rate() {
+  return [rule = WakeModeration()](const quic::Arrivals& arrivals, Time now) mutable {
+    return rule.on_read(arrivals, now);
+  };
+}
+
+EndpointLoop::EndpointLoop(uv_loop_t* loop, quic::Endpoint& endpoint, Listener& listener,
+                           Moderation moderation)
+    : endpoint_(endpoint),
+      listener_(listener),
+      handles_(new Handles),
+      buffer_(65536),
+      moderation_(std::move(moderation)) {
   handles_->owner = this;
   handles_->loop = loop;
 }
@@ -170,6 +182,12 @@ void EndpointLoop::ask_for_turn() {
 
 void EndpointLoop::on_ready(WatchedSocket& socket) {
   const Time now = monotonic_now();
+  moderate(read(socket, now), now);
+  run_turn(now);
+}
+
+quic::Arrivals EndpointLoop::read(WatchedSocket& socket, Time now) {
+  quic::Arrivals arrivals;
   std::size_t bytes = 0;
   for (int call = 0; call < k_receive_calls && bytes < k_receive_bytes; ++call) {
     socket.receive([&](const quic::Datagram& datagram) {
@@ -179,17 +197,32 @@ void EndpointLoop::on_ready(WatchedSocket& socket) {
       if (options_.datagrams_per_flush == 0) return;
       if (++since_flush_ < options_.datagrams_per_flush) return;
       since_flush_ = 0;
-      endpoint_.end_batch(now);
+      arrivals += endpoint_.end_batch(now);
       flush(now);
     });
     if (socket.drained()) break;
   }
-  endpoint_.end_batch(now);
-  run_turn(now);
+  return arrivals += endpoint_.end_batch(now);
+}
+
+void EndpointLoop::moderate(const quic::Arrivals& arrivals, Time now) {
+  const Time next = moderation_(arrivals, now);
+  const bool pause = next > now;
+  if (pause != paused()) {
+    for (const auto& socket : sockets_) socket->pause(pause);
+  }
+  const bool drained =
+      std::ranges::all_of(sockets_, [](const auto& socket) { return socket->drained(); });
+  read_at_ = !pause ? quic::k_never : drained ? next : now;
 }
 
 void EndpointLoop::on_timer() {
   const Time now = monotonic_now();
+  if (paused()) {
+    quic::Arrivals arrivals;
+    for (const auto& socket : sockets_) arrivals += read(*socket, now);
+    moderate(arrivals, now);
+  }
   endpoint_.on_timeout(now);
   run_turn(now);
 }
@@ -219,7 +252,9 @@ void EndpointLoop::run_turn(Time now) {
   if (unsent_ && !all_blocked()) uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
 }
 
-void EndpointLoop::set_timer() { timer_->set(next_wake(endpoint_.next_timeout())); }
+void EndpointLoop::set_timer() {
+  timer_->set(std::min(read_at_, next_wake(endpoint_.next_timeout())));
+}
 
 void EndpointLoop::deliver_events(Time now) {
   while (quic::ConnectionDriver* driver = endpoint_.next_active(now)) {

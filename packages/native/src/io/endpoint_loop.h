@@ -30,8 +30,13 @@ class EndpointLoop {
     virtual void on_removed(quic::ConnectionDriver& driver) = 0;
   };
 
+  // Is told what arrived each time that the sockets were read. Returns when to read them again; not
+  // later than now: as soon as something arrives.
+  using Moderation = std::function<quic::Time(const quic::Arrivals&, quic::Time now)>;
+
   // `loop`, `endpoint` and `listener` must outlive this object.
-  EndpointLoop(uv_loop_t* loop, quic::Endpoint& endpoint, Listener& listener);
+  EndpointLoop(uv_loop_t* loop, quic::Endpoint& endpoint, Listener& listener,
+               Moderation moderation = by_rate());
   ~EndpointLoop();
 
   quic::Status<SocketError> bind(const quic::Address& local, const UdpSocketOptions& options);
@@ -65,15 +70,19 @@ class EndpointLoop {
  private:
   struct Handles;
 
+  static Moderation by_rate();
   quic::Status<SocketError> add_socket(const quic::Address& local);
   WatchedSocket* socket_at(const quic::Address& local) const;
   // Returns the socket with the local address of a path, or one bound to the unspecified address
   // that serves it.
   WatchedSocket* socket_for(const quic::Address& local) const;
   bool all_blocked() const;
+  bool paused() const { return read_at_ != quic::k_never; }
   void watch_turns();
   void ask_for_turn();
   void on_ready(WatchedSocket& socket);
+  quic::Arrivals read(WatchedSocket& socket, quic::Time now);
+  void moderate(const quic::Arrivals& arrivals, quic::Time now);
   void on_timer();
   void on_prepare();
   void run_turn(quic::Time now);
@@ -93,6 +102,8 @@ class EndpointLoop {
   bool in_turn_ = false;
   bool closing_ = false;
   std::unique_ptr<DeadlineTimer> timer_;
+  Moderation moderation_;
+  quic::Time read_at_ = quic::k_never;  // the end of a pause in which no socket is read
 };
 
 }  // namespace sheaf::io

@@ -51,7 +51,9 @@ quic::Result<std::unique_ptr<WatchedSocket>, SocketError> WatchedSocket::open(
 }
 
 void WatchedSocket::watch() {
-  const int events = blocked() ? UV_READABLE | UV_WRITABLE : UV_READABLE;
+  // No peer disconnects a UDP socket, but a handle without events would not keep the loop alive.
+  const int readable = paused_ ? UV_DISCONNECT : UV_READABLE;
+  const int events = blocked() ? readable | UV_WRITABLE : readable;
   uv_poll_start(&handles_->poll, events, [](uv_poll_t* handle, int status, int) {
     Handles& handles = Handles::of(handle);
     if (status < 0) return handles.owner->on_error();
@@ -78,6 +80,10 @@ void WatchedSocket::send(const quic::TransmitBatch& batch, std::vector<std::uint
   std::swap(waiting_, buffer);
   blocked_ = batch;
   watch();
+}
+
+void WatchedSocket::pause(bool paused) {
+  if (std::exchange(paused_, paused) != paused) watch();
 }
 
 void WatchedSocket::resume() {

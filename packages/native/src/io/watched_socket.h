@@ -32,6 +32,8 @@ class WatchedSocket {
   // Whether the last call of `receive` left no datagram.
   bool drained() const { return socket_->drained(); }
 
+  // Reports no datagrams while it is paused. The socket keeps the loop alive all the same.
+  void pause(bool paused);
   // Returns true while a batch waits for the system.
   bool blocked() const { return blocked_.size > 0; }
   // Sends a batch whose bytes are in `buffer`. When the batch has to wait, `buffer` is exchanged
@@ -52,6 +54,7 @@ class WatchedSocket {
 
   std::unique_ptr<UdpSocket> socket_;
   Handles* handles_ = nullptr;
+  bool paused_ = false;
   quic::TransmitBatch blocked_;        // empty when none waits; its bytes are in `waiting_`
   std::vector<std::uint8_t> waiting_;  // allocated when a batch is blocked for the first time
   std::uint64_t failed_at_ = 0;        // time of the latest error, in milliseconds of libuv's clock

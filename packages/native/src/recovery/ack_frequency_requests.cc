@@ -48,9 +48,9 @@ AckFrequency AckFrequencyRequests::wish(const Facts& facts) const {
   const std::uint64_t per_window = facts.messages ? k_per_window_of_messages : k_per_window;
   const std::uint64_t packets =
       std::clamp(facts.window_packets / per_window, k_min_packets, k_max_packets);
-  const Duration delay =
-      facts.messages ? k_max_delay
-                     : std::min(facts.smoothed_rtt / k_delays_per_round_trip, k_max_delay);
+  const Duration delay = facts.messages
+                             ? k_max_delay
+                             : std::min(facts.smoothed_rtt / k_delays_per_round_trip, k_max_delay);
   return {.threshold = static_cast<std::uint32_t>(packets - 1),
           .reordering_threshold = facts.several_senders ? k_order_ignored : k_reordering_threshold,
           .max_ack_delay = std::max({delay, min_ack_delay_, k_min_delay})};

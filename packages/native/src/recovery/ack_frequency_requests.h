@@ -23,7 +23,7 @@ class AckFrequencyRequests {
     std::uint64_t window_packets = 0;
     Duration smoothed_rtt{};
     bool several_senders = false;  // packets of other nodes are among them (direct_return/)
-    bool messages = false;         // nothing is sent again, and hardly anything waits for the window
+    bool messages = false;  // nothing is sent again, and hardly anything waits for the window
   };
   // Makes a frame due when the wish differs from the last request by a factor of two, or in whether
   // the order matters, and none is in flight.

@@ -52,7 +52,9 @@ class EndpointLoopTest : public testing::Test {
   void SetUp() override {
     uv_loop_init(&uv_);
     endpoint_ = std::make_unique<quic::Endpoint>(quic::EndpointConfig{}, random_);
-    loop_ = std::make_unique<EndpointLoop>(&uv_, *endpoint_, listener_);
+    loop_ = std::make_unique<EndpointLoop>(
+        &uv_, *endpoint_, listener_,
+        [this](const quic::Arrivals&, quic::Time now) { return now + pause_; });
     // The test chooses the port, because `disconnect` would release a port that the system chose.
     ASSERT_TRUE(loop_->bind(*parse_address("127.0.0.1", unused_port()), {}));
     socket_ = find_socket(loop_->local_address().port);
@@ -75,7 +77,21 @@ class EndpointLoopTest : public testing::Test {
     ASSERT_EQ(connect(socket_, &address, sizeof address), 0);
   }
 
+  void send_to_endpoint() {
+    const int sender = socket(AF_INET, SOCK_DGRAM, 0);
+    const sockaddr_in target = loopback(loop_->local_address().port);
+    ASSERT_EQ(
+        sendto(sender, "hello", 5, 0, reinterpret_cast<const sockaddr*>(&target), sizeof target),
+        5);
+    close(sender);
+  }
+  std::uint64_t received() const { return endpoint_->stats().datagrams_received; }
+  void run_until_received(std::uint64_t datagrams) {
+    while (received() < datagrams && uv_loop_alive(&uv_)) uv_run(&uv_, UV_RUN_ONCE);
+  }
+
   uv_loop_t uv_;
+  quic::Duration pause_{};
   quic::SeededRandom random_{1};
   NoListener listener_;
   std::unique_ptr<quic::Endpoint> endpoint_;
@@ -88,13 +104,8 @@ TEST_F(EndpointLoopTest, ReceivesAgainAfterAnErrorOfTheSocket) {
     fail_socket();
     for (int turn = 0; turn < 10; ++turn) uv_run(&uv_, UV_RUN_NOWAIT);
     disconnect();
-    const int sender = socket(AF_INET, SOCK_DGRAM, 0);
-    const sockaddr_in target = loopback(loop_->local_address().port);
     const int before = listener_.turns;
-    ASSERT_EQ(
-        sendto(sender, "hello", 5, 0, reinterpret_cast<const sockaddr*>(&target), sizeof target),
-        5);
-    close(sender);
+    send_to_endpoint();
     // The socket recovers within the pause between two attempts, or at once.
     while (listener_.turns == before && uv_loop_alive(&uv_)) uv_run(&uv_, UV_RUN_ONCE);
     EXPECT_GT(listener_.turns, before);
@@ -144,6 +155,35 @@ TEST_F(EndpointLoopTest, RunsTheTimersOfAConnectionThatAnotherEndpointLetSend) {
   uv_close(reinterpret_cast<uv_handle_t*>(&guard), nullptr);
   second_loop.close({});
   uv_run(&uv_, UV_RUN_NOWAIT);
+}
+
+TEST_F(EndpointLoopTest, ReadsNothingDuringAPause) {
+  pause_ = std::chrono::hours(1);
+  send_to_endpoint();
+  run_until_received(1);
+  send_to_endpoint();
+  for (int turn = 0; turn < 100; ++turn) uv_run(&uv_, UV_RUN_NOWAIT);
+  EXPECT_EQ(received(), 1u);
+  EXPECT_TRUE(uv_loop_alive(&uv_)) << "a socket keeps the process alive also while it is not read";
+}
+
+TEST_F(EndpointLoopTest, ReadsWhatCameDuringPauses) {
+  pause_ = std::chrono::milliseconds(1);
+  for (std::uint64_t datagrams = 1; datagrams <= 10; ++datagrams) {
+    send_to_endpoint();
+    run_until_received(datagrams);
+    EXPECT_EQ(received(), datagrams);
+  }
+  const int turns = listener_.turns;
+  while (listener_.turns < turns + 5) uv_run(&uv_, UV_RUN_ONCE);
+  // The next read ends the pauses.
+  pause_ = {};
+  send_to_endpoint();
+  run_until_received(11);
+  for (int turn = 0; turn < 10; ++turn) uv_run(&uv_, UV_RUN_NOWAIT);
+  send_to_endpoint();
+  run_until_received(12);
+  EXPECT_EQ(received(), 12u);
 }
 
 TEST_F(EndpointLoopTest, ReadsNoMoreInATurnThanTheCacheHolds) {
