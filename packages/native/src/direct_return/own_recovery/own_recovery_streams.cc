@@ -461,6 +461,7 @@ void OwnRecoveryStreams::flush(Time now) {
   // What backends need to know of it is not known any more.
   if (first == nullptr) return lose_all(OrphanedStream::Reason::kPaths, now);
   note_address();
+  window_.note_own(first->loss.bytes_in_flight());
   if (first->loss.largest_acknowledged() != own_acknowledged_) {
     own_acknowledged_ = first->loss.largest_acknowledged();
     const Time sent_at = now - first->rtt.latest();

@@ -100,7 +100,8 @@ void SharedWindow::note_delivery(const SenderState& before, const SenderState& s
 
 std::uint64_t SharedWindow::share(PathId path) const {
   std::uint64_t wanting = 0;
-  std::uint64_t of_others = 0;  // in flight, of those that want nothing
+  // In flight, of those that want nothing, and of the gateway
+  std::uint64_t of_others = own_in_flight_;
   for (const auto& [id, sender] : senders_) {
     if (sender.wants) {
       ++wanting;

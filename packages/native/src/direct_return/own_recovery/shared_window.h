@@ -26,6 +26,8 @@ class SharedWindow {
   void rest(PathId path);
   // Returns whether the shares of others may have changed. Ignores late news.
   bool on_state(PathId path, const SenderState& state, Time now);
+  // Bytes that the gateway itself has in flight, by its own window. Backends have less meanwhile.
+  void note_own(std::uint64_t in_flight) { own_in_flight_ = in_flight; }
   // The client has moved to another host (RFC 9000 §9.4).
   void restart();
 
@@ -47,6 +49,7 @@ class SharedWindow {
   CongestionConfig config_;
   std::unique_ptr<CongestionController> controller_;
   std::map<PathId, Sender> senders_;
+  std::uint64_t own_in_flight_ = 0;
   std::uint32_t epoch_ = 1;
   // Numbers of packets over all paths, for rounds of slow start
   PacketNumber sent_ = 0;

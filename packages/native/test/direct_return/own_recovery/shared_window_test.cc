@@ -37,6 +37,12 @@ TEST(SharedWindow, IsDividedAmongThoseWithSomethingToSend) {
   state.in_flight = 3000;
   EXPECT_TRUE(window.on_state(k_one, state, at(0ms)));
   EXPECT_EQ(window.share(k_two), all - 3000);
+  // The gateway's own packets are a part of the connection, too, and starve nobody.
+  window.note_own(1000);
+  EXPECT_EQ(window.share(k_two), all - 4000);
+  window.note_own(2 * all);
+  EXPECT_EQ(window.share(k_two), all - all / 2);
+  window.note_own(0);
   window.close(k_one);
   EXPECT_EQ(window.share(k_two), all);
 }
