@@ -79,6 +79,17 @@ export const faults: readonly ReturnFault[] = [
       site.signal('backend3', 'SIGCONT');
     },
   },
+  {
+    // Longer than its backends keep grants. What clients wait for counts from its return on.
+    name: 'gateway stopped for 1.5 s',
+    statedMs: 1_500,
+    happen: async (site, downloads) => {
+      site.signal('site', 'SIGSTOP');
+      await sleep(1_500);
+      site.signal('site', 'SIGCONT');
+      downloads.measure();
+    },
+  },
   backendDrains(500),
   {
     name: 'backend ends by SIGTERM',
