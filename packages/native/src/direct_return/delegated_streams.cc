@@ -102,6 +102,7 @@ Result<Grant, OfferRefusal> DelegatedStreams::offer(StreamId stream, RunOrders& 
   Delegated& delegated = delegated_[stream];
   delegated.sender = *sender;
   delegated.grant = backend.open(*this);
+  delegated.offered_at = now;
   delegated.generation = keys->generation;
   Grant grant;
   grant.connection = number_;
@@ -215,6 +216,13 @@ void DelegatedStreams::lose(Sender sender, Orphan::Reason reason, Time now) {
     delegation = next;
   }
   abandon(sender, now);
+}
+
+void DelegatedStreams::end_old_offers(Time now) {
+  for (auto delegation = delegated_.begin(); delegation != delegated_.end();) {
+    const auto& [stream, delegated] = *delegation++;
+    if (!delegated.accepted && now >= delegated.offered_at + k_longest_offer) revoke(stream);
+  }
 }
 
 // What it has in flight is sent again at once, and holds no place of the window.
@@ -457,7 +465,10 @@ Time DelegatedStreams::next_timeout() const {
   Time next = own_ ? std::min(look_again_, own_->next_timeout()) : look_again_;
   if (delegated_.empty() || !runs_possible()) return next;
   for (const auto& [stream, delegated] : delegated_) {
-    if (!delegated.accepted) continue;
+    if (!delegated.accepted) {
+      next = std::min(next, delegated.offered_at + k_longest_offer);
+      continue;
+    }
     const Backend& backend = backends_[delegated.sender];
     if (delegated.address < address_.number) {
       next = std::min(next, backend.address_told_at + k_repeat_interval);
@@ -479,6 +490,7 @@ Time DelegatedStreams::next_timeout() const {
 void DelegatedStreams::on_timeout(Time now) {
   if (own_) own_->on_timeout(now);
   if (!runs_possible()) return;
+  end_old_offers(now);
   const Duration probe_timeout = connection_.probe_timeout(*connection_.paths().find(k_path));
   for (std::size_t i = 1; i < backends_.size(); ++i) {
     const Backend& backend = backends_[i];

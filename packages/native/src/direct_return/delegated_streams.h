@@ -34,6 +34,9 @@ class DelegatedStreams final : public GrantListener {
  public:
   // ACKNOWLEDGED leaves at most so often, and so do PHASE and ADDRESS, until they are confirmed.
   static constexpr Duration k_repeat_interval = 5ms;
+  // An offer that no backend has accepted ends after this time. Whoever asks the backend gives up
+  // much sooner, so this is for offers that were forgotten.
+  static constexpr Duration k_longest_offer = 5min;
   // Grants at a time: as many as a page has requests. Each costs a backend keys, memory, and mostly
   // a file that is open.
   static constexpr std::size_t k_max_streams = 128;
@@ -107,6 +110,7 @@ class DelegatedStreams final : public GrantListener {
   struct Delegated {
     Sender sender = 0;
     GrantId grant = 0;
+    Time offered_at{};
     bool accepted = false;
     // What the backend surely has as long as it has the grant
     std::uint64_t generation = 0;
@@ -135,6 +139,7 @@ class DelegatedStreams final : public GrantListener {
   void close(Delegations::iterator delegation);
   void orphan(Delegations::iterator delegation, Orphan::Reason reason, std::uint64_t code);
   void lose(Sender sender, Orphan::Reason reason, Time now);
+  void end_old_offers(Time now);
   void abandon(Sender sender, Time now);
   void take_samples(Time now);
   // Returns the longest of the waits.

@@ -27,6 +27,11 @@ class OffersTest : public ::testing::Test {
     return backends_.emplace_back(config, peer_->now);
   }
   DelegatedStreams& delegated() { return *delegated_; }
+  Time now() const { return peer_->now; }
+  void pass(Duration time) {
+    peer_->now += time;
+    delegated_->on_timeout(peer_->now);
+  }
 
  private:
   std::optional<RawPeer> peer_;
@@ -69,6 +74,24 @@ TEST_F(OffersTest, AStreamHasOneGrantAndAConnection128) {
   EXPECT_EQ(offer(200, sender), OfferRefusal::kGrants);
   delegated().revoke(StreamId{0});
   EXPECT_FALSE(offer(200, sender));
+}
+
+TEST_F(OffersTest, AnOfferThatNobodyAcceptsEnds) {
+  connect();
+  RunOrders& sender = backend();
+  const Time begun = now();
+  EXPECT_FALSE(offer(0, sender));
+  pass(1min);
+  EXPECT_FALSE(offer(1, sender));
+  EXPECT_EQ(delegated().next_timeout(), begun + DelegatedStreams::k_longest_offer);
+  pass(DelegatedStreams::k_longest_offer - 1min - 1ms);
+  EXPECT_EQ(delegated().streams(), 2u);
+  pass(1ms);
+  EXPECT_EQ(delegated().streams(), 1u);
+  EXPECT_EQ(sender.grants(), 1u);
+  EXPECT_FALSE(offer(0, sender)) << "the stream can be offered again";
+  pass(1min);
+  EXPECT_EQ(delegated().streams(), 1u);
 }
 
 }  // namespace
