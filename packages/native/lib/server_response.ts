@@ -118,7 +118,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   }
   get acknowledged(): number {
     const { endpoint, connection, stream } = this.location;
-    // A stream that was reset waits for nothing more, and nothing is known of one that has closed.
+    // Nothing is known of a stream that has closed.
     if (!this.ended) this.taken = Math.max(this.taken, endpoint.acknowledgedOffset(connection, stream));
     return this.taken;
   }
@@ -190,11 +190,11 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
 
   /** Called when the peer is gone. */
   onConnectionClosed(): void {
-    if (this.handedOff) this.taken = this.acknowledged;
     this.onStopped(H3_NO_ERROR);
   }
-  /** Called when the peer does not want the rest. What it had is not known any more. */
+  /** Called when the peer does not want the rest. */
   onStopped(code: number): void {
+    if (this.handedOff) this.taken = this.acknowledged;
     this.ended = true;
     this.destroy(
       code === H3_REQUEST_CANCELLED || code === H3_NO_ERROR

@@ -100,7 +100,9 @@ std::uint64_t RemoteStreams::first_remote(StreamId id) const {
 
 std::uint64_t RemoteStreams::acknowledged(StreamId id) const {
   const Stream* stream = parts_.open.find(id);
-  return stream != nullptr && stream->sends ? stream->send.buffer().acknowledged() : 0;
+  if (stream == nullptr || !stream->sends) return 0;
+  const SendStream& send = stream->send;
+  return send.was_reset() ? send.reset_fields().acknowledged : send.buffer().acknowledged();
 }
 
 std::uint64_t RemoteStreams::numbered(StreamId id) const {

@@ -45,7 +45,8 @@ class RemoteStreams {
   // stream's bytes so far.
   std::uint64_t first_remote(StreamId stream) const;
 
-  // The offset up to which the peer has everything; 0 for a stream that has closed.
+  // The offset up to which the peer has everything, or had when the stream was reset; 0 for a
+  // stream that has closed.
   std::uint64_t acknowledged(StreamId stream) const;
   // The offset up to which bytes were given to a packet, or to a sender.
   std::uint64_t numbered(StreamId stream) const;

@@ -50,6 +50,7 @@ void SendStream::end_written() {
 bool SendStream::reset(std::uint64_t error, bool permit_reliable) {
   if (was_reset() || terminal()) return false;
   reset_.reliable_size = permit_reliable ? std::min(reset_.reliable_size, buffer_.end()) : 0;
+  reset_.acknowledged = buffer_.acknowledged();
   // Bytes beyond the reliable size need not be kept.
   buffer_.acknowledge(reset_.reliable_size, buffer_.end() - reset_.reliable_size);
   lost_.erase(reset_.reliable_size, k_max_varint);
@@ -155,7 +156,7 @@ void SendStream::restart() {
   limit_.forget_used();
   if (was_reset()) {
     // The peer may no longer support RESET_STREAM_AT.
-    reset_.reliable_size = 0;
+    reset_.reliable_size = reset_.acknowledged = 0;
     buffer_.acknowledge(0, buffer_.end());
     return;
   }

@@ -97,6 +97,7 @@ class SendStream {
   struct Reset {
     std::uint64_t error = 0;
     std::uint64_t reliable_size = 0;
+    std::uint64_t acknowledged = 0;  // all below this offset, at the reset; not in the frame
   };
   const Reset& reset_fields() const { return reset_; }
   std::uint64_t final_size() const { return limit_.used(); }

@@ -73,6 +73,18 @@ class RemoteStreamsTest : public testing::Test {
   RemoteStreams& remote_ = client_.streams.remote();
 };
 
+TEST_F(RemoteStreamsTest, AResetForgetsNotWhatThePeerHas) {
+  const StreamId id = open_with_head(300);
+  ASSERT_TRUE(remote_.append(id, 50'000, true));
+  deliver(client_.send());
+  deliver(order(client_, 7));
+  const PacketRun rest = order(client_, 5);
+  ASSERT_TRUE(client_.streams.writer().reset(id, 7));
+  EXPECT_EQ(remote_.acknowledged(id), 7'300u);
+  for (const StreamPacket& packet : rest.packets) client_.acknowledge(packet);
+  EXPECT_EQ(remote_.acknowledged(id), 7'300u);
+}
+
 TEST_F(RemoteStreamsTest, AHeadIsFollowedByRuns) {
   const StreamId id = open_with_head(300);
   ASSERT_TRUE(remote_.append(id, 50'000, true));

@@ -227,30 +227,38 @@ it('the log has no byte that a client cannot have', async () => {
   expect(line!['returned_bytes']).toBeLessThan(window);
 });
 
-it('the log has every byte that a client acknowledged before it left', async () => {
-  const running = await site(1);
-  const window = 65_536;
-  const client = await connect(running.gateway.address.port, { initialStreamWindow: window, maxStreamWindow: window });
-  const response = await client.request({ path: '/large.bin' });
-  response.on('error', () => undefined);
-  // It has all that it permits, and has said so.
-  const sent = (): { bytesInFlight: number }[] => running.gateway.status().connections.flatMap(({ paths }) => paths);
-  await vi.waitFor(() => {
-    expect(client.status().paths[0]?.bytesReceived).toBeGreaterThan(window);
-    expect(sent().map(({ bytesInFlight }) => bytesInFlight)).toEqual([0]);
-  }, 20_000);
-  const { id } = client.status();
-  await client.close();
-  const line = await vi.waitFor(() => {
-    const found = running.log.find(({ connection }) => connection === id);
-    expect(found).toBeDefined();
-    return found!;
-  }, 20_000);
-  expect(line).toMatchObject({ delivery: 'return', aborted: true });
-  // The window holds the head, too.
-  expect(line['returned_bytes']).toBeGreaterThan(window - 1_000);
-  expect(line['bytes']).toBe(line['returned_bytes']);
-});
+it.each(['cancels the request', 'closes the connection'])(
+  'the log has every byte that a client acknowledged before it %s',
+  async (leaves) => {
+    const running = await site(1);
+    const window = 65_536;
+    const client = await connect(running.gateway.address.port, {
+      initialStreamWindow: window,
+      maxStreamWindow: window,
+    });
+    const controller = new AbortController();
+    const response = await client.request({ path: '/large.bin', signal: controller.signal });
+    response.on('error', () => undefined);
+    // It has all that it permits, and has said so.
+    const sent = (): { bytesInFlight: number }[] => running.gateway.status().connections.flatMap(({ paths }) => paths);
+    await vi.waitFor(() => {
+      expect(client.status().paths[0]?.bytesReceived).toBeGreaterThan(window);
+      expect(sent().map(({ bytesInFlight }) => bytesInFlight)).toEqual([0]);
+    }, 20_000);
+    const { id } = client.status();
+    if (leaves === 'closes the connection') await client.close();
+    else controller.abort();
+    const line = await vi.waitFor(() => {
+      const found = running.log.find(({ connection }) => connection === id);
+      expect(found).toBeDefined();
+      return found!;
+    }, 20_000);
+    expect(line).toMatchObject({ delivery: 'return', aborted: true });
+    // The window holds the head, too.
+    expect(line['returned_bytes']).toBeGreaterThan(window - 1_000);
+    expect(line['bytes']).toBe(line['returned_bytes']);
+  },
+);
 
 it('a client that takes nothing of a response loses it, and the backend its grant', async () => {
   const running = await site(1, { gateway: ['limits: { unread_timeout: 3s }'] });
