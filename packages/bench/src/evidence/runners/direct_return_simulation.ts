@@ -34,7 +34,7 @@ const optionsSchema = z.strictObject({
 type Options = z.output<typeof optionsSchema>;
 
 const settingsSchema = z.strictObject({
-  delivery: z.enum(['return', 'proxied']),
+  delivery: z.enum(['return', 'own-recovery', 'proxied']),
   /** Whether the gateway stands so far away that its round trip to the client is that of returned packets */
   as_far: z.boolean(),
 });
