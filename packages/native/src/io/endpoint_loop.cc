@@ -183,6 +183,8 @@ void EndpointLoop::ask_for_turn() {
 void EndpointLoop::on_ready(WatchedSocket& socket) {
   const Time now = monotonic_now();
   moderate(read(socket, now), now);
+  // What is due has the same turn, so that what follows from both leaves together.
+  endpoint_.on_timeout(now);
   run_turn(now);
 }
 
