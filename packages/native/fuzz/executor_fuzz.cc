@@ -33,7 +33,7 @@ class Calls {
 
   void run() {
     while (!in_.empty()) {
-      call(in_.read_u8() % 7);
+      call(in_.read_u8() % 8);
       check(executor_.grants() <= 8 && executor_.waiting_runs() <= 32);
     }
   }
@@ -58,13 +58,14 @@ class Calls {
     if (which == 4) now_ += 16us * in_.read_u16();
     if (which == 5) executor_.on_timeout(now_);
     if (which == 6) executor_.fail(in_.read_u8(), 0x102);
+    if (which == 7) executor_.on_available(in_.read_u8());
   }
 
   void accept() {
     Grant grant;
     grant.process = k_process;
     grant.id = ++grants_;
-    in_.read_u8();
+    const std::uint8_t first = in_.read_u8();
     grant.connection = in_.read_u8() % k_connections;
     connection_of_[grant.id] = grant.connection;
     grant.keys = keys_;
@@ -74,9 +75,21 @@ class Calls {
     grant.addresses = {address(1), client(grant.connection)};
     grant.first_offset = in_.read_u8();
     grant.limit = grant.first_offset + in_.read_u16();
+    if (first % 2 == 1) return accept_with_packet(grant, first);
     auto source = std::make_unique<HeldPayload>(grant.first_offset);
     source->append(std::vector<std::uint8_t>(in_.read_u16()));
     static_cast<void>(executor_.accept(grant, std::move(source), now_));
+  }
+
+  // Its number is a new one. Its bytes may not be there, and the request may have come long before.
+  void accept_with_packet(Grant& grant, std::uint8_t bytes) {
+    grant.first_offset = 0;
+    grant.first = {.number = grant.keys.first_number, .bytes = bytes, .lifetime = 1ms};
+    seen_[grant.connection].handed_out = grant.first.number + 1;
+    auto source = std::make_unique<HeldPayload>(0);
+    source->append(std::vector<std::uint8_t>(in_.read_u8()));
+    const Executor::Whole whole{.end = in_.read_u8(), .asked_at = now_ - 16us * in_.read_u8()};
+    static_cast<void>(executor_.accept(grant, std::move(source), now_, whole));
   }
 
   // Packets show by their destination to which connection they belong.

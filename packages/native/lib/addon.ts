@@ -309,8 +309,10 @@ export interface NativeEndpoint {
   handOff(connection: number, stream: number, head: Uint8Array, bodyLength: number): number;
   /** Returns the offset before which the client has all bytes of a response; 0 when the stream has closed. */
   acknowledgedOffset(connection: number, stream: number): number;
-  /** Takes a grant back. */
-  revokeStream(connection: number, stream: number): void;
+  /** Takes a grant back. `declined`: the backend surely sent nothing. */
+  revokeStream(connection: number, stream: number, declined: boolean): void;
+  /** Returns whether another node may answer after that: 0 = yes, 1 = not yet, 2 = no. */
+  streamDoubt(connection: number, stream: number): number;
   /** Sends part of a body that was handed off, at an offset in the stream. Returns what `writeBody` returns. */
   writeInstead(connection: number, stream: number, offset: number, chunk: Uint8Array | undefined, fin: boolean): number;
   /** Backend: makes a long request the channel to a gateway, for which these sockets send. Returns as `openOrders`. */
@@ -323,17 +325,18 @@ export interface NativeEndpoint {
     ownRecovery: boolean,
   ): number;
   /**
-   * Lets the gateway of a session have a body sent; its first byte has the offset `start` in the stream. The body is part of the
-   * file of a descriptor, from `position` on; or it is these bytes, which are lent; or it is appended. Wipes the grant. Returns the
-   * number of the body, or a `GrantRefusal`. `returnOver` follows once.
+   * Lets the gateway of a session have a body sent, behind an encoded head. The body is part of the file of a descriptor, from
+   * `position` on; or it is these bytes, which are lent; or it is appended. `waited` is the time in ms since the request came. Wipes
+   * the grant. Returns the number of the body, or a `GrantRefusal`. `returnOver` follows once.
    */
   acceptGrant(
     session: number,
     grant: Uint8Array,
-    start: number,
+    head: Uint8Array,
     length: number,
     body: number | Uint8Array | undefined,
     position: number,
+    waited: number,
   ): number;
   /**
    * Appends bytes to a body, and lends them. Returns 1; 0 when no more should come before `returnRoom`; -1 when the body is over.
@@ -454,8 +457,6 @@ interface Addon {
   Endpoint: new (options: NativeEndpointOptions, onEvents: (events: NativeEvent[]) => void) => NativeEndpoint;
   /** Encodes the fields of a response; undefined when one is invalid or all are too long. `src/http3/encoded_head.h` */
   encodeHead(fields: FlatFields): Buffer | undefined;
-  /** Returns the offset at which the body begins behind an encoded head of so many bytes. */
-  framedHeadSize(headBytes: number, bodyLength: number): number;
   readCached(descriptor: number, into: Uint8Array, position: number): number;
 }
 

@@ -98,10 +98,10 @@ export function openExecutor(
   const number = opened(endpoint.openExecutor(connection, stream, session, process, own, recovery === 'backend'));
   const bodies = new Set<NativeReturnedBody>();
   return {
-    accept: (grant, { start, length, from }) => {
+    accept: (grant, { head, length, from, waited = 0 }) => {
       const file = from === undefined || from instanceof Uint8Array ? undefined : from;
       const where = file?.descriptor ?? (from && lendable(from as Uint8Array));
-      const body = endpoint.acceptGrant(number, grant, start, length, where, file?.position ?? 0);
+      const body = endpoint.acceptGrant(number, grant, head, length, where, file?.position ?? 0, waited);
       if (body < 0) throw refusal(body);
       return new NativeReturnedBody(endpoint, body, bodies);
     },
@@ -120,8 +120,9 @@ function refusal(code: number): QuicError {
 
 /**
  * Asks for a backend to send the response to a request. Returns a grant, which contains keys of the connection: seal it for the
- * backend. Returns why there is none when the connection cannot have such a response now. `recovery` is what the backend takes:
- * with `backend` it gets a path of its own where the client permits it, and runs otherwise.
+ * backend. Until the response is handed off, or the grant taken back, nothing may be written. Returns why there is none when the
+ * connection cannot have such a response now. `recovery` is what the backend takes: with `backend` it gets a path of its own where
+ * the client permits it, and runs otherwise.
  * @throws Error when the server was made without `offersResponses`
  */
 export function offerResponse(
@@ -142,11 +143,26 @@ export function sealGrants(key: Uint8Array, associated: Uint8Array): SealsGrants
   return new (addon().GrantSealer)(key, associated);
 }
 
-/** Takes a grant back, for a response that this node sends itself. */
-export function revokeOffer(request: ServerRequest): void {
+/**
+ * Takes a grant back, for a response that another node sends, or this one. `declined` says that the backend surely sent nothing.
+ * Otherwise it may have sent a first packet, and `offerDoubt` tells when another node may answer.
+ */
+export function revokeOffer(request: ServerRequest, declined = false): void {
   const { endpoint, connection, stream } = locationOf(request);
-  endpoint.revokeStream(connection, stream);
+  endpoint.revokeStream(connection, stream, declined);
 }
+
+/**
+ * Returns whether another node may answer a request whose grant was taken back: `none` if so, `open` if nobody knows yet what the
+ * client has, and `taken` if it has bytes that nobody else knows. The stream can only be reset then (RFC 9000 §2.2).
+ */
+export function offerDoubt(request: ServerRequest): 'none' | 'open' | 'taken' {
+  const { endpoint, connection, stream } = locationOf(request);
+  return doubts[endpoint.streamDoubt(connection, stream)] ?? 'taken';
+}
+
+/** `quic::DelegatedStreams::Doubt` */
+const doubts = ['none', 'open', 'taken'] as const;
 
 /**
  * Encodes status and fields of a response for a stream of another node's connection. Returns undefined when a field is invalid,
@@ -159,11 +175,6 @@ export function encodeHead(
   const fields: FlatFields = [':status', String(status)];
   appendFields(fields, Object.entries(headers));
   return addon().encodeHead(fields);
-}
-
-/** Returns the offset in the stream at which the body begins, behind an encoded head of `headBytes`. */
-export function framedHeadSize(headBytes: number, bodyLength: number): number {
-  return addon().framedHeadSize(headBytes, bodyLength);
 }
 
 const sessions = new WeakMap<RunOrders, number>();

@@ -32,8 +32,8 @@ export interface RunOrders {
 
 /** The body of a response. */
 export interface ReturnedPayload {
-  /** Offset of its first byte in the response's stream (`framedHeadSize`). */
-  start: number;
+  /** Encoded head of the response (`encodeHead`). */
+  head: Uint8Array;
   /** Number of bytes. */
   length: number;
   /**
@@ -41,6 +41,8 @@ export interface ReturnedPayload {
    * file is read whenever bytes are sent: one that changes meanwhile ends the response.
    */
   from?: Uint8Array | FilePart | undefined;
+  /** Time in milliseconds since the request came. A first packet is not sent long after that. */
+  waited?: number;
 }
 
 /** Part of a file. */
@@ -74,7 +76,8 @@ export interface ReturnedBody {
 /** A backend's end of a session with a gateway. */
 export interface Executor {
   /**
-   * Sends a body whenever the gateway orders it, for the stream that the grant names. Wipes the grant.
+   * Sends a body whenever the gateway orders it, for the stream that the grant names. A grant with a first packet lets this node
+   * send that without an order, after what it writes now: answer with the head at once. Wipes the grant.
    * @throws QuicError `FOREIGN_ADDRESS` when no socket sends from where the grant says, `NO_ROOM` when this node sends as many responses or files
    *   or holds as many bytes as it may, or `GRANT_REFUSED` with another reason; nothing was accepted then
    */

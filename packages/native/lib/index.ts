@@ -14,11 +14,11 @@ export {
 } from './link_relay.js';
 export {
   encodeHead,
-  framedHeadSize,
   offerResponse,
   openExecutor,
   openReturnSocket,
   openRunOrders,
+  offerDoubt,
   revokeOffer,
   sealGrants,
   type ReturnSocket,

@@ -7,11 +7,12 @@ import {
   connectHttp3,
   createHttp3Server,
   encodeHead,
-  framedHeadSize,
+  offerDoubt,
   offerResponse,
   openExecutor,
   openReturnSocket,
   openRunOrders,
+  revokeOffer,
   type Executor,
   type Http3Client,
   type Http3Server,
@@ -97,9 +98,8 @@ class Site {
         return;
       }
       const head = encodeHead(200, { 'content-length': content.length, 'x-backend': session });
-      const start = framedHeadSize(head!.length, content.length);
       const grant = Buffer.from(String(request.headers['grant']), 'base64');
-      executor!.accept(grant, { start, length: content.length, from: { descriptor: this.file, position: 0 } });
+      executor!.accept(grant, { head: head!, length: content.length, from: { descriptor: this.file, position: 0 } });
       expect(grant.every((byte) => byte === 0)).toBe(true);
       response.end(head);
     });
@@ -193,12 +193,14 @@ it('resets a response whose backend is gone when nobody goes on', async () => {
 it('refuses a grant that is malformed or for another process', async () => {
   const site = await Site.start(2);
   const { executor } = site.backends[0]!;
-  const payload = { start: 0, length: 1, from: Buffer.of(1) };
+  const payload = { head: Buffer.of(0, 0, 0xd9), length: 1, from: Buffer.of(1) };
   expect(() => executor.accept(Buffer.alloc(10), payload)).toThrow('it is malformed');
   const grants: Buffer[] = [];
   site.gateway.removeAllListeners('request');
   site.gateway.on('request', (request, response) => {
     grants.push(granted(offerResponse(request, site.backends[1]!.orders)));
+    revokeOffer(request, true);
+    expect(offerDoubt(request)).toBe('none');
     response.end();
   });
   const client = await connect(site.port);
@@ -221,6 +223,7 @@ it('says why no backend may send a response', async () => {
     if (request.url === '/ended') orders.close();
     offer(request);
     if (request.url === '/taken') offer(request);
+    revokeOffer(request, true);
     response.end();
   });
   const client = await connect(site.port, { multipath: true, localAddress: '127.0.0.1' });

@@ -42,13 +42,6 @@ Napi::Value encode_head(const Napi::CallbackInfo& info) {
   return Napi::Buffer<std::uint8_t>::Copy(info.Env(), head->data(), head->size());
 }
 
-// Arguments: size of an encoded head, length of the body.
-Napi::Value framed_head_size(const Napi::CallbackInfo& info) {
-  const std::size_t size = sheaf::http3::framed_size(sheaf::binding::number_argument(info, 0),
-                                                     sheaf::binding::number_argument(info, 1));
-  return Napi::Number::New(info.Env(), static_cast<double>(size));
-}
-
 void return_freed_memory(const Napi::CallbackInfo&) { sheaf::quic::return_freed_memory(); }
 
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
@@ -62,7 +55,6 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("ReturnSocket", sheaf::binding::ReturnSocketObject::define(env));
   exports.Set("GrantSealer", sheaf::binding::GrantSealerObject::define(env));
   exports.Set("encodeHead", Napi::Function::New<encode_head>(env, "encodeHead"));
-  exports.Set("framedHeadSize", Napi::Function::New<framed_head_size>(env, "framedHeadSize"));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));
   exports.Set("readCached", Napi::Function::New<read_cached>(env, "readCached"));
   exports.Set("returnFreedMemory",

@@ -78,6 +78,7 @@ Napi::Value open_backend(EndpointParts& parts, const Napi::CallbackInfo& info);
 // return_calls.cc
 Napi::Value open_orders(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value offer_stream(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value stream_doubt(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value hand_off(EndpointParts& parts, const Napi::CallbackInfo& info);
 void revoke_stream(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value acknowledged_offset(EndpointParts& parts, const Napi::CallbackInfo& info);

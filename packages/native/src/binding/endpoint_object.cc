@@ -80,6 +80,7 @@ void EndpointObject::add_return_methods(std::vector<PropertyDescriptor>& methods
   for (const PropertyDescriptor& each :
        {method<calls::open_orders>("openOrders"), method<calls::offer_stream>("offerStream"),
         method<calls::hand_off>("handOff"), method<calls::revoke_stream>("revokeStream"),
+        method<calls::stream_doubt>("streamDoubt"),
         method<calls::acknowledged_offset>("acknowledgedOffset"),
         method<calls::write_instead>("writeInstead"), method<calls::open_executor>("openExecutor"),
         method<calls::accept_grant>("acceptGrant"),

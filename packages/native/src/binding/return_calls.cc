@@ -129,16 +129,20 @@ Napi::Value hand_off(EndpointParts& parts, const Napi::CallbackInfo& info) {
   if (!head || !streams) return refuse(http3::Refusal::kWrongState);
   const quic::StreamId stream = stream_argument(info);
   const std::uint64_t length = number_argument(info, 3);
+  const quic::Time now = io::monotonic_now();
   const std::uint64_t start = http3::framed_size(head->ByteLength(), length);
+  std::uint64_t begun = streams->first_bytes(stream);
+  const std::uint64_t end = http3::padded_size(start + length, begun);
+  if (end < begun) {
+    streams->drop_first(stream, now);
+    begun = 0;
+  }
   // Behind the head no other response fits, so nothing is written for a grant that is gone.
-  if (!streams->may_accept(stream, start, start + length)) {
-    return refuse(http3::Refusal::kWrongState);
-  }
-  const auto status = hosted->http3()->hand_off(stream, {head->Data(), head->ByteLength()}, length);
+  if (!streams->may_accept(stream, start, end)) return refuse(http3::Refusal::kWrongState);
+  const auto status =
+      hosted->http3()->hand_off(stream, {head->Data(), head->ByteLength()}, length, begun);
   if (!status) return refuse(status.error());
-  if (!streams->accept(stream, start + length, io::monotonic_now())) {
-    return refuse(http3::Refusal::kUnknownStream);
-  }
+  if (!streams->accept(stream, end, now)) return refuse(http3::Refusal::kUnknownStream);
   return number_value(info, static_cast<double>(start));
 }
 
@@ -151,13 +155,26 @@ Napi::Value acknowledged_offset(EndpointParts& parts, const Napi::CallbackInfo& 
   return number_value(info, static_cast<double>(remote.acknowledged(stream_argument(info))));
 }
 
-// Arguments: connection, stream.
+// Arguments: connection, stream, whether the backend surely sent nothing.
 void revoke_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
   if (!hosted || !parts.delegations) return;
-  if (auto* streams = parts.delegations->find(hosted->driver())) {
+  auto* streams = parts.delegations->find(hosted->driver());
+  if (!streams) return;
+  if (flag_argument(info, 2)) {
+    streams->decline(stream_argument(info), io::monotonic_now());
+  } else {
     streams->revoke(stream_argument(info));
   }
+}
+
+// Arguments: connection, stream. Returns a number of `quic::DelegatedStreams::Doubt`.
+Napi::Value stream_doubt(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
+  auto* streams = hosted && parts.delegations ? parts.delegations->find(hosted->driver()) : nullptr;
+  if (!streams) return number_value(info, 0);
+  const auto doubt = streams->doubt(stream_argument(info), io::monotonic_now());
+  return number_value(info, static_cast<double>(doubt));
 }
 
 // Arguments: connection, stream, offset in the stream, chunk, end of the response.
@@ -197,12 +214,13 @@ Napi::Value open_executor(EndpointParts& parts, const Napi::CallbackInfo& info) 
                                       std::move(sockets), parts.random, *parts.switchboard));
 }
 
-// Arguments: number of the session, grant, offset of the body in the stream, its length, where it
-// is: a descriptor, a Buffer, or nothing while it is to be appended; its position in the file.
-// Wipes the grant. Returns the number of the body, or a refusal.
+// Arguments: number of the session, grant, encoded head of the response, length of the body, where
+// it is: a descriptor, a Buffer, or nothing while it is to be appended; its position in the file;
+// time in ms since the request came. Wipes the grant. Returns the number of the body, or a refusal.
 Napi::Value accept_grant(EndpointParts& parts, const Napi::CallbackInfo& info) {
   auto bytes = as_bytes(info[1]);
-  if (!bytes) return number_value(info, k_malformed);
+  const auto head = as_bytes(info[2]);
+  if (!bytes || !head) return number_value(info, k_malformed);
   const auto grant = quic::decode_grant({bytes->Data(), bytes->ByteLength()});
   quic::wipe(bytes->Data(), bytes->ByteLength());
   switchboard::ReturnedBodies& bodies = parts.returned_bodies;
@@ -210,10 +228,12 @@ Napi::Value accept_grant(EndpointParts& parts, const Napi::CallbackInfo& info) {
   switchboard::ExecutorHost* executor = parts.switchboard->executor(session);
   if (!executor) return number_value(info, k_no_session);
   if (!grant) return number_value(info, k_malformed);
-  const switchboard::ReturnedBodies::Place place{.session = session,
-                                                 .grant = grant->id,
-                                                 .start = number_argument(info, 2),
-                                                 .length = number_argument(info, 3)};
+  const std::uint64_t length = number_argument(info, 3);
+  const switchboard::ReturnedBodies::Place place{
+      .session = session,
+      .grant = grant->id,
+      .start = http3::framed_size(head->ByteLength(), length),
+      .length = length};
   switchboard::ReturnedBodies::Followed body;
   if (info[4].IsNumber()) {
     const auto descriptor = static_cast<int>(number_argument(info, 4));
@@ -228,7 +248,9 @@ Napi::Value accept_grant(EndpointParts& parts, const Napi::CallbackInfo& info) {
     const auto content = as_bytes(info[4]);
     if (content) bodies.held(body.number)->append(lend(*content));
   }
-  const auto status = executor->accept(*grant, std::move(body.source));
+  const auto waited = std::chrono::milliseconds(number_argument(info, 6));
+  const auto status = executor->accept(*grant, std::move(body.source),
+                                       {{head->Data(), head->ByteLength()}, length, waited});
   return number_value(info, status ? static_cast<double>(body.number) : outcome(status));
 }
 

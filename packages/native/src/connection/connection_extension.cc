@@ -47,6 +47,8 @@ void ConnectionExtension::end_runs() {
   if (Path* path = parts_->first_path()) path->pacer.limit_bursts(Pacer::k_no_limit);
 }
 
+FirstPackets ConnectionExtension::first_packets() { return FirstPackets(*parts_); }
+
 std::optional<RunOrder> ConnectionExtension::poll_run() {
   return parts_->runs ? parts_->runs->poll() : std::nullopt;
 }

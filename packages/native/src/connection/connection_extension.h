@@ -6,6 +6,7 @@
 
 #include "connection/config.h"
 #include "connection/event.h"
+#include "connection/first_packets.h"
 #include "connection/path_policy.h"
 #include "connection/path_table.h"
 #include "connection/run_order.h"
@@ -59,6 +60,8 @@ class ConnectionExtension {
   void on_run_ordered(std::function<void()> ordered);
   // The owner has no streams of other nodes any more. Makes the connection what it was before.
   void end_runs();
+  // First packets of streams, which their senders send without an order
+  FirstPackets first_packets();
   // Returns the oldest order that was not taken. Call it after `Connection::poll_transmit` returned
   // nothing more, until it returns nothing.
   std::optional<RunOrder> poll_run();

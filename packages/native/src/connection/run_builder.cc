@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
+#include "recovery/reserved_packets.h"
+
 namespace sheaf::quic {
 
-namespace {
-
-// Returns the bytes of a run's packet around its payload: the short header, the header of the
-// STREAM frame and the tag (connection/run_order.h).
 std::size_t run_overhead(const ConnectionId& destination, StreamId stream) {
   constexpr std::size_t k_type = 1;
   constexpr std::size_t k_offset = 8;
@@ -15,8 +13,6 @@ std::size_t run_overhead(const ConnectionId& destination, StreamId stream) {
   const std::size_t header = k_type + destination.length + k_packet_number;
   return header + k_type + varint_size(stream.value) + k_offset + k_aead_tag_length;
 }
-
-}  // namespace
 
 bool RunBuilder::possible() const {
   return entry_.id == PathId{0} && parts_.paths.open_count() == 1 && !path_.validation.pending();
@@ -54,11 +50,8 @@ RunBuilder::Outcome RunBuilder::order(bool unsealed) {
 RunExtent RunBuilder::extent_of(const RemoteTurn& turn, std::size_t overhead) {
   const std::uint64_t window = path_.controller->window();
   const std::uint64_t used = path_.loss.bytes_in_flight() + reserved_;
-  // Jumbo frames on this node's way to the client say nothing about the ways of others.
-  const std::size_t most =
-      std::min<std::size_t>(path_.mtu.current(), parts_.config.max_udp_payload_size);
   return parts_.runs->extent({.available = turn.segment.length,
-                              .most_payload = most - overhead,
+                              .most_payload = largest_packet() - overhead,
                               .overhead = overhead,
                               .window = window,
                               .free = window > used ? window - used : 0,
@@ -106,6 +99,50 @@ void RunBuilder::number(const RemoteTurn& turn, const RunExtent& extent, std::si
              .ecn = mark,
              .time = now_,
              .wait = wait});
+}
+
+bool RunBuilder::idle() const {
+  return path_.loss.bytes_in_flight() == 0 && parts_.streams.outgoing().unsent_bytes() == 0 &&
+         !parts_.keys.wants_update(path_.id) &&
+         !parts_.keys.confidentiality_limit_reached(path_.id);
+}
+
+std::optional<FirstPacket> RunBuilder::reserve_first(std::uint8_t sender, StreamId stream) {
+  if (!possible() || !idle()) return std::nullopt;
+  const std::size_t size = largest_packet();
+  if (size > path_.controller->window() || size > path_.amplification.allowance()) {
+    return std::nullopt;
+  }
+  const auto payload =
+      static_cast<std::uint16_t>(size - run_overhead(entry_.remote_ids.current(), stream));
+  if (!parts_.streams.remote().begin(stream, sender, payload)) return std::nullopt;
+  numbering_.leave_hole_before(1);
+  // Without a mark: ECN validation must not depend on whether it is sent.
+  const PacketNumber number = reserve_packet(path_.loss,
+                                             {.bytes = static_cast<std::uint16_t>(size),
+                                              .sender = sender,
+                                              .stream = stream,
+                                              .payload = payload},
+                                             now_);
+  if (parts_.log) log(number, 1, size);
+  if (!parts_.keys.note_numbered_elsewhere(path_.id, number, 1)) {
+    parts_.streams.remote().retract(stream);
+    return std::nullopt;
+  }
+  return FirstPacket{number, payload};
+}
+
+void RunBuilder::on_first_sent(StreamId stream, const FirstPacket& first, bool fin) {
+  OutgoingFrames& outgoing = parts_.streams.outgoing();
+  const SentFrame frame = SentFrame::for_data(stream, 0, first.payload, fin);
+  if (fin) parts_.streams.remote().end_begun(stream);
+  if (parts_.streams.remote().acknowledged(stream) >= first.payload) {
+    outgoing.on_acknowledged(frame);
+  } else if (!send_reserved(path_.loss, first.number, fin, now_)) {
+    outgoing.on_lost(frame);
+  }
+  const std::size_t size = first.payload + run_overhead(entry_.remote_ids.current(), stream);
+  numbering_.account({.packets = 1, .bytes = size, .ack_eliciting = true}, Ecn::kNotEct);
 }
 
 void RunBuilder::log(PacketNumber first, std::size_t count, std::size_t bytes) {

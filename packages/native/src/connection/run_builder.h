@@ -6,6 +6,10 @@
 
 namespace sheaf::quic {
 
+// Returns the bytes of a run's packet around its payload: the short header, the header of the
+// STREAM frame and the tag (connection/run_order.h).
+std::size_t run_overhead(const ConnectionId& destination, StreamId stream);
+
 // Orders other nodes to send the data that is next on a path (connection/run_order.h). The
 // connection has `ConnectionParts::runs`.
 class RunBuilder {
@@ -30,8 +34,18 @@ class RunBuilder {
   bool possible() const;
   // `unsealed`: packets of this node have numbers, and are not sealed yet.
   Outcome order(bool unsealed);
+  // Numbers a packet for the first bytes of a stream of which nothing was written. Nothing when
+  // something is in flight or waits to be sent.
+  std::optional<FirstPacket> reserve_first(std::uint8_t sender, StreamId stream);
+  // The packet leaves. `fin`: it ends the stream.
+  void on_first_sent(StreamId stream, const FirstPacket& first, bool fin);
 
  private:
+  // Jumbo frames on this node's way to the client say nothing about the ways of others.
+  std::size_t largest_packet() const {
+    return std::min<std::size_t>(path_.mtu.current(), parts_.config.max_udp_payload_size);
+  }
+  bool idle() const;
   RunExtent extent_of(const RemoteTurn& turn, std::size_t overhead);
   void number(const RemoteTurn& turn, const RunExtent& extent, std::size_t overhead);
   void log(PacketNumber first, std::size_t count, std::size_t bytes);

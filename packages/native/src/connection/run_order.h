@@ -30,6 +30,20 @@ struct RunOrder {
   std::uint64_t end() const { return offset + std::uint64_t{count} * payload; }
 };
 
+// A packet for the first bytes of a stream that another node may send of its own accord. In the
+// form of a run of one packet, without an ECN mark.
+struct FirstPacket {
+  PacketNumber number = 0;
+  std::uint16_t payload = 0;  // bytes of the stream
+};
+// What has become of it
+enum class FirstFate : std::uint8_t {
+  kSent,     // or is about to be. Whoever else goes on with the stream sends the same bytes.
+  kSentAll,  // the same, and it ends the stream
+  kNotSent,  // and never will be: the stream is as it was before
+  kUnknown,  // neither side wants the stream any more
+};
+
 // What the owner of the senders permits. It changes as ways are measured.
 struct RunLimits {
   std::size_t longest = 32;  // packets of a run

@@ -14,6 +14,8 @@ constexpr PathId k_path{0};
 constexpr std::uint64_t k_limit = fixed::k_end_of_48_bits - 1;
 // A backend whose loop is busy may be late by so much at least.
 constexpr Duration k_least_margin = 10ms;
+// Probe timeouts after which a packet has arrived or is lost
+constexpr int k_in_transit = 2;
 
 }  // namespace
 
@@ -83,7 +85,9 @@ std::optional<Grant> DelegatedStreams::offer_own(StreamId stream, RunOrders& bac
 Result<Grant, OfferRefusal> DelegatedStreams::offer(StreamId stream, RunOrders& backend, Time now,
                                                     std::optional<ReturnStart> own) {
   if (!connection_.confirmed()) return OfferRefusal::kUnconfirmed;
-  if (delegated_.contains(stream) || is_own(stream)) return OfferRefusal::kTaken;
+  if (delegated_.contains(stream) || doubts_.contains(stream) || is_own(stream)) {
+    return OfferRefusal::kTaken;
+  }
   if (streams() >= k_max_streams) return OfferRefusal::kGrants;
   if (own) {
     if (const auto grant = offer_own(stream, backend, *own, now)) return *grant;
@@ -104,6 +108,7 @@ Result<Grant, OfferRefusal> DelegatedStreams::offer(StreamId stream, RunOrders& 
   delegated.grant = backend.open(*this);
   delegated.offered_at = now;
   delegated.generation = keys->generation;
+  delegated.first = reserve_first(stream, *sender, now);
   Grant grant;
   grant.connection = number_;
   grant.id = delegated.grant;
@@ -115,18 +120,77 @@ Result<Grant, OfferRefusal> DelegatedStreams::offer(StreamId stream, RunOrders& 
   grant.stream = stream;
   grant.limit = k_limit;
   grant.max_datagram = connection_.config().max_udp_payload_size;
+  if (delegated.first) {
+    const FirstPacket& packet = delegated.first->packet;
+    grant.first = {packet.number, packet.payload, delegated.first->lifetime};
+  }
   return grant;
+}
+
+// A run that a backend sends later would come when the gateway probes already.
+Duration DelegatedStreams::margin() {
+  return std::max<Duration>(connection_.probe_timeout(*connection_.paths().find(k_path)) / 2,
+                            k_least_margin);
+}
+
+std::optional<DelegatedStreams::First> DelegatedStreams::reserve_first(StreamId stream,
+                                                                       Sender sender, Time now) {
+  const auto packet = connection_.first_packets().reserve(sender, stream, now);
+  if (!packet) return std::nullopt;
+  return First{*packet, std::min(margin(), fixed::k_max_duration)};
+}
+
+// It was not sent, so an ACK of it is a lie.
+void DelegatedStreams::take_back(StreamId stream, const First& first, Time now) {
+  const bool wanted = connection_.streams().remote().wanted(stream);
+  const FirstFate fate = wanted ? FirstFate::kNotSent : FirstFate::kUnknown;
+  if (connection_.first_packets().settle(stream, first.packet, fate, now)) return;
+  connection_.fail(
+      {TransportErrorCode::kProtocolViolation, 0, "acknowledges a packet that was not sent"}, now);
+}
+
+void DelegatedStreams::settle_sent(StreamId stream, const FirstPacket& first, std::uint64_t end,
+                                   Time now) {
+  const FirstFate fate = end == first.payload ? FirstFate::kSentAll : FirstFate::kSent;
+  connection_.first_packets().settle(stream, first, fate, now);
+}
+
+void DelegatedStreams::forget(StreamId stream, const First& first) {
+  connection_.first_packets().settle(stream, first.packet, FirstFate::kUnknown, Time{});
+}
+
+std::uint64_t DelegatedStreams::first_bytes(StreamId stream) const {
+  const auto doubt = doubts_.find(stream);
+  if (doubt != doubts_.end()) return doubt->second.first.packet.payload;
+  const auto delegation = delegated_.find(stream);
+  const bool any = delegation != delegated_.end() && delegation->second.first;
+  return any ? delegation->second.first->packet.payload : 0;
+}
+
+void DelegatedStreams::drop_first(StreamId stream, Time now) {
+  const auto doubt = doubts_.find(stream);
+  if (doubt != doubts_.end()) {
+    take_back(stream, doubt->second.first, now);
+    doubts_.erase(doubt);
+  }
+  const auto delegation = delegated_.find(stream);
+  if (delegation == delegated_.end() || delegation->second.accepted) return;
+  if (const auto first = std::exchange(delegation->second.first, {})) {
+    take_back(stream, *first, now);
+  }
 }
 
 bool DelegatedStreams::may_accept(StreamId stream, std::uint64_t begin, std::uint64_t end) const {
   if (is_own(stream)) return own_->may_accept(stream, begin, end);
   const auto delegation = delegated_.find(stream);
-  return delegation != delegated_.end() && !delegation->second.accepted && begin < end &&
-         end <= k_limit && connection_.streams().remote().wanted(stream);
+  const bool open = delegation != delegated_.end() && !delegation->second.accepted;
+  return (open || doubts_.contains(stream)) && begin < end && end <= k_limit &&
+         connection_.streams().remote().wanted(stream);
 }
 
 bool DelegatedStreams::accept(StreamId stream, std::uint64_t end, Time now) {
   if (is_own(stream)) return own_->accept(stream, end, now);
+  if (doubts_.contains(stream)) return accept_late(stream, end, now);
   const auto delegation = delegated_.find(stream);
   if (delegation == delegated_.end() || delegation->second.accepted) return false;
   Delegated& delegated = delegation->second;
@@ -145,8 +209,29 @@ bool DelegatedStreams::accept(StreamId stream, std::uint64_t end, Time now) {
   delegated.appended = *begin;
   delegated.end = end;
   ++backend.accepted;
+  if (delegated.first) {
+    settle_sent(stream, delegated.first->packet, end, now);
+  }
   backend.orders->on_accepted({.grant = delegated.grant, .offset = 0, .limit = k_limit}, now);
   append(stream, delegated);
+  return true;
+}
+
+// The backend was heard after its grant has ended. So its first packet is known, and others go on.
+bool DelegatedStreams::accept_late(StreamId stream, std::uint64_t end, Time now) {
+  RemoteStreams& remote = connection_.streams().remote();
+  const auto known = doubts_.find(stream);
+  const Doubtful doubtful = known->second;
+  doubts_.erase(known);
+  const std::uint64_t begin = remote.written(stream);
+  if (!remote.wanted(stream) || begin > end) return false;
+  if (begin < end && !remote.append(stream, end - begin, true)) return false;
+  settle_sent(stream, doubtful.first.packet, end, now);
+  orphans_.push_back({.stream = stream,
+                      .reason = doubtful.reason,
+                      .code = doubtful.code,
+                      .acknowledged = remote.acknowledged(stream)});
+  tell_news();
   return true;
 }
 
@@ -176,14 +261,72 @@ void DelegatedStreams::revoke(StreamId stream) {
   backends_[delegation->second.sender].orders->say(
       GrantEnded{.end = GrantEnd::kRevoke, .grant = delegation->second.grant});
   if (delegation->second.accepted) connection_.streams().remote().withhold(stream, true);
+  note_doubt(delegation, Orphan::Reason::kGone, 0);
   close(delegation);
+}
+
+void DelegatedStreams::decline(StreamId stream, Time now) {
+  drop_first(stream, now);
+  revoke(stream);
+}
+
+void DelegatedStreams::note_doubt(Delegations::iterator delegation, Orphan::Reason reason,
+                                  std::uint64_t code) {
+  const auto& [stream, delegated] = *delegation;
+  if (delegated.accepted || !delegated.first) return;
+  if (!connection_.streams().remote().wanted(stream)) {
+    forget(stream, *delegated.first);
+    return;
+  }
+  Doubtful& doubtful = doubts_[stream];
+  doubtful.first = *delegated.first;
+  doubtful.reason = reason;
+  doubtful.code = code;
+}
+
+// Nobody asks about streams that were reset.
+void DelegatedStreams::forget_doubts() {
+  std::erase_if(doubts_, [&](const auto& entry) {
+    const bool over = !connection_.streams().remote().wanted(entry.first);
+    if (over) forget(entry.first, entry.second.first);
+    return over;
+  });
+}
+
+// The request is cancelled, so after its lifetime the packet is not sent any more. A client that
+// then acknowledges another packet alone does not have it, unless the network holds it for longer
+// than it mostly does.
+DelegatedStreams::Doubt DelegatedStreams::doubt(StreamId stream, Time now) {
+  forget_doubts();
+  const auto known = doubts_.find(stream);
+  if (known == doubts_.end()) return Doubt::kNone;
+  if (connection_.streams().remote().acknowledged(stream) > 0) return Doubt::kTaken;
+  Doubtful& doubtful = known->second;
+  Path* const path = first_path();
+  if (path == nullptr) return Doubt::kTaken;  // what the client has cannot be known any more
+  if (!doubtful.since) doubtful.since = now;
+  const Time dead = *doubtful.since + doubtful.first.lifetime;
+  if (now < dead) return Doubt::kOpen;
+  if (doubtful.asked == k_no_packet_number) {
+    doubtful.asked = path->loss.sent().next_number();
+    path->ping_due = true;
+    tell_news();
+  }
+  const Duration probe_timeout = connection_.probe_timeout(*connection_.paths().find(k_path));
+  const auto largest = path->loss.largest_acknowledged();
+  const bool answered = largest && *largest >= doubtful.asked;
+  if (!answered || now < dead + k_in_transit * probe_timeout) return Doubt::kOpen;
+  take_back(stream, doubtful.first, now);
+  doubts_.erase(known);
+  return Doubt::kNone;
 }
 
 void DelegatedStreams::orphan(Delegations::iterator delegation, Orphan::Reason reason,
                               std::uint64_t code) {
   const StreamId stream = delegation->first;
   RemoteStreams& remote = connection_.streams().remote();
-  if (remote.contains(stream) && remote.wanted(stream)) {
+  const bool begun = delegation->second.accepted || !delegation->second.first;
+  if (begun && remote.contains(stream) && remote.wanted(stream)) {
     orphans_.push_back({.stream = stream,
                         .reason = reason,
                         .code = code,
@@ -191,6 +334,7 @@ void DelegatedStreams::orphan(Delegations::iterator delegation, Orphan::Reason r
     remote.withhold(stream, true);
     tell_news();
   }
+  note_doubt(delegation, reason, code);
   close(delegation);
 }
 
@@ -244,9 +388,20 @@ void DelegatedStreams::on_progress(RunOrders& orders, const Progress& progress, 
   delegated.available = std::max(delegated.available, progress.available);
   append(delegation->first, delegated);
   for (const PacketNumber first : progress.newest_refused.view()) {
-    const std::uint8_t packets = backend.runs.take(first);
-    if (packets > 0) connection_.refuse_run(delegated.sender, first, packets, now);
+    on_refused(delegation->first, delegated, first, now);
   }
+}
+
+void DelegatedStreams::on_refused(StreamId stream, Delegated& delegated, PacketNumber first,
+                                  Time now) {
+  if (delegated.first && delegated.first->packet.number == first) {
+    const First refused = *std::exchange(delegated.first, {});
+    if (!delegated.accepted) return take_back(stream, refused, now);
+    connection_.refuse_run(delegated.sender, first, 1, now);
+    return;
+  }
+  const std::uint8_t packets = backends_[delegated.sender].runs.take(first);
+  if (packets > 0) connection_.refuse_run(delegated.sender, first, packets, now);
 }
 
 void DelegatedStreams::on_grant_ended(RunOrders& orders, const GrantEnded& ended, Time now) {
@@ -267,6 +422,11 @@ void DelegatedStreams::take_samples(Time now) {
     Backend& sender = backends_[i];
     if (i > 0 && sender.session == 0) continue;
     const auto [rtt, samples, largest, ack_delay] = path().loss.sender_rtt(static_cast<Sender>(i));
+    // Not all that is acknowledged gives a sample.
+    if (i > 0 && largest != k_no_packet_number && largest >= sender.reached) {
+      sender.reached = largest + 1;
+      sender.watch.on_acknowledged(sender.reached);
+    }
     if (samples == sender.samples) continue;
     sender.samples = samples;
     order_.on_sample(static_cast<Sender>(i), rtt.latest(), now, ack_delay);
@@ -276,11 +436,7 @@ void DelegatedStreams::take_samples(Time now) {
           std::clamp<Duration>(longer, Duration::zero(), ArrivalOrder::k_longest_wait));
     }
     for (std::size_t j = 1; j < backends_.size(); ++j) {
-      if (j == i) {
-        backends_[j].watch.on_acknowledged(largest + 1);
-      } else {
-        backends_[j].watch.on_other_acknowledged(now - rtt.latest());
-      }
+      if (j != i) backends_[j].watch.on_other_acknowledged(now - rtt.latest());
     }
   }
 }
@@ -403,7 +559,8 @@ void DelegatedStreams::tell_acknowledged(Time now) {
 
 bool DelegatedStreams::idle() const {
   const PathEntry* entry = connection_.paths().find(k_path);
-  return (!own_ || own_->idle()) && delegated_.empty() && !limited_ && orphans_.empty() &&
+  return (!own_ || own_->idle()) && delegated_.empty() && doubts_.empty() && !limited_ &&
+         orphans_.empty() &&
          (entry == nullptr || !entry->path || !entry->path->loss.runs_in_flight());
 }
 
@@ -442,6 +599,7 @@ void DelegatedStreams::wind_down(Time now) {
 void DelegatedStreams::flush(Time now) {
   look_again_ = k_never;
   if (own_) own_->flush(now);
+  if (!doubts_.empty()) forget_doubts();
   if (delegated_.empty()) return wind_down(now);
   if (!runs_possible()) {
     for (std::size_t i = 1; i < backends_.size(); ++i) {
@@ -451,10 +609,8 @@ void DelegatedStreams::flush(Time now) {
   }
   take_samples(now);
   tell_changes(now);
-  // A run that a backend sends later would come when the gateway probes already.
-  const Duration margin = std::max<Duration>(
-      connection_.probe_timeout(*connection_.paths().find(k_path)) / 2, k_least_margin);
-  while (const auto order = connection_.poll_run()) hand_over(*order, margin, now);
+  const Duration after = margin();
+  while (const auto order = connection_.poll_run()) hand_over(*order, after, now);
   tell_acknowledged(now);
   // The last grant may have gone just now.
   if (delegated_.empty()) return wind_down(now);

@@ -50,9 +50,15 @@ class DelegatedStreams final : public GrantListener {
   // --- what the gateway's application decides ---------------------------------------------------
   // Offers the rest of a stream to a backend, whose session outlives the grant. `own` is when a
   // backend begins that takes paths with recovery of its own; a client that agreed gets the rest on
-  // such a path.
+  // such a path. Any other backend gets a first packet, if nothing of the stream was written and
+  // nothing is in flight.
   Result<Grant, OfferRefusal> offer(StreamId stream, RunOrders& backend, Time now,
                                     std::optional<ReturnStart> own = std::nullopt);
+  // Returns how many bytes of the stream the backend sends when it accepts, without an order; 0:
+  // none. The head of the response takes the place of the first of them.
+  std::uint64_t first_bytes(StreamId stream) const;
+  // The backend has accepted, and its response ends before so many bytes. It did not send them.
+  void drop_first(StreamId stream, Time now);
   // Returns whether `accept` would succeed if the bytes of the backend began at `begin`. To be
   // asked before the head of the response is written.
   bool may_accept(StreamId stream, std::uint64_t begin, std::uint64_t end) const;
@@ -60,8 +66,17 @@ class DelegatedStreams final : public GrantListener {
   // of the response. There is at least one. Returns false, and takes the grant back, when the
   // stream or the grant is gone.
   [[nodiscard]] bool accept(StreamId stream, std::uint64_t end, Time now);
-  // Takes the grant back. Nobody has the stream's further bytes then.
+  // Takes the grant back. Nobody has the stream's further bytes then. If the backend may have sent
+  // a first packet and was not heard, `doubt` says when another one may answer.
   void revoke(StreamId stream);
+  // Takes the grant back: the backend has declined, or was never asked. It sent nothing.
+  void decline(StreamId stream, Time now);
+  enum class Doubt : std::uint8_t {
+    kNone,   // the client has nothing of the stream
+    kOpen,   // it may have, or get, a first packet that nobody else knows: ask again later
+    kTaken,  // it has that, so that the stream can only be reset (RFC 9000 §2.2)
+  };
+  Doubt doubt(StreamId stream, Time now);
 
   using Orphan = OrphanedStream;
   std::optional<Orphan> poll_orphan();
@@ -100,12 +115,18 @@ class DelegatedStreams final : public GrantListener {
     SenderWatch watch;
     OrderedRuns runs;           // newest, for those that are refused
     std::uint64_t samples = 0;  // of its round trip that were taken
+    PacketNumber reached = 0;   // one above its highest number that the client acknowledged
     // What it was told last
     std::uint64_t generation = 0;   // of keys
     PacketNumber first_number = 0;  // of that generation
     Time phase_told_at = Time::min();
     std::uint32_t address = 0;  // AddressChange::number
     Time address_told_at = Time::min();
+  };
+  // What a backend sends when it accepts
+  struct First {
+    FirstPacket packet;
+    Duration lifetime{};
   };
   struct Delegated {
     Sender sender = 0;
@@ -119,9 +140,19 @@ class DelegatedStreams final : public GrantListener {
     std::uint64_t appended = 0;      // end of those that the stream knows of
     std::uint64_t end = 0;           // of the response
     std::uint64_t acknowledged = 0;  // what the backend was told
+    std::optional<First> first;      // until its run is settled like others
+  };
+  // A stream whose grant has ended before the backend was heard
+  struct Doubtful {
+    First first;
+    Orphan::Reason reason = Orphan::Reason::kGone;
+    std::uint64_t code = 0;
+    std::optional<Time> since;                // the application does not wait for the backend
+    PacketNumber asked = k_no_packet_number;  // of a PING after the packet's lifetime
   };
   using Delegations = std::map<StreamId, Delegated>;
 
+  Duration margin();
   // The part for clients that have paths for backends; null for others.
   OwnRecoveryStreams* own_recovery();
   std::optional<Grant> offer_own(StreamId stream, RunOrders& backend, ReturnStart start, Time now);
@@ -135,6 +166,16 @@ class DelegatedStreams final : public GrantListener {
     if (news_) news_();
   }
   Delegations::iterator find(Sender sender, GrantId grant);
+  std::optional<First> reserve_first(StreamId stream, Sender sender, Time now);
+  // The backend did not send its first packet.
+  void take_back(StreamId stream, const First& first, Time now);
+  void settle_sent(StreamId stream, const FirstPacket& first, std::uint64_t end, Time now);
+  void forget(StreamId stream, const First& first);
+  bool accept_late(StreamId stream, std::uint64_t end, Time now);
+  // Keeps the first packet of a grant that ends before its backend was heard.
+  void note_doubt(Delegations::iterator delegation, Orphan::Reason reason, std::uint64_t code);
+  void forget_doubts();
+  void on_refused(StreamId stream, Delegated& delegated, PacketNumber first, Time now);
   void append(StreamId stream, Delegated& delegated);
   void close(Delegations::iterator delegation);
   void orphan(Delegations::iterator delegation, Orphan::Reason reason, std::uint64_t code);
@@ -156,6 +197,7 @@ class DelegatedStreams final : public GrantListener {
   std::uint64_t number_;
   std::array<Backend, ArrivalOrder::k_max_senders> backends_{};  // the first is this node
   Delegations delegated_;
+  std::map<StreamId, Doubtful> doubts_;
   std::deque<Orphan> orphans_;
   AddressChange address_;      // the present one
   Time acknowledged_due_{};    // when `tell_acknowledged` may look at the streams again

@@ -40,7 +40,7 @@ bool Executor::is_permitted(const Address& source) const {
 }
 
 Status<GrantRefusal> Executor::accept(const Grant& grant, std::unique_ptr<PayloadSource> source,
-                                      Time now) {
+                                      Time now, std::optional<Whole> whole) {
   if (grant.process != config_.process) return GrantRefusal::kForeignProcess;
   if (!is_permitted(grant.addresses.local)) return GrantRefusal::kForeignSource;
   if (grants_.contains(grant.id) || own_.contains(grant.id)) return GrantRefusal::kTaken;
@@ -79,9 +79,30 @@ Status<GrantRefusal> Executor::accept(const Grant& grant, std::unique_ptr<Payloa
   granted.accepted_at = granted.reported_at = now;
   granted.silence = grant.silence;
   granted.source = std::move(source);
-  times_.set(grant.id, std::min(now + k_repeat_interval, silent_at(granted)));
+  if (whole) take_first(grant, granted, *whole);
+  times_.set(grant.id, due_of(granted));
   mark_changed(grant.id, granted);
   return {};
+}
+
+// The gateway knows by the length of the response whether such a packet can be.
+void Executor::take_first(const Grant& grant, Granted& granted, const Whole& whole) {
+  const std::uint16_t bytes = grant.first.bytes;
+  if (bytes == 0 || whole.end < bytes) return;
+  granted.first = Waiting{.due = whole.asked_at,
+                          .dies = whole.asked_at + grant.first.lifetime,
+                          .run = {.grant = grant.id,
+                                  .first = grant.first.number,
+                                  .bytes = bytes,
+                                  .packets = 1,
+                                  .phase_name = grant.keys.phase_name(),
+                                  .fin = whole.end == bytes}};
+  first_due_.push_back(grant.id);
+}
+
+Time Executor::due_of(const Granted& granted) const {
+  const Time dies = granted.first ? granted.first->dies : k_never;
+  return std::min({granted.reported_at + k_repeat_interval, silent_at(granted), dies});
 }
 
 void Executor::mark_changed(GrantId id, Granted& granted) {
@@ -93,6 +114,7 @@ void Executor::mark_changed(GrantId id, Granted& granted) {
 void Executor::on_available(GrantId id) {
   const auto grant = grants_.find(id);
   if (grant == grants_.end()) return own_.on_available(id);
+  if (grant->second.first) first_due_.push_back(id);
   mark_changed(id, grant->second);
 }
 
@@ -291,6 +313,11 @@ bool Executor::poll_transmit(TransmitBatch& batch, Time now) {
     say_ended(failed);
   }
   batch.size = 0;
+  while (!first_due_.empty()) {
+    const GrantId id = first_due_.front();
+    first_due_.pop_front();
+    if (send_first(id, batch, now)) return true;
+  }
   while (runs_.next_due() <= now) {
     const Waiting waiting = runs_.pop();
     const RunMessage& run = waiting.run;
@@ -303,13 +330,30 @@ bool Executor::poll_transmit(TransmitBatch& batch, Time now) {
       ++stats_.repeated;
       continue;
     }
-    auto refusal = check(waiting, granted, client, now);
-    if (!refusal) refusal = execute(run, granted, client, batch);
-    if (!refusal) return true;
-    refuse(run, granted, client, *refusal);
-    if (refusal == RunRefusal::kBroken) fail(run.grant, k_internal_error);
+    if (carry_out(waiting, granted, batch, now)) return true;
   }
   return false;
+}
+
+bool Executor::carry_out(const Waiting& waiting, Granted& granted, TransmitBatch& batch, Time now) {
+  Client& client = clients_.at(granted.connection);
+  const RunMessage& run = waiting.run;
+  auto refusal = check(waiting, granted, client, now);
+  if (!refusal) refusal = execute(run, granted, client, batch);
+  if (!refusal) return true;
+  refuse(run, granted, client, *refusal);
+  if (refusal == RunRefusal::kBroken) fail(run.grant, k_internal_error);
+  return false;
+}
+
+bool Executor::send_first(GrantId id, TransmitBatch& batch, Time now) {
+  const auto grant = grants_.find(id);
+  if (grant == grants_.end() || !grant->second.first) return false;
+  Granted& granted = grant->second;
+  const Waiting first = *granted.first;
+  if (now < first.dies && granted.source->available() < first.run.end()) return false;
+  granted.first.reset();
+  return carry_out(first, granted, batch, now);
 }
 
 // The spin bit does not follow the client here, so it is random (RFC 9000 §17.4).
@@ -438,7 +482,7 @@ std::vector<std::uint8_t> Executor::poll_message(Time now) {
 }
 
 Time Executor::next_timeout() const {
-  if (!ended_.empty()) return Time::min();
+  if (!ended_.empty() || !first_due_.empty()) return Time::min();
   const Time next = std::min({runs_.next_due(), times_.next(), own_.next_timeout(last_word_)});
   return changed_.empty() ? next : std::min(next, next_progress_);
 }
@@ -459,11 +503,15 @@ void Executor::on_timeout(Time now) {
       times_.set(*id, now + Silence::k_to_read);
       continue;
     }
+    if (granted.first && now >= granted.first->dies) {
+      const RunMessage late = std::exchange(granted.first, {})->run;
+      refuse(late, granted, clients_.at(granted.connection), RunRefusal::kLate);
+    }
     if (now >= granted.reported_at + k_repeat_interval) {
       granted.reported_at = now;
       mark_changed(*id, granted);
     }
-    times_.set(*id, std::min(granted.reported_at + k_repeat_interval, silent_at(granted)));
+    times_.set(*id, due_of(granted));
   }
 }
 

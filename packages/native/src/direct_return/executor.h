@@ -77,7 +77,16 @@ class Executor {
   Executor(ExecutorConfig config, Random& random, Time now);
 
   // --- what the backend's application says ------------------------------------------------------
-  Status<GrantRefusal> accept(const Grant& grant, std::unique_ptr<PayloadSource> source, Time now);
+  // A source that has the whole stream, from offset 0 on
+  struct Whole {
+    std::uint64_t end = 0;  // of the stream
+    Time asked_at{};        // when the request with the grant came
+  };
+  // The grant's first packet is sent from a whole source that does not end before it.
+  Status<GrantRefusal> accept(const Grant& grant, std::unique_ptr<PayloadSource> source, Time now,
+                              std::optional<Whole> whole = {});
+  // Whether a first packet leaves with the next call of `poll_transmit`, unless it is refused.
+  bool first_is_due() const { return !first_due_.empty(); }
   // The source of a grant has more bytes.
   void on_available(GrantId id);
   // The response cannot be completed. `code` is one of HTTP/3.
@@ -118,6 +127,7 @@ class Executor {
     Time last_due = Time::min();  // of its waiting runs; the next one is not due before it
     SettledRuns settled;
   };
+  using Waiting = RunQueue::Waiting;
   struct Granted {
     std::uint64_t connection = 0;
     StreamId stream;
@@ -127,6 +137,7 @@ class Executor {
     Time accepted_at;
     Duration silence{};
     std::unique_ptr<PayloadSource> source;
+    std::optional<Waiting> first;  // waits for its bytes
 
     Time reported_at;  // last
     PacketNumber executed_end = 0;
@@ -137,7 +148,6 @@ class Executor {
     bool doubted = false;        // the gateway was silent at the last look
   };
   using Grants = std::map<GrantId, Granted>;
-  using Waiting = RunQueue::Waiting;
 
   void handle(const RunMessage& run, Time now);
   void handle(const Acknowledged& acknowledged, Time now);
@@ -158,6 +168,12 @@ class Executor {
   std::optional<RunRefusal> check(const Waiting& waiting, const Granted& granted,
                                   const Client& client, Time now) const;
   void refuse(const RunMessage& run, Granted& granted, Client& client, RunRefusal reason);
+  void take_first(const Grant& grant, Granted& granted, const Whole& whole);
+  // Sends a first packet whose bytes are there. Returns false when it does not.
+  bool send_first(GrantId id, TransmitBatch& batch, Time now);
+  // Sends a run, or refuses it.
+  bool carry_out(const Waiting& waiting, Granted& granted, TransmitBatch& batch, Time now);
+  Time due_of(const Granted& granted) const;
   // Builds and seals the packets of a run. Returns why it could not.
   std::optional<RunRefusal> execute(const RunMessage& run, Granted& granted, Client& client,
                                     TransmitBatch& batch);
@@ -182,6 +198,7 @@ class Executor {
   Grants grants_;
   RunQueue runs_;
   GrantTimes times_;               // when to repeat, or to forget
+  std::deque<GrantId> first_due_;  // grants whose first packet may leave
   std::deque<GrantId> changed_;    // grants with something to report
   std::deque<GrantEnded> ended_;   // to report
   std::deque<GrantEnded> failed_;  // those that failed last, of which the gateway may hear late

@@ -7,6 +7,7 @@
 #include "util/address.h"
 #include "util/bytes.h"
 #include "util/one_host.h"
+#include "util/time.h"
 #include "wire/types.h"
 
 // Fields of fixed length that grants and run messages share. Integers are big-endian.
@@ -37,6 +38,17 @@ inline std::uint64_t read_u64(Reader& in) {
   const std::uint64_t high = in.read_u32();
   return high << 32 | in.read_u32();
 }
+
+// Times up to about a second have 2 bytes. They are rounded down.
+inline constexpr Duration k_duration_unit = 16us;
+inline constexpr Duration k_max_duration = k_duration_unit * 0xffff;
+
+inline void write_duration(Writer& out, Duration duration) {
+  const Duration bounded = std::clamp(duration, Duration{}, k_max_duration);
+  out.write_u16(static_cast<std::uint16_t>(bounded / k_duration_unit));
+}
+
+inline Duration read_duration(Reader& in) { return k_duration_unit * in.read_u16(); }
 
 // Writes bytes that take a field of `length`, with zeros behind them.
 inline void write_padded(Writer& out, Bytes bytes, std::size_t length) {

@@ -8,7 +8,7 @@ namespace sheaf::quic {
 
 namespace {
 
-constexpr std::uint8_t k_grant_version = 1;
+constexpr std::uint8_t k_grant_version = 2;
 // The backend sends what the gateway numbers, on path 0 alone; or it has a path for numbers of its
 // own.
 constexpr std::uint8_t k_mode_numbered_by_gateway = 1;
@@ -55,11 +55,19 @@ bool is_of_a_request(StreamId stream) {
          stream.directionality() == Directionality::kBidirectional;
 }
 
+// A packet has a number of these keys, and begins the stream.
+bool first_fits(const Grant& grant) {
+  const Grant::First& first = grant.first;
+  if (first.bytes == 0) return first.number == 0 && first.lifetime == Duration{};
+  return !is_lent_path(grant.connection) && first.number >= grant.keys.first_number &&
+         grant.first_offset == 0 && first.bytes <= grant.limit && first.bytes < grant.max_datagram;
+}
+
 bool in_range(const Grant& grant) {
   return fixed::may_return(grant.addresses) && is_of_a_request(grant.stream) &&
          grant.first_offset <= grant.limit && grant.limit < fixed::k_end_of_48_bits &&
          grant.max_datagram >= k_min_datagram && grant.max_datagram <= k_max_datagram &&
-         grant.silence > Duration{} && grant.silence <= Grant::k_max_silence;
+         grant.silence > Duration{} && grant.silence <= Grant::k_max_silence && first_fits(grant);
 }
 
 }  // namespace
@@ -87,6 +95,9 @@ std::vector<std::uint8_t> encode_grant(const Grant& grant) {
   fixed::write_u64(out, grant.limit);
   out.write_u16(grant.max_datagram);
   out.write_u16(static_cast<std::uint16_t>(grant.silence / 1ms));
+  fixed::write_u48(out, grant.first.number);
+  out.write_u16(grant.first.bytes);
+  fixed::write_duration(out, grant.first.lifetime);
   return bytes;
 }
 
@@ -116,6 +127,9 @@ Result<Grant, GrantFault> decode_grant(Bytes bytes) {
   grant.limit = fixed::read_u64(in);
   grant.max_datagram = in.read_u16();
   grant.silence = std::chrono::milliseconds(in.read_u16());
+  grant.first.number = fixed::read_u48(in);
+  grant.first.bytes = in.read_u16();
+  grant.first.lifetime = fixed::read_duration(in);
   if (!in_range(grant)) return GrantFault::kOutOfRange;
   return grant;
 }

@@ -28,8 +28,16 @@ struct Grant {
   std::uint16_t max_datagram = 1200;  // bytes of UDP payload
   // The grant ends when the gateway said nothing for this long. In milliseconds on the wire.
   Duration silence = 1s;
+  // A packet with the first bytes of the stream, which the backend sends when it accepts, without
+  // an order. In the form of a run of one packet, with the keys of the grant and without a mark.
+  struct First {
+    PacketNumber number = 0;
+    std::uint16_t bytes = 0;  // of the stream; 0: there is no such packet
+    Duration lifetime{};      // from the receipt of the request; in units of 0.016 ms on the wire
+  };
+  First first;
 
-  static constexpr std::size_t k_encoded_size = 198;
+  static constexpr std::size_t k_encoded_size = 208;
   static constexpr Duration k_max_silence = 60s;
 };
 

@@ -49,11 +49,6 @@ constexpr std::size_t size_of(const AckReport*) { return report_messages::k_repo
 constexpr std::size_t size_of(const SenderState*) { return report_messages::k_state_size; }
 constexpr std::size_t size_of(const Delivered*) { return report_messages::k_delivered_size; }
 
-std::uint16_t units(Duration duration) {
-  return static_cast<std::uint16_t>(std::clamp(duration, Duration{}, RunMessage::k_max_duration) /
-                                    RunMessage::k_unit);
-}
-
 bool in_48_bits(std::uint64_t first, std::uint64_t count) {
   return first + count < k_end_of_48_bits;
 }
@@ -67,8 +62,8 @@ void write(Writer& out, const RunMessage& run) {
   out.write_u8(static_cast<std::uint8_t>((run.phase_name & k_phase_bits) |
                                          static_cast<int>(run.ecn) << k_ecn_shift |
                                          (run.fin ? k_fin : 0)));
-  out.write_u16(units(run.wait));
-  out.write_u16(units(run.lifetime));
+  fixed::write_duration(out, run.wait);
+  fixed::write_duration(out, run.lifetime);
 }
 
 bool read(Reader& in, RunMessage& run) {
@@ -81,8 +76,8 @@ bool read(Reader& in, RunMessage& run) {
   run.phase_name = flags & k_phase_bits;
   run.ecn = static_cast<Ecn>((flags & k_ecn_bits) >> k_ecn_shift);
   run.fin = (flags & k_fin) != 0;
-  run.wait = RunMessage::k_unit * in.read_u16();
-  run.lifetime = RunMessage::k_unit * in.read_u16();
+  run.wait = fixed::read_duration(in);
+  run.lifetime = fixed::read_duration(in);
   // Only the end of a stream may be a packet without bytes.
   const bool holds_something = run.bytes > 0 || (run.fin && run.packets == 1);
   return (flags & ~(k_phase_bits | k_ecn_bits | k_fin)) == 0 && run.ecn != Ecn::kCe &&

@@ -67,6 +67,9 @@ class ConnectionTransport final : public Transport {
   }
   bool multi_end() const override { return quic::multi_end_negotiated(connection_); }
   bool at_backend(StreamId stream) const override { return quic::at_backend(connection_, stream); }
+  bool begun_elsewhere(StreamId stream) const override {
+    return connection_.extension().streams().remote().contains(stream);
+  }
   bool peer_takes_datagrams() const override {
     return connection_.peer_parameters().max_datagram_frame_size > 0;
   }

@@ -11,6 +11,10 @@ namespace sheaf::http3 {
 namespace {
 
 constexpr std::uint64_t k_no_stream = 0;  // matters only to a dynamic table
+// The least of the reserved types (RFC 9114 §7.2.8), of 1 byte
+constexpr std::uint64_t k_frame_padding = 0x21;
+// Its type and an empty length
+constexpr std::size_t k_least_padding = 2;
 
 bool has_data_frame(std::optional<std::uint64_t> body_length) {
   return body_length && *body_length > 0;
@@ -66,6 +70,21 @@ std::size_t framed_size(std::size_t head_size, std::optional<std::uint64_t> body
       quic::varint_size(k_frame_headers) + quic::varint_size(head_size) + head_size;
   if (!has_data_frame(body_length)) return headers;
   return headers + quic::varint_size(k_frame_data) + quic::varint_size(*body_length);
+}
+
+std::uint64_t padded_size(std::uint64_t size, std::uint64_t least) {
+  return size + k_least_padding <= least ? least : size;
+}
+
+std::vector<std::uint8_t> padding_frame(std::size_t size) {
+  std::vector<std::uint8_t> frame(size);
+  if (size < k_least_padding) return frame;
+  quic::Writer writer(frame);
+  writer.write_varint(k_frame_padding);
+  // A length may have more bytes than it needs (RFC 9000 §16).
+  const std::size_t length_bytes = size == k_least_padding ? 1 : 2;
+  writer.write_varint(size - 1 - length_bytes, length_bytes);
+  return frame;
 }
 
 }  // namespace sheaf::http3

@@ -27,4 +27,11 @@ std::vector<std::uint8_t> frame_head(quic::Bytes head, std::optional<std::uint64
 // Returns the size of that in bytes: the offset of the body in a stream that begins with it.
 std::size_t framed_size(std::size_t head_size, std::optional<std::uint64_t> body_length);
 
+// Returns where a response of `size` bytes ends that is to take up at least `least` bytes of its
+// stream: padded with a frame of a reserved type, which means nothing (RFC 9114 §7.2.8). That takes
+// 2 bytes, so a response that lacks a single one ends where it did.
+std::uint64_t padded_size(std::uint64_t size, std::uint64_t least);
+// Returns a frame for padding of `size` bytes; none for 0.
+std::vector<std::uint8_t> padding_frame(std::size_t size);
+
 }  // namespace sheaf::http3

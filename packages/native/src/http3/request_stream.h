@@ -47,6 +47,7 @@ struct RequestStream {
     kEnded
   };
   Writing writing = Writing::kNotBegun;
+  bool padded = false;       // the end of a response of another node was written here
   bool own_request = false;  // this side sent the request
   bool answered = false;     // a final response was sent, whoever produced it
 

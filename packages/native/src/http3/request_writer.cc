@@ -56,6 +56,8 @@ quic::Status<Refusal> RequestWriter::submit_informational(StreamId id, const Fie
   RequestStream* stream = parts_.find(id);
   if (!stream || !stream->message_begun) return Refusal::kUnknownStream;
   if (stream->writing != RequestStream::Writing::kNotBegun) return Refusal::kWrongState;
+  // The other node may have begun with the final response. Nobody needs an interim one.
+  if (parts_.transport.begun_elsewhere(id)) return {};
   // RFC 9114 §4.5: status 101 does not exist.
   if (!is_interim(fields) || fields.find(":status") == "101") return Refusal::kInvalidField;
   if (auto status = parts_.framing.submit_informational(id, fields); !status) return status;
@@ -71,6 +73,7 @@ quic::Status<Refusal> RequestWriter::submit_response(StreamId id, const FieldSec
   if (!stream || !stream->message_begun) return Refusal::kUnknownStream;
   if (stream->writing != RequestStream::Writing::kNotBegun) return Refusal::kWrongState;
   if (is_interim(fields)) return Refusal::kInvalidField;
+  if (parts_.transport.begun_elsewhere(id)) return Refusal::kWrongState;
   if (auto status = parts_.framing.submit_response(id, fields, has_body); !status) return status;
   stream->answered = true;
   stream->writing = has_body ? RequestStream::Writing::kBody : RequestStream::Writing::kEnded;
@@ -117,7 +120,8 @@ quic::Status<Refusal> RequestWriter::submit_trailers(StreamId id, const FieldSec
 }
 
 quic::Status<Refusal> RequestWriter::hand_off(StreamId id, Bytes head,
-                                              std::optional<std::uint64_t> body_length) {
+                                              std::optional<std::uint64_t> body_length,
+                                              std::uint64_t begun) {
   if (parts_.transport.role() != Role::kServer) return Refusal::kNotSupported;
   if (parts_.closed) return Refusal::kConnectionClosed;
   RequestStream* stream = parts_.find(id);
@@ -133,8 +137,25 @@ quic::Status<Refusal> RequestWriter::hand_off(StreamId id, Bytes head,
   const bool ends = body_length == 0u;
   stream->writing = ends ? RequestStream::Writing::kEnded : RequestStream::Writing::kElsewhere;
   const std::vector<std::uint8_t> framed = frame_head(head, body_length);
-  if (body_length) parts_.transport.set_expected_bytes(id, framed.size() + *body_length);
-  write_part(id, SendChunk::copy_of(framed), ends);
+  const std::uint64_t end = framed.size() + body_length.value_or(0);
+  if (body_length) parts_.transport.set_expected_bytes(id, end);
+  if (begun == 0) {
+    write_part(id, SendChunk::copy_of(framed), ends);
+    return {};
+  }
+  stream->padded = begun >= end;
+  return replace_begun(id, framed, end, begun);
+}
+
+// Whoever goes on with the response sends the same bytes (RFC 9000 §2.2).
+quic::Status<Refusal> RequestWriter::replace_begun(StreamId id, Bytes framed, std::uint64_t end,
+                                                   std::uint64_t begun) {
+  bool taken = bool(parts_.transport.replace(id, 0, SendChunk::copy_of(framed), false));
+  if (taken && begun >= end) {
+    const auto padding = padding_frame(begun - end);
+    taken = bool(parts_.transport.replace(id, end, SendChunk::copy_of(padding), true));
+  }
+  if (!taken) return Refusal::kUnknownStream;
   return {};
 }
 
@@ -144,7 +165,8 @@ quic::Result<bool, Refusal> RequestWriter::write_instead(StreamId id, std::uint6
   RequestStream* stream = parts_.find(id);
   if (!stream) return Refusal::kUnknownStream;
   if (stream->writing != RequestStream::Writing::kElsewhere) return Refusal::kWrongState;
-  const auto accepted = parts_.transport.replace(id, offset, std::move(chunk), fin);
+  const bool ends = fin && !stream->padded;
+  const auto accepted = parts_.transport.replace(id, offset, std::move(chunk), ends);
   // It was reset, or the other node has ended it.
   if (!accepted) return Refusal::kWrongState;
   if (fin) stream->writing = RequestStream::Writing::kEnded;

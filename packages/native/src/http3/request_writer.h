@@ -21,7 +21,8 @@ class RequestWriter {
   quic::Status<Refusal> submit_trailers(StreamId id, const FieldSection& fields);
 
   // --- as in Session ----------------------------------------------------------------------------
-  quic::Status<Refusal> hand_off(StreamId id, Bytes head, std::optional<std::uint64_t> body_length);
+  quic::Status<Refusal> hand_off(StreamId id, Bytes head, std::optional<std::uint64_t> body_length,
+                                 std::uint64_t begun);
   quic::Result<bool, Refusal> write_instead(StreamId id, std::uint64_t offset, SendChunk chunk,
                                             bool fin);
 
@@ -37,6 +38,8 @@ class RequestWriter {
   quic::Status<Refusal> check(const FieldSection& fields) const;
   void write_output(const MessageFraming::Output& output);
   void write_part(StreamId id, SendChunk chunk, bool fin);
+  quic::Status<Refusal> replace_begun(StreamId id, Bytes framed, std::uint64_t end,
+                                      std::uint64_t begun);
 
   SessionParts& parts_;
   bool requests_stopped_ = false;

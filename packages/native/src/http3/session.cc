@@ -204,8 +204,9 @@ quic::Status<Refusal> Session::submit_trailers(StreamId id, const FieldSection& 
 }
 
 quic::Status<Refusal> Session::hand_off(StreamId id, Bytes head,
-                                        std::optional<std::uint64_t> body_length) {
-  return writer_.hand_off(id, head, body_length);
+                                        std::optional<std::uint64_t> body_length,
+                                        std::uint64_t begun) {
+  return writer_.hand_off(id, head, body_length, begun);
 }
 
 quic::Result<bool, Refusal> Session::write_instead(StreamId id, std::uint64_t offset,

@@ -40,9 +40,10 @@ class Session final : public RequestSession,
   // Server: sends a response whose body another node sends (stream/remote_streams.h). `head` comes
   // from `encode_head`. With a length in bytes, the body is one DATA frame, and the response ends
   // here if the length is 0. `framed_size` tells how far the body's first byte is behind what was
-  // written before.
+  // written before. The other node may have begun with so many bytes, the head among them; a
+  // response of known length is padded to these (`padded_size`).
   quic::Status<Refusal> hand_off(StreamId stream, Bytes head,
-                                 std::optional<std::uint64_t> body_length);
+                                 std::optional<std::uint64_t> body_length, std::uint64_t begun = 0);
   // Sends part of such a body from here, at an offset in the stream: bytes that the other node has
   // not delivered, or that follow all of its bytes. As `write_body` otherwise.
   quic::Result<bool, Refusal> write_instead(StreamId stream, std::uint64_t offset, SendChunk chunk,

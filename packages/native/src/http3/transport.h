@@ -57,6 +57,8 @@ class Transport {
   // answered by one (docs/internals/multi-end.md).
   virtual bool multi_end() const { return false; }
   virtual bool at_backend(StreamId) const { return false; }
+  // Another node may have sent the first bytes of this side.
+  virtual bool begun_elsewhere(StreamId) const { return false; }
 
   virtual bool peer_takes_datagrams() const = 0;
   virtual std::size_t max_datagram_payload() const = 0;

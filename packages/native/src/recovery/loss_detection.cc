@@ -62,7 +62,8 @@ void LossDetection::on_packet_sent(PacketNumber number, Time now) {
   packets_since_eliciting_ = packet.ack_eliciting ? 0 : packets_since_eliciting_ + 1;
   if (packet.in_flight) {
     delivery_rate_.on_sent(packet, bytes_in_flight_);
-    bytes_in_flight_ += packet.bytes;
+    // A packet may enter flight late (recovery/reserved_packets.h).
+    if (is_current(number)) bytes_in_flight_ += packet.bytes;
     ++packets_in_flight_;
     if (packet.ack_eliciting) {
       ++ack_eliciting_in_flight_;
@@ -105,7 +106,7 @@ std::size_t LossDetection::refuse_run(std::uint8_t sender, PacketNumber first, s
     ++refused;
     if (ecn_ != nullptr) ecn_->on_refused(packet.ecn);
     if (outstanding) {
-      leave_flight(number, packet);
+      if (packet.in_flight) leave_flight(number, packet);
       report_frames_lost(number, packet, listener);
     } else {
       // Its frames were lost before.
@@ -179,8 +180,8 @@ void LossDetection::Batch::add(const Settled& settled) {
 // that at least one newly acknowledged packet was ack-eliciting.
 void LossDetection::take_rtt_sample(const AckFrame& frame, const Settled& settled,
                                     const AckContext& context, Time now) {
-  const bool gives_rtt =
-      settled.largest == frame.largest && settled.ack_eliciting && is_current(settled.largest);
+  const bool gives_rtt = settled.largest == frame.largest && settled.ack_eliciting &&
+                         settled.timed && is_current(settled.largest);
   if (gives_rtt) {
     rtt_->add_sample(now - settled.largest_time_sent, context.ack_delay, context.max_ack_delay,
                      context.handshake_confirmed);
@@ -263,6 +264,7 @@ void LossDetection::settle_packet(PacketNumber number, Time now, SentFrameListen
   if (!settled.any() || number > settled.largest) {
     settled.largest = number;
     settled.largest_time_sent = packet.time_sent;
+    settled.timed = !packet.untimed;
   }
   for_each_frame(number, packet,
                  [&](const SentFrame& frame) { listener.on_frame_acknowledged(path_, frame); });
@@ -365,6 +367,7 @@ void LossDetection::find_lost_of(std::uint8_t sender, PacketNumber from, Time no
   for (PacketNumber number = from; number < largest_acknowledged_; ++number) {
     if (!outstanding_of(sender, number)) continue;
     const SentPacket& packet = sent_.at(number);
+    if (packet.untimed && !packet.in_flight) continue;  // it may leave later
     const Time lost_at = packet.time_sent + loss_delay_of(packet, of_path);
     if (lost_at <= now || beyond_threshold(number, packet)) {
       newly_lost_.push_back(number);

@@ -173,6 +173,7 @@ class LossDetection {
     Time largest_time_sent{};
     std::uint16_t largest_size = 0;
     bool ack_eliciting = false;
+    bool timed = true;  // it is known when the largest was sent
     bool any() const { return largest != k_no_packet_number; }
   };
   // What the frames since the last `conclude` settled.

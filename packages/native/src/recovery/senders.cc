@@ -56,7 +56,7 @@ void Senders::on_acknowledged(PacketNumber number, const SentPacket& packet) {
     newest = {number, packet.time_sent};
   };
   take(of(packet).newest);
-  if (packet.ack_eliciting) take(of(packet).newest_eliciting);
+  if (packet.ack_eliciting && !packet.untimed) take(of(packet).newest_eliciting);
 }
 
 void Senders::on_ack_end(const AckTerms& terms, const SentPackets& sent, Time now) {

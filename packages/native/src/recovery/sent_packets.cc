@@ -75,6 +75,11 @@ void SentPackets::refuse(PacketNumber number) {
   if (refused_.size() > k_remembered_refusals) refused_.pop_front();
 }
 
+void SentPackets::end_stream(PacketNumber number) {
+  SentFrame& frame = frame_at(at(number).first_frame);
+  frame = SentFrame::for_data(frame.stream(), frame.offset(), frame.length(), true);
+}
+
 void SentPackets::prune(Time keep_lost_since) {
   while (oldest_ < next_) {
     const SentPacket& packet = at(oldest_);

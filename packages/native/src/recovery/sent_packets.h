@@ -35,6 +35,7 @@ struct SentPacket {
   bool application_limited : 1 = false;
   bool repeated : 1 = false;   // its frames were sent again before it was settled
   bool abandoned : 1 = false;  // its sender is gone, and the number of its sender may be another's
+  bool untimed : 1 = false;    // another node sends it, or not, at a time that nobody else knows
   Ecn ecn = Ecn::kNotEct;
   std::uint8_t sender = 0;  // the node that sends it: this one, 0, or one that was given a run
 };
@@ -72,6 +73,8 @@ class SentPackets {
   PacketNumber commit_run(const SentPacket& packet, std::size_t count, const RunData& data);
   // Marks a packet that is kept, and that its sender did not send.
   void refuse(PacketNumber number);
+  // The only frame of a packet that is kept turns out to end its stream.
+  void end_stream(PacketNumber number);
 
   // Returns null for numbers that are no longer kept or were never sent.
   SentPacket* find(PacketNumber number) {
@@ -111,6 +114,7 @@ class SentPackets {
   static constexpr std::size_t k_remembered_refusals = 64;
 
   const SentFrame& frame_at(std::uint32_t index) const { return frames_[index & frame_mask_]; }
+  SentFrame& frame_at(std::uint32_t index) { return frames_[index & frame_mask_]; }
   void grow_packets();
   void grow_frames();
 

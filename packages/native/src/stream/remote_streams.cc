@@ -20,6 +20,36 @@ Result<std::uint64_t, StreamRefusal> RemoteStreams::assign(StreamId id, std::uin
   return stream->send.buffer().end();
 }
 
+bool RemoteStreams::begin(StreamId id, std::uint8_t sender, std::uint64_t bytes) {
+  Stream* stream = parts_.open.find(id);
+  if (stream == nullptr || !stream->sends) return false;
+  SendStream& send = stream->send;
+  const bool untouched = send.writable() && send.buffer().end() == 0 && send.final_size() == 0;
+  const std::uint64_t credit = std::min(send.limit().available(), parts_.limits.send.available());
+  if (!untouched || credit < bytes || !assign(id, sender)) return false;
+  send.elsewhere().withheld = true;
+  send.append_remote(bytes, false);
+  send.on_sent({.offset = 0, .length = bytes, .is_new = true, .remote = true});
+  parts_.limits.send.consume(bytes);
+  parts_.lanes.refresh(*stream);
+  return true;
+}
+
+void RemoteStreams::retract(StreamId id) {
+  Stream* stream = parts_.open.find(id);
+  if (stream == nullptr || !stream->sends || stream->send.was_reset()) return;
+  parts_.limits.send.give_back(stream->send.final_size());
+  stream->send.open(stream->send.limit().limit());
+  parts_.lanes.refresh(*stream);
+}
+
+void RemoteStreams::end_begun(StreamId id) {
+  Stream* stream = parts_.open.find(id);
+  if (stream == nullptr || !stream->sends) return;
+  stream->send.on_sent({.offset = stream->send.buffer().end()});
+  parts_.lanes.refresh(*stream);
+}
+
 Status<StreamRefusal> RemoteStreams::append(StreamId id, std::uint64_t bytes, bool fin) {
   Stream* stream = parts_.open.find(id);
   if (stream == nullptr) return StreamRefusal::kUnknownStream;
@@ -108,6 +138,11 @@ std::uint64_t RemoteStreams::acknowledged(StreamId id) const {
 std::uint64_t RemoteStreams::numbered(StreamId id) const {
   const Stream* stream = parts_.open.find(id);
   return stream != nullptr && stream->sends ? stream->send.final_size() : 0;
+}
+
+std::uint64_t RemoteStreams::written(StreamId id) const {
+  const Stream* stream = parts_.open.find(id);
+  return stream != nullptr && stream->sends ? stream->send.buffer().end() : 0;
 }
 
 bool RemoteStreams::contains(StreamId id) const {

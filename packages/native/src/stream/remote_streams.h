@@ -24,6 +24,14 @@ class RemoteStreams {
   Result<std::uint64_t, StreamRefusal> assign(StreamId stream, std::uint8_t sender);
   // The sender has further bytes. `fin` says that they are the last.
   Status<StreamRefusal> append(StreamId stream, std::uint64_t bytes, bool fin);
+  // Leaves a stream of which nothing was written to a sender that sends so many first bytes of its
+  // own accord. They count as sent, and the others are withheld. Returns false where anything was
+  // written, or flow control does not permit all.
+  bool begin(StreamId stream, std::uint8_t sender, std::uint64_t bytes);
+  // Nothing of a stream that was left so was sent, or ever will be. It is as before `begin`.
+  void retract(StreamId stream);
+  // The bytes of `begin` did end the stream.
+  void end_begun(StreamId stream);
   // While remote bytes are withheld, they are not chosen. Bytes that are here go on, among them
   // those that `StreamWriter::replace` puts at the place of remote ones.
   void withhold(StreamId stream, bool withheld);
@@ -50,6 +58,8 @@ class RemoteStreams {
   std::uint64_t acknowledged(StreamId stream) const;
   // The offset up to which bytes were given to a packet, or to a sender.
   std::uint64_t numbered(StreamId stream) const;
+  // The end of the bytes that are there, here or elsewhere.
+  std::uint64_t written(StreamId stream) const;
   // Returns whether another node has bytes of the stream.
   bool contains(StreamId stream) const;
   // Returns whether the peer may still get bytes of the stream: it is there, and neither side has

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "direct_return/framed_payload.h"
+#include "http3/encoded_head.h"
 #include "io/monotonic_clock.h"
 
 namespace sheaf::switchboard {
@@ -32,16 +34,25 @@ ExecutorHost::ExecutorHost(const RunChannel::Request& request, quic::ExecutorCon
       buffer_(65536) {}
 
 quic::Status<quic::GrantRefusal> ExecutorHost::accept(const quic::Grant& grant,
-                                                      std::unique_ptr<quic::PayloadSource> source) {
+                                                      std::unique_ptr<quic::PayloadSource> source,
+                                                      const Response& response) {
   const Time now = io::monotonic_now();
-  const auto status = executor_.accept(grant, std::move(source), now);
-  settle(now);
+  std::optional<quic::Executor::Whole> whole;
+  if (grant.first.bytes > 0) {
+    std::vector<std::uint8_t> framed = http3::frame_head(response.head, response.length);
+    const std::uint64_t end = framed.size() + response.length;
+    whole = {.end = http3::padded_size(end, grant.first.bytes), .asked_at = now - response.waited};
+    source = std::make_unique<quic::FramedPayload>(std::move(framed), std::move(source), end,
+                                                   http3::padding_frame(whole->end - end));
+  }
+  const auto status = executor_.accept(grant, std::move(source), now, whole);
+  settle_later(now);
   return status;
 }
 
 void ExecutorHost::on_available(quic::GrantId grant) {
   executor_.on_available(grant);
-  settle(io::monotonic_now());
+  settle_later(io::monotonic_now());
 }
 
 void ExecutorHost::fail(quic::GrantId grant, std::uint64_t code) {
@@ -59,6 +70,15 @@ void ExecutorHost::on_timer() {
   const Time now = io::monotonic_now();
   executor_.on_timeout(now);
   settle(now);
+}
+
+// The timer rings when the loop has sent what the application wrote.
+void ExecutorHost::settle_later(Time now) {
+  if (executor_.first_is_due()) {
+    timer_->set(executor_.next_timeout());
+  } else {
+    settle(now);
+  }
 }
 
 // Packets leave before the reports about them.

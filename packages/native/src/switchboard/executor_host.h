@@ -25,8 +25,17 @@ class ExecutorHost final : public SessionEnd {
 
   Switchboard::SessionNumber number() const override { return number_; }
 
+  // The response whose body is accepted
+  struct Response {
+    quic::Bytes head;          // encoded
+    std::uint64_t length = 0;  // of the body
+    quic::Duration waited{};   // since the request came
+  };
+  // A first packet leaves after what the application writes now: a gateway that has heard of the
+  // response knows its first bytes.
   quic::Status<quic::GrantRefusal> accept(const quic::Grant& grant,
-                                          std::unique_ptr<quic::PayloadSource> source);
+                                          std::unique_ptr<quic::PayloadSource> source,
+                                          const Response& response);
   // The source of a grant has more bytes.
   void on_available(quic::GrantId grant);
   // The response cannot be completed. `code` is one of HTTP/3.
@@ -42,6 +51,7 @@ class ExecutorHost final : public SessionEnd {
 
   void on_timer();
   void settle(quic::Time now);
+  void settle_later(quic::Time now);
 
   RunChannel channel_;
   quic::Executor executor_;

@@ -18,7 +18,7 @@ std::optional<GrantFault> fault_of(Bytes bytes) {
 
 TEST(Grant, HasKnownBytes) {
   EXPECT_EQ(hex(encode_grant(example_grant())),
-            "01"                                        // version
+            "02"                                        // version
             "0102030405060708111213142122232425262728"  // ids
             "010000"                                    // mode and path
             "1301303132333435363738393a3b3c3d3e3f" +
@@ -33,7 +33,12 @@ TEST(Grant, HasKnownBytes) {
                 std::string(32, '0') +
                 "01"                                                // its connection id, flags
                 "000000000000000800000000000001000000000000020000"  // stream and offsets
-                "05ac03e8");                                        // datagram, silence
+                "05ac03e8"                                          // datagram, silence
+                "00000000000000000000");                            // no first packet
+  Grant grant = example_grant();
+  grant.first_offset = 0;
+  grant.first = {.number = 0x123457, .bytes = 1000, .lifetime = 16us * 0x102};
+  EXPECT_EQ(hex(encode_grant(grant)).substr(2 * 198), "00000012345703e80102");
 }
 
 TEST(Grant, ComesBackAsItWas) {
@@ -52,7 +57,15 @@ TEST(Grant, ComesBackAsItWas) {
     EXPECT_EQ(copy->client_id, grant.client_id);
     EXPECT_EQ(copy->keys.packet.iv, grant.keys.packet.iv);
     EXPECT_EQ(copy->silence, grant.silence);
+    EXPECT_EQ(copy->first.bytes, 0u);
   }
+  grant.first_offset = 0;
+  grant.first = {.number = 0x123456, .bytes = 1000, .lifetime = 48ms};
+  const auto with_packet = decode_grant(encode_grant(grant));
+  ASSERT_TRUE(with_packet);
+  EXPECT_EQ(with_packet->first.number, grant.first.number);
+  EXPECT_EQ(with_packet->first.bytes, grant.first.bytes);
+  EXPECT_EQ(with_packet->first.lifetime, grant.first.lifetime);
   grant.addresses.local = {
       .ip = {0x20, 1, 0xd, 0xb8, 1}, .port = 443, .family = Address::Family::kIpv6};
   grant.addresses.remote = {
@@ -75,7 +88,7 @@ TEST(Grant, IsRefusedWhenCutOrLonger) {
 
 TEST(Grant, IsRefusedOfAnotherVersion) {
   auto bytes = encode_grant(example_grant());
-  for (const std::uint8_t version : std::to_array<std::uint8_t>({0, 2, 255})) {
+  for (const std::uint8_t version : std::to_array<std::uint8_t>({0, 1, 3, 255})) {
     bytes[0] = version;
     EXPECT_EQ(fault_of(bytes), GrantFault::kUnknownVersion);
   }
@@ -100,6 +113,25 @@ TEST(Grant, IsRefusedWithAValueThatNoGatewayWrites) {
       [](Grant& grant) { grant.max_datagram = 1199; },
       [](Grant& grant) { grant.silence = 0ms; },
       [](Grant& grant) { grant.silence = 60'001ms; },
+      // Of a first packet
+      [](Grant& grant) { grant.first.number = 1; },
+      [](Grant& grant) { grant.first.lifetime = 1ms; },
+      [](Grant& grant) {
+        grant.first = {.number = 0x123456, .bytes = 1000};  // the stream has begun
+      },
+      [](Grant& grant) {
+        grant.first_offset = 0;
+        grant.first = {.number = 0x123455, .bytes = 1000};
+      },
+      [](Grant& grant) {
+        grant.first_offset = 0;
+        grant.first = {.number = 0x123456, .bytes = 1452};
+      },
+      [](Grant& grant) {
+        grant.first_offset = 0;
+        grant.limit = 999;
+        grant.first = {.number = 0x123456, .bytes = 1000};
+      },
   };
   for (std::size_t i = 0; i < changes.size(); ++i) {
     Grant grant = example_grant();

@@ -71,6 +71,29 @@ TEST_F(HandedOff, HeadAndBodyAreAResponse) {
   }
 }
 
+// Frames of reserved types mean nothing (RFC 9114 §7.2.8).
+TEST_F(HandedOff, PaddingMeansNothing) {
+  const std::string body = body_of(100);
+  const std::size_t size = framed_size(head_.size(), body.size()) + body.size();
+  for (const std::size_t padding : {0, 2, 3, 65, 66, 67, 500, 1400}) {
+    SCOPED_TRACE(padding);
+    EXPECT_EQ(padded_size(size, size + padding), size + padding);
+    const auto frame = padding_frame(padding);
+    ASSERT_EQ(frame.size(), padding);
+    SessionPair pair;
+    const StreamId stream = request(pair);
+    ASSERT_TRUE(pair.server.session.hand_off(stream, head_, body.size()));
+    write_elsewhere(pair, stream, body, false);
+    write_elsewhere(pair, stream, std::string(frame.begin(), frame.end()), true);
+    pair.run();
+    EXPECT_EQ(pair.client.messages[stream].body, body);
+    EXPECT_TRUE(pair.client.messages[stream].finished);
+    EXPECT_FALSE(pair.client.transport.close_error) << pair.client.transport.close_reason;
+  }
+  EXPECT_EQ(padded_size(size, size - 1), size);
+  EXPECT_EQ(padded_size(size, size + 1), size) << "a frame takes 2 bytes";
+}
+
 TEST_F(HandedOff, AResponseWithoutABodyEndsAtOnce) {
   SessionPair pair;
   const StreamId stream = request(pair);

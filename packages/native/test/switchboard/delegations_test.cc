@@ -95,7 +95,8 @@ class DelegationsTest : public BackbonePair {
     const auto head = *http3::encode_head({{":status", "200"}});
     const std::uint64_t start = http3::framed_size(head.size(), k_length);
     ASSERT_TRUE(executor->accept(
-        *grant, std::make_unique<FilePayload>(start, files.open(file.descriptor()), 0, k_length)));
+        *grant, std::make_unique<FilePayload>(start, files.open(file.descriptor()), 0, k_length),
+        {.head = head, .length = k_length}));
     ASSERT_TRUE(peer.session.hand_off(request.stream, head, k_length));
     ASSERT_TRUE(
         delegations->of(peer.driver).accept(request.stream, start + k_length, io::monotonic_now()));

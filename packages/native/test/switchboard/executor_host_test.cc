@@ -192,7 +192,7 @@ class ExecutorHostTest : public BackbonePair {
 
 TEST_F(ExecutorHostTest, SendsAFileFromTheAddressOfTheGateway) {
   const quic::Grant given = grant();
-  ASSERT_TRUE(executor->accept(given, file_payload()));
+  ASSERT_TRUE(executor->accept(given, file_payload(), {}));
   EXPECT_TRUE(run_until([&] { return heard.last.available == k_head + k_file_length; }));
 
   PacketNumber next = 0;
@@ -210,7 +210,7 @@ TEST_F(ExecutorHostTest, SendsAFileFromTheAddressOfTheGateway) {
 
 TEST_F(ExecutorHostTest, WaitsAsLongAsTheRunSays) {
   const quic::Grant given = grant();
-  ASSERT_TRUE(executor->accept(given, file_payload()));
+  ASSERT_TRUE(executor->accept(given, file_payload(), {}));
   quic::RunMessage waits = run(given.id, 0, k_head, 4);
   waits.wait = std::chrono::milliseconds(30);
   const quic::Time before = io::monotonic_now();
@@ -221,7 +221,7 @@ TEST_F(ExecutorHostTest, WaitsAsLongAsTheRunSays) {
 
 TEST_F(ExecutorHostTest, ReportsARunThatItRefuses) {
   const quic::Grant given = grant();
-  ASSERT_TRUE(executor->accept(given, file_payload()));
+  ASSERT_TRUE(executor->accept(given, file_payload(), {}));
   say(run(given.id, 10, k_head + k_file_length, 4));  // beyond what was granted
   EXPECT_TRUE(run_until([&] { return heard.last.refused == 1; }));
   ASSERT_EQ(heard.last.newest_refused.size(), 1u);
@@ -232,7 +232,7 @@ TEST_F(ExecutorHostTest, ReportsARunThatItRefuses) {
 }
 
 TEST_F(ExecutorHostTest, ForgetsTheKeysWhenTheGatewayIsSilent) {
-  ASSERT_TRUE(executor->accept(grant(std::chrono::milliseconds(50)), file_payload()));
+  ASSERT_TRUE(executor->accept(grant(std::chrono::milliseconds(50)), file_payload(), {}));
   EXPECT_EQ(executor->executor().grants(), 1u);
   orders.reset();  // its connection stays open, and says nothing
   EXPECT_TRUE(run_until([&] { return executor->executor().grants() == 0; }));
@@ -241,7 +241,7 @@ TEST_F(ExecutorHostTest, ForgetsTheKeysWhenTheGatewayIsSilent) {
 
 // While the gateway has nothing to say, it pings.
 TEST_F(ExecutorHostTest, KeepsAGrantWithoutRuns) {
-  ASSERT_TRUE(executor->accept(grant(std::chrono::milliseconds(900)), file_payload()));
+  ASSERT_TRUE(executor->accept(grant(std::chrono::milliseconds(900)), file_payload(), {}));
   orders->flush(io::monotonic_now());
   const quic::Time end = io::monotonic_now() + std::chrono::milliseconds(1500);
   EXPECT_TRUE(run_until([&] { return io::monotonic_now() > end; }));
@@ -250,7 +250,7 @@ TEST_F(ExecutorHostTest, KeepsAGrantWithoutRuns) {
 
 TEST_F(ExecutorHostTest, EndsAGrantThatTheGatewayRevokes) {
   const quic::Grant given = grant();
-  ASSERT_TRUE(executor->accept(given, file_payload()));
+  ASSERT_TRUE(executor->accept(given, file_payload(), {}));
   say(run(given.id, 0, k_head, 4));
   EXPECT_TRUE(run_until_received(4));
   orders->orders().say(quic::GrantEnded{.end = GrantEnd::kRevoke, .grant = given.id});
@@ -261,7 +261,7 @@ TEST_F(ExecutorHostTest, EndsAGrantThatTheGatewayRevokes) {
 // Its bytes are never read again, so nobody waits for them.
 TEST_F(ExecutorHostTest, EndsAResponseWhoseFileBecomesShorter) {
   const quic::Grant given = grant();
-  ASSERT_TRUE(executor->accept(given, file_payload()));
+  ASSERT_TRUE(executor->accept(given, file_payload(), {}));
   say(run(given.id, 0, k_head, 4));
   EXPECT_TRUE(run_until_received(4));
   ASSERT_EQ(ftruncate(file.descriptor(), 10 * k_bytes), 0);
@@ -276,7 +276,7 @@ TEST_F(ExecutorHostTest, EndsAResponseWhoseFileBecomesShorter) {
 TEST_F(ExecutorHostTest, RefusesAGrantForAnAddressThatItMustNotSendFrom) {
   quic::Grant given = grant();
   given.addresses.local.port ^= 1;
-  const auto status = executor->accept(given, file_payload());
+  const auto status = executor->accept(given, file_payload(), {});
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error(), quic::GrantRefusal::kForeignSource);
 }

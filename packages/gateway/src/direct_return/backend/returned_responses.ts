@@ -2,7 +2,6 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import {
   encodeHead,
-  framedHeadSize,
   type Executor,
   type ReturnedBody,
   type ReturnedPayload,
@@ -67,10 +66,11 @@ export class ReturnedResponses {
     const header = headerValue(request.headers, grantHeader);
     const sealed = header === undefined || request.method !== 'GET' ? undefined : decodeGrantHeader(header);
     if (!sealed) return;
+    const asked = { response, sealed, askedAt: performance.now() };
     const taker: BodyTaker = {
-      takeFile: (exchange, file, range) => this.#takeFile({ exchange, response, sealed }, file, range),
-      takeBytes: (exchange, bytes) => this.#takeBytes({ exchange, response, sealed }, bytes),
-      takeStream: (exchange, source, length) => this.#takeStream({ exchange, response, sealed }, source, length),
+      takeFile: (exchange, file, range) => this.#takeFile({ exchange, ...asked }, file, range),
+      takeBytes: (exchange, bytes) => this.#takeBytes({ exchange, ...asked }, bytes),
+      takeStream: (exchange, source, length) => this.#takeStream({ exchange, ...asked }, source, length),
     };
     (response as unknown as GatewayResponse).taker = taker;
   }
@@ -128,7 +128,7 @@ export class ReturnedResponses {
     if (length === undefined) return 'unknown';
     if (length === 0) return 'small';
     if (this.#options.draining()) return 'draining';
-    const { response, sealed } = answer;
+    const { response, sealed, askedAt } = answer;
     const { statusCode: status } = response;
     let grant: Buffer | undefined;
     let from: string | undefined;
@@ -142,8 +142,9 @@ export class ReturnedResponses {
       const accepted = describe(status, headers, length);
       const head = encodeHead(status, headers);
       if (!accepted || !head || !isHead(head)) return 'unknown';
-      const start = framedHeadSize(head.length, length);
-      const body = opened.executor.accept(grant, { start, length, from: bytes });
+      const waited = performance.now() - askedAt;
+      const body = opened.executor.accept(grant, { head, length, from: bytes, waited });
+      // Leaves before a first packet: the gateway then knows how the response begins that the client has.
       answerWith(response, accepted, head);
       // What the log calls the status is the client's.
       response.statusCode = status;
@@ -197,6 +198,8 @@ interface Answer {
   response: ServerResponse;
   /** The grant */
   sealed: Buffer;
+  /** Time of `performance.now()` at which it came */
+  askedAt: number;
 }
 
 /**

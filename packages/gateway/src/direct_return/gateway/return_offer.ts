@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  offerDoubt,
   revokeOffer,
   type ClientResponse,
   type ServerRequest,
@@ -29,6 +31,9 @@ import {
 import type { LossReport } from './loss_report.js';
 import type { Granted } from './return_link.js';
 import { continueBody, handOff, type Ended, type LostBody } from './returned_response.js';
+
+/** Time in milliseconds between looks at what a client has of a response whose backend was lost before its answer */
+const doubtMs = 20;
 
 export interface ReturnOfferOptions {
   exchange: Exchange;
@@ -65,7 +70,7 @@ export class ReturnOffer implements Offer {
 
   decline(received: ClientResponse): void {
     const { exchange, backend, onDeclined } = this.#options;
-    this.withdraw();
+    this.withdraw(false);
     const reason = decodeDeclinedHeader(headerValue(received.headers, declinedHeader) ?? '');
     onDeclined(received, reason);
     exchange.delivered = { delivery: 'proxy', backend: backend.name, fallback: reason ?? 'response' };
@@ -86,11 +91,24 @@ export class ReturnOffer implements Offer {
     backends.leave();
   }
 
-  withdraw(): void {
+  withdraw(asked: boolean): void {
     if (!this.#open) return;
     this.#open = false;
-    // The body of a request of HTTP/3 is the request itself.
-    revokeOffer(this.#options.exchange.request.body as ServerRequest);
+    revokeOffer(this.#request, !asked);
+  }
+
+  async settled(): Promise<boolean> {
+    this.withdraw(true);
+    for (let doubt = offerDoubt(this.#request); doubt !== 'none'; doubt = offerDoubt(this.#request)) {
+      if (doubt === 'taken' || this.#options.exchange.aborted) return false;
+      await sleep(doubtMs);
+    }
+    return true;
+  }
+
+  /** The body of a request of HTTP/3 is the request itself. */
+  get #request(): ServerRequest {
+    return this.#options.exchange.request.body as ServerRequest;
   }
 
   #handOff(head: Buffer, accepted: Continuable, ended: (error?: Error) => void): void {

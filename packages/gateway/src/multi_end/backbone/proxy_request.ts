@@ -32,8 +32,13 @@ export interface Offer {
   take(response: WholeResponse, ended: (error?: Error) => void): void;
   /** Hears of any other response. */
   decline(response: ClientResponse): void;
-  /** Takes the offer back, unless the other node sends the response. May be called more than once. */
-  withdraw(): void;
+  /** Takes the offer back, unless the other node sends the response. `asked`: it may have got the request. May be called more than once. */
+  withdraw(asked: boolean): void;
+  /**
+   * Takes the offer back, and resolves when it is known whether the client may have another response: not if it has something
+   * that the other node sent before it was lost.
+   */
+  settled(): Promise<boolean>;
 }
 
 export interface ProxyOptions {
@@ -89,7 +94,7 @@ export async function proxyRequest(
     return undefined;
   } catch (error) {
     if (exchange.aborted) return undefined;
-    if (step === 'answered') {
+    if (step === 'answered' || (step !== 'begin' && offer && !(await offer.settled()))) {
       // The reset tells the client that the body is incomplete.
       exchange.response.destroy(error as Error);
       return undefined;
@@ -101,6 +106,6 @@ export async function proxyRequest(
       offered: step === 'offered',
     };
   } finally {
-    offer?.withdraw();
+    offer?.withdraw(step !== 'begin');
   }
 }

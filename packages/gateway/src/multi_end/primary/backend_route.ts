@@ -95,7 +95,7 @@ export class BackendRoute implements Target {
     const onEnd = (error?: Error): void => {
       // The reset tells the client that the body is incomplete.
       if (error && !exchange.aborted) exchange.response.destroy(error);
-      offer.withdraw();
+      offer.withdraw(true);
       backends.end();
       ended();
     };

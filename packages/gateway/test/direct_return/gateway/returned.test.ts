@@ -338,7 +338,7 @@ it('a client cannot grant', async () => {
   const running = await site(1);
   const { port } = running.gateway.address;
   const client = await connect(port);
-  const forged = randomBytes(220).toString('base64url');
+  const forged = randomBytes(230).toString('base64url');
   const headers = {
     'sheaf-grant': forged,
     sheaf_grant: forged,

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { grantRecovery, grantSource } from '../../../src/direct_return/protocol/grant_source.js';
 
 function grant(ip: string, port: number): Buffer {
-  const bytes = Buffer.alloc(198);
+  const bytes = Buffer.alloc(208);
   Buffer.from(ip, 'hex').copy(bytes, 112);
   bytes.writeUInt16BE(port, 128);
   return bytes;

@@ -17,6 +17,8 @@ constexpr std::uint64_t k_gateway_process = 100;
 
 // The gateway asks the next backend this time after a request was lost.
 constexpr Duration k_answer_within = 600ms;
+constexpr Duration k_doubt_interval = 10ms;
+constexpr std::uint64_t k_internal_error = 0x102;  // H3_INTERNAL_ERROR
 
 std::string name_of(std::size_t backend) { return "backend " + std::to_string(backend); }
 std::uint64_t process_of(std::size_t backend) { return 200 + backend; }
@@ -219,7 +221,9 @@ void ReturnNetwork::delegate(StreamId stream, Time now) {
     return simulation.after(2 * options_.backends[index].order,
                             [this, stream] { respond(stream, 0); });
   }
-  const auto grant = gateway.delegated.offer(stream, gateway.orders[index], now, options_.start);
+  std::optional<ReturnStart> own;
+  if (options_.own_recovery) own = options_.start;
+  const auto grant = gateway.delegated.offer(stream, gateway.orders[index], now, own);
   if (!grant) return respond(stream, exchange.from);
   ++exchange.attempt;
   ask(index, stream, *grant);
@@ -228,25 +232,41 @@ void ReturnNetwork::delegate(StreamId stream, Time now) {
 void ReturnNetwork::ask(std::size_t backend, StreamId stream, const Grant& grant) {
   const Duration there = options_.backends[backend].order;
   const std::uint64_t attempt = exchanges_[stream].attempt;
-  simulation.after(there, [this, backend, stream, there, attempt, bytes = encode_grant(grant)] {
+  simulation.after(there, [this, backend, stream, attempt, bytes = encode_grant(grant)] {
     if (!connected(backend)) return give_up(stream, attempt);
-    const auto read = decode_grant(bytes);
-    const bool accepted =
-        !links_[backend].drains && read &&
-        backends[backend].executor.accept(*read, payload_of(stream), simulation.now());
-    if (accepted) backends[backend].granted.push_back(read->id);
-    const Duration back = there + options_.backends[backend].thinks;
-    simulation.after(back, [this, backend, stream, attempt, accepted] {
-      if (!connected(backend)) return give_up(stream, attempt);
-      on_answer(stream, attempt, accepted);
+    const Time asked_at = simulation.now();
+    simulation.after(options_.backends[backend].decides, [=, this] {
+      if (!links_[backend].alive) return give_up(stream, attempt);
+      answer(backend, stream, attempt, decide(backend, stream, bytes, asked_at));
     });
   });
 }
 
-// A backend that begins when it is accepted leaves the head to the gateway.
+// A backend that begins when it is accepted, on a path of its own, leaves the head to the gateway.
 std::unique_ptr<PayloadSource> ReturnNetwork::payload_of(StreamId stream) const {
-  const bool at_once = options_.own_recovery && options_.start == ReturnStart::kAtOnce;
-  return std::make_unique<PatternPayload>(at_once ? 0 : options_.head, exchanges_.at(stream).end);
+  const bool leaves = options_.own_recovery && options_.start == ReturnStart::kWhenAccepted;
+  return std::make_unique<PatternPayload>(leaves ? options_.head : 0, exchanges_.at(stream).end);
+}
+
+// Returns whether the backend accepts.
+bool ReturnNetwork::decide(std::size_t backend, StreamId stream, Bytes bytes, Time asked_at) {
+  const auto grant = decode_grant(bytes);
+  const bool accepted = !links_[backend].drains && grant &&
+                        backends[backend].executor.accept(
+                            *grant, payload_of(stream), simulation.now(),
+                            Executor::Whole{.end = exchanges_[stream].end, .asked_at = asked_at});
+  if (accepted) backends[backend].granted.push_back(grant->id);
+  return accepted;
+}
+
+// What has left arrives, even if the backend dies meanwhile.
+void ReturnNetwork::answer(std::size_t backend, StreamId stream, std::uint64_t attempt,
+                           bool accepted) {
+  const ReturnNetwork::Backend& way = options_.backends[backend];
+  simulation.after(way.thinks + way.order, [=, this] {
+    if (links_[backend].cut || gateway.dead) return give_up(stream, attempt);
+    on_answer(stream, attempt, accepted);
+  });
 }
 
 // The request, or its answer, was lost with the connection of both nodes.
@@ -254,22 +274,45 @@ void ReturnNetwork::give_up(StreamId stream, std::uint64_t attempt) {
   simulation.after(k_answer_within, [this, stream, attempt] {
     if (exchanges_[stream].attempt != attempt || gateway.dead) return;
     gateway.delegated.revoke(stream);
-    go_on(stream, simulation.now());
+    go_on_without_answer(stream, attempt);
   });
+}
+
+// The client may have bytes that the backend sent before its answer was lost.
+void ReturnNetwork::go_on_without_answer(StreamId stream, std::uint64_t attempt) {
+  const Time now = simulation.now();
+  if (exchanges_[stream].attempt != attempt || gateway.dead) return;
+  switch (gateway.delegated.doubt(stream, now)) {
+    case DelegatedStreams::Doubt::kNone:
+      return go_on(stream, now);
+    case DelegatedStreams::Doubt::kOpen:
+      return simulation.after(k_doubt_interval,
+                              [=, this] { go_on_without_answer(stream, attempt); });
+    case DelegatedStreams::Doubt::kTaken:
+      static_cast<void>(pair.server.connection.streams().writer().reset(stream, k_internal_error));
+  }
 }
 
 void ReturnNetwork::on_answer(StreamId stream, std::uint64_t attempt, bool accepted) {
   Exchange& exchange = exchanges_[stream];
   if (exchange.attempt != attempt) return;
-  if (accepted && options_.head > 0 && !std::exchange(exchange.began, true)) {
-    const Bytes head = pattern_from(0, options_.head);
-    static_cast<void>(
-        pair.server.connection.streams().writer().write(stream, SendChunk::copy_of(head), false));
+  const Time now = simulation.now();
+  if (!accepted) {
+    gateway.delegated.decline(stream, now);
+    if (++exchange.refusals == backends.size()) return respond(stream, exchange.from);
+    return go_on(stream, now);
   }
-  if (accepted && gateway.delegated.accept(stream, exchange.end, simulation.now())) return;
+  if (exchange.end < gateway.delegated.first_bytes(stream)) {
+    gateway.delegated.drop_first(stream, now);
+  }
+  if (options_.head > 0 && !std::exchange(exchange.began, true)) {
+    const Bytes head = pattern_from(0, options_.head);
+    static_cast<void>(pair.server.connection.streams().writer().replace(
+        stream, 0, SendChunk::copy_of(head), false));
+  }
+  if (gateway.delegated.accept(stream, exchange.end, now)) return;
   gateway.delegated.revoke(stream);
-  if (accepted || ++exchange.refusals == backends.size()) return respond(stream, exchange.from);
-  go_on(stream, simulation.now());
+  respond(stream, exchange.from);
 }
 
 // Asks the next backend.

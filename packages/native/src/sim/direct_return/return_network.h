@@ -22,6 +22,7 @@ class ReturnNetwork {
   struct Backend {
     Duration order{};       // one way between the gateway and the backend
     Duration way{};         // one way from the backend to the client's access link
+    Duration decides{};     // before it accepts a grant
     Duration thinks{};      // before it answers that it accepts a grant
     double order_loss = 0;  // share of datagrams between both that are lost
     bool reaches = true;    // else the network drops what it sends
@@ -112,7 +113,10 @@ class ReturnNetwork {
   void delegate(StreamId stream, Time now);
   void ask(std::size_t backend, StreamId stream, const Grant& grant);
   std::unique_ptr<PayloadSource> payload_of(StreamId stream) const;
+  bool decide(std::size_t backend, StreamId stream, Bytes bytes, Time asked_at);
+  void answer(std::size_t backend, StreamId stream, std::uint64_t attempt, bool accepted);
   void give_up(StreamId stream, std::uint64_t attempt);
+  void go_on_without_answer(StreamId stream, std::uint64_t attempt);
   void on_answer(StreamId stream, std::uint64_t attempt, bool accepted);
   void go_on(StreamId stream, Time now);
   void respond(StreamId stream, std::uint64_t from);
