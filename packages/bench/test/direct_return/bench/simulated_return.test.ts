@@ -30,7 +30,8 @@ test(
     );
     expect(proxied?.value).toBeGreaterThan(30);
     expect(proxied?.value).toBeLessThan(31);
-    expect(report.findings.map((finding) => finding.case)).toEqual(['first-packet', 'first-packet', 'first-packet']);
+    expect(report.findings.length).toBeGreaterThan(2);
+    expect(new Set(report.findings.map((finding) => finding.case))).toEqual(new Set(['first-packet']));
     const again = JSON.parse(await bench(options)) as Report;
     expect(again.cells).toEqual(report.cells);
   },

@@ -16,6 +16,8 @@ let revoked = 0;
 vi.mock('@sheaf/native', async (original) => ({
   ...(await original<typeof native>()),
   revokeOffer: () => (revoked += 1),
+  // No backend has sent a first packet.
+  offerDoubt: () => 'none',
 }));
 
 /** Bytes of the framed head before the body */
