@@ -21,6 +21,7 @@ export {
   offerDoubt,
   revokeOffer,
   sealGrants,
+  type ExecutorOptions,
   type ReturnSocket,
   type ReturnSocketOptions,
   type ReturnWay,
