@@ -185,7 +185,7 @@ void EndpointLoop::on_ready(WatchedSocket& socket) {
   moderate(read(socket, now), now);
   // What is due has the same turn, so that what follows from both leaves together.
   endpoint_.on_timeout(now);
-  run_turn(now);
+  take_events(now);
 }
 
 quic::Arrivals EndpointLoop::read(WatchedSocket& socket, Time now) {
@@ -226,7 +226,17 @@ void EndpointLoop::on_timer() {
     moderate(arrivals, now);
   }
   endpoint_.on_timeout(now);
-  run_turn(now);
+  take_events(now);
+}
+
+// What follows leaves before the loop sleeps. So the sockets and timers of an iteration, and what
+// other endpoints cause in it, share the packets and the messages between nodes.
+void EndpointLoop::take_events(Time now) {
+  if (closing_) return;
+  unsent_ = true;
+  in_turn_ = true;
+  deliver_events(now);
+  in_turn_ = false;
 }
 
 void EndpointLoop::on_prepare() {

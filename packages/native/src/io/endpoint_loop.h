@@ -85,6 +85,7 @@ class EndpointLoop {
   void moderate(const quic::Arrivals& arrivals, quic::Time now);
   void on_timer();
   void on_prepare();
+  void take_events(quic::Time now);
   void run_turn(quic::Time now);
   void set_timer();
   void deliver_events(quic::Time now);

@@ -77,9 +77,10 @@ class EndpointLoopTest : public testing::Test {
     ASSERT_EQ(connect(socket_, &address, sizeof address), 0);
   }
 
-  void send_to_endpoint() {
+  void send_to_endpoint() { send_to(loop_->local_address().port); }
+  static void send_to(std::uint16_t port) {
     const int sender = socket(AF_INET, SOCK_DGRAM, 0);
-    const sockaddr_in target = loopback(loop_->local_address().port);
+    const sockaddr_in target = loopback(port);
     ASSERT_EQ(
         sendto(sender, "hello", 5, 0, reinterpret_cast<const sockaddr*>(&target), sizeof target),
         5);
@@ -155,6 +156,18 @@ TEST_F(EndpointLoopTest, RunsTheTimersOfAConnectionThatAnotherEndpointLetSend) {
   uv_close(reinterpret_cast<uv_handle_t*>(&guard), nullptr);
   second_loop.close({});
   uv_run(&uv_, UV_RUN_NOWAIT);
+}
+
+TEST_F(EndpointLoopTest, SendsOnceForAllSocketsThatAreReadable) {
+  const auto further = loop_->add_local_address(*parse_address("127.0.0.1", 0));
+  ASSERT_TRUE(further);
+  int flushes = 0;
+  listener_.flushed = [&] { ++flushes; };
+  send_to_endpoint();
+  send_to(further->port);
+  run_until_received(2);
+  uv_run(&uv_, UV_RUN_NOWAIT);
+  EXPECT_EQ(flushes, 1);
 }
 
 TEST_F(EndpointLoopTest, ReadsNothingDuringAPause) {
