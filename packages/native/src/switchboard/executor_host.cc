@@ -31,7 +31,9 @@ ExecutorHost::ExecutorHost(const RunChannel::Request& request, quic::ExecutorCon
       sockets_(std::move(sockets)),
       switchboard_(switchboard),
       number_(switchboard.add(*this)),
-      buffer_(65536) {}
+      buffer_(65536) {
+  request.driver.connection().extension().carry_messages();
+}
 
 quic::Status<quic::GrantRefusal> ExecutorHost::accept(const quic::Grant& grant,
                                                       std::unique_ptr<quic::PayloadSource> source,
