@@ -173,7 +173,7 @@ export function encodeHead(
   headers: Readonly<Record<string, string | number | string[]>>,
 ): Buffer | undefined {
   const fields: FlatFields = [':status', String(status)];
-  appendFields(fields, Object.entries(headers));
+  appendFields(fields, headers);
   return addon().encodeHead(fields);
 }
 

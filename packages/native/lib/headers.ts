@@ -31,14 +31,16 @@ export function pseudoField(fields: FlatFields, name: string): string {
 // Connection-specific fields, which HTTP/3 does not allow (RFC 9114 §4.2).
 const connectionFields = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
-export function appendFields(
-  fields: FlatFields,
-  headers: Iterable<readonly [name: string, value: string | number | readonly string[]]>,
-): void {
-  for (const [rawName, value] of headers) {
-    const name = rawName.toLowerCase();
-    if (connectionFields.has(name)) continue;
-    if (Array.isArray(value)) for (const item of value as readonly unknown[]) fields.push(name, String(item));
-    else fields.push(name, String(value));
-  }
+type HeaderValue = string | number | readonly string[];
+
+export function appendFields(fields: FlatFields, headers: Readonly<Record<string, HeaderValue>>): void {
+  // Pairs of `Object.entries` would be an array for each field.
+  for (const name of Object.keys(headers)) appendField(fields, name, headers[name]!);
+}
+
+export function appendField(fields: FlatFields, rawName: string, value: HeaderValue): void {
+  const name = rawName.toLowerCase();
+  if (connectionFields.has(name)) return;
+  if (Array.isArray(value)) for (const item of value as readonly unknown[]) fields.push(name, String(item));
+  else fields.push(name, String(value));
 }

@@ -261,7 +261,7 @@ class Client
     this.assertOpen();
     // The session set adds `:method` and `:protocol` of the extended CONNECT (RFC 9220).
     const fields: FlatFields = [':authority', authority, ':path', path];
-    appendFields(fields, Object.entries(headers));
+    appendFields(fields, headers);
     return this.webtransport!.request(fields);
   }
 
@@ -332,7 +332,7 @@ class Client
       options.path,
     ];
     if (options.protocol !== undefined) fields.push(':protocol', options.protocol);
-    appendFields(fields, Object.entries(options.headers ?? {}));
+    appendFields(fields, options.headers ?? {});
     return fields;
   }
 
@@ -383,7 +383,7 @@ class Client
 
   private endRequest(stream: number, trailers: RequestHeaders = {}): void {
     const fields: FlatFields = [];
-    appendFields(fields, Object.entries(trailers));
+    appendFields(fields, trailers);
     if (fields.length === 0) {
       this.endpoint.writeBody(this.handle, stream, undefined, true);
       return;

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { refusalText, type FlatFields } from './addon.js';
-import { appendFields } from './headers.js';
+import { appendField, appendFields } from './headers.js';
 import { H3_INTERNAL_ERROR, H3_REQUEST_CANCELLED, type StreamLocation } from './http3_body.js';
 import { lendable, ownCopy, returnsToPool, takeFromPool } from './lent_bytes.js';
 import { QuicError } from './quic_error.js';
@@ -88,14 +88,14 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   writeInformational(status: number, headers: Headers = {}): void {
     if (this.headersSent || this.destroyed) return;
     const fields: FlatFields = [':status', String(status)];
-    appendFields(fields, Object.entries(headers));
+    appendFields(fields, headers);
     const { endpoint, connection, stream } = this.location;
     const outcome = endpoint.submitInformational(connection, stream, fields);
     if (invalid.has(outcome)) throw new QuicError('WRITE_REFUSED', `interim response: ${refusalText(outcome)}`);
   }
   addTrailers(headers: Headers): void {
     const fields: FlatFields = [];
-    appendFields(fields, Object.entries(headers));
+    appendFields(fields, headers);
     if (fields.length > 0) this.trailers = fields;
   }
   setPriority(priority: StreamPriority): void {
@@ -253,7 +253,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     this.headersSent = true;
     this.hasBody = hasBody;
     const fields: FlatFields = [':status', String(this.statusCode)];
-    appendFields(fields, this.headers);
+    for (const [name, value] of this.headers) appendField(fields, name, value);
     const { endpoint, connection, stream } = this.location;
     const outcome = endpoint.submitResponse(connection, stream, fields, hasBody);
     return outcome < 0 ? new QuicError('WRITE_REFUSED', `response: ${refusalText(outcome)}`) : null;

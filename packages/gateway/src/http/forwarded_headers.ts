@@ -46,8 +46,6 @@ const claimedByClient = new Set([
   PRIORITY_HEADER,
 ]);
 
-const claimedPrefixes = ['x-forwarded-', 'x-original-'];
-
 /**
  * Fields that must not arrive with `_` for `-`: servers that pass fields as environment variables cannot tell the two
  * apart (RFC 3875 §4.1.18).
@@ -57,7 +55,7 @@ const confusable = new Set(['host', 'via', 'cookie', 'content-length', 'content-
 /** Returns whether only the gateway may send this field to the next server. */
 export function isClaim(name: string): boolean {
   const meant = name.includes('_') ? name.replaceAll('_', '-') : name;
-  if (claimedByClient.has(meant) || claimedPrefixes.some((prefix) => meant.startsWith(prefix))) return true;
+  if (claimedByClient.has(meant) || meant.startsWith('x-forwarded-') || meant.startsWith('x-original-')) return true;
   return meant !== name && (confusable.has(meant) || hopByHop.has(meant));
 }
 
@@ -85,6 +83,7 @@ export function forwardedHeaders(request: Forwarded): Record<string, string | st
  * HTTP/1.1 also names the field in `connection`.
  */
 function takesTrailers({ headers, httpVersion }: Forwarded): boolean {
+  if (headers['te'] === undefined) return false;
   const listed = (name: string): string[] =>
     (headerValue(headers, name) ?? '')
       .toLowerCase()

@@ -13,26 +13,24 @@ import { forwardedTrailers } from './trailers.js';
 /** H3_REQUEST_REJECTED (RFC 9114 §8.1): the server has not processed the request. */
 const H3_REQUEST_REJECTED = 0x10b;
 
-/** Returns the request to send to another node over HTTP/3. */
+/** Returns the request to send to another node over HTTP/3. `further`: headers that are added to it. */
 export function requestOf(
   exchange: Exchange,
   signal: CancelSignal,
   body?: AsyncIterable<Buffer>,
+  further?: Readonly<Record<string, string>>,
 ): ClientRequestOptions {
   const { request, pathname, search } = exchange;
   const interim = new InterimRelay(exchange);
+  const headers = forwardedHeaders(request);
+  // Only the nodes of HTTP/2 clients have numbers for this connection. Numbers of other clients would collide in it.
+  if (request.httpVersion === '2' && request.priority)
+    headers[PRIORITY_HEADER] = formatPriorityHeader(request.priority);
   return {
     method: request.method,
     path: pathname + search,
     ...(request.authority === '' ? {} : { authority: request.authority }),
-    headers: {
-      ...forwardedHeaders(request),
-      // Only the nodes of HTTP/2 clients have numbers for this connection. Numbers of other clients would collide in
-      // it.
-      ...(request.httpVersion === '2' && request.priority
-        ? { [PRIORITY_HEADER]: formatPriorityHeader(request.priority) }
-        : {}),
-    },
+    headers: further ? Object.assign(headers, further) : headers,
     ...(body && { body, trailers: () => forwardedTrailers(request.trailers?.() ?? {}) }),
     onInformational: (status, headers) => void interim.pass(status, headers),
     signal,

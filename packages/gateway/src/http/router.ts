@@ -56,10 +56,10 @@ export function findRoute<Answer>(routes: readonly Route<Answer>[], query: Route
 }
 
 function firstRoute<Answer>(routes: readonly Route<Answer>[], query: RouteQuery): RouteMatch<Answer> {
-  const host = hostName(query.host);
+  let host: string | undefined;
   const allow = new Set<string>();
   for (const route of routes) {
-    if (!matchesHost(route.hosts, host)) continue;
+    if (route.hosts && !matchesHost(route.hosts, (host ??= hostName(query.host)))) continue;
     const rest = restOfPath(route.prefix, query.pathname);
     if (rest === undefined) continue;
     if (!route.methods || route.methods.includes(query.method)) return { found: true, route, rest };
@@ -73,8 +73,7 @@ export function hostName(authority: string): string {
   return authority.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
 }
 
-function matchesHost(hosts: readonly string[] | undefined, host: string): boolean {
-  if (!hosts) return true;
+function matchesHost(hosts: readonly string[], host: string): boolean {
   return hosts.some((pattern) =>
     pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) && host.length > pattern.length - 1 : host === pattern,
   );

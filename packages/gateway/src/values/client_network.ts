@@ -17,6 +17,8 @@ export function networkOf(address: string): string {
 let latest = { address: '', network: '' };
 
 function determine(address: string): string {
+  // Most addresses are IPv4. The patterns below would cost more than all who ask.
+  if (!address.includes(':')) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
   if (!isIPv6(address)) return address;

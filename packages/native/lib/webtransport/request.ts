@@ -38,7 +38,7 @@ export class NativeWebTransportRequest implements WebTransportRequest {
   /** Accepts the session for code that uses it below the W3C interface. */
   acceptNative(headers: RequestHeaders = {}): NativeSession {
     const fields: FlatFields = [];
-    appendFields(fields, Object.entries(headers));
+    appendFields(fields, headers);
     return this.sessions.accept(this.location.stream, fields);
   }
   reject(status: number): void {

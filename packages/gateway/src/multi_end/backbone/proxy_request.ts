@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { CancelSignal, ClientRequestOptions, ClientResponse, WholeResponse, WholeResponses } from '@sheaf/native';
+import type { CancelSignal, ClientResponse, WholeResponse, WholeResponses } from '@sheaf/native';
 import type { BackboneLink } from './backbone_link.js';
 import { errorMessage } from '../../errors/user_error.js';
 import { answerWith, checkStatus, mayProxyAgain, requestOf } from '../../http/proxied_request.js';
@@ -53,11 +53,6 @@ export interface ProxyOptions {
   bodyOf?(response: ClientResponse): Readable;
 }
 
-/** Returns the request with what it offers. */
-export function withOffer(request: ClientRequestOptions, offer: Offer): ClientRequestOptions {
-  return { ...request, headers: { ...request.headers, ...offer.headers } };
-}
-
 /** Proxies a request to another node. Resolves with undefined when the client has a response, or has left. */
 export async function proxyRequest(
   exchange: Exchange,
@@ -71,8 +66,8 @@ export async function proxyRequest(
     if (exchange.aborted) throw new Error('the client has left');
     const opened = await body.open();
     step = 'sent';
-    const request = requestOf(exchange, signal, opened);
-    return offer ? client.requestWhole(withOffer(request, offer), offer.whole) : client.request(request);
+    const request = requestOf(exchange, signal, opened, offer?.headers);
+    return offer ? client.requestWhole(request, offer.whole) : client.request(request);
   };
   try {
     if (answer) step = 'sent';

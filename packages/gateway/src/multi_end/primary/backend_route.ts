@@ -8,7 +8,7 @@ import { isEmpty, ReceivedBody } from '../../http/received_body.js';
 import { refuseReplay } from '../../http/refuse_replay.js';
 import { respondStatus } from '../../http/respond.js';
 import { proxiedBody } from './proxied_body.js';
-import { proxyRequest, withOffer, type Offer } from '../backbone/proxy_request.js';
+import { proxyRequest, type Offer } from '../backbone/proxy_request.js';
 import type { BackendWatch } from './backend_watch.js';
 import { BackendsInTurn, type Turn } from './backends_in_turn.js';
 
@@ -104,7 +104,7 @@ export class BackendRoute implements Target {
       if (!('whole' in answer) || !tookOver(offer, answer, onEnd)) proxy({ turn, offer, answer });
     };
     try {
-      if (client.ask(withOffer(requestOf(exchange, signal), offer), offer.whole, onAnswer)) return;
+      if (client.ask(requestOf(exchange, signal, undefined, offer.headers), offer.whole, onAnswer)) return;
     } catch (error) {
       return proxy({ turn, offer, answer: error instanceof Error ? error : new Error(String(error)) });
     }

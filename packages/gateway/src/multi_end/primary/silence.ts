@@ -18,6 +18,8 @@ export class Silence {
   readonly #options: SilenceOptions;
   #timer: NodeJS.Timeout | undefined;
   #looks = 0;
+  /** Whether somebody waits. A timer outlives one wait, as a new one costs more than to set it anew. */
+  #watches = false;
   #silent = false;
 
   constructor(options: SilenceOptions) {
@@ -31,12 +33,14 @@ export class Silence {
 
   /** Looks until `stop`. */
   watch(): void {
-    this.#timer ??= setInterval(() => this.#look(), stepMs).unref();
+    if (this.#watches) return;
+    this.#watches = true;
+    if (this.#timer) this.#timer.refresh();
+    else this.#timer = setInterval(() => this.#look(), stepMs).unref();
   }
 
   stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    this.#watches = false;
     this.#looks = 0;
   }
 
@@ -54,6 +58,11 @@ export class Silence {
   }
 
   #look(): void {
+    if (!this.#watches) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+      return;
+    }
     this.#looks += 1;
     this.#options.ask();
     if (this.#looks < steps || this.#silent) return;
