@@ -467,6 +467,13 @@ void PacketBuilder::build_close(TransmitBatch& batch) {
   Draft draft;
   Writer writer(batch.buffer.first(size));
   write_short_header(writer, draft.job, entry_.remote_ids.current());
+  if (path_.received.ack_pending()) {
+    // The peer hears no acknowledgement after the close, and would take what arrived for lost.
+    Writer before(batch.buffer.first(size - k_aead_tag_length - encoded_size(frame)));
+    before.advance(writer.size());
+    write_ack(before, entry_);
+    writer.advance(before.size() - writer.size());
+  }
   encode(writer, frame);
   finish_payload(writer, draft, size);
   commit(draft, Ecn::kNotEct, false);

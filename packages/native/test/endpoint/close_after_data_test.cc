@@ -1,4 +1,5 @@
-// A peer writes and closes at once. The data that arrived before its CONNECTION_CLOSE is read.
+// A peer writes and closes at once. The data that arrived before its CONNECTION_CLOSE is read, and
+// what it has itself is acknowledged.
 #include <gtest/gtest.h>
 
 #include "endpoint/transfer.h"
@@ -31,6 +32,12 @@ class CloseAfterData : public testing::Test {
     pair_.wake(client_);
     ASSERT_TRUE(pair_.run_until(
         [&] { return server_->connection().state() == Connection::State::kDraining; }));
+  }
+  bool happened(ConnectionDriver& driver, StreamEvent::Kind kind, StreamId stream) {
+    return std::ranges::any_of(pair_.events(driver), [&](const Event& event) {
+      const auto* one = std::get_if<StreamEvent>(&event);
+      return one && one->kind == kind && one->stream == stream;
+    });
   }
   EndpointPair pair_;
   ConnectionDriver& client_;
@@ -67,6 +74,23 @@ TEST_F(CloseAfterData, WhoReadsNothingIsToldWhenTheConnectionIsGone) {
   EXPECT_TRUE(pair_.run_until([&] { return pair_.closed(server_) != nullptr; }, 5s));
   EXPECT_EQ(pair_.closed(server_)->error, 42u);
   EXPECT_TRUE(pair_.run_until([&] { return pair_.server->connection_count() == 0; }, 5s));
+}
+
+TEST_F(CloseAfterData, WhoClosesAcknowledgesWhatItHas) {
+  auto& writer = server_->connection().streams().writer();
+  const auto opened = writer.open(Directionality::kUnidirectional);
+  ASSERT_TRUE(opened);
+  ASSERT_TRUE(writer.write(*opened, SendChunk::copy_of(pattern(*opened, 0, k_size)), true));
+  pair_.wake(*server_);
+  ASSERT_TRUE(pair_.run_until(
+      [&] { return happened(client_, StreamEvent::Kind::kReadable, *opened); }));
+  ASSERT_FALSE(happened(*server_, StreamEvent::Kind::kClosed, *opened))
+      << "the client acknowledges later";
+  client_.close(42, "done", pair_.now);
+  pair_.wake(client_);
+  ASSERT_TRUE(pair_.run_until(
+      [&] { return server_->connection().state() == Connection::State::kDraining; }));
+  EXPECT_TRUE(happened(*server_, StreamEvent::Kind::kClosed, *opened));
 }
 
 }  // namespace

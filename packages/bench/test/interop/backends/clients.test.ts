@@ -13,6 +13,7 @@ import { quicGo, webtransportGo, webtransportGoDraft02 } from '../peers/go.js';
 import { ngtcp2 } from '../peers/ngtcp2.js';
 import { pycurl } from '../peers/pycurl.js';
 import { qh3 } from '../peers/qh3.js';
+import { quicheHttp3 } from '../peers/quiche.js';
 import { quinn } from '../peers/quinn.js';
 import { root } from '../programs.js';
 import { startRelay } from '../relay.js';
@@ -36,6 +37,7 @@ const clients: readonly (readonly [Peer, string, readonly Delivery[]])[] = [
   [curl, python, ['return']],
   [pycurl, python, ['return']],
   [quinn, join(root, 'packages', 'bench', 'interop', 'target', 'release', 'quinn-interop'), ['return']],
+  [quicheHttp3, join(root, 'packages', 'bench', 'node_modules', '@currentspace', 'http3', 'package.json'), ['return']],
 ];
 
 /** UDP payload of an IPv4 packet of 1,500 bytes. Loopback has a larger MTU, with which a download takes fewer packets. */
