@@ -5,6 +5,7 @@
 #include "crypto/packet_protection.h"
 #include "direct_return/executor.h"
 #include "direct_return/held_payload.h"
+#include "direct_return/phase_sealer.h"
 
 namespace {
 
@@ -23,7 +24,8 @@ Address address(std::uint8_t last) {
 // far as a gateway may say them: it uses no number of a grant twice, and no number of a packet for
 // a second grant. Checks that limits hold, that the executor sends from permitted addresses alone,
 // that the packet numbers of a connection rise over all that it sends, so that no nonce comes
-// twice, that it never sends a run which it has refused, and that what it says can be read.
+// twice, that it never sends a run which it has refused, or takes one of a datagram that is void or
+// known, and that what it says can be read.
 class Calls {
  public:
   explicit Calls(Bytes input) : in_(input) {
@@ -103,11 +105,16 @@ class Calls {
     bytes.insert(bytes.end(), rest.begin(), rest.end());
     auto datagram = decode_run_datagram(bytes);
     if (datagram) {
+      datagram->number %= 1024;
+      bytes = encode_run_datagram(*datagram);
       if (auto* runs = std::get_if<std::vector<RunMessage>>(&datagram->messages)) {
         // A packet shows the low 32 bits of its number.
         std::erase_if(*runs, [](const RunMessage& run) { return run.first >= k_max_numbers; });
         if (runs->empty()) return;
         for (const RunMessage& run : *runs) hand_out(run);
+        return receive_runs(*datagram);
+      } else if (auto* phases = std::get_if<std::vector<PhaseChange>>(&datagram->messages)) {
+        for (PhaseChange& phase : *phases) seal(phase);
         bytes = encode_run_datagram(*datagram);
       } else if (auto* moves = std::get_if<std::vector<AddressChange>>(&datagram->messages)) {
         for (AddressChange& move : *moves) {
@@ -118,6 +125,24 @@ class Calls {
       }
     }
     executor_.receive(bytes, now_);
+  }
+
+  // A gateway gives no number to two datagrams, so what has that of an earlier one repeats it.
+  void receive_runs(RunDatagram& datagram) {
+    const auto [known, added] = said_.try_emplace(datagram.number, encode_run_datagram(datagram));
+    const std::uint64_t unwanted = executor_.stats().unwanted;
+    check(executor_.receive(known->second, now_));
+    const bool taken = executor_.stats().unwanted == unwanted;
+    check(!taken || (!void_.contains(datagram.number) && taken_.insert(datagram.number).second));
+  }
+
+  // The bytes in the place of the sealed ones are the keys.
+  void seal(PhaseChange& phase) const {
+    PhaseKeys next = keys_;
+    next.generation = phase.generation;
+    next.first_number = phase.first_number;
+    std::copy_n(phase.sealed.begin(), next.packet.key_length, next.packet.key.begin());
+    phase = PhaseSealer(keys_).seal(phase.connection, next);
   }
 
   void hand_out(const RunMessage& run) {
@@ -160,6 +185,12 @@ class Calls {
       if (const auto* all = std::get_if<std::vector<Progress>>(&datagram->messages)) {
         for (const Progress& progress : *all) note_refused(progress);
       }
+      if (const auto* lost = std::get_if<std::vector<VoidRuns>>(&datagram->messages)) {
+        for (const VoidRuns& one : *lost) {
+          check(!taken_.contains(one.datagram));
+          void_.insert(one.datagram);
+        }
+      }
     }
     check(false);  // it never has so much to say
   }
@@ -177,6 +208,9 @@ class Calls {
   GrantId grants_ = 0;
   std::map<GrantId, std::uint64_t> connection_of_;
   std::array<Seen, k_connections> seen_;
+  std::map<std::uint64_t, std::vector<std::uint8_t>> said_;  // datagrams with runs, by number
+  std::set<std::uint64_t> taken_;                            // of these
+  std::set<std::uint64_t> void_;                             // that the executor told
   Executor executor_{{.session = k_session,
                       .process = k_process,
                       .sources = {address(1)},

@@ -3,6 +3,7 @@
 
 #include "crypto/packet_protection.h"
 #include "direct_return/executor.h"
+#include "direct_return/phase_sealer.h"
 
 namespace {
 
@@ -143,11 +144,12 @@ class PathCalls {
   }
 
   void update() {
-    PhaseChange change;
-    change.connection = mark_lent_path(some_path());
-    change.generation = 1 + in_.read_u8() % 8u;
-    change.first_number = in_.read_u8();
-    say(change);
+    const GrantId path = some_path();
+    PhaseKeys next = keys_;
+    next.path.value = 2 * path + 1;
+    next.generation = 1 + in_.read_u8() % 8u;
+    next.first_number = in_.read_u8();
+    say(PhaseSealer(next).seal(mark_lent_path(path), next));
   }
 
   void send() {

@@ -102,8 +102,11 @@ RunBuilder::Outcome PacketBuilder::order_run(const Admission& admission, bool un
 }
 
 bool PacketBuilder::path_wants_to_send() const {
-  return path_.ping_due || path_.responses.due() || path_.validation.challenge_due(now_) ||
-         copies_due() || pinned_due() || own_frames_due();
+  return path_.ping_due || validation_due() || copies_due() || pinned_due() || own_frames_due();
+}
+
+bool PacketBuilder::validation_due() const {
+  return path_.responses.due() || path_.validation.challenge_due(now_);
 }
 
 // RFC 10069 §3.1: no data before the addresses are validated.
@@ -151,10 +154,11 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
     admission.extent = Extent::kFull;
     return admission;
   }
-  if (path_.owes_challenge()) {
+  if (validation_due()) {
     // Like a probe, it leaves beyond the window, and takes the acknowledgement along: what is in
-    // flight went to another address.
-    admission.extent = Extent::kFull;
+    // flight may have gone to another address. A side asks three times at most, and answers what
+    // the other one asks.
+    admission.extent = Extent::kValidation;
     admission.carries_data = false;
     admission.application_limited = false;
     return admission;
@@ -220,7 +224,8 @@ bool PacketBuilder::write_packet(MutableBytes room, const Admission& admission, 
   SentPackets& sent = path_.loss.sent();
   const bool full = admission.extent == Admission::Extent::kFull;
   // The ranges of an acknowledgement could fill what may be sent to an unvalidated address.
-  if (full && path_.owes_challenge()) draft.expand |= write_challenge(path_.validation, writer);
+  const bool validates = full || admission.extent == Admission::Extent::kValidation;
+  if (validates && validation_due()) write_validation_frames(writer, draft);
   const std::size_t before = sent.pending_frames().size();
   if (path_.received.ack_pending()) write_ack(writer, entry_);
   for (const auto& other : parts_.paths.in_use()) {
@@ -258,9 +263,6 @@ bool PacketBuilder::write_frame(Writer& writer, const Frame& frame, const SentFr
 
 void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
   SentPackets& sent = path_.loss.sent();
-  if (path_.responses.due() || path_.validation.challenge_due(now_)) {
-    write_validation_frames(writer, draft);
-  }
   // A probe asks what has arrived, and its acknowledgement is not to be delayed.
   if (path_.probe_credits > 0 && may_demand_acknowledgement()) {
     write_frame(writer, ImmediateAckFrame{}, SentFrame::plain(SentFrame::Kind::kImmediateAck));
@@ -284,8 +286,8 @@ void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
 }
 
 void PacketBuilder::write_validation_frames(Writer& writer, Draft& draft) {
-  draft.expand |= write_responses(path_.responses, writer);
   draft.expand |= write_challenge(path_.validation, writer);
+  draft.expand |= write_responses(path_.responses, writer);
 }
 
 bool PacketBuilder::write_challenge(PathValidation& validation, Writer& writer) {
@@ -364,9 +366,10 @@ void PacketBuilder::finish_payload(Writer& writer, Draft& draft, std::size_t roo
   // RFC 9001 §5.4.2: the header protection sample needs enough ciphertext.
   std::size_t wanted =
       payload + draft.job.packet_number_length < 4 ? 4 - draft.job.packet_number_length : payload;
-  if (draft.expand) {
-    const std::size_t full = std::min(room, k_minimum_path_size);
-    wanted = std::max(wanted, full - draft.job.header_length - k_aead_tag_length);
+  // Where the anti-amplification limit forbids that size (RFC 9000 §8.2.1), padding would prove
+  // nothing, and take the room of the next challenge.
+  if (draft.expand && room >= k_minimum_path_size) {
+    wanted = std::max(wanted, k_minimum_path_size - draft.job.header_length - k_aead_tag_length);
   }
   if (wanted > payload) {
     std::memset(writer.position(), 0, wanted - payload);
@@ -451,10 +454,10 @@ bool PacketBuilder::build_to(OtherAddresses& other, TransmitBatch& batch) {
   // The packet says nothing about the path whose packet number it uses. It is not in flight there,
   // gives no sample of its RTT (§9.4) and is never repeated (§13.3).
   number_packet(draft, Ecn::kNotEct, false);
-  other.amplification.on_sent(size);
   batch.path = other.addresses;
   batch.ecn = Ecn::kNotEct;
   seal_single(batch, draft);
+  other.amplification.on_sent(batch.size);
   return true;
 }
 

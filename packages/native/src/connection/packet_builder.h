@@ -28,7 +28,7 @@ class PacketBuilder {
  private:
   // What the next packet may carry, and what the path learns from that.
   struct Admission {
-    enum class Extent : std::uint8_t { kNothing, kAcknowledgementOnly, kFull };
+    enum class Extent : std::uint8_t { kNothing, kAcknowledgementOnly, kValidation, kFull };
     Extent extent = Extent::kNothing;
     bool carries_data = false;  // data that any path could carry
     bool wants_reply = false;   // the peer is to acknowledge this packet
@@ -51,6 +51,7 @@ class PacketBuilder {
   void build_mtu_probe(TransmitBatch& batch, std::uint16_t size);
 
   bool path_wants_to_send() const;
+  bool validation_due() const;
   bool own_frames_due() const { return entry_.on_own_path() && entry_.frames_due(); }
   bool path_management_due() const;
   bool copies_due() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "direct_return/fixed_fields.h"
+#include "direct_return/phase_sealer.h"
 
 namespace sheaf::quic {
 
@@ -392,6 +393,13 @@ void DelegatedStreams::on_progress(RunOrders& orders, const Progress& progress, 
   }
 }
 
+void DelegatedStreams::on_void_run(RunOrders& orders, GrantId grant, PacketNumber first, Time now) {
+  const auto delegation = find(sender_of(orders), grant);
+  if (delegation == delegated_.end()) return;
+  tell_news();
+  on_refused(delegation->first, delegation->second, first, now);
+}
+
 void DelegatedStreams::on_refused(StreamId stream, Delegated& delegated, PacketNumber first,
                                   Time now) {
   if (delegated.first && delegated.first->packet.number == first) {
@@ -477,13 +485,10 @@ void DelegatedStreams::tell_address(Backend& backend, Time now) {
 
 // The keys are those of the present generation, which only rises.
 void DelegatedStreams::tell_phase(Backend& backend, PacketNumber first, Time now) {
-  const auto keys = connection_.keys().phase_for_sending(k_path);
+  auto keys = connection_.keys().phase_for_sending(k_path);
   if (!keys) return;
-  PhaseChange change{.connection = number_,
-                     .generation = static_cast<std::uint32_t>(keys->generation),
-                     .first_number = first,
-                     .packet = keys->packet};
-  backend.orders->say(change);
+  keys->first_number = first;
+  backend.orders->say(PhaseSealer(*keys).seal(number_, *keys));
   backend.generation = keys->generation;
   backend.first_number = first;
   backend.phase_told_at = now;

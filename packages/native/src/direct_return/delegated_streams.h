@@ -95,6 +95,7 @@ class DelegatedStreams final : public GrantListener {
   void on_timeout(Time now);
 
   void on_progress(RunOrders& backend, const Progress& progress, Time now) override;
+  void on_void_run(RunOrders& backend, GrantId grant, PacketNumber first, Time now) override;
   void on_grant_ended(RunOrders& backend, const GrantEnded& ended, Time now) override;
 
   const ArrivalOrder& arrival_order() const { return order_; }

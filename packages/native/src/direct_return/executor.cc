@@ -57,6 +57,7 @@ Status<GrantRefusal> Executor::accept(const Grant& grant, std::unique_ptr<Payloa
                 .try_emplace(grant.connection,
                              Client{.sealer = BoundedSealer(grant.keys, config_.crypto),
                                     .suite = grant.keys.suite,
+                                    .phases = PhaseSealer(grant.keys),
                                     .addresses = grant.addresses,
                                     .client_id = grant.client_id,
                                     .grease_fixed_bit = grant.grease_fixed_bit,
@@ -123,7 +124,6 @@ void Executor::fail(GrantId id, std::uint64_t code) {
     end({.end = GrantEnd::kReset, .grant = id, .code = code});
 }
 
-// Runs of it that wait find no grant any more.
 // Its keys have changed, or its address.
 void Executor::report_all(const Client& client) {
   for (const GrantId id : client.grants) mark_changed(id, grants_.at(id));
@@ -171,10 +171,17 @@ bool Executor::receive(Bytes bytes, Time now) {
   const bool of_backend = std::holds_alternative<std::vector<Progress>>(datagram->messages) ||
                           std::holds_alternative<std::vector<SenderState>>(datagram->messages) ||
                           std::holds_alternative<std::vector<Delivered>>(datagram->messages) ||
+                          std::holds_alternative<std::vector<VoidRuns>>(datagram->messages) ||
                           (ended && ended->front().end == GrantEnd::kReset);
   const bool of_path = std::holds_alternative<std::vector<AckReport>>(datagram->messages);
   if (of_backend || (of_path && !config_.lent_paths)) return false;
   last_word_ = std::max(last_word_, now);
+  if (!std::holds_alternative<std::vector<RunMessage>>(datagram->messages)) {
+    arrivals_.note(datagram->number, now);
+  } else if (!arrivals_.take(datagram->number, now)) {
+    ++stats_.unwanted;
+    return true;
+  }
   std::visit(
       [&](const auto& messages) {
         for (const auto& message : messages) handle(message, now);
@@ -219,14 +226,13 @@ void Executor::handle(const PhaseChange& change, Time) {
     ++stats_.foreign;
     return;
   }
-  PhaseKeys keys;
-  keys.suite = client->second.suite;
-  keys.packet = change.packet;
-  keys.packet.key_length = keys.header.key_length = key_length(keys.suite);
-  keys.generation = change.generation;
-  keys.first_number = change.first_number;
+  const auto keys = client->second.phases.open(change);
+  if (!keys) {
+    ++stats_.foreign;
+    return;
+  }
   // A repeated message changes nothing, and is answered, since the confirmation may have been lost.
-  static_cast<void>(client->second.sealer.follow(keys));
+  static_cast<void>(client->second.sealer.follow(*keys));
   report_all(client->second);
 }
 
@@ -283,6 +289,7 @@ void Executor::refuse(const RunMessage& run, Granted& granted, Client& client, R
   granted.newest_refused.push_back(run.first);
   if (granted.newest_refused.size() > k_max_unreported) granted.newest_refused.pop_front();
   granted.unreported = std::min(granted.unreported + 1, granted.newest_refused.size());
+  granted.tellings = k_tellings;
   mark_changed(run.grant, granted);
 }
 
@@ -464,26 +471,41 @@ std::vector<std::uint8_t> Executor::progress_message(Time now) {
     if (granted.unreported > 0) continue;  // another message about it follows
     granted.changed = false;
     changed_.pop_front();
+    if (granted.tellings > 0 && --granted.tellings > 0) again_.push_back(id);
   }
   if (messages.empty()) return {};
   return encode_run_datagram({config_.session, std::move(messages)});
 }
 
+void Executor::tell_again() {
+  for (const GrantId id : std::exchange(again_, {})) {
+    const auto grant = grants_.find(id);
+    if (grant == grants_.end()) continue;
+    grant->second.unreported = grant->second.newest_refused.size();
+    mark_changed(id, grant->second);
+  }
+}
+
 std::vector<std::uint8_t> Executor::poll_message(Time now) {
   if (!ended_.empty()) return ended_message();
+  if (auto lost = arrivals_.poll(now); !lost.empty()) {
+    return encode_run_datagram({config_.session, std::move(lost)});
+  }
   if (auto message = own_.poll_message(now); !message.empty()) return message;
   if (changed_.empty() || now < next_progress_) return {};
   auto message = progress_message(now);
   if (changed_.empty() || ++progress_said_ == k_max_progress) {
     next_progress_ = now + k_progress_interval;
     progress_said_ = 0;
+    tell_again();
   }
   return message;
 }
 
 Time Executor::next_timeout() const {
   if (!ended_.empty() || !first_due_.empty()) return Time::min();
-  const Time next = std::min({runs_.next_due(), times_.next(), own_.next_timeout(last_word_)});
+  const Time next =
+      std::min({runs_.next_due(), times_.next(), own_.next_timeout(last_word_), arrivals_.next()});
   return changed_.empty() ? next : std::min(next, next_progress_);
 }
 

@@ -12,6 +12,8 @@
 #include "direct_return/grant_times.h"
 #include "direct_return/own_recovery/path_senders.h"
 #include "direct_return/payload_source.h"
+#include "direct_return/phase_sealer.h"
+#include "direct_return/run_arrivals.h"
 #include "direct_return/run_queue.h"
 #include "direct_return/settled_runs.h"
 #include "util/random.h"
@@ -62,13 +64,17 @@ class Executor {
     std::uint64_t bytes = 0;                              // of UDP payload
     std::array<std::uint64_t, k_run_refusals> refused{};  // runs, by RunRefusal
     std::uint64_t repeated = 0;                           // runs that came again
-    std::uint64_t foreign = 0;  // messages about a grant or connection that is not known
-    std::uint64_t expired = 0;  // grants whose gateway fell silent
+    std::uint64_t unwanted = 0;  // datagrams with runs that came again, or too late
+    std::uint64_t foreign = 0;   // messages about a grant or connection that is not known
+    std::uint64_t expired = 0;   // grants whose gateway fell silent
   };
 
   // PROGRESS leaves at most so often, in at most so many datagrams.
   static constexpr Duration k_progress_interval = 5ms;
   static constexpr std::size_t k_max_progress = 16;
+  // It is said again so often after a run was refused: a refusal that the gateway does not hear of
+  // costs the client's congestion window.
+  static constexpr int k_tellings = 5;
   // It is said again for each grant, also if nothing has changed: an earlier one may be lost, and
   // the gateway answers for a grant that it has revoked.
   static constexpr Duration k_repeat_interval = 200ms;
@@ -118,6 +124,7 @@ class Executor {
   struct Client {
     BoundedSealer sealer;
     CipherSuite suite;
+    PhaseSealer phases;
     AddressPair addresses;
     ConnectionId client_id;
     bool grease_fixed_bit = false;
@@ -144,6 +151,7 @@ class Executor {
     std::uint16_t refused = 0;
     std::deque<PacketNumber> newest_refused;
     std::size_t unreported = 0;  // of these
+    int tellings = 0;            // of these that are to come
     bool changed = false;        // since the last PROGRESS
     bool doubted = false;        // the gateway was silent at the last look
   };
@@ -160,6 +168,7 @@ class Executor {
   void handle(const Progress&, Time) {}
   void handle(const SenderState&, Time) {}
   void handle(const Delivered&, Time) {}
+  void handle(const VoidRuns&, Time) {}
   // The gateway speaks of a grant that is not there.
   void answer_unknown(GrantId id);
 
@@ -187,6 +196,7 @@ class Executor {
   std::vector<std::uint8_t> ended_message();
   Progress report(GrantId id, Granted& granted, Time now);
   std::vector<std::uint8_t> progress_message(Time now);
+  void tell_again();
   Time silent_at(const Granted& granted) const {
     return std::max(last_word_, granted.accepted_at) + granted.silence;
   }
@@ -197,9 +207,11 @@ class Executor {
   std::map<std::uint64_t, Client> clients_;  // by the number of the connection
   Grants grants_;
   RunQueue runs_;
+  RunArrivals arrivals_;
   GrantTimes times_;               // when to repeat, or to forget
   std::deque<GrantId> first_due_;  // grants whose first packet may leave
   std::deque<GrantId> changed_;    // grants with something to report
+  std::vector<GrantId> again_;     // whose refused runs are told once more
   std::deque<GrantEnded> ended_;   // to report
   std::deque<GrantEnded> failed_;  // those that failed last, of which the gateway may hear late
   Time last_word_;                 // of the gateway

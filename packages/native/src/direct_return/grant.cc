@@ -8,7 +8,7 @@ namespace sheaf::quic {
 
 namespace {
 
-constexpr std::uint8_t k_grant_version = 2;
+constexpr std::uint8_t k_grant_version = 3;
 // The backend sends what the gateway numbers, on path 0 alone; or it has a path for numbers of its
 // own.
 constexpr std::uint8_t k_mode_numbered_by_gateway = 1;

@@ -12,7 +12,7 @@ using fixed::k_end_of_48_bits;
 using report_messages::read;
 using report_messages::write;
 
-constexpr std::size_t k_header = 4 + 1;  // session and kind
+constexpr std::size_t k_header = 4 + 1 + 6;  // session, kind and number
 
 enum class Kind : std::uint8_t {
   kRun = 1,
@@ -26,6 +26,7 @@ enum class Kind : std::uint8_t {
   kAckReport = 9,
   kSenderState = 10,
   kDelivered = 11,
+  kVoidRuns = 12,
 };
 // The kinds of GrantEnded follow each other in the order of GrantEnd.
 constexpr auto k_first_end = static_cast<std::uint8_t>(Kind::kReset);
@@ -41,13 +42,15 @@ constexpr std::uint8_t k_paused = 0x01;  // flag of an AddressChange
 constexpr std::size_t size_of(const RunMessage*) { return 24; }
 constexpr std::size_t size_of(const Progress*) { return 27 + 6 * Progress::k_max_refused; }
 constexpr std::size_t size_of(const Acknowledged*) { return 16; }
-constexpr std::size_t size_of(const PhaseChange*) { return 62; }
+constexpr std::size_t size_of(const PhaseChange*) { return 18 + PhaseChange::k_sealed; }
 constexpr std::size_t size_of(const AddressChange*) { return 70; }
 constexpr std::size_t size_of(const GrantEnded*) { return 12; }
 constexpr std::size_t size_of(const Ping*) { return 8; }
 constexpr std::size_t size_of(const AckReport*) { return report_messages::k_report_size; }
 constexpr std::size_t size_of(const SenderState*) { return report_messages::k_state_size; }
 constexpr std::size_t size_of(const Delivered*) { return report_messages::k_delivered_size; }
+
+constexpr std::size_t size_of(const VoidRuns*) { return 6; }
 
 bool in_48_bits(std::uint64_t first, std::uint64_t count) {
   return first + count < k_end_of_48_bits;
@@ -126,20 +129,14 @@ void write(Writer& out, const PhaseChange& change) {
   fixed::write_u64(out, change.connection);
   out.write_u32(change.generation);
   fixed::write_u48(out, change.first_number);
-  fixed::write_padded(out, Bytes(change.packet.key).first(change.packet.key_length),
-                      change.packet.key.size());
-  out.write_bytes(change.packet.iv);
+  out.write_bytes(change.sealed);
 }
 
-// The length of the key follows from the suite, which the grant named.
 bool read(Reader& in, PhaseChange& change) {
   change.connection = fixed::read_u64(in);
   change.generation = in.read_u32();
   change.first_number = fixed::read_u48(in);
-  const Bytes key = in.read_bytes(change.packet.key.size());
-  std::ranges::copy(key, change.packet.key.begin());
-  change.packet.key_length = static_cast<std::uint8_t>(change.packet.key.size());
-  std::ranges::copy(in.read_bytes(change.packet.iv.size()), change.packet.iv.begin());
+  std::ranges::copy(in.read_bytes(change.sealed.size()), change.sealed.begin());
   return change.generation > 0;
 }
 
@@ -180,6 +177,13 @@ bool read(Reader& in, Ping& ping) {
   return true;
 }
 
+void write(Writer& out, const VoidRuns& message) { fixed::write_u48(out, message.datagram); }
+
+bool read(Reader& in, VoidRuns& message) {
+  message.datagram = fixed::read_u48(in);
+  return true;
+}
+
 struct KindOf {
   Kind operator()(const std::vector<RunMessage>&) const { return Kind::kRun; }
   Kind operator()(const std::vector<Progress>&) const { return Kind::kProgress; }
@@ -193,6 +197,7 @@ struct KindOf {
   Kind operator()(const std::vector<AckReport>&) const { return Kind::kAckReport; }
   Kind operator()(const std::vector<SenderState>&) const { return Kind::kSenderState; }
   Kind operator()(const std::vector<Delivered>&) const { return Kind::kDelivered; }
+  Kind operator()(const std::vector<VoidRuns>&) const { return Kind::kVoidRuns; }
 };
 
 // Returns an empty list of the messages that a datagram of this kind holds.
@@ -219,6 +224,8 @@ std::optional<RunMessages> list_for(Kind kind) {
       return std::vector<SenderState>();
     case Kind::kDelivered:
       return std::vector<Delivered>();
+    case Kind::kVoidRuns:
+      return std::vector<VoidRuns>();
   }
   return std::nullopt;
 }
@@ -250,16 +257,13 @@ std::vector<std::uint8_t> encode_run_datagram(const RunDatagram& datagram) {
   Writer out(buffer);
   out.write_u32(datagram.session);
   out.write_u8(static_cast<std::uint8_t>(std::visit(KindOf{}, datagram.messages)));
+  fixed::write_u48(out, datagram.number);
   std::visit(
       [&](const auto& list) {
         for (const auto& message : list) write(out, message);
       },
       datagram.messages);
-  std::vector<std::uint8_t> bytes(out.written().begin(), out.written().end());
-  if (std::holds_alternative<std::vector<PhaseChange>>(datagram.messages)) {
-    wipe(buffer.data(), out.size());
-  }
-  return bytes;
+  return {out.written().begin(), out.written().end()};
 }
 
 Result<RunDatagram, RunMessageFault> decode_run_datagram(Bytes bytes) {
@@ -268,6 +272,7 @@ Result<RunDatagram, RunMessageFault> decode_run_datagram(Bytes bytes) {
   RunDatagram datagram;
   datagram.session = in.read_u32();
   const auto kind = static_cast<Kind>(in.read_u8());
+  datagram.number = fixed::read_u48(in);
   if (!in.ok() || in.empty()) return RunMessageFault::kMalformed;
   auto messages = list_for(kind);
   if (!messages) return RunMessageFault::kUnknownKind;

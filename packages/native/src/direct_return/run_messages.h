@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -69,7 +70,10 @@ struct PhaseChange {
   std::uint64_t connection = 0;
   std::uint32_t generation = 0;   // number of key updates so far
   PacketNumber first_number = 0;  // all numbers of this generation are at or above it
-  PacketKeys packet;              // key and IV; a key that is shorter than 32 bytes ends in zeros
+  // Key, IV and tag (phase_sealer.h); a key that is shorter than 32 bytes ends in zeros
+  static constexpr std::size_t k_sealed = 32 + 12 + k_aead_tag_length;
+  std::array<std::uint8_t, k_sealed> sealed{};
+  auto operator<=>(const PhaseChange&) const = default;
 };
 
 // Where the packets of a connection go from now on. Those with lower numbers are void.
@@ -95,6 +99,12 @@ struct GrantEnded {
   auto operator<=>(const GrantEnded&) const = default;
 };
 
+// A datagram with runs that the backend did not get, and would not carry out any more
+struct VoidRuns {
+  std::uint64_t datagram = 0;  // RunDatagram::number
+  auto operator<=>(const VoidRuns&) const = default;
+};
+
 // Shows that a gateway lives that has nothing else to say.
 struct Ping {
   std::uint64_t process = 0;  // names one start of it
@@ -106,10 +116,11 @@ using RunMessages =
     std::variant<std::vector<RunMessage>, std::vector<Progress>, std::vector<Acknowledged>,
                  std::vector<PhaseChange>, std::vector<AddressChange>, std::vector<GrantEnded>,
                  std::vector<Ping>, std::vector<AckReport>, std::vector<SenderState>,
-                 std::vector<Delivered>>;
+                 std::vector<Delivered>, std::vector<VoidRuns>>;
 struct RunDatagram {
   std::uint32_t session = 0;  // counter of the session of gateway and backend
   RunMessages messages;       // at least one
+  std::uint64_t number = 0;   // of the gateway: how many with runs the session had before it
 };
 
 // Largest datagram, in bytes. As one of HTTP/3, it fits into the smallest packets that every path
@@ -125,7 +136,7 @@ enum class RunMessageFault : std::uint8_t {
 };
 
 // Encodes from one message to `most_in_datagram`. All `GrantEnded` of a datagram end in the same
-// way. The bytes of a PhaseChange contain keys, so their carrier encrypts and wipes them.
+// way.
 std::vector<std::uint8_t> encode_run_datagram(const RunDatagram& datagram);
 Result<RunDatagram, RunMessageFault> decode_run_datagram(Bytes bytes);
 

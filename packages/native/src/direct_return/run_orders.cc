@@ -58,24 +58,43 @@ void RunOrders::end_all(Time now) {
 std::vector<std::uint8_t> RunOrders::poll_message(Time now) {
   while (const auto id = times_.pop(now)) say(grants_.at(*id).acknowledged, now);
   if (waiting_.empty()) {
-    if (grants_.empty() || now < last_said_ + k_ping_interval) return {};
+    if (grants_.empty() || now < ping_due()) return {};
     add(Ping{config_.process});
   }
   last_said_ = now;
-  auto bytes = encode_run_datagram({config_.session, std::move(waiting_.front())});
+  const RunDatagram datagram{.session = config_.session,
+                             .messages = std::move(waiting_.front()),
+                             .number = next_datagram_};
   waiting_.pop_front();
-  return bytes;
+  const auto* runs = std::get_if<std::vector<RunMessage>>(&datagram.messages);
+  last_had_runs_ = runs != nullptr;
+  if (runs) said_.add(next_datagram_++, *runs);
+  return encode_run_datagram(datagram);
+}
+
+// What was in flight for a grant that has ended meanwhile counts as lost.
+void RunOrders::on_void(std::uint64_t datagram, Time now) {
+  for (const SaidRuns::Said& run : said_.take(datagram)) {
+    const auto grant = grants_.find(run.grant);
+    if (grant != grants_.end())
+      grant->second.listener->on_void_run(*this, run.grant, run.first, now);
+  }
 }
 
 bool RunOrders::receive(Bytes bytes, Time now) {
   const auto datagram = decode_run_datagram(bytes);
-  if (!datagram || datagram->session != config_.session) return false;
+  if (!datagram || datagram->session != config_.session || datagram->number != 0) return false;
   const auto* progress = std::get_if<std::vector<Progress>>(&datagram->messages);
   const auto* ended = std::get_if<std::vector<GrantEnded>>(&datagram->messages);
   const auto* states = std::get_if<std::vector<SenderState>>(&datagram->messages);
   const auto* delivered = std::get_if<std::vector<Delivered>>(&datagram->messages);
-  if (!progress && !ended && !states && !delivered) return false;
+  const auto* lost = std::get_if<std::vector<VoidRuns>>(&datagram->messages);
+  if (!progress && !ended && !states && !delivered && !lost) return false;
   silence_.on_word(now);
+  if (lost) {
+    for (const VoidRuns& message : *lost) on_void(message.datagram, now);
+    return true;
+  }
   if (progress) {
     for (const Progress& message : *progress) {
       if (GrantListener* listener = listener_of(message.grant)) {

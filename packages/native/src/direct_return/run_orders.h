@@ -8,6 +8,7 @@
 
 #include "direct_return/grant_times.h"
 #include "direct_return/run_messages.h"
+#include "direct_return/said_runs.h"
 #include "direct_return/silence.h"
 
 namespace sheaf::quic {
@@ -19,6 +20,8 @@ class GrantListener {
  public:
   virtual ~GrantListener() = default;
   virtual void on_progress(RunOrders& backend, const Progress& progress, Time now) = 0;
+  // The backend never got the run that begins with a number, and does not carry it out any more.
+  virtual void on_void_run(RunOrders&, GrantId, PacketNumber, Time) {}
   // The backend has forgotten the grant: RESET or REVOKE.
   virtual void on_grant_ended(RunOrders& backend, const GrantEnded& ended, Time now) = 0;
   // About paths that were lent, and their streams
@@ -32,6 +35,8 @@ class GrantListener {
 class RunOrders {
  public:
   static constexpr Duration k_ping_interval = 200ms;
+  // What follows runs shows the backend that none is missing.
+  static constexpr Duration k_after_runs = 5ms;
   // ACKNOWLEDGED is said again so often, also if nothing has changed: a backend that has forgotten
   // the grant answers, as what it said before may be lost.
   static constexpr Duration k_repeat_interval = 200ms;
@@ -71,7 +76,7 @@ class RunOrders {
   void say(const AckReport& report) { add(report); }
 
   // --- the channel of both nodes ----------------------------------------------------------------
-  // Returns a datagram for the backend; empty when there is none now. It may contain keys.
+  // Returns a datagram for the backend; empty when there is none now.
   std::vector<std::uint8_t> poll_message(Time now);
   // Takes a datagram of the backend. Returns false, and ignores it, when it cannot be one of this
   // session.
@@ -79,7 +84,7 @@ class RunOrders {
   // Returns when there is something to say.
   Time next_timeout() const {
     if (!waiting_.empty()) return Time::min();
-    return grants_.empty() ? k_never : std::min(times_.next(), last_said_ + k_ping_interval);
+    return grants_.empty() ? k_never : std::min(times_.next(), ping_due());
   }
   // By how much the backend's way to clients is longer than the gateway's, as a connection measured
   // it last. Others expect the same.
@@ -110,6 +115,8 @@ class RunOrders {
     Acknowledged acknowledged;  // that was said last
   };
   void repeat(const Acknowledged& acknowledged, Time now);
+  void on_void(std::uint64_t datagram, Time now);
+  Time ping_due() const { return last_said_ + (last_had_runs_ ? k_after_runs : k_ping_interval); }
   // Returns null, and tells the backend to forget it, for a grant that nobody has.
   GrantListener* listener_of(GrantId id);
 
@@ -119,8 +126,11 @@ class RunOrders {
   GrantTimes times_;  // when to repeat ACKNOWLEDGED
   GrantId next_id_ = 1;
   std::deque<RunMessages> waiting_;  // a datagram each
+  std::uint64_t next_datagram_ = 0;  // with runs
+  SaidRuns said_;
   Silence silence_;
   Time last_said_;
+  bool last_had_runs_ = false;
   Duration way_{};
 };
 

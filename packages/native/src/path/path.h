@@ -67,10 +67,6 @@ class Path {
   // room.
   std::optional<std::uint16_t> mtu_probe_due(std::size_t room, Time now) const;
   bool may_probe(std::uint16_t size, Time now) const;
-  // Returns whether the first PATH_CHALLENGE is still to be sent. It does not wait for the window:
-  // what fills that may all be lost, since it went to another address. Until the new one is
-  // validated little may be sent there (RFC 9000 §8.1).
-  bool owes_challenge() const { return validation.unchallenged(); }
   // Returns how many bytes of the window data leaves to a probe that is due. Data takes the room of
   // each packet as soon as it is acknowledged, so a jumbo frame would never find enough otherwise.
   std::uint64_t kept_for_probe(std::uint16_t size) const;

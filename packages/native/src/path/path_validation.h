@@ -18,8 +18,6 @@ class PathValidation {
   void start(Time now, Duration probe_timeout);
   State state() const { return state_; }
   bool pending() const { return state_ == State::kPending; }
-  // The first PATH_CHALLENGE has not left yet.
-  bool unchallenged() const { return pending() && sent_ == 0; }
   // A PATH_CHALLENGE is due now. Each has a new payload (§8.2.1).
   bool challenge_due(Time now) const {
     return state_ == State::kPending && sent_ < k_challenges && now >= next_challenge_;

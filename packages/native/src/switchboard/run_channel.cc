@@ -17,11 +17,6 @@ bool RunChannel::send(quic::Bytes payload) {
   return taken;
 }
 
-void RunChannel::send_and_wipe(quic::MutableBytes payload) {
-  send(payload);
-  quic::wipe(payload.data(), payload.size());
-}
-
 void RunChannel::flush() {
   if (std::exchange(queued_, false)) request_.loop.send_now(request_.driver);
 }
@@ -33,7 +28,6 @@ void RunChannel::on_datagram(http3::HttpDatagram datagram) {
 }
 
 void RunChannel::forget_received() {
-  if (!received_.empty()) quic::wipe(received_.data(), received_.size());
   received_.clear();
   sizes_.clear();
 }

@@ -2,15 +2,13 @@
 
 #include <vector>
 
-#include "crypto/wiped_bytes.h"
 #include "http3/session.h"
 #include "io/endpoint_loop.h"
 
 namespace sheaf::switchboard {
 
 // Carries datagrams between two nodes of a site: those of one long request on a connection of the
-// backbone. None passes through JavaScript. Datagrams may be lost, and come in any order. They may
-// hold keys, so what has come is wiped after use.
+// backbone. None passes through JavaScript. Datagrams may be lost, and come in any order.
 class RunChannel final : private http3::DatagramConsumer {
  public:
   // The request on this connection of the loop. It is open, and its peer sends the first datagram
@@ -40,7 +38,7 @@ class RunChannel final : private http3::DatagramConsumer {
   template <typename End>
   void send_all(End& end, quic::Time now) {
     for (auto message = end.poll_message(now); !message.empty(); message = end.poll_message(now)) {
-      send_and_wipe(message);
+      send(message);
     }
     flush();
   }
@@ -64,10 +62,9 @@ class RunChannel final : private http3::DatagramConsumer {
  private:
   void on_datagram(http3::HttpDatagram datagram) override;
   void forget_received();
-  void send_and_wipe(quic::MutableBytes payload);
 
   Request request_;
-  quic::WipedBytes received_;  // one behind the other
+  std::vector<std::uint8_t> received_;  // one behind the other
   std::vector<std::size_t> sizes_;
   bool queued_ = false;
   std::uint64_t dropped_ = 0;

@@ -133,6 +133,58 @@ TEST_P(MovedClient, IsChallengedAlthoughTheAcknowledgementIsLong) {
   EXPECT_LE(bytes_of(packets, moved), 3 * received);
 }
 
+// The first challenge is lost, and the client has sent packets meanwhile whose acknowledgements
+// took the rest of what may be sent.
+TEST_P(MovedClient, IsChallengedAgainAlthoughTheWindowIsFull) {
+  ConnectionConfig config;
+  config.discover_mtu = false;
+  RawPeer peer({.config = config});
+  peer.make_server_talk();
+  peer.collect();
+  AddressPair moved = peer.path;
+  ++moved.remote.port;
+  std::size_t received = 0;
+  std::size_t sent = 0;
+  const auto challenges = [&] {
+    received += peer.send({PingFrame{}}, moved, GetParam());
+    const auto packets = peer.collect();
+    sent += bytes_of(packets, moved);
+    EXPECT_LE(sent, 3 * received);
+    return std::ranges::count_if(packets, [&](const RawPeer::Packet& packet) {
+      EXPECT_FALSE(packet.path == moved && packet.has<StreamFrame>());
+      return packet.path == moved && packet.has<PathChallengeFrame>();
+    });
+  };
+  EXPECT_EQ(challenges(), 1);
+  peer.now += 500ms;
+  EXPECT_EQ(challenges(), 0);
+  EXPECT_EQ(challenges(), 0);
+  // RFC 9000 §8.2.1: as often as an Initial packet is repeated.
+  peer.now += 600ms;
+  EXPECT_EQ(challenges(), 1);
+}
+
+// RFC 9000 §8.2.2: the answer does not wait, whatever is in flight.
+TEST(FullWindow, HoldsNoPathResponseBack) {
+  ConnectionConfig config;
+  config.discover_mtu = false;
+  RawPeer peer({.config = config});
+  peer.make_server_talk();
+  peer.collect();
+  const PathStats stats = peer.server.paths().stats()[0];
+  EXPECT_LT(stats.congestion_window, stats.bytes_in_flight + 1200);
+  const PathChallengeFrame challenge{{1, 2, 3, 4, 5, 6, 7, 8}};
+  peer.send({challenge}, peer.path, 1200);
+  const auto packets = peer.collect();
+  ASSERT_EQ(packets.size(), 1u);
+  const auto response = packets[0].find<PathResponseFrame>();
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->data, challenge.data);
+  EXPECT_TRUE(packets[0].has<AckFrame>());
+  EXPECT_FALSE(packets[0].has<StreamFrame>());
+  EXPECT_EQ(packets[0].size, 1200u);
+}
+
 INSTANTIATE_TEST_SUITE_P(SizesOfItsPacket, MovedClient, testing::Values(30, 60, 399, 400, 1200));
 
 }  // namespace

@@ -95,7 +95,11 @@ class ExecutorTest : public ::testing::Test {
   }
 
   bool say(RunMessages messages) {
-    return executor_.receive(encode_run_datagram({k_session, std::move(messages)}), now_);
+    const bool runs = std::holds_alternative<std::vector<RunMessage>>(messages);
+    return say_as(runs ? next_datagram_++ : 0, std::move(messages));
+  }
+  bool say_as(std::uint64_t number, RunMessages messages) {
+    return executor_.receive(encode_run_datagram({k_session, std::move(messages), number}), now_);
   }
 
   // Sends what is due. Returns the numbers of the packets.
@@ -145,6 +149,7 @@ class ExecutorTest : public ::testing::Test {
   SeededRandom random_;
   Grant grant_ = example_grant();
   Executor executor_;
+  std::uint64_t next_datagram_ = 0;  // with runs
   std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(64 << 10);
   std::vector<Opener::Opened> opened_;
   AddressPair last_path_;
@@ -289,22 +294,72 @@ TEST_F(ExecutorTest, NeverSendsWhatItRefusedNorRefusesWhatItSent) {
   EXPECT_EQ(progress[0].newest_refused.view()[0], 200u);
 }
 
+TEST_F(ExecutorTest, TellsWhichDatagramsAreVoidAndCarriesThemOutNeverAfter) {
+  accept();
+  say_as(0, std::vector{run(100)});
+  say_as(4, std::vector{run(500)});
+  EXPECT_EQ(send().size(), 8u);
+  EXPECT_TRUE(heard<VoidRuns>().empty());
+  say_as(2, std::vector{run(600)});  // late, but not too late
+  EXPECT_EQ(send().size(), 4u);
+  EXPECT_LE(executor_.next_timeout(), now_ + RunArrivals::k_patience);
+  now_ += RunArrivals::k_patience;
+  executor_.on_timeout(now_);
+  const std::vector<VoidRuns> lost{{1}, {3}};
+  EXPECT_EQ(heard<VoidRuns>(), lost);
+  say_as(1, std::vector{run(700)});
+  say_as(3, std::vector{run(800)});
+  say_as(4, std::vector{run(900)});
+  EXPECT_TRUE(send().empty());
+  EXPECT_EQ(executor_.stats().unwanted, 3u);
+  EXPECT_EQ(executor_.waiting_runs(), 0u);
+}
+
+TEST_F(ExecutorTest, TellsARefusedRunSeveralTimes) {
+  accept();
+  say(std::vector{run(100)});
+  EXPECT_EQ(send().size(), 4u);
+  say(std::vector{run(50)});
+  EXPECT_TRUE(send().empty());
+  for (int i = 0; i < Executor::k_tellings; ++i) {
+    const auto progress = heard<Progress>();
+    ASSERT_EQ(progress.size(), 1u);
+    EXPECT_EQ(progress[0].refused, 1u);
+    EXPECT_EQ(progress[0].newest_refused.view()[0], 50u);
+    EXPECT_TRUE(heard<Progress>().empty());
+    now_ += Executor::k_progress_interval;
+  }
+  EXPECT_TRUE(heard<Progress>().empty());
+}
+
+TEST_F(ExecutorTest, LearnsFromAnyMessageThatRunsAreMissing) {
+  accept();
+  say_as(0, std::vector{run(100)});
+  say_as(2, std::vector{Ping{1}});
+  now_ += RunArrivals::k_patience;
+  EXPECT_EQ(heard<VoidRuns>(), std::vector{VoidRuns{1}});
+  say_as(2, std::vector{run(200)});
+  EXPECT_EQ(send().size(), 8u);
+}
+
 TEST_F(ExecutorTest, FollowsTheGatewayToNewKeys) {
   accept();
   say(std::vector{run(100)});
   EXPECT_EQ(send().size(), 4u);
-  PhaseChange change{.connection = grant_.connection,
-                     .generation = static_cast<std::uint32_t>(grant_.keys.generation) + 1,
-                     .first_number = 200,
-                     .packet = {}};
-  change.packet.key_length = 16;
-  change.packet.key[0] = 0x99;
+  PhaseKeys next = grant_.keys;
+  ++next.generation;
+  next.first_number = 200;
+  next.packet.key[0] = 0x99;
+  const PhaseChange change = PhaseSealer(grant_.keys).seal(grant_.connection, next);
+  PhaseChange forged = change;
+  ++forged.generation;
+  say(std::vector{forged});
+  EXPECT_EQ(executor_.stats().foreign, 1u);
   const RunMessage old = run(150);
   say(std::vector{change});
   say(std::vector{change});
   say(std::vector{old});
-  grant_.keys.packet.key = change.packet.key;
-  grant_.keys.packet.iv = change.packet.iv;
+  grant_.keys.packet = next.packet;
   ++grant_.keys.generation;
   EXPECT_TRUE(send().empty());
   EXPECT_EQ(refused(RunRefusal::kLow), 1u);

@@ -72,7 +72,7 @@ class FirstPacketTest : public ::testing::Test {
     return datagram ? std::get<std::vector<Progress>>(datagram->messages).back() : Progress{};
   }
   bool say(RunMessages messages) {
-    return executor_.receive(encode_run_datagram({5, std::move(messages)}), now_);
+    return executor_.receive(encode_run_datagram({5, std::move(messages), next_datagram_++}), now_);
   }
   void expect_refused() {
     const Progress progress = said();
@@ -84,6 +84,7 @@ class FirstPacketTest : public ::testing::Test {
   SeededRandom random_;
   Grant grant_ = example_grant();
   Executor executor_;
+  std::uint64_t next_datagram_ = 0;  // with runs
   std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(64 << 10);
 };
 

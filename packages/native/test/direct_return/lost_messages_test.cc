@@ -123,5 +123,35 @@ TEST(LateMessages, CostTimeAloneWhenARequestIsCancelled) {
   lose_each_message(Incident::kCancelled, 30ms);
 }
 
+// The network of the client loses nothing. So the congestion window never shrinks, whichever
+// messages are lost, come twice as late as others, or are overtaken.
+TEST(LostMessages, CostNoCongestionWindow) {
+  std::uint64_t lost_in_all = 0;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    ReturnNetwork network(seed, two_backends());
+    SeededRandom random(seed);
+    std::uint64_t lost = 0;
+    network.fate = [&](bool, std::uint64_t) -> std::optional<Duration> {
+      const std::uint64_t fate = random.below(100);
+      if (fate < 5) return ++lost, std::nullopt;
+      return fate < 10 ? 1us * static_cast<int>(random.below(5'000)) : 0us;
+    };
+    for (std::size_t i = 0; i < 4; ++i) network.request(i % 2, 500'000);
+    const Path& path = *network.pair.server.connection.extension().paths().find(PathId{0})->path;
+    std::uint64_t window = 0;
+    const auto finished = [&] {
+      EXPECT_GE(path.controller->window(), window);
+      window = path.controller->window();
+      return network.all_finished();
+    };
+    EXPECT_EQ(network.simulation.run_until(finished, 20s), Simulation::Outcome::kReached);
+    EXPECT_TRUE(network.all_intact());
+    EXPECT_GT(lost, 0u);
+    lost_in_all += lost;
+  }
+  std::cout << lost_in_all << " messages were lost\n";
+}
+
 }  // namespace
 }  // namespace sheaf::quic

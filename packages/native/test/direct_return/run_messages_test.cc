@@ -12,6 +12,7 @@ namespace sheaf::quic {
 namespace {
 
 constexpr std::uint32_t k_long_session = 0xa1a2a3a4;
+constexpr std::uint64_t k_number = 0x515253545556;  // of each datagram
 constexpr std::uint64_t k_48_bits = (std::uint64_t{1} << 48) - 1;
 
 RunMessage a_run() {
@@ -42,10 +43,8 @@ Progress a_progress() {
 }
 
 PhaseChange a_phase() {
-  PhaseChange change{.connection = 1, .generation = 2, .first_number = 3, .packet = {}};
-  change.packet.key_length = 32;
-  change.packet.key.fill(0xaa);
-  change.packet.iv.fill(0xbb);
+  PhaseChange change{.connection = 1, .generation = 2, .first_number = 3, .sealed = {}};
+  change.sealed.fill(0xaa);
   return change;
 }
 
@@ -67,11 +66,12 @@ std::vector<RunMessages> one_of_each() {
           std::vector{an_address()},
           std::vector{an_end(GrantEnd::kReset)},
           std::vector{an_end(GrantEnd::kRevoke)},
-          std::vector{Ping{0x3132333435363738}}};
+          std::vector{Ping{0x3132333435363738}},
+          std::vector{VoidRuns{0x414243444546}}};
 }
 
 std::vector<std::uint8_t> encode(RunMessages messages) {
-  return encode_run_datagram({k_long_session, std::move(messages)});
+  return encode_run_datagram({k_long_session, std::move(messages), k_number});
 }
 
 std::optional<RunMessageFault> message_fault_of(Bytes bytes) {
@@ -112,7 +112,7 @@ TEST(RunMessages, HaveKnownBytes) {
       "00000002"
       "000000000003"
       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-      "bbbbbbbbbbbbbbbbbbbbbbbb",
+      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
       "05"
       "0000000000000001"
       "00000006"
@@ -129,11 +129,14 @@ TEST(RunMessages, HaveKnownBytes) {
       "000000000000010c",
       "08"
       "3132333435363738",
+      "0c"
+      "414243444546",
   };
   const auto messages = one_of_each();
   ASSERT_EQ(messages.size(), known.size());
   for (std::size_t i = 0; i < known.size(); ++i) {
-    EXPECT_EQ(hex(encode(messages[i])), session + known[i]);
+    EXPECT_EQ(hex(encode(messages[i])),
+              session + known[i].substr(0, 2) + "515253545556" + known[i].substr(2));
   }
 }
 
@@ -147,6 +150,7 @@ TEST(RunMessages, ComeBackAsTheyWere) {
     EXPECT_EQ(encode_run_datagram(*datagram), bytes);
   }
   const auto runs = decode_run_datagram(encode(std::vector{a_run()}));
+  EXPECT_EQ(runs->number, k_number);
   EXPECT_EQ(std::get<std::vector<RunMessage>>(runs->messages).front(), a_run());
   const auto addresses = decode_run_datagram(encode(std::vector{an_address()}));
   EXPECT_EQ(std::get<std::vector<AddressChange>>(addresses->messages).front(), an_address());
@@ -196,7 +200,7 @@ TEST(RunMessages, AreRefusedWhenCutOrLonger) {
 
 TEST(RunMessages, AreRefusedOfAnUnknownKind) {
   auto bytes = encode(std::vector{Ping{1}});
-  for (const std::uint8_t kind : std::to_array<std::uint8_t>({0, 12, 255})) {
+  for (const std::uint8_t kind : std::to_array<std::uint8_t>({0, 13, 255})) {
     bytes[4] = kind;
     EXPECT_EQ(message_fault_of(bytes), RunMessageFault::kUnknownKind);
   }
@@ -219,7 +223,7 @@ TEST(RunMessages, RefuseRunsThatNoGatewayOrders) {
   }
   auto flags = encode(std::vector{a_run()});
   for (const int unknown : {0x40, 0x80}) {
-    flags[5 + 19] = static_cast<std::uint8_t>(0x35 | unknown);
+    flags[11 + 19] = static_cast<std::uint8_t>(0x35 | unknown);
     EXPECT_EQ(message_fault_of(flags), RunMessageFault::kOutOfRange);
   }
   RunMessage end = a_run();
@@ -230,7 +234,7 @@ TEST(RunMessages, RefuseRunsThatNoGatewayOrders) {
 
 TEST(RunMessages, RefuseOtherValuesThatNoNodeWrites) {
   auto progress = encode(std::vector{a_progress()});
-  progress[5 + 26] = 5;
+  progress[11 + 26] = 5;
   EXPECT_EQ(message_fault_of(progress), RunMessageFault::kOutOfRange);
   Progress fewer = a_progress();
   fewer.refused = 3;
@@ -244,7 +248,7 @@ TEST(RunMessages, RefuseOtherValuesThatNoNodeWrites) {
   many.addresses.remote.ip = {255, 255, 255, 255};
   EXPECT_EQ(message_fault_of(encode(std::vector{many})), RunMessageFault::kOutOfRange);
   auto id = encode(std::vector{an_address()});
-  id[5 + 48] = 21;
+  id[11 + 48] = 21;
   EXPECT_EQ(message_fault_of(id), RunMessageFault::kOutOfRange);
   AddressChange zeroth = an_address();
   zeroth.number = 0;

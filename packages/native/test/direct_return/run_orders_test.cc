@@ -18,7 +18,12 @@ class Heard final : public GrantListener {
     ended.push_back(message);
   }
 
+  void on_void_run(RunOrders&, GrantId grant, PacketNumber first, Time) override {
+    void_runs.emplace_back(grant, first);
+  }
+
   std::vector<Progress> progress;
+  std::vector<std::pair<GrantId, PacketNumber>> void_runs;
   std::vector<GrantEnded> ended;
 };
 
@@ -57,7 +62,6 @@ RunMessage a_run(GrantId grant, PacketNumber first) {
 TEST_F(RunOrdersTest, SaysAllInOrderAndFillsDatagrams) {
   PhaseChange phase;
   phase.generation = 1;
-  phase.packet.key_length = 16;
   orders_.say(phase);
   for (PacketNumber i = 0; i < 60; ++i) orders_.say(a_run(1, 8 * i));
   orders_.say(GrantEnded{.end = GrantEnd::kRevoke, .grant = 2});
@@ -99,6 +103,52 @@ TEST_F(RunOrdersTest, IgnoresWhatABackendDoesNotSay) {
   EXPECT_EQ(orders_.silence().deadline(), before);
   EXPECT_TRUE(hear(std::vector{Progress{.grant = 1, .newest_refused = {}}}));
   EXPECT_EQ(orders_.silence().deadline(), now_ + Silence::k_step);
+}
+
+TEST_F(RunOrdersTest, HandsOnTheRunsOfAVoidDatagramOnce) {
+  const GrantId grant = orders_.open(heard_);
+  const GrantId other = orders_.open(heard_);
+  const GrantId closed = orders_.open(heard_);
+  const std::vector<std::vector<RunMessage>> datagrams{
+      {a_run(grant, 0)},
+      {a_run(grant, 8), a_run(other, 16), a_run(closed, 24)},
+      {a_run(grant, 32)}};
+  for (const auto& runs : datagrams) {
+    for (const RunMessage& run : runs) orders_.say(run);
+    EXPECT_EQ(said().size(), 1u);
+  }
+  orders_.close(closed);
+  EXPECT_TRUE(hear(std::vector{VoidRuns{7}, VoidRuns{1}}));
+  EXPECT_TRUE(hear(std::vector{VoidRuns{1}}));
+  const std::vector<std::pair<GrantId, PacketNumber>> expected{{grant, 8}, {other, 16}};
+  EXPECT_EQ(heard_.void_runs, expected);
+  EXPECT_TRUE(said().empty());
+}
+
+// The backend could not know otherwise that the last runs before a pause are missing.
+TEST_F(RunOrdersTest, SaysSomethingAfterRuns) {
+  const GrantId grant = orders_.open(heard_);
+  orders_.say(a_run(grant, 0));
+  const auto first = decode_run_datagram(orders_.poll_message(now_));
+  EXPECT_EQ(first->number, 0u);
+  EXPECT_EQ(orders_.next_timeout(), now_ + RunOrders::k_after_runs);
+  now_ += RunOrders::k_after_runs;
+  const auto next = decode_run_datagram(orders_.poll_message(now_));
+  EXPECT_TRUE(std::holds_alternative<std::vector<Ping>>(next->messages));
+  EXPECT_EQ(next->number, 1u);
+  EXPECT_EQ(orders_.next_timeout(), now_ + RunOrders::k_ping_interval);
+}
+
+TEST_F(RunOrdersTest, RemembersTheNewestRuns) {
+  const GrantId grant = orders_.open(heard_);
+  const std::size_t datagrams = SaidRuns::k_max_runs + 2;
+  for (std::size_t i = 0; i < datagrams; ++i) {
+    orders_.say(a_run(grant, 8 * i));
+    static_cast<void>(said());
+  }
+  EXPECT_TRUE(hear(std::vector{VoidRuns{1}, VoidRuns{2}}));
+  const std::vector<std::pair<GrantId, PacketNumber>> expected{{grant, 16}};
+  EXPECT_EQ(heard_.void_runs, expected);
 }
 
 // What revoked it before may be lost.

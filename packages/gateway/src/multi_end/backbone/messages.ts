@@ -3,7 +3,7 @@ import { publicKeyBytes, signatureBytes } from '../../values/node_key.js';
 import { grantKeyKind, maxSealed, sessionBytes, snapshotKind } from './sealed_message.js';
 
 /** Version of the protocol. Nodes of different versions do not talk, so a site runs one release. */
-export const backboneVersion = 4;
+export const backboneVersion = 5;
 
 /** Maximum size of a message of the engine: a lease, its return or a report */
 const maxLease = 512;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "direct_return/fixed_fields.h"
+#include "direct_return/phase_sealer.h"
 
 namespace sheaf::quic {
 
@@ -397,13 +398,11 @@ void OwnRecoveryStreams::tell_changes(PathId path, LentPath& lent, Time now) {
     lent.phase_told_at = Time::min();
   }
   if (lent.state.generation >= generation || now < lent.phase_told_at + k_repeat_interval) return;
-  const auto phase = keys.phase_for_sending(path);
+  auto phase = keys.phase_for_sending(path);
   if (!phase) return;
   lent.phase_told_at = now;
-  lent.orders->say(PhaseChange{.connection = mark_lent_path(lent.id),
-                               .generation = static_cast<std::uint32_t>(generation),
-                               .first_number = lent.first_number,
-                               .packet = phase->packet});
+  phase->first_number = lent.first_number;
+  lent.orders->say(PhaseSealer(*phase).seal(mark_lent_path(lent.id), *phase));
 }
 
 void OwnRecoveryStreams::look_at_streams(Time now) {

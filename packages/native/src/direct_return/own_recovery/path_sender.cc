@@ -47,6 +47,7 @@ PathSender::PathSender(const Grant& grant, Random& random, CryptoProvider crypto
       suite_(grant.keys.suite),
       random_(random),
       sealer_(grant.keys, crypto),
+      phases_(grant.keys),
       usage_(grant.keys.suite),
       path_(grant.keys.path, grant.addresses,
             {.congestion = {.algorithm = CongestionAlgorithm::kNone},
@@ -120,19 +121,16 @@ void PathSender::on_report(const AckReport& report, Time now) {
   path_.update_pacing(now);
 }
 
-void PathSender::follow(const PhaseChange& change) {
-  PhaseKeys keys;
-  keys.suite = suite_;
-  keys.path = id_;
-  keys.packet = change.packet;
-  keys.packet.key_length = keys.header.key_length = key_length(suite_);
-  keys.generation = change.generation;
-  keys.first_number = change.first_number;
+bool PathSender::follow(const PhaseChange& change) {
+  const auto keys = phases_.open(change);
+  if (!keys) return false;
   changed_ = true;
   // A repeated message changes nothing, and is answered.
-  if (!sealer_.follow(keys)) return;
-  usage_.on_new_key();
-  generation_begin_ = path_.loss.sent().next_number();
+  if (sealer_.follow(*keys)) {
+    usage_.on_new_key();
+    generation_begin_ = path_.loss.sent().next_number();
+  }
+  return true;
 }
 
 // RFC 9000 §9.4: another host, another way.

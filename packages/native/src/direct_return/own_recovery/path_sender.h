@@ -9,6 +9,7 @@
 #include "direct_return/grant.h"
 #include "direct_return/own_recovery/sent_stream.h"
 #include "direct_return/own_recovery/share_controller.h"
+#include "direct_return/phase_sealer.h"
 #include "path/path.h"
 #include "util/random.h"
 
@@ -30,8 +31,8 @@ class PathSender final : private SentFrameListener {
   void on_available() { changed_ = true; }
 
   void on_report(const AckReport& report, Time now);
-  // The keys are those of a later phase.
-  void follow(const PhaseChange& change);
+  // Returns false, and changes nothing, when the gateway cannot have sealed it.
+  bool follow(const PhaseChange& change);
   void follow(const AddressChange& change, Time now);
   CipherSuite suite() const { return suite_; }
 
@@ -81,6 +82,7 @@ class PathSender final : private SentFrameListener {
   CipherSuite suite_;
   Random& random_;
   BoundedSealer sealer_;
+  PhaseSealer phases_;
   AeadUsage usage_;
   Path path_;
   ConnectionId client_id_;

@@ -63,8 +63,7 @@ bool PathSenders::handle(const Acknowledged& limit) {
 bool PathSenders::handle(const PhaseChange& change) {
   const auto path = paths_.find(lent_path_of(change.connection));
   if (path == paths_.end()) return false;
-  path->second.sender->follow(change);
-  return true;
+  return path->second.sender->follow(change);
 }
 
 bool PathSenders::handle(const AddressChange& change, Time now) {
