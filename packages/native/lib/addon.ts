@@ -99,6 +99,7 @@ export interface NativeEndpointOptions {
   maxHalfOpenHandshakes: number;
   retry: string;
   maxHeaderBytes: number;
+  qpackTableCapacity: number;
   qlogDirectory: string;
   keyLogFile: string;
 }

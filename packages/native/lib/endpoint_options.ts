@@ -34,6 +34,7 @@ function transportOptions(options: Partial<TransportOptions>) {
     pathScheduler: options.pathScheduler ?? 'ecf',
     streamScheduler: options.streamScheduler ?? 'critical-first',
     datagrams: options.datagrams ?? false,
+    qpackTableCapacity: options.qpackTableCapacity ?? 4096,
     qlogDirectory: options.qlogDirectory ?? '',
     keyLogFile: options.keyLogFile ?? '',
   };

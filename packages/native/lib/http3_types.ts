@@ -105,7 +105,8 @@ export interface ServerResponse extends Writable {
    * from `encodeHead`. Returns the offset of the body's first byte in the stream, which must be the one that the backend sends
    * from. The response finishes when the client has everything. The event `returnLost` (see {@link ReturnLost}) tells that the
    * backend sends nothing more; without a listener the response is reset.
-   * @throws QuicError `HEADERS_SENT`, `WRITE_REFUSED`
+   * @throws QuicError `HEADERS_SENT`, `WRITE_REFUSED`; `CLIENT_LEFT` where the client has given the request up, of which `close`
+   * tells later
    */
   handOff(head: Uint8Array, bodyLength: number): number;
   /**

@@ -21,6 +21,8 @@ type Headers = Readonly<Record<string, HeaderValue>>;
  * nobody waits for the response any more.
  */
 const invalid = new Set([-6, -7]);
+/** Codes of `Refusal` for a response that the client does not want any more */
+const left = new Set([-4, -9]);
 
 const writableLength = Object.getOwnPropertyDescriptor(Writable.prototype, 'writableLength')!.get!;
 const writableEnded = Object.getOwnPropertyDescriptor(Writable.prototype, 'writableEnded')!.get!;
@@ -110,7 +112,9 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     if (this.headersSent) throw new QuicError('HEADERS_SENT', 'cannot hand off: the headers have been sent');
     const { endpoint, connection, stream } = this.location;
     const start = endpoint.handOff(connection, stream, head, bodyLength);
-    if (start < 0) throw new QuicError('WRITE_REFUSED', `response: ${refusalText(start)}`);
+    if (start < 0) {
+      throw new QuicError(left.has(start) ? 'CLIENT_LEFT' : 'WRITE_REFUSED', `response: ${refusalText(start)}`);
+    }
     this.headersSent = true;
     this.handedOff = true;
     this.returnedEnd = start + bodyLength;

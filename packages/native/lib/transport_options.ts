@@ -66,6 +66,11 @@ export interface TransportOptions {
   initialStreamWindow?: number;
   /** Maximum receive window of one stream, in bytes. Default 8 MiB. */
   maxStreamWindow?: number;
+  /**
+   * Bytes that the peer may keep in its table of header fields (RFC 9204). Default 4,096. With 0 the peer does not hear of
+   * messages that are not read to their end, of which some peers bear only so many in succession.
+   */
+  qpackTableCapacity?: number;
   /** Bidirectional streams that the peer may have open at one time. Default 1,000. */
   maxBidirectionalStreams?: number;
   /** Unidirectional streams that the peer may have open at one time. Default 1,000. */

@@ -111,6 +111,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   endpoint.overload_error = http3::value_of(http3::ErrorCode::kExcessiveLoad);
 
   session.max_field_section_size = number(options, "maxHeaderBytes");
+  session.qpack_table_capacity = number(options, "qpackTableCapacity");
   session.webtransport = flag(options, "webtransport");
   session.extended_connect = flag(options, "extendedConnect");
   session.datagrams = session.extended_connect || flag(options, "datagrams");

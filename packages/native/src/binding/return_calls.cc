@@ -138,7 +138,10 @@ Napi::Value hand_off(EndpointParts& parts, const Napi::CallbackInfo& info) {
     begun = 0;
   }
   // Behind the head no other response fits, so nothing is written for a grant that is gone.
-  if (!streams->may_accept(stream, start, end)) return refuse(http3::Refusal::kWrongState);
+  if (!streams->may_accept(stream, start, end)) {
+    const bool wanted = hosted->driver().connection().extension().streams().remote().wanted(stream);
+    return refuse(wanted ? http3::Refusal::kWrongState : http3::Refusal::kUnknownStream);
+  }
   const auto status =
       hosted->http3()->hand_off(stream, {head->Data(), head->ByteLength()}, length, begun);
   if (!status) return refuse(status.error());

@@ -95,6 +95,7 @@ class MessageFraming {
   nghttp3_conn* connection_ = nullptr;
   Listener& listener_;
   Role role_;
+  bool keeps_fields_;  // the table of the peer's fields has room
   bool bound_ = false;
 };
 

@@ -82,8 +82,8 @@ TEST_F(CloseAfterData, WhoClosesAcknowledgesWhatItHas) {
   ASSERT_TRUE(opened);
   ASSERT_TRUE(writer.write(*opened, SendChunk::copy_of(pattern(*opened, 0, k_size)), true));
   pair_.wake(*server_);
-  ASSERT_TRUE(pair_.run_until(
-      [&] { return happened(client_, StreamEvent::Kind::kReadable, *opened); }));
+  ASSERT_TRUE(
+      pair_.run_until([&] { return happened(client_, StreamEvent::Kind::kReadable, *opened); }));
   ASSERT_FALSE(happened(*server_, StreamEvent::Kind::kClosed, *opened))
       << "the client acknowledges later";
   client_.close(42, "done", pair_.now);

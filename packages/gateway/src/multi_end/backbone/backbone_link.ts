@@ -155,6 +155,8 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
       idleTimeoutMs: backboneIdleMs,
       keepAliveMs: backboneIdleMs / 4,
       datagrams: use === 'runs',
+      // Clients cancel any number of requests in succession, which must not end the connection of all.
+      qpackTableCapacity: 0,
       ...(use === 'requests' ? windows : {}),
     });
     try {

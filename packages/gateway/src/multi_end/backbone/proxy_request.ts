@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { CancelSignal, ClientResponse, WholeResponse, WholeResponses } from '@sheaf/native';
+import type { CancelSignal, ClientResponse, QuicError, WholeResponse, WholeResponses } from '@sheaf/native';
 import type { BackboneLink } from './backbone_link.js';
 import { errorMessage } from '../../errors/user_error.js';
 import { answerWith, checkStatus, mayProxyAgain, requestOf } from '../../http/proxied_request.js';
@@ -53,6 +53,9 @@ export interface ProxyOptions {
   bodyOf?(response: ClientResponse): Readable;
 }
 
+/** Whether a response found that its client has given it up, before an event told so */
+const clientLeft = (error: unknown): boolean => (error as Partial<QuicError>).code === 'CLIENT_LEFT';
+
 /** Proxies a request to another node. Resolves with undefined when the client has a response, or has left. */
 export async function proxyRequest(
   exchange: Exchange,
@@ -89,6 +92,10 @@ export async function proxyRequest(
     return undefined;
   } catch (error) {
     if (exchange.aborted) return undefined;
+    if (clientLeft(error)) {
+      exchange.response.destroy();
+      return undefined;
+    }
     if (step === 'answered' || (step !== 'begin' && offer && !(await offer.settled()))) {
       // The reset tells the client that the body is incomplete.
       exchange.response.destroy(error as Error);

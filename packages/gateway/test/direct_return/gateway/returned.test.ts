@@ -293,12 +293,12 @@ it('nothing is left of 5,000 requests that clients give up', async () => {
     await client.close();
   }
   await noGrants();
+  // The connection between the nodes outlasts all this, and no backend is asked once more or blamed for clients that have left.
+  expect(running.log.filter(({ msg }) => msg === 'request failed on its way to a backend')).toEqual([]);
+  expect(linesOfGateway(running).filter(({ fallback }) => fallback === 'failed')).toEqual([]);
   const client = await connect(running.gateway.address.port);
-  // The backend may have closed the gateway's connection meanwhile, as it bounds cancelled requests. It is made anew.
-  await vi.waitFor(async () => {
-    const { status, body } = await ask(client, { path: '/large.bin' });
-    expect([status, body.length, body.equals(large)]).toEqual([200, large.length, true]);
-  }, 20_000);
+  const { status, body } = await ask(client, { path: '/large.bin' });
+  expect([status, body.length, body.equals(large)]).toEqual([200, large.length, true]);
 }, 120_000);
 
 it('backends that may not send from there proxy', async () => {
