@@ -163,6 +163,7 @@ void EndpointObject::on_active(quic::ConnectionDriver& driver, quic::Time now) {
 
 void EndpointObject::on_flushed(quic::Time now) {
   if (parts_.delegations) parts_.delegations->on_flushed(now);
+  parts_.switchboard->on_flushed(*parts_.loop, now);
 }
 
 void EndpointObject::on_removed(quic::ConnectionDriver& driver) {

@@ -6,11 +6,12 @@
 
 namespace sheaf::quic {
 
-std::optional<FirstPacket> FirstPackets::reserve(std::uint8_t sender, StreamId stream, Time now) {
+std::optional<FirstPacket> FirstPackets::reserve(std::uint8_t sender, StreamId stream,
+                                                 std::size_t others, Time now) {
   PathEntry* entry = parts_->paths.find(PathId{0});
   if (entry == nullptr || !entry->path || !parts_->runs) return std::nullopt;
   const PathSelection selection(*parts_, now);
-  return RunBuilder(*parts_, *entry, selection, 0, now).reserve_first(sender, stream);
+  return RunBuilder(*parts_, *entry, selection, 0, now).reserve_first(sender, stream, others);
 }
 
 bool FirstPackets::settle(StreamId stream, const FirstPacket& first, FirstFate fate, Time now) {

@@ -6,6 +6,14 @@
 
 namespace sheaf::quic {
 
+namespace {
+
+// Packets beside which a connection counts as quiet: what a new one may send at once
+// (RFC 9002 §7.2).
+constexpr std::size_t k_few_packets = 10;
+
+}  // namespace
+
 std::size_t run_overhead(const ConnectionId& destination, StreamId stream) {
   constexpr std::size_t k_type = 1;
   constexpr std::size_t k_offset = 8;
@@ -101,18 +109,23 @@ void RunBuilder::number(const RemoteTurn& turn, const RunExtent& extent, std::si
              .wait = wait});
 }
 
-bool RunBuilder::idle() const {
-  return path_.loss.bytes_in_flight() == 0 && parts_.streams.outgoing().unsent_bytes() == 0 &&
+// Packets that overtake it, or that it overtakes, cost an acknowledgement each. What waits leaves
+// after it, such as the few bytes by which HTTP/3 confirms the headers of a request.
+bool RunBuilder::quiet(std::size_t size, std::size_t others) const {
+  const std::uint64_t unsent = parts_.streams.outgoing().unsent_bytes();
+  const std::uint64_t packets =
+      path_.loss.packets_in_flight() + others + (unsent + size - 1) / size;
+  const std::uint64_t bytes = path_.loss.bytes_in_flight() + others * size + unsent;
+  return packets < k_few_packets && bytes + size <= path_.controller->window() &&
          !parts_.keys.wants_update(path_.id) &&
          !parts_.keys.confidentiality_limit_reached(path_.id);
 }
 
-std::optional<FirstPacket> RunBuilder::reserve_first(std::uint8_t sender, StreamId stream) {
-  if (!possible() || !idle()) return std::nullopt;
+std::optional<FirstPacket> RunBuilder::reserve_first(std::uint8_t sender, StreamId stream,
+                                                     std::size_t others) {
   const std::size_t size = largest_packet();
-  if (size > path_.controller->window() || size > path_.amplification.allowance()) {
-    return std::nullopt;
-  }
+  if (!possible() || !quiet(size, others)) return std::nullopt;
+  if ((others + 1) * size > path_.amplification.allowance()) return std::nullopt;
   const auto payload =
       static_cast<std::uint16_t>(size - run_overhead(entry_.remote_ids.current(), stream));
   if (!parts_.streams.remote().begin(stream, sender, payload)) return std::nullopt;

@@ -34,9 +34,10 @@ class RunBuilder {
   bool possible() const;
   // `unsealed`: packets of this node have numbers, and are not sealed yet.
   Outcome order(bool unsealed);
-  // Numbers a packet for the first bytes of a stream of which nothing was written. Nothing when
-  // something is in flight or waits to be sent.
-  std::optional<FirstPacket> reserve_first(std::uint8_t sender, StreamId stream);
+  // Numbers a packet for the first bytes of a stream of which nothing was written
+  // (`FirstPackets::reserve`).
+  std::optional<FirstPacket> reserve_first(std::uint8_t sender, StreamId stream,
+                                           std::size_t others);
   // The packet leaves. `fin`: it ends the stream.
   void on_first_sent(StreamId stream, const FirstPacket& first, bool fin);
 
@@ -45,7 +46,8 @@ class RunBuilder {
   std::size_t largest_packet() const {
     return std::min<std::size_t>(path_.mtu.current(), parts_.config.max_udp_payload_size);
   }
-  bool idle() const;
+  // Whether a packet of another node may leave beside what is in flight, `others` included.
+  bool quiet(std::size_t size, std::size_t others) const;
   RunExtent extent_of(const RemoteTurn& turn, std::size_t overhead);
   void number(const RemoteTurn& turn, const RunExtent& extent, std::size_t overhead);
   void log(PacketNumber first, std::size_t count, std::size_t bytes);

@@ -136,7 +136,10 @@ Duration DelegatedStreams::margin() {
 
 std::optional<DelegatedStreams::First> DelegatedStreams::reserve_first(StreamId stream,
                                                                        Sender sender, Time now) {
-  const auto packet = connection_.first_packets().reserve(sender, stream, now);
+  const auto unheard = std::ranges::count_if(
+      delegated_, [](const auto& entry) { return entry.second.first && !entry.second.accepted; });
+  const std::size_t others = static_cast<std::size_t>(unheard) + doubts_.size();
+  const auto packet = connection_.first_packets().reserve(sender, stream, others, now);
   if (!packet) return std::nullopt;
   return First{*packet, std::min(margin(), fixed::k_max_duration)};
 }

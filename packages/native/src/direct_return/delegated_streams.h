@@ -51,7 +51,7 @@ class DelegatedStreams final : public GrantListener {
   // Offers the rest of a stream to a backend, whose session outlives the grant. `own` is when a
   // backend begins that takes paths with recovery of its own; a client that agreed gets the rest on
   // such a path. Any other backend gets a first packet, if nothing of the stream was written and
-  // nothing is in flight.
+  // the connection is quiet (`FirstPackets`).
   Result<Grant, OfferRefusal> offer(StreamId stream, RunOrders& backend, Time now,
                                     std::optional<ReturnStart> own = std::nullopt);
   // Returns how many bytes of the stream the backend sends when it accepts, without an order; 0:

@@ -82,7 +82,7 @@ Status<GrantRefusal> Executor::accept(const Grant& grant, std::unique_ptr<Payloa
   granted.source = std::move(source);
   if (whole) take_first(grant, granted, *whole);
   times_.set(grant.id, due_of(granted));
-  mark_changed(grant.id, granted);
+  mark_available(grant.id, granted);
   return {};
 }
 
@@ -106,6 +106,15 @@ Time Executor::due_of(const Granted& granted) const {
   return std::min({granted.reported_at + k_repeat_interval, silent_at(granted), dies});
 }
 
+// The gateway knows that the grant is accepted. What it lacks are bytes that it may order. While a
+// first packet waits for its own, there are none.
+void Executor::mark_available(GrantId id, Granted& granted) {
+  if (granted.first) return;
+  const bool more = granted.orderable();
+  if (granted.announced || more) mark_changed(id, granted);
+  announces_ = announces_ || (more && !granted.announced);
+}
+
 void Executor::mark_changed(GrantId id, Granted& granted) {
   if (granted.changed) return;
   granted.changed = true;
@@ -116,7 +125,7 @@ void Executor::on_available(GrantId id) {
   const auto grant = grants_.find(id);
   if (grant == grants_.end()) return own_.on_available(id);
   if (grant->second.first) first_due_.push_back(id);
-  mark_changed(id, grant->second);
+  mark_available(id, grant->second);
 }
 
 void Executor::fail(GrantId id, std::uint64_t code) {
@@ -360,7 +369,17 @@ bool Executor::send_first(GrantId id, TransmitBatch& batch, Time now) {
   const Waiting first = *granted.first;
   if (now < first.dies && granted.source->available() < first.run.end()) return false;
   granted.first.reset();
-  return carry_out(first, granted, batch, now);
+  const bool sent = carry_out(first, granted, batch, now);
+  settle_first(id, sent ? first.run.end() : 0);
+  return sent;
+}
+
+// From now on, orders bring what the first packet did not.
+void Executor::settle_first(GrantId id, std::uint64_t begun) {
+  const auto grant = grants_.find(id);
+  if (grant == grants_.end()) return;  // its source is broken
+  grant->second.begun = begun;
+  mark_available(id, grant->second);
 }
 
 // The spin bit does not follow the client here, so it is random (RFC 9000 §17.4).
@@ -454,6 +473,7 @@ Progress Executor::report(GrantId id, Granted& granted, Time now) {
   }
   granted.unreported = std::min(granted.unreported, known - to);
   granted.reported_at = now;
+  granted.announced = granted.orderable();
   return message;
 }
 
@@ -492,11 +512,12 @@ std::vector<std::uint8_t> Executor::poll_message(Time now) {
     return encode_run_datagram({config_.session, std::move(lost)});
   }
   if (auto message = own_.poll_message(now); !message.empty()) return message;
-  if (changed_.empty() || now < next_progress_) return {};
+  if (changed_.empty() || (now < next_progress_ && !announces_)) return {};
   auto message = progress_message(now);
   if (changed_.empty() || ++progress_said_ == k_max_progress) {
     next_progress_ = now + k_progress_interval;
     progress_said_ = 0;
+    announces_ = false;
     tell_again();
   }
   return message;
@@ -506,7 +527,8 @@ Time Executor::next_timeout() const {
   if (!ended_.empty() || !first_due_.empty()) return Time::min();
   const Time next =
       std::min({runs_.next_due(), times_.next(), own_.next_timeout(last_word_), arrivals_.next()});
-  return changed_.empty() ? next : std::min(next, next_progress_);
+  if (changed_.empty()) return next;
+  return announces_ ? Time::min() : std::min(next, next_progress_);
 }
 
 void Executor::on_timeout(Time now) {
@@ -528,6 +550,7 @@ void Executor::on_timeout(Time now) {
     if (granted.first && now >= granted.first->dies) {
       const RunMessage late = std::exchange(granted.first, {})->run;
       refuse(late, granted, clients_.at(granted.connection), RunRefusal::kLate);
+      settle_first(*id, 0);
     }
     if (now >= granted.reported_at + k_repeat_interval) {
       granted.reported_at = now;

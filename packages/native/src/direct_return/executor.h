@@ -69,7 +69,8 @@ class Executor {
     std::uint64_t expired = 0;   // grants whose gateway fell silent
   };
 
-  // PROGRESS leaves at most so often, in at most so many datagrams.
+  // PROGRESS leaves at most so often, in at most so many datagrams. The first word of bytes of a
+  // grant leaves at once: the gateway has nothing to order before.
   static constexpr Duration k_progress_interval = 5ms;
   static constexpr std::size_t k_max_progress = 16;
   // It is said again so often after a run was refused: a refusal that the gateway does not hear of
@@ -146,7 +147,10 @@ class Executor {
     std::unique_ptr<PayloadSource> source;
     std::optional<Waiting> first;  // waits for its bytes
 
-    Time reported_at;  // last
+    Time reported_at;         // last
+    std::uint64_t begun = 0;  // end of the bytes that its first packet has brought
+    bool announced = false;   // the gateway was told of bytes behind them
+    bool orderable() const { return source->available() > std::max(begun, source->begin()); }
     PacketNumber executed_end = 0;
     std::uint16_t refused = 0;
     std::deque<PacketNumber> newest_refused;
@@ -180,6 +184,7 @@ class Executor {
   void take_first(const Grant& grant, Granted& granted, const Whole& whole);
   // Sends a first packet whose bytes are there. Returns false when it does not.
   bool send_first(GrantId id, TransmitBatch& batch, Time now);
+  void settle_first(GrantId id, std::uint64_t begun);
   // Sends a run, or refuses it.
   bool carry_out(const Waiting& waiting, Granted& granted, TransmitBatch& batch, Time now);
   Time due_of(const Granted& granted) const;
@@ -188,6 +193,8 @@ class Executor {
                                     TransmitBatch& batch);
   std::uint8_t first_byte(const Client& client);
   void mark_changed(GrantId id, Granted& granted);
+  // The same for bytes that have come, if there are any that the first packet does not bring.
+  void mark_available(GrantId id, Granted& granted);
   void report_all(const Client& client);
   void end(const GrantEnded& ended);
   void remember_failed(const GrantEnded& ended);
@@ -216,6 +223,7 @@ class Executor {
   std::deque<GrantEnded> failed_;  // those that failed last, of which the gateway may hear late
   Time last_word_;                 // of the gateway
   Time next_progress_ = Time::min();
+  bool announces_ = false;         // a grant has changed whose gateway waits for its bytes
   std::size_t progress_said_ = 0;  // datagrams at that time
   Stats stats_;
 };

@@ -17,7 +17,7 @@ class HeldPayload final : public PayloadSource {
   static constexpr std::size_t k_max_held = 512 << 10;
 
   // `start` is the offset in the stream of the first byte that is appended.
-  explicit HeldPayload(std::uint64_t start) : released_(start), end_(start) {}
+  explicit HeldPayload(std::uint64_t start) : start_(start), released_(start), end_(start) {}
 
   // Returns how many bytes should be appended at most.
   std::size_t room() const;
@@ -26,6 +26,7 @@ class HeldPayload final : public PayloadSource {
   // Appends bytes that are lent until the client has all of them.
   void append(SendChunk chunk);
 
+  std::uint64_t begin() const override { return start_; }
   std::uint64_t available() const override { return end_; }
   [[nodiscard]] PayloadRead read(std::uint64_t offset, MutableBytes out) override;
   void release(std::uint64_t offset) override;
@@ -42,7 +43,8 @@ class HeldPayload final : public PayloadSource {
   };
 
   std::deque<Piece> pieces_;  // in order, without gaps
-  std::uint64_t released_;    // the client has everything before this offset
+  std::uint64_t start_;
+  std::uint64_t released_;  // the client has everything before this offset
   std::uint64_t end_;
 };
 

@@ -74,13 +74,17 @@ void ExecutorHost::on_timer() {
   settle(now);
 }
 
-// The timer rings when the loop has sent what the application wrote.
+// The turn first sends what the application wrote.
 void ExecutorHost::settle_later(Time now) {
   if (executor_.first_is_due()) {
-    timer_->set(executor_.next_timeout());
+    channel_.ask_for_turn();
   } else {
     settle(now);
   }
+}
+
+void ExecutorHost::on_flushed(const io::EndpointLoop& loop, Time now) {
+  if (channel_.uses(loop) && executor_.first_is_due()) settle(now);
 }
 
 // Packets leave before the reports about them.

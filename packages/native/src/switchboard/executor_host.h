@@ -42,6 +42,9 @@ class ExecutorHost final : public SessionEnd {
   void fail(quic::GrantId grant, std::uint64_t code);
 
   void on_events(quic::Time now) override;
+  // A loop has sent what its connections had to send. If it is the one of the channel and of the
+  // requests with grants, first packets leave now.
+  void on_flushed(const io::EndpointLoop& loop, quic::Time now);
   const quic::Executor& executor() const { return executor_; }
 
  private:

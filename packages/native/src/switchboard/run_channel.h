@@ -34,6 +34,9 @@ class RunChannel final : private http3::DatagramConsumer {
   // Sends what was queued, before the loop serves anything else. The connection's events must have
   // been drained.
   void flush();
+  // Lets the loop take a turn before it sleeps, in which it sends what waits.
+  void ask_for_turn() { request_.loop.wake(request_.driver); }
+  bool uses(const io::EndpointLoop& loop) const { return &request_.loop == &loop; }
   // Sends all that a node's end of a session, a RunOrders or an Executor, has to say.
   template <typename End>
   void send_all(End& end, quic::Time now) {

@@ -1,5 +1,6 @@
 #include "switchboard/switchboard.h"
 
+#include "switchboard/executor_host.h"
 #include "switchboard/orders_host.h"
 
 namespace sheaf::switchboard {
@@ -35,6 +36,10 @@ void Switchboard::flush(quic::Time now) {
   for (const auto& [session, orders] : orders_) {
     if (orders->orders().next_timeout() <= now) orders->flush(now);
   }
+}
+
+void Switchboard::on_flushed(const io::EndpointLoop& loop, quic::Time now) {
+  for (const auto& [session, executor] : executors_) executor->on_flushed(loop, now);
 }
 
 }  // namespace sheaf::switchboard

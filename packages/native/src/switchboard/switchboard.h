@@ -5,6 +5,10 @@
 
 #include "util/time.h"
 
+namespace sheaf::io {
+class EndpointLoop;
+}
+
 namespace sheaf::switchboard {
 
 class ExecutorHost;
@@ -26,6 +30,8 @@ class Switchboard {
 
   // Sends what connections have said to backends.
   void flush(quic::Time now);
+  // To be called when a loop has sent what its connections had to send.
+  void on_flushed(const io::EndpointLoop& loop, quic::Time now);
 
  private:
   std::unordered_map<SessionNumber, OrdersHost*> orders_;

@@ -590,10 +590,10 @@ TEST_F(ExecutorTest, IgnoresWhatIsNotOfThisSession) {
 }
 
 TEST_F(ExecutorTest, ReportsProgressAtMostEvery5MsAndAtLeastEvery200Ms) {
-  HeldPayload* source = accept(0);
+  HeldPayload* source = accept(10);
   auto progress = heard<Progress>();
   ASSERT_EQ(progress.size(), 1u);
-  EXPECT_EQ(progress[0].available, k_first_offset);
+  EXPECT_EQ(progress[0].available, k_first_offset + 10);
   EXPECT_EQ(progress[0].executed_end, 0u);
   source->append(std::vector<std::uint8_t>(10));
   executor_.on_available(grant_.id);
@@ -602,7 +602,7 @@ TEST_F(ExecutorTest, ReportsProgressAtMostEvery5MsAndAtLeastEvery200Ms) {
   now_ += 5ms;
   progress = heard<Progress>();
   ASSERT_EQ(progress.size(), 1u);
-  EXPECT_EQ(progress[0].available, k_first_offset + 10);
+  EXPECT_EQ(progress[0].available, k_first_offset + 20);
   now_ += 195ms;
   executor_.on_timeout(now_);
   EXPECT_TRUE(heard<Progress>().empty());
@@ -619,7 +619,9 @@ TEST_F(ExecutorTest, SpreadsWhatItSaysOverTime) {
   Executor executor(many, random_, now_);
   for (GrantId id = 0; id < 2'000; ++id) {
     grant_.id = id;
-    ASSERT_TRUE(executor.accept(grant_, std::make_unique<HeldPayload>(k_first_offset), now_));
+    auto source = std::make_unique<HeldPayload>(k_first_offset);
+    source->append(std::vector<std::uint8_t>(10));
+    ASSERT_TRUE(executor.accept(grant_, std::move(source), now_));
   }
   std::size_t rounds = 0;
   for (std::size_t datagrams = 1; datagrams > 0; ++rounds) {

@@ -1,7 +1,10 @@
 // Tests first packets of backends from end to end (docs/internals/direct-return.md).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <vector>
 
 #include "sim/direct_return/return_network.h"
 
@@ -60,8 +63,58 @@ TEST(FirstPacket, ComesWithoutAWayBackToTheGateway) {
   expect_nothing_left(network);
 }
 
+// The client has not acknowledged the first response when the second request comes.
+TEST(FirstPacket, ComesBesideAFewPackets) {
+  ReturnNetwork network(36, far_backends());
+  warm_up(network);
+  const StreamId one = network.request(0, k_body);
+  const StreamId other = network.request(1, k_body);
+  network.simulation.run_for(15ms);
+  EXPECT_GT(network.gateway.delegated.first_bytes(one), 0u);
+  EXPECT_GT(network.gateway.delegated.first_bytes(other), 0u);
+  finish(network);
+  for (const StreamId stream : {one, other}) {
+    const ReturnNetwork::Response& response = network.response(stream);
+    EXPECT_LE(response.first_body_at - response.asked_at, 43ms) << "10, 20 and 10 ms";
+  }
+  EXPECT_EQ(network.traffic().lost, 0u);
+  expect_nothing_left(network);
+}
+
+// HTTP/3 confirms the headers of a request by some bytes of another stream, which wait then.
+TEST(FirstPacket, ComesBeforeAFewBytesThatWait) {
+  ReturnNetwork network(37, far_backends());
+  warm_up(network);
+  const StreamId stream = network.request(0, k_body);
+  network.simulation.run_for(9ms);
+  StreamWriter& writer = network.pair.server.connection.streams().writer();
+  const StreamId waits = *writer.open(Directionality::kUnidirectional);
+  const std::array<std::uint8_t, 2> bytes{0x00, 0x01};
+  ASSERT_TRUE(writer.write(waits, SendChunk::copy_of(bytes), false));
+  network.simulation.run_for(6ms);
+  EXPECT_GT(network.gateway.delegated.first_bytes(stream), 0u);
+  network.simulation.run_until([&] { return network.response(stream).finished; }, 10s);
+  EXPECT_TRUE(network.response(stream).finished);
+}
+
+// Nobody limits these packets but the number of them.
+TEST(FirstPacket, ComesToAFewOfManyRequests) {
+  ReturnNetwork network(38, far_backends());
+  warm_up(network);
+  std::vector<StreamId> streams;
+  for (int i = 0; i < 30; ++i) streams.push_back(network.request(i % 2, 20'000));
+  network.simulation.run_for(15ms);
+  const auto first = std::ranges::count_if(
+      streams, [&](StreamId stream) { return network.gateway.delegated.first_bytes(stream) > 0; });
+  EXPECT_GE(first, 2);
+  EXPECT_LE(first, 10);
+  finish(network);
+  EXPECT_EQ(network.traffic().lost, 0u);
+  expect_nothing_left(network);
+}
+
 // Otherwise packets would overtake it, and the client would acknowledge each of them.
-TEST(FirstPacket, OnlyOnAConnectionWithNothingInFlight) {
+TEST(FirstPacket, NotOnABusyConnection) {
   ReturnNetwork network(2, far_backends());
   warm_up(network);
   network.request(0, 3'000'000);

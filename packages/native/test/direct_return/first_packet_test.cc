@@ -185,6 +185,59 @@ TEST_F(FirstPacketTest, IsRefusedWithOldKeysWhileAnAddressIsValidatedAndBelowWha
   EXPECT_EQ(executor_.stats().refused[static_cast<std::size_t>(RunRefusal::kLow)], 1u);
 }
 
+// The gateway has nothing to order before it hears of bytes, and nobody else tells it.
+TEST_F(FirstPacketTest, BytesBehindItAreAnnouncedAtOnce) {
+  auto source = std::make_unique<HeldPayload>(0);
+  HeldPayload* const held = source.get();
+  accept(std::move(source), 5000, now_);
+  EXPECT_TRUE(executor_.poll_message(now_).empty()) << "there is nothing to order";
+  held->append(bytes_of(1, k_first_bytes));
+  executor_.on_available(grant_.id);
+  EXPECT_EQ(sent().size(), 1u);
+  EXPECT_EQ(said().available, k_first_bytes);
+  // The last PROGRESS was just now.
+  held->append(bytes_of(1, 100));
+  executor_.on_available(grant_.id);
+  EXPECT_LE(executor_.next_timeout(), now_);
+  EXPECT_EQ(said().available, k_first_bytes + 100u);
+  // From now on the gateway has something to order, and messages wait for each other.
+  held->append(bytes_of(1, 100));
+  executor_.on_available(grant_.id);
+  EXPECT_TRUE(executor_.poll_message(now_).empty());
+  EXPECT_EQ(executor_.next_timeout(), now_ + Executor::k_progress_interval);
+  now_ += Executor::k_progress_interval;
+  EXPECT_EQ(said().available, k_first_bytes + 200u);
+}
+
+TEST_F(FirstPacketTest, BytesOfAGrantWithoutOneAreAnnouncedAtOnce) {
+  auto source = std::make_unique<HeldPayload>(40);
+  HeldPayload* const held = source.get();
+  EXPECT_TRUE(executor_.accept(grant_, std::move(source), now_));
+  EXPECT_TRUE(executor_.poll_message(now_).empty()) << "the gateway has these itself";
+  grant_.id += 1;
+  EXPECT_TRUE(executor_.accept(grant_, std::make_unique<PatternPayload>(0, 100'000), now_));
+  EXPECT_EQ(said().available, 100'000u);
+  held->append(bytes_of(1, 100));
+  executor_.on_available(grant_.id - 1);
+  EXPECT_EQ(said().available, 140u);
+}
+
+TEST_F(FirstPacketTest, ItsBytesAreAnnouncedAtOnceWhenItIsRefused) {
+  auto source = std::make_unique<HeldPayload>(0);
+  HeldPayload* const held = source.get();
+  accept(std::move(source), 2000, now_);
+  held->append(bytes_of(1, 300));
+  executor_.on_available(grant_.id);
+  EXPECT_TRUE(sent().empty());
+  EXPECT_TRUE(executor_.poll_message(now_).empty());
+  now_ += 20ms;
+  executor_.on_timeout(now_);
+  EXPECT_LE(executor_.next_timeout(), now_);
+  const Progress progress = said();
+  EXPECT_EQ(progress.available, 300u);
+  EXPECT_EQ(progress.refused, 1u);
+}
+
 TEST_F(FirstPacketTest, IsForgottenWithItsGrant) {
   accept(100'000);
   say(std::vector{GrantEnded{.end = GrantEnd::kRevoke, .grant = grant_.id}});

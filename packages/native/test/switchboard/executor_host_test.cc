@@ -8,6 +8,7 @@
 #include <map>
 
 #include "crypto/key_peer.h"
+#include "http3/encoded_head.h"
 #include "switchboard/backbone_pair.h"
 #include "switchboard/file_payload.h"
 #include "switchboard/orders_host.h"
@@ -99,6 +100,7 @@ class ExecutorHostTest : public BackbonePair {
     called->on_turn = [this](Node::Peer&, quic::Time now) {
       if (executor) executor->on_events(now);
     };
+    called->flushed = [this](quic::Time now) { switchboard.on_flushed(called->loop(), now); };
     caller->on_turn = [this](Node::Peer&, quic::Time now) {
       if (orders) orders->on_events(now);
     };
@@ -206,6 +208,23 @@ TEST_F(ExecutorHostTest, SendsAFileFromTheAddressOfTheGateway) {
   for (const auto& [number, at] : received) EXPECT_EQ(at, k_head + number * k_bytes);
   EXPECT_TRUE(run_until([&] { return heard.last.executed_end == next; }));
   EXPECT_EQ(heard.last.refused, 0);
+}
+
+// The gateway, which knows by then how the response begins, hears of it first.
+TEST_F(ExecutorHostTest, SendsAFirstPacketWhenItsLoopHasSent) {
+  const std::vector<std::uint8_t> head(30);
+  const std::uint64_t start = http3::framed_size(head.size(), k_file_length);
+  quic::Grant given = grant();
+  given.first_offset = 0;
+  given.limit = start + k_file_length;
+  given.first = {.number = 0, .bytes = k_bytes, .lifetime = std::chrono::minutes(1)};
+  auto source =
+      std::make_unique<FilePayload>(start, files.open(file.descriptor()), 0, k_file_length);
+  ASSERT_TRUE(executor->accept(given, std::move(source), {head, k_file_length, {}}));
+  switchboard.on_flushed(caller->loop(), io::monotonic_now());
+  EXPECT_FALSE(client.receive()) << "another loop has sent";
+  EXPECT_TRUE(run_until([&] { return client.receive().has_value(); }));
+  EXPECT_TRUE(run_until([&] { return heard.last.executed_end == 1; }));
 }
 
 TEST_F(ExecutorHostTest, WaitsAsLongAsTheRunSays) {

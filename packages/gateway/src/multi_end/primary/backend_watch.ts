@@ -33,6 +33,11 @@ export interface BackendWatchOptions {
  */
 const lostMs = 5_000;
 
+/** Looks at a backend for which requests wait: within a second it is known that it answers nothing. */
+const quietLooks = { stepMs: 200, steps: 4 };
+/** Looks within `health.timeout`. One more, and the backend is lost. */
+const lossLooks = 4;
+
 /** Maximum of responses that one backend may send itself at a time. Each holds a file there. */
 const maxReturned = 2_048;
 
@@ -62,8 +67,8 @@ export class BackendWatch {
   /** Random id of the backend's process */
   #run: string | undefined;
   #sequence = 0;
-  /** Whether the backend was not heard for `health.timeout` */
-  #silent = false;
+  /** Whether the backend was not heard for `health.timeout`, or is gone */
+  #gone = false;
   #pong: Pong | undefined;
   /** Where the backend has said that it drains */
   #drained: { channel: Channel } | undefined;
@@ -78,15 +83,21 @@ export class BackendWatch {
   /** Timer until a lost backend counts as gone */
   #hope: NodeJS.Timeout | undefined;
   readonly #askers = new Set<Asker>();
-  readonly #quiet = new Silence({ ask: () => this.#ping(), onSilence: () => this.#onSilence() });
+  readonly #quiet = new Silence({ ...quietLooks, ask: () => this.#ping(), onSilence: () => this.#onSilence() });
+  /** A backend that was heard counts as lost by this one. */
+  readonly #loss: Silence;
   #timer: NodeJS.Timeout | undefined;
-  /** Timer until a silent backend counts as lost */
-  #patience: NodeJS.Timeout | undefined;
 
   constructor(options: BackendWatchOptions) {
     this.#options = options;
     const { reference, link, log, addresses } = options;
     this.handOvers = new HandOvers({ id: reference.id, addresses, log });
+    this.#loss = new Silence({
+      stepMs: reference.health.timeout / lossLooks,
+      steps: lossLooks + 1,
+      ask: () => this.#ping(),
+      onSilence: () => this.#setGone(true),
+    });
     link.on('open', (channel) => this.#onOpen(channel));
     link.on('close', () => this.#onClose());
   }
@@ -140,9 +151,9 @@ export class BackendWatch {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    clearTimeout(this.#patience);
     clearTimeout(this.#hope);
     this.#quiet.stop();
+    this.#loss.stop();
     this.#wantsRuns = false;
     const { link, requests, runs } = this.#options;
     await Promise.all([link.close(), requests.close(), runs?.close()]);
@@ -210,8 +221,7 @@ export class BackendWatch {
     this.#channel = undefined;
     this.handOvers.detach();
     // A backend that announced its end is gone at once. Others may return soon.
-    if (this.#pong?.state === 'draining') this.#silent = true;
-    this.#evaluate();
+    this.#setGone(this.#gone || this.#pong?.state === 'draining');
   }
 
   #onMessage(message: BackboneMessage): void {
@@ -221,26 +231,14 @@ export class BackendWatch {
     this.#noteDraining(message);
     this.#ownThen = this.#own;
     this.#quiet.heard();
-    this.#silent = false;
-    this.#wait();
-    this.#evaluate();
+    this.#loss.heard();
+    this.#loss.watch();
+    this.#setGone(false);
   }
 
-  /** Waits for the next message of the backend. A process that itself stood still, and did not ping, waits anew. */
-  #wait(): void {
-    const { interval, timeout } = this.#options.reference.health;
-    clearTimeout(this.#patience);
-    const due = performance.now() + timeout;
-    const patience = setTimeout(() => {
-      if (performance.now() - due > interval) return this.#wait();
-      // What has come is read first.
-      setImmediate(() => {
-        if (this.#patience !== patience) return;
-        this.#silent = true;
-        this.#evaluate();
-      });
-    }, timeout).unref();
-    this.#patience = patience;
+  #setGone(gone: boolean): void {
+    this.#gone = gone;
+    this.#evaluate();
   }
 
   /**
@@ -297,7 +295,7 @@ export class BackendWatch {
 
   #assess(): BackendHealth {
     if (!this.#pong) return 'joining';
-    if (this.#silent) return 'lost';
+    if (this.#gone) return 'lost';
     if (this.#drains || this.#pong.state === 'draining') return 'draining';
     return this.#checkFailed ? 'unhealthy' : 'serving';
   }

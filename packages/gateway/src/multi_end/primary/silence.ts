@@ -1,9 +1,8 @@
-/** Time in milliseconds between two looks */
-const stepMs = 200;
-/** Looks without a word of the other node, the first of which asks it */
-const steps = 4;
-
 export interface SilenceOptions {
+  /** Time in milliseconds between two looks */
+  stepMs: number;
+  /** Looks without a word of the other node, the first of which asks it */
+  steps: number;
   /** Asks the other node for a word. */
   ask(): void;
   /** Hears that the other node says nothing. */
@@ -11,7 +10,7 @@ export interface SilenceOptions {
 }
 
 /**
- * Finds out within a second that another node answers nothing. Counts looks, not time: while this process does not run there are
+ * Finds out that another node answers nothing. Counts looks, not time: while this process does not run there are
  * none. To wait longer only delays what is asked elsewhere instead, so a node that is merely slow loses nothing but its turn.
  */
 export class Silence {
@@ -36,7 +35,7 @@ export class Silence {
     if (this.#watches) return;
     this.#watches = true;
     if (this.#timer) this.#timer.refresh();
-    else this.#timer = setInterval(() => this.#look(), stepMs).unref();
+    else this.#timer = setInterval(() => this.#look(), this.#options.stepMs).unref();
   }
 
   stop(): void {
@@ -63,6 +62,7 @@ export class Silence {
       this.#timer = undefined;
       return;
     }
+    const { steps } = this.#options;
     this.#looks += 1;
     this.#options.ask();
     if (this.#looks < steps || this.#silent) return;

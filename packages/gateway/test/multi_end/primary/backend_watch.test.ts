@@ -120,6 +120,23 @@ it('tells a backend that drains when no exchange needs it', () => {
   expect(done()).toBe(2);
 });
 
+// Each turn of its loop takes longer than the backend may be silent, and what the backend answers is read in the next but one.
+it('loses no backend while its own turns are long', async () => {
+  const lost = vi.fn();
+  watch.enter({ onLost: lost, onSilence: () => undefined });
+  channel.emit('message', pong(true));
+  for (let turn = 0; turn < 3; turn += 1) {
+    for (let half = 0; half < 2; half += 1) {
+      const end = performance.now() + 505;
+      while (performance.now() < end);
+      await new Promise(setImmediate);
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    expect([watch.state, lost.mock.calls.length]).toEqual(['serving', 0]);
+    channel.emit('message', pong(true));
+  }
+});
+
 it('loses no backend for time in which its own process stood still', async () => {
   const lost = vi.fn();
   watch.enter({ onLost: lost, onSilence: () => undefined });

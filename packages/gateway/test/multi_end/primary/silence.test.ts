@@ -7,7 +7,7 @@ let silence: Silence;
 beforeEach(() => {
   vi.useFakeTimers();
   vi.resetAllMocks();
-  silence = new Silence({ ask, onSilence });
+  silence = new Silence({ stepMs: 200, steps: 4, ask, onSilence });
 });
 afterEach(() => {
   silence.stop();
