@@ -8,11 +8,12 @@
 namespace sheaf::quic {
 
 // How far the clock of a channel's source is ahead at most (RFC 4082 §3.3.1, direct
-// synchronisation). A member sends a nonce, and the source answers with it and its time. Whatever
+// synchronisation). A member sends a nonce, and the source responds with it and its time. Whatever
 // the ways took, the source had that time after the nonce was sent.
 class ClockBound {
  public:
-  // `answered` is the source's time in the answer to a nonce that was sent at `sent` of this clock.
+  // `answered` is the source's time in the response to a nonce that was sent at `sent` of this
+  // clock.
   void on_answer(Time sent, Time answered) {
     const Duration ahead = answered - sent;
     if (!measured_ || ahead <= bound_at(sent)) {

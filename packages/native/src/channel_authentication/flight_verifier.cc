@@ -226,7 +226,7 @@ void FlightVerifier::finish(HashCheck& check) {
 }
 
 std::optional<ProvenPacket> FlightVerifier::next_proven() {
-  collect();
+  if (proven_.empty()) collect();
   return StoringVerifier::next_proven();
 }
 

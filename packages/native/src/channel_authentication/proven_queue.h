@@ -8,6 +8,7 @@ namespace sheaf::quic {
 // Candidates that were proven and that nobody fetched yet
 class ProvenQueue {
  public:
+  bool empty() const { return slots_.empty(); }
   void add(CandidateStore::Slot slot) { slots_.push_back(slot); }
 
   // Returns the next packet without its trailer. Gives the memory of the one before back.
