@@ -30,7 +30,7 @@ struct Exchange {
   // Gives a repair with a byte that is wrong. Returns its number.
   std::uint64_t forge(const NamedSet& set, RowIndex row, std::size_t at = 5) {
     auto bytes = make_repairs(set, sent, row, 1)[0];
-    bytes[at] ^= 1;
+    bytes[at % bytes.size()] ^= 1;
     give(set, row, bytes);
     return next_repair - 1;
   }
@@ -206,12 +206,14 @@ TEST(Solver, ForgetsBelowAFloorAndKeepsWhatTheOthersTell) {
 
 TEST(Solver, PaysForAnExpiredPacketThatIsNoPivot) {
   Exchange exchange(1);
-  // 1300 takes the first column, so that it is the pivot; 1010 is none.
+  // 1300 and 1310 take the first columns, so that they are pivots and 1010 is none.
   exchange.lose({1010, 1300, 1310});
   EXPECT_EQ(exchange.give(set_of({1300, 1310}), 0), RepairOutcome::kKept);
   EXPECT_EQ(exchange.give(set_of({1010, 1300, 1310}), 0), RepairOutcome::kKept);
-  EXPECT_EQ(exchange.give(set_of({1010, 1300, 1310}), 1), RepairOutcome::kKept);
+  EXPECT_FALSE(exchange.solver.awaits_another(1010));
   exchange.solver.forget_below(1011);
+  EXPECT_EQ(exchange.solver.waiting(), 1u) << "what both tell without 1010";
+  EXPECT_EQ(exchange.give(set_of({1300, 1310}), 1), RepairOutcome::kKept);
   EXPECT_EQ(exchange.take(), 2u);
 }
 
