@@ -92,8 +92,8 @@ class Bench {
     const MutableBytes packet{job.packet, k_packet_length};
     const bool genuine =
         remove_header_protection(*protection_, packet, k_packet_number_offset).has_value() &&
-        aead_->open(packet.first(k_header_length), packet.subspan(k_header_length), job.path,
-                    job.number);
+        aead_->open_in_place(packet.first(k_header_length), packet.subspan(k_header_length),
+                             job.path, job.number);
     if (!genuine) {
       std::fprintf(stderr, "a packet did not open\n");
       std::exit(1);

@@ -44,13 +44,14 @@ class GnuTlsAead final : public Aead {
     }
   }
 
-  bool open(Bytes header, MutableBytes payload, PathId path, PacketNumber number) override {
+  bool open(Bytes header, Bytes payload, PathId path, PacketNumber number,
+            std::uint8_t* out) override {
     if (payload.size() < k_aead_tag_length) return false;
     const Nonce nonce = make_nonce(iv_.value, path, number);
     std::size_t opened_length = payload.size() - k_aead_tag_length;
     return gnutls_aead_cipher_decrypt(handle_, nonce.data(), nonce.size(), header.data(),
                                       header.size(), k_aead_tag_length, payload.data(),
-                                      payload.size(), payload.data(), &opened_length) == 0;
+                                      payload.size(), out, &opened_length) == 0;
   }
 
  private:

@@ -75,13 +75,14 @@ class IpsecMbAead final : public Aead {
     }
   }
 
-  bool open(Bytes header, MutableBytes payload, PathId path, PacketNumber number) override {
+  bool open(Bytes header, Bytes payload, PathId path, PacketNumber number,
+            std::uint8_t* out) override {
     if (payload.size() < k_aead_tag_length) return false;
     const Nonce nonce = make_nonce(iv_.value, path, number);
     const std::size_t length = payload.size() - k_aead_tag_length;
     std::uint8_t tag[k_aead_tag_length];
-    open_(&key_.value, &context_.value, payload.data(), payload.data(), length, nonce.data(),
-          header.data(), header.size(), tag, sizeof tag);
+    open_(&key_.value, &context_.value, out, payload.data(), length, nonce.data(), header.data(),
+          header.size(), tag, sizeof tag);
     return equal_tags(tag, payload.data() + length);
   }
 

@@ -28,9 +28,16 @@ class Aead {
   virtual ~Aead() = default;
   // Encrypts in place and appends the tag. Header protection follows.
   virtual void seal(std::span<const SealJob> jobs) = 0;
-  // Decrypts in place. `header` is the unprotected header, and `payload` contains ciphertext and
-  // tag. Returns false when the tag is wrong; the payload's bytes are then undefined.
-  virtual bool open(Bytes header, MutableBytes payload, PathId path, PacketNumber number) = 0;
+  // Decrypts into `out`, which has room for the payload without its tag, and either begins where
+  // the payload does or does not overlap it. `header` is the unprotected header, and `payload`
+  // contains ciphertext and tag. Returns false when the tag is wrong; the bytes of `out` are then
+  // undefined.
+  virtual bool open(Bytes header, Bytes payload, PathId path, PacketNumber number,
+                    std::uint8_t* out) = 0;
+  // Decrypts in place.
+  bool open_in_place(Bytes header, MutableBytes payload, PathId path, PacketNumber number) {
+    return open(header, payload, path, number, payload.data());
+  }
 };
 
 // Header protection of one direction (RFC 9001 §5.4). Its key outlives key updates.

@@ -195,17 +195,17 @@ bool PathKeys::decrypt(MutableBytes packet, std::size_t header_length, PathId pa
   Aead& aead = is_current ? *receive.aead : receive.previous ? *receive.previous : *receive.next;
   const MutableBytes header = packet.first(header_length);
   const MutableBytes payload = packet.subspan(header_length);
-  if (is_current || !receive.previous) return aead.open(header, payload, path, number);
+  if (is_current || !receive.previous) return aead.open_in_place(header, payload, path, number);
   // The peer may update again sooner than we expect, if its probe timeout is shorter (RFC 9001
   // §6.5). If the number is higher than that of newer keys, the other phase is rather the next one.
   const auto lowest_new = receive.first_received.lowest(path);
   std::vector<std::uint8_t> sealed;
   if (lowest_new && number > *lowest_new) sealed.assign(payload.begin(), payload.end());
-  if (aead.open(header, payload, path, number)) return true;
+  if (aead.open_in_place(header, payload, path, number)) return true;
   if (sealed.empty()) return false;
   std::ranges::copy(sealed, payload.begin());
   if (!receive.next) receive.prepare_next(provider_);
-  const bool genuine = receive.next->open(header, payload, path, number);
+  const bool genuine = receive.next->open_in_place(header, payload, path, number);
   if (genuine) receive.previous.reset();
   return genuine;
 }
@@ -222,7 +222,7 @@ bool PathKeys::find_generation(MutableBytes packet, std::size_t header_length, P
     if ((keys.generation & 1) == phase) {
       std::unique_ptr<Aead> aead = make_aead(keys.secret, provider_);
       std::ranges::copy(sealed, payload.begin());
-      if (aead->open(packet.first(header_length), payload, path, number)) {
+      if (aead->open_in_place(packet.first(header_length), payload, path, number)) {
         receive.keys = keys;
         receive.aead = std::move(aead);
         receive.prepare_next(provider_);

@@ -73,7 +73,7 @@ OpenedPacket ZeroRttKeys::open(MutableBytes packet, PacketNumber largest_receive
   opened.number = decode_packet_number(largest_received, unprotected->truncated_packet_number,
                                        unprotected->packet_number_length);
   const MutableBytes payload = packet.subspan(header_length);
-  if (!state_->aead->open(packet.first(header_length), payload, PathId{}, opened.number)) {
+  if (!state_->aead->open_in_place(packet.first(header_length), payload, PathId{}, opened.number)) {
     return opened;
   }
   // RFC 9000 §17.2: the reserved bits are checked after packet protection was removed.

@@ -100,7 +100,7 @@ TEST(PacketProtection, SealsAndOpensTheChacha20Example) {
   EXPECT_EQ(header->packet_number_length, 3);
   EXPECT_EQ(header->truncated_packet_number, 0x00bff4u);
   const MutableBytes packet{sealing.packet};
-  EXPECT_TRUE(aead->open(packet.first(4), packet.subspan(4), {}, 654360564));
+  EXPECT_TRUE(aead->open_in_place(packet.first(4), packet.subspan(4), {}, 654360564));
   EXPECT_EQ(sealing.packet[4], 0x01);
 }
 
@@ -122,8 +122,8 @@ TEST(PacketProtection, PathsHaveTheirOwnNonces) {
     aead->seal({&sealing.job, 1});
     const MutableBytes packet{sealing.packet};
     std::vector<std::uint8_t> copy = sealing.packet;
-    EXPECT_FALSE(aead->open(packet.first(2), MutableBytes(copy).subspan(2), PathId{0}, 0));
-    EXPECT_TRUE(aead->open(packet.first(2), packet.subspan(2), PathId{1}, 0));
+    EXPECT_FALSE(aead->open_in_place(packet.first(2), MutableBytes(copy).subspan(2), PathId{0}, 0));
+    EXPECT_TRUE(aead->open_in_place(packet.first(2), packet.subspan(2), PathId{1}, 0));
   }
 }
 
@@ -174,12 +174,36 @@ TEST(PacketProtection, DetectsTampering) {
         std::vector<std::uint8_t> packet = sealing.packet;
         packet[bit / 8] ^= static_cast<std::uint8_t>(1 << bit % 8);
         const MutableBytes bytes{packet};
-        ASSERT_FALSE(aead->open(bytes.first(6), bytes.subspan(6), {}, 1)) << "bit " << bit;
+        ASSERT_FALSE(aead->open_in_place(bytes.first(6), bytes.subspan(6), {}, 1)) << "bit " << bit;
       }
       std::vector<std::uint8_t> packet = sealing.packet;
       const MutableBytes bytes{packet};
-      EXPECT_FALSE(aead->open(bytes.first(6), bytes.subspan(6).first(15), {}, 1));
-      EXPECT_TRUE(aead->open(bytes.first(6), bytes.subspan(6), {}, 1));
+      EXPECT_FALSE(aead->open_in_place(bytes.first(6), bytes.subspan(6).first(15), {}, 1));
+      EXPECT_TRUE(aead->open_in_place(bytes.first(6), bytes.subspan(6), {}, 1));
+    }
+  }
+}
+
+TEST(PacketProtection, OpensIntoAnotherBuffer) {
+  SeededRandom random{5};
+  for (CryptoProvider provider : k_providers) {
+    for (CipherSuite suite : k_all_suites) {
+      const auto aead = make_aead(random_secret(suite, random), provider);
+      if (!aead) continue;  // IPsec-MB has no ChaCha20
+      for (std::size_t length : {1u, 15u, 16u, 17u, 333u, 1400u}) {
+        std::vector<std::uint8_t> payload(length);
+        random.fill(payload);
+        Sealing sealing = make_sealing(from_hex("41aabbcc0001"), payload, 2, 1);
+        aead->seal({&sealing.job, 1});
+        const std::vector<std::uint8_t> sealed = sealing.packet;
+        std::vector<std::uint8_t> opened(length);
+        const Bytes bytes{sealing.packet};
+        EXPECT_TRUE(aead->open(bytes.first(6), bytes.subspan(6), {}, 1, opened.data()));
+        EXPECT_EQ(opened, payload);
+        EXPECT_EQ(sealing.packet, sealed);
+        EXPECT_FALSE(aead->open(bytes.first(6), bytes.subspan(6), {}, 2, opened.data()));
+        EXPECT_EQ(sealing.packet, sealed);
+      }
     }
   }
 }
@@ -194,7 +218,8 @@ TEST(PacketProtection, OpeningLeavesTheLastBytesAlone) {
       std::vector<std::uint8_t> packet(100);
       random.fill(packet);
       const std::vector<std::uint8_t> tail(packet.end() - 16, packet.end());
-      EXPECT_FALSE(aead->open(Bytes(packet).first(10), MutableBytes(packet).subspan(10), {}, 7));
+      EXPECT_FALSE(
+          aead->open_in_place(Bytes(packet).first(10), MutableBytes(packet).subspan(10), {}, 7));
       EXPECT_EQ(std::vector<std::uint8_t>(packet.end() - 16, packet.end()), tail);
     }
   }

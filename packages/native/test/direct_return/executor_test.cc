@@ -36,8 +36,8 @@ struct Opener {
     if (!unprotected || unprotected->packet_number_length != 4) return std::nullopt;
     const std::size_t header_length = 1 + id_length + 4;
     const MutableBytes payload = packet.subspan(header_length);
-    if (!aead->open(packet.first(header_length), payload, {},
-                    unprotected->truncated_packet_number)) {
+    if (!aead->open_in_place(packet.first(header_length), payload, {},
+                             unprotected->truncated_packet_number)) {
       return std::nullopt;
     }
     return Opened{packet[0],

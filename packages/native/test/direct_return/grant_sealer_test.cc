@@ -18,7 +18,7 @@ class GrantSealerTest : public testing::Test {
       counter = counter << 8 | sealed[i];
     }
     const MutableBytes payload = MutableBytes(sealed).subspan(GrantSealer::k_counter_length);
-    if (!aead->open(with, payload, {}, counter)) return {};
+    if (!aead->open_in_place(with, payload, {}, counter)) return {};
     return {payload.begin(), payload.end() - k_aead_tag_length};
   }
 

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <span>
+
+#include "util/time.h"
+#include "wire/types.h"
+
+namespace sheaf::quic {
+
+// A packet that the source of a channel has sealed, as it goes on the wire
+struct SealedPacket {
+  PacketNumber number = 0;
+  std::uint64_t key_sequence = 0;
+  MutableBytes datagram;     // the packet, then room for the trailer
+  bool proofs_only = false;  // it holds nothing but integrity frames
+};
+
+// Makes what proves to members that packets come from the source, since every member has the key
+// that seals them (docs/internals/multicast-authentication.md). Schemes differ in what they add to
+// a packet, and in the integrity frames that they send in packets of their own.
+class Authenticator {
+ public:
+  virtual ~Authenticator() = default;
+  // How many bytes stand behind each packet in its datagram
+  virtual std::size_t trailer_length() const { return 0; }
+  // Takes packets in the order of their numbers, and writes their trailers.
+  virtual void add(std::span<const SealedPacket> packets, Time now) = 0;
+  // When on_timeout is due. A helper thread may have frames ready earlier.
+  virtual Time next_timeout() const { return k_never; }
+  virtual void on_timeout(Time) {}
+  // Writes the next integrity frame that has to be sent. Returns its length; 0 when there is none
+  // or it does not fit.
+  virtual std::size_t write_frame(MutableBytes, Time) { return 0; }
+  // Bytes of packets from this number on are still read, here or on a helper thread.
+  virtual PacketNumber reads_from() const { return k_no_packet_number; }
+};
+
+// Scheme `none`: every member can forge packets.
+class NoAuthenticator final : public Authenticator {
+ public:
+  void add(std::span<const SealedPacket>, Time) override {}
+};
+
+}  // namespace sheaf::quic

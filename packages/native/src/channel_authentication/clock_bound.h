@@ -1,0 +1,60 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "util/time.h"
+
+namespace sheaf::quic {
+
+// How far the clock of a channel's source is ahead at most (RFC 4082 §3.3.1, direct
+// synchronisation). A member sends a nonce, and the source answers with it and its time. Whatever
+// the ways took, the source had that time after the nonce was sent.
+class ClockBound {
+ public:
+  // `answered` is the source's time in the answer to a nonce that was sent at `sent` of this clock.
+  void on_answer(Time sent, Time answered) {
+    const Duration ahead = answered - sent;
+    if (!measured_ || ahead <= bound_at(sent)) {
+      ahead_ = ahead;
+      at_ = sent;
+      measured_ = true;
+    }
+  }
+  bool known() const { return measured_; }
+  // The latest time that the source's clock can show now
+  Time source_time(Time now) const { return now + bound_at(now); }
+
+ private:
+  // Two clocks may drift apart by so much: twice what crystals do.
+  static constexpr std::int64_t k_drift_parts = 5000;  // 200 per million
+
+  Duration bound_at(Time now) const {
+    return ahead_ + std::max(Duration{}, now - at_) / k_drift_parts;
+  }
+
+  bool measured_ = false;
+  Duration ahead_{};
+  Time at_{};
+};
+
+// The intervals of a channel with the scheme `timed`, in the source's time. They count from 1: the
+// key of 0 is the commitment.
+struct TimedSchedule {
+  Time start{};  // of interval 1
+  Duration interval = 50ms;
+  std::uint32_t delay = 2;  // intervals after which a key is disclosed
+
+  // Returns 0 for a time before the first interval.
+  std::uint32_t interval_at(Time source_time) const {
+    if (source_time < start) return 0;
+    const std::int64_t index = (source_time - start) / interval;
+    return index >= UINT32_MAX - 1 ? UINT32_MAX - 1 : static_cast<std::uint32_t>(index + 1);
+  }
+  // When an interval begins
+  Time start_of(std::uint32_t index) const {
+    return start + interval * (static_cast<std::int64_t>(index) - 1);
+  }
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,52 @@
+#include "channel_authentication/timed_source.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "channel_authentication/integrity_frame.h"
+
+namespace sheaf::quic {
+
+TimedSource::TimedSource(const ChannelId& channel, const TimedSchedule& schedule, KeyChain& chain)
+    : channel_(channel), schedule_(schedule), chain_(chain), mac_(make_packet_mac()) {}
+
+void TimedSource::add(std::span<const SealedPacket> packets, Time now) {
+  const std::uint32_t interval = schedule_.interval_at(now);
+  assert(interval > 0 && interval <= chain_.length());
+  if (interval != mac_interval_) {
+    Wiped<MacKey> key;
+    Wiped<ChainKey> chain_key{chain_.key(interval)};
+    key.value = mac_key_of(channel_, chain_key.value);
+    mac_->set_key(key.value);
+    mac_interval_ = interval;
+  }
+  for (const SealedPacket& packet : packets) {
+    const MutableBytes trailer = packet.datagram.last(k_timed_trailer_length);
+    const MutableBytes covered = packet.datagram.first(packet.datagram.size() - k_aead_tag_length);
+    store(trailer.data(), interval);
+    const PacketTag tag = mac_->tag(covered, packet.number);
+    std::ranges::copy(tag, trailer.begin() + 4);
+    if (!packet.proofs_only) used_ = interval;
+  }
+}
+
+// Keys are disclosed as long as packets need them.
+Time TimedSource::next_timeout() const {
+  if (disclosed_ >= used_) return k_never;
+  return schedule_.start_of(disclosed_ + 1 + schedule_.delay);
+}
+
+std::size_t TimedSource::write_frame(MutableBytes room, Time now) {
+  const std::uint32_t present = schedule_.interval_at(now);
+  if (disclosed_ >= used_ || present <= schedule_.delay) return 0;
+  // The latest key that is due proves all earlier ones.
+  const std::uint32_t due = std::min(present - schedule_.delay, used_);
+  if (due <= disclosed_) return 0;
+  const ChainKey key = chain_.key(due);
+  const std::size_t length =
+      encode_integrity_frame(DisclosureFrame{.interval = due, .key = key}, room);
+  if (length > 0) disclosed_ = due;
+  return length;
+}
+
+}  // namespace sheaf::quic

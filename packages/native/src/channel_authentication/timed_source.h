@@ -1,0 +1,35 @@
+#pragma once
+
+#include "channel_authentication/authenticator.h"
+#include "channel_authentication/clock_bound.h"
+#include "channel_authentication/key_chain.h"
+
+namespace sheaf::quic {
+
+// Behind a packet of the scheme `timed`: its interval and its tag
+inline constexpr std::size_t k_timed_trailer_length = 4 + k_aead_tag_length;
+
+// Scheme `timed`, at the source (TESLA, RFC 4082). Its clock is the one that the schedule names.
+class TimedSource final : public Authenticator {
+ public:
+  // `chain` lives longer.
+  TimedSource(const ChannelId& channel, const TimedSchedule& schedule, KeyChain& chain);
+
+  std::size_t trailer_length() const override { return k_timed_trailer_length; }
+  void add(std::span<const SealedPacket> packets, Time now) override;
+  Time next_timeout() const override;
+  std::size_t write_frame(MutableBytes room, Time now) override;
+  // The chain ends before this time: members need another commitment.
+  Time end() const { return schedule_.start_of(chain_.length() + 1); }
+
+ private:
+  ChannelId channel_;
+  TimedSchedule schedule_;
+  KeyChain& chain_;
+  std::unique_ptr<PacketMac> mac_;
+  std::uint32_t mac_interval_ = 0;  // whose key `mac_` has
+  std::uint32_t used_ = 0;          // the latest interval of a packet
+  std::uint32_t disclosed_ = 0;     // the latest
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,96 @@
+#include "channel_authentication/timed_verifier.h"
+
+#include <algorithm>
+
+#include "channel_authentication/timed_source.h"
+#include "util/equal_tags.h"
+
+namespace sheaf::quic {
+
+TimedVerifier::TimedVerifier(const TimedVerifierConfig& config, const ClockBound& clock,
+                             Random& random)
+    : StoringVerifier(config.max_bytes, config.max_datagram, config.max_wait, random),
+      config_(config),
+      clock_(clock),
+      keys_(config.channel, config.commitment),
+      budget_(config.checks_per_second, config.checks_at_once),
+      mac_(make_packet_mac()) {}
+
+std::size_t TimedVerifier::trailer_length() const { return k_timed_trailer_length; }
+
+// The source's clock is before the disclosure of the interval's key, even if it is as far ahead as
+// it can be.
+bool TimedVerifier::is_safe(std::uint32_t interval, Time now) const {
+  if (!clock_.known()) return false;
+  const std::uint32_t latest = config_.schedule.interval_at(clock_.source_time(now));
+  // An interval that cannot have begun is nobody's.
+  return interval > 0 && interval <= latest && latest - interval < config_.schedule.delay;
+}
+
+bool TimedVerifier::may_be_disclosed(std::uint32_t interval, Time now) const {
+  if (!clock_.known()) return false;
+  const std::uint32_t latest = config_.schedule.interval_at(clock_.source_time(now));
+  return latest >= config_.schedule.delay && interval <= latest - config_.schedule.delay;
+}
+
+Verdict TimedVerifier::on_packet(const ReceivedPacket& packet, Time now) {
+  if (packet.datagram.size() <= k_timed_trailer_length) return Verdict::kForged;
+  const std::size_t length = packet.datagram.size() - k_timed_trailer_length;
+  const auto interval = load<std::uint32_t>(packet.datagram.data() + length);
+  if (!is_safe(interval, now)) {
+    ++late_packets_;
+    return Verdict::kRefused;
+  }
+  return keep(packet, interval, now);
+}
+
+bool TimedVerifier::on_frame(const IntegrityFrame& frame, FrameOrigin origin, Time now) {
+  const auto* disclosure = std::get_if<DisclosureFrame>(&frame);
+  if (disclosure == nullptr) return false;
+  if (disclosure->interval <= keys_.latest()) return true;
+  if (!may_be_disclosed(disclosure->interval, now)) {
+    ++counts_.forged_frames;
+    return true;
+  }
+  if (origin == FrameOrigin::kChannel && !budget_.take(now)) {
+    ++counts_.refused_frames;
+    return true;
+  }
+  ChainKey key;
+  std::ranges::copy(disclosure->key, key.begin());
+  if (keys_.add(disclosure->interval, key) == DisclosedKeys::Outcome::kNew) {
+    check_up_to(disclosure->interval);
+  } else {
+    ++counts_.forged_frames;
+  }
+  return true;
+}
+
+void TimedVerifier::check_up_to(std::uint32_t interval) {
+  CandidateStore::Slot cursor = store_.oldest_slot();
+  for (;;) {
+    const CandidateStore::Slot slot = store_.take_labelled(interval, cursor);
+    if (slot == CandidateStore::k_none) return;
+    const CandidateStore::Candidate candidate = store_.candidate(slot);
+    if (is_genuine(candidate)) {
+      proven_.add(slot);
+      set_reach(candidate.number);
+    } else {
+      drop_forged(slot);
+    }
+  }
+}
+
+bool TimedVerifier::is_genuine(const CandidateStore::Candidate& candidate) {
+  if (candidate.label != mac_interval_) {
+    const auto key = keys_.mac_key(candidate.label);
+    if (!key) return false;  // older than the keys that are kept
+    mac_->set_key(*key);
+    mac_interval_ = candidate.label;
+  }
+  const std::size_t covered = candidate.datagram.size() - k_aead_tag_length;
+  const PacketTag tag = mac_->tag(candidate.datagram.first(covered), candidate.number);
+  return equal_tags(tag.data(), candidate.datagram.data() + covered);
+}
+
+}  // namespace sheaf::quic
