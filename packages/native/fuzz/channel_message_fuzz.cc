@@ -4,8 +4,9 @@
 
 #include "channel/channel_messages.h"
 
-// Decodes a datagram of a channel, or the value of a capsule whose type the first byte chooses. Checks
-// that what decodes is encoded again without a change of its meaning, and fits the limits of senders.
+// Decodes a datagram of a channel, or the value of a capsule whose type the first byte chooses.
+// Checks that what decodes is encoded again without a change of its meaning, and fits the limits of
+// senders.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sheaf::quic;
   if (size == 0) return 0;

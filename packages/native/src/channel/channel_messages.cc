@@ -9,8 +9,8 @@ namespace {
 
 enum class DatagramKind : std::uint8_t { kCopy = 0, kReport = 1 };
 
-// What follows the sequence number of an offer: the version of IP of its addresses, and whether it has
-// a group.
+// What follows the sequence number of an offer: the version of IP of its addresses, and whether it
+// has a group.
 enum class OfferForm : std::uint8_t {
   kWithdrawn = 0,
   kUnicastOnly = 1,
@@ -141,7 +141,8 @@ bool read(Reader& in, ChannelState& state) {
   return state.state <= ListenState::kLeft && state.reason <= k_last_leave_reason;
 }
 
-// Reads ranges as ACK frames have them (RFC 9000 §19.3.1), except that they may begin below the end.
+// Reads ranges as ACK frames have them (RFC 9000 §19.3.1), except that they may begin below the
+// end.
 bool read_missing(Reader& in, ChannelReport& report) {
   const std::size_t count = in.read_u8();
   if (count > ChannelReport::k_max_missing) return false;

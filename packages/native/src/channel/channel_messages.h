@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "channel/types.h"
-#include "crypto/traffic_secret.h"
+#include "crypto/channel_secret.h"
 #include "crypto/wiped_bytes.h"
 #include "util/address.h"
 #include "util/inplace_vector.h"
@@ -16,11 +16,12 @@
 
 namespace sheaf::quic {
 
-// What a source and a receiver say on the request that joins a channel (docs/reference/wire.md shows
-// the layout). Capsules arrive in order. A datagram may be lost: it holds a sealed packet, or totals
-// that the next one says again.
+// What a source and a receiver say on the request that joins a channel (docs/reference/wire.md
+// shows the layout). Capsules arrive in order. A datagram may be lost: it holds a sealed packet, or
+// totals that the next one says again.
 
-// How receivers know that a packet is the source's. The parameters mean something to the scheme alone.
+// How receivers know that a packet is the source's. The parameters mean something to the scheme
+// alone.
 struct AuthenticationOffer {
   static constexpr std::size_t k_max_parameters = 128;
   std::uint8_t scheme = 0;
@@ -31,15 +32,16 @@ struct AuthenticationOffer {
 struct ChannelOffer {
   ChannelId channel{};
   std::uint64_t sequence = 0;
-  Address source;         // without a family: the source withdraws the channel, and nothing follows
-  Address group;          // without a family: unicast copies alone
-  TrafficSecret header;   // protects headers, whatever the keys of the packets are
-  std::uint16_t packet_size = 0;   // maximum, in bytes of UDP payload
-  std::uint64_t max_rate = 0;      // bytes per second, over 5 seconds
+  Address source;        // without a family: the source withdraws the channel, and nothing follows
+  Address group;         // without a family: unicast copies alone
+  TrafficSecret header;  // protects headers, whatever the keys of the packets are
+  std::uint16_t packet_size = 0;  // maximum, in bytes of UDP payload
+  std::uint64_t max_rate = 0;     // bytes per second, over 5 seconds
   AuthenticationOffer authentication;
-  std::uint32_t reach = 0;         // newest packets that repairs and copies exist for
-  Duration deadline{};             // after which a packet is worth nothing; whole milliseconds
-  Duration report_interval{};      // whole milliseconds
+  std::uint32_t reach = 0;  // newest packets that repairs and copies exist for
+  Duration deadline{};      // after which a packet is worth nothing; whole milliseconds
+  // Between reports of a receiver, and between packets of the source at most; whole milliseconds
+  Duration report_interval{};
   std::uint16_t report_share = 0;  // of the receivers that report without a loss, in 1/65536
 
   bool withdrawn() const { return source.family == Address::Family::kNone; }
@@ -75,13 +77,15 @@ struct ChannelState {
 struct ChannelReport {
   static constexpr std::size_t k_max_missing = 64;
   ChannelId channel{};
-  std::uint64_t sequence = 0;      // rises with each report
-  PacketNumber end = 0;            // one above the largest number that it has; 0: it has none
-  std::uint64_t received = 0;      // different packets from the group
-  std::uint64_t lost = 0;          // packets that the group did not bring in time
-  std::uint64_t recovered = 0;     // of them, by repairs
-  std::uint64_t expired = 0;       // of them, those that never came in time
-  Duration jitter{};               // of arrival, as in RFC 3550 §6.4.1; whole microseconds
+  std::uint64_t sequence = 0;   // rises with each report
+  PacketNumber end = 0;         // one above the largest number that it has; 0: it has none
+  std::uint64_t received = 0;   // different packets from the group
+  std::uint64_t lost = 0;       // packets that the group did not bring in time
+  std::uint64_t recovered = 0;  // of them, by repairs
+  std::uint64_t expired = 0;    // of them, those that never came in time
+  // How much intervals between arrivals from the group differ, smoothed as in RFC 3550 §6.4.1;
+  // whole microseconds
+  Duration jitter{};
   InplaceVector<Interval, k_max_missing> missing;  // below `end`, from the highest down
 };
 
@@ -97,7 +101,8 @@ enum class ChannelCapsule : std::uint64_t {
 };
 // Longest value of each of these capsules, in bytes
 inline constexpr std::size_t k_max_channel_capsule = 320;
-// Longest CHANNEL_REPORT, in bytes. It fits into the smallest packets that every path of QUIC carries.
+// Longest CHANNEL_REPORT, in bytes. It fits into the smallest packets that every path of QUIC
+// carries.
 inline constexpr std::size_t k_max_channel_report = 1150;
 
 enum class ChannelMessageFault : std::uint8_t {
@@ -107,8 +112,8 @@ enum class ChannelMessageFault : std::uint8_t {
 
 using ChannelCapsuleValue = std::variant<ChannelOffer, ChannelKey, ChannelState>;
 ChannelCapsule type_of(const ChannelCapsuleValue& value);
-// Returns the value of the capsule. Its bytes may contain secrets, so its carrier encrypts and wipes
-// them.
+// Returns the value of the capsule. Its bytes may contain secrets, so its carrier encrypts and
+// wipes them.
 WipedBytes encode_channel_capsule(const ChannelCapsuleValue& value);
 Result<ChannelCapsuleValue, ChannelMessageFault> decode_channel_capsule(std::uint64_t type,
                                                                         Bytes value);

@@ -13,9 +13,9 @@ struct ChannelLimits {
   std::uint32_t max_reach = 16'384;  // packets; with the size above at most 24 MB
 };
 
-// Returns why a receiver refuses an offer that it could decode, or nothing. A source could otherwise
-// make its receivers join any group of their network, and store as much as it likes. Who decides whether
-// the source of the group may be joined at all is the caller.
+// Returns why a receiver refuses an offer that it could decode, or nothing. A source could
+// otherwise make its receivers join any group of their network, and store as much as it likes. Who
+// decides whether the source of the group may be joined at all is the caller.
 std::optional<LeaveReason> objection(const ChannelOffer& offer, const ChannelLimits& limits);
 
 }  // namespace sheaf::quic

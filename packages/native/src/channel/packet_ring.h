@@ -9,9 +9,9 @@
 
 namespace sheaf::quic {
 
-// The log of a channel: the newest packets by their numbers, in one allocation. Slots have the size of
-// the longest packet, so that packets of that size lie side by side, and one call of the kernel sends
-// them without a copy (UDP_SEGMENT). Forgets what lies out of reach.
+// The log of a channel: the newest packets by their numbers, in one allocation. Slots have the size
+// of the longest packet, so that packets of that size lie side by side, and one call of the kernel
+// sends them without a copy (UDP_SEGMENT). Forgets what lies out of reach.
 class PacketRing {
  public:
   PacketRing(std::size_t packet_size, std::size_t reach)
@@ -25,8 +25,8 @@ class PacketRing {
   PacketNumber oldest() const { return oldest_; }  // lower ones are forgotten
   PacketNumber end() const { return end_; }        // one above the highest that came in reach
 
-  // Returns room for a packet, and forgets what it brings out of reach. The room has the bytes of the
-  // packet if there is one already. Returns nothing for a number that is forgotten.
+  // Returns room for a packet, and forgets what it brings out of reach. The room has the bytes of
+  // the packet if there is one already. Returns nothing for a number that is forgotten.
   MutableBytes room(PacketNumber number) {
     if (number < oldest_) return {};
     if (number >= end_) {
@@ -52,8 +52,8 @@ class PacketRing {
   // When it was kept. The packet must be there.
   Time kept_at(PacketNumber number) const { return entries_[index(number)].kept; }
 
-  // Returns the bytes of the packets that lie side by side from a number on, at most `most` of them:
-  // all have the full size, except for the last.
+  // Returns the bytes of the packets that lie side by side from a number on, at most `most` of
+  // them: all have the full size, except for the last.
   Bytes side_by_side(PacketNumber first, std::size_t most) const {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < most && index(first) + i < reach_; ++i) {

@@ -1,12 +1,8 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 namespace sheaf::quic {
-
-// Names a channel, in the header of each of its packets (packet_format.h).
-using ChannelId = std::array<std::uint8_t, 8>;
 
 // Why a receiver leaves a channel. The values are on the wire.
 enum class LeaveReason : std::uint8_t {

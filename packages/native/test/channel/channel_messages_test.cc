@@ -89,14 +89,36 @@ TEST(ChannelMessages, HaveKnownBytes) {
   const std::string rest = "0546801312d00101aa000007d0415e40648000";
   const std::string unicast = "00000000000000000000ffff0a0102031151";
   const std::vector<std::string> known = {
-      "c001020304050608" "03" "02" + addresses + secret_1 + rest,
-      "c001020304050608" "03" "01" + unicast + secret_1 + rest,
-      "c001020304050608" "04" "00",
-      "c001020304050608" "05" "43e8" + secret_2,
-      "c001020304050608" "03" "00",
-      "c001020304050608" "03" "02" "43e8",
-      "c001020304050608" "03" "03" "43e9",
-      "c001020304050608" "03" "04" "08",
+      "c001020304050608"
+      "03"
+      "02" +
+          addresses + secret_1 + rest,
+      "c001020304050608"
+      "03"
+      "01" +
+          unicast + secret_1 + rest,
+      "c001020304050608"
+      "04"
+      "00",
+      "c001020304050608"
+      "05"
+      "43e8" +
+          secret_2,
+      "c001020304050608"
+      "03"
+      "00",
+      "c001020304050608"
+      "03"
+      "02"
+      "43e8",
+      "c001020304050608"
+      "03"
+      "03"
+      "43e9",
+      "c001020304050608"
+      "03"
+      "04"
+      "08",
   };
   const auto values = one_of_each_capsule();
   ASSERT_EQ(values.size(), known.size());
@@ -193,8 +215,8 @@ TEST(ChannelMessages, RefuseValuesThatNoPeerWrites) {
 TEST(ChannelMessages, RefuseRangesThatOverlapOrTouchOrLieOutside) {
   const std::string head = "01 c001020304050608 07 0a 00 00 00 00 00";
   EXPECT_TRUE(decode_channel_datagram(from_hex(head + "01 00 0a")));
-  for (const std::string ranges : {"01 00 0b", "01 0b 01", "01 00 00", "02 00 01 00 01",
-                                   "02 00 05 01 05", "41"}) {
+  for (const std::string ranges :
+       {"01 00 0b", "01 0b 01", "01 00 00", "02 00 01 00 01", "02 00 05 01 05", "41"}) {
     EXPECT_FALSE(decode_channel_datagram(from_hex(head + ranges))) << ranges;
   }
 }

@@ -33,15 +33,15 @@ TEST(OfferCheck, RefusesOtherAddresses) {
   const Address source = example_offer().source;
   const Address group = example_offer().group;
   const std::pair<Address, Address> refused[] = {
-      {source, channel_address({224, 0, 0, 1}, 5004)},   // of the link
-      {source, channel_address({239, 1, 2, 3}, 5004)},   // of any source
-      {source, channel_address({232, 0, 0, 9}, 5004)},   // reserved
-      {source, channel_address({10, 0, 0, 9}, 5004)},    // of one host
-      {source, channel_address({232, 1, 1, 1}, 1023)},   // of a system service
-      {source, ipv6_address({0xff, 0x3e}, 5004)},        // of another family
-      {channel_address({10, 1, 2, 3}, 53), group},       // likewise
-      {channel_address({232, 1, 2, 3}, 4433), group},    // sent by a group
-      {channel_address({0, 0, 0, 0}, 4433), group},      // sent by nobody
+      {source, channel_address({224, 0, 0, 1}, 5004)},  // of the link
+      {source, channel_address({239, 1, 2, 3}, 5004)},  // of any source
+      {source, channel_address({232, 0, 0, 9}, 5004)},  // reserved
+      {source, channel_address({10, 0, 0, 9}, 5004)},   // of one host
+      {source, channel_address({232, 1, 1, 1}, 1023)},  // of a system service
+      {source, ipv6_address({0xff, 0x3e}, 5004)},       // of another family
+      {channel_address({10, 1, 2, 3}, 53), group},      // likewise
+      {channel_address({232, 1, 2, 3}, 4433), group},   // sent by a group
+      {channel_address({0, 0, 0, 0}, 4433), group},     // sent by nobody
       {ipv6_address({0x20, 1}, 4433), ipv6_address({0xff, 0x1e}, 5004)},
       {ipv6_address({0x20, 1}, 4433), ipv6_address({0xff, 0x3e, 1}, 5004)},
   };
