@@ -12,7 +12,7 @@ inline constexpr std::size_t k_timed_trailer_length = 4 + k_aead_tag_length;
 // Scheme `timed`, at the source (TESLA, RFC 4082). Its clock is the one that the schedule names.
 class TimedSource final : public Authenticator {
  public:
-  // `chain` lives longer.
+  // `chain` lives longer. Packets are added from the schedule's start to `end`.
   TimedSource(const ChannelId& channel, const TimedSchedule& schedule, KeyChain& chain);
 
   std::size_t trailer_length() const override { return k_timed_trailer_length; }

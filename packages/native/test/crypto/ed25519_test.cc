@@ -12,7 +12,8 @@ namespace {
 template <typename Array>
 Array array_of(const char* hex) {
   Array array;
-  std::ranges::copy(from_hex(hex), array.begin());
+  const auto bytes = from_hex(hex);
+  std::ranges::copy(bytes, array.begin());
   return array;
 }
 
