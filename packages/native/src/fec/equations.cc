@@ -200,7 +200,8 @@ void Equations::count_unknown(Slot slot) {
 // Returns false when the equation contains no unknown.
 bool Equations::take_pivot(Slot slot) {
   Equation& equation = equations_[slot];
-  const auto found = std::ranges::find_if(equation.coefficients, [](auto each) { return each != 0; });
+  const auto found =
+      std::ranges::find_if(equation.coefficients, [](auto each) { return each != 0; });
   if (found == equation.coefficients.end()) return false;
   equation.pivot = static_cast<Column>(found - equation.coefficients.begin());
   eliminate(equation.pivot, slot);

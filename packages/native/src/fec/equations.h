@@ -19,13 +19,13 @@ inline constexpr std::size_t k_max_unknown = 128;
 // Numbers of the repairs that took part in something
 using RepairNumbers = InplaceVector<std::uint64_t, k_max_equations>;
 
-// Linear equations over the symbols of unknown packets (symbol.h), in reduced form: each has a pivot,
-// an unknown that no other equation contains. An equation that contains nothing but its pivot is
-// solved. Every equation knows of which repairs it is a sum.
+// Linear equations over the symbols of unknown packets (symbol.h), in reduced form: each has a
+// pivot, an unknown that no other equation contains. An equation that contains nothing but its
+// pivot is solved. Every equation knows of which repairs it is a sum.
 //
-// The first equation allocates all memory: 64 symbols of the longest payload and 10 KiB. An
-// operation adds at most 128 symbols to others, except for `erase` of an unknown, which adds at most
-// 64 for each equation that it costs.
+// The first equation allocates all memory: 65 symbols of the longest payload and 10 KiB. An
+// operation adds at most 128 symbols to others, except for `erase` of an unknown, which adds at
+// most 64 for each equation that it costs.
 class Equations {
  public:
   Equations(const Kernel& kernel, std::size_t max_payload);

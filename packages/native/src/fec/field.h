@@ -10,7 +10,8 @@ namespace sheaf::quic::fec {
 inline constexpr unsigned k_field_polynomial = 0x11d;
 
 struct FieldTables {
-  std::array<std::uint8_t, 510> powers;  // of 2, two rounds, so that sums of logarithms need no modulo
+  std::array<std::uint8_t, 510>
+      powers;  // of 2, two rounds, so that sums of logarithms need no modulo
   std::array<std::uint8_t, 256> logarithms;
 };
 
@@ -31,8 +32,7 @@ inline constexpr FieldTables k_field_tables = make_field_tables();
 
 constexpr std::uint8_t multiply(std::uint8_t left, std::uint8_t right) {
   if (left == 0 || right == 0) return 0;
-  return k_field_tables
-      .powers[k_field_tables.logarithms[left] + k_field_tables.logarithms[right]];
+  return k_field_tables.powers[k_field_tables.logarithms[left] + k_field_tables.logarithms[right]];
 }
 
 // The value must not be 0.

@@ -78,14 +78,16 @@ template <std::size_t rows>
 [[gnu::target("gfni,avx2")]] void add_rows_256(std::uint8_t* const* destinations,
                                                const std::uint8_t* coefficients,
                                                const std::uint8_t* source, std::size_t length) {
+  std::uint8_t* to[rows];
   __m256i matrices[rows];
   for (std::size_t i = 0; i < rows; ++i) {
+    to[i] = destinations[i];
     matrices[i] = _mm256_set1_epi64x(matrix_for(coefficients[i]));
   }
   const std::size_t whole = length / 32 * 32;
   for (std::size_t at = 0; at < whole; at += 32) {
     for (std::size_t i = 0; i < rows; ++i) {
-      add_vector_256(destinations[i] + at, source + at, matrices[i]);
+      add_vector_256(to[i] + at, source + at, matrices[i]);
     }
   }
   if (whole == length) return;
@@ -93,9 +95,9 @@ template <std::size_t rows>
   std::memcpy(tail, source + whole, length - whole);
   for (std::size_t i = 0; i < rows; ++i) {
     std::uint8_t sum[32] = {};
-    std::memcpy(sum, destinations[i] + whole, length - whole);
+    std::memcpy(sum, to[i] + whole, length - whole);
     add_vector_256(sum, tail, matrices[i]);
-    std::memcpy(destinations[i] + whole, sum, length - whole);
+    std::memcpy(to[i] + whole, sum, length - whole);
   }
 }
 
@@ -111,14 +113,16 @@ template <std::size_t rows>
 [[gnu::target("gfni,sse2")]] void add_rows_128(std::uint8_t* const* destinations,
                                                const std::uint8_t* coefficients,
                                                const std::uint8_t* source, std::size_t length) {
+  std::uint8_t* to[rows];
   __m128i matrices[rows];
   for (std::size_t i = 0; i < rows; ++i) {
+    to[i] = destinations[i];
     matrices[i] = _mm_set1_epi64x(matrix_for(coefficients[i]));
   }
   const std::size_t whole = length / 16 * 16;
   for (std::size_t at = 0; at < whole; at += 16) {
     for (std::size_t i = 0; i < rows; ++i) {
-      add_vector_128(destinations[i] + at, source + at, matrices[i]);
+      add_vector_128(to[i] + at, source + at, matrices[i]);
     }
   }
   if (whole == length) return;
@@ -126,9 +130,9 @@ template <std::size_t rows>
   std::memcpy(tail, source + whole, length - whole);
   for (std::size_t i = 0; i < rows; ++i) {
     std::uint8_t sum[16] = {};
-    std::memcpy(sum, destinations[i] + whole, length - whole);
+    std::memcpy(sum, to[i] + whole, length - whole);
     add_vector_128(sum, tail, matrices[i]);
-    std::memcpy(destinations[i] + whole, sum, length - whole);
+    std::memcpy(to[i] + whole, sum, length - whole);
   }
 }
 
@@ -154,9 +158,7 @@ constexpr Kernel k_gfni_512 = {.name = "gfni512", .multiply_add_rows = add_any_r
 
 }  // namespace
 
-const Kernel* gfni_kernel_128() {
-  return __builtin_cpu_supports("gfni") ? &k_gfni_128 : nullptr;
-}
+const Kernel* gfni_kernel_128() { return __builtin_cpu_supports("gfni") ? &k_gfni_128 : nullptr; }
 
 const Kernel* gfni_kernel_256() {
   return __builtin_cpu_supports("gfni") && __builtin_cpu_supports("avx2") ? &k_gfni_256 : nullptr;

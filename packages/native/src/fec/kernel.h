@@ -9,12 +9,12 @@ namespace sheaf::quic::fec {
 // Rows that one pass over a source serves at most
 inline constexpr std::size_t k_max_rows_together = 4;
 
-// The loop that everything here spends its time in. It belongs to a set of instructions; all kernels
-// compute the same.
+// The loop that everything here spends its time in. It belongs to a set of instructions; all
+// kernels compute the same.
 struct Kernel {
   const char* name;
-  // Adds `coefficients[i]` times the source to `destinations[i]`, for 1 to 4 rows. Nothing overlaps;
-  // no alignment is needed. Writes nothing behind `length`.
+  // Adds `coefficients[i]` times the source to `destinations[i]`, for 1 to 4 rows. Nothing
+  // overlaps; no alignment is needed. Writes nothing behind `length`.
   void (*multiply_add_rows)(std::uint8_t* const* destinations, const std::uint8_t* coefficients,
                             std::size_t rows, const std::uint8_t* source, std::size_t length);
 
@@ -32,7 +32,7 @@ enum class KernelKind {
   kGfni512,
 };
 inline constexpr std::array k_kernels_by_preference = {
-    KernelKind::kGfni512, KernelKind::kGfni256, KernelKind::kGfni128,
+    KernelKind::kGfni512, KernelKind::kGfni256,  KernelKind::kGfni128,
     KernelKind::kIsal,    KernelKind::kPortable,
 };
 

@@ -26,8 +26,8 @@ inline constexpr std::size_t k_max_set_bytes = 8 + 1 + k_max_set_body;
 //                 or gaps: for each further number its distance from the one before, less 1, as a
 //                 variable-length integer
 //
-// The shorter body is the only valid one, and the bitmap when both are equally long. So a set of 128
-// packets fits when they are close together, and a few packets fit whatever lies between them.
+// The shorter body is the only valid one, and the bitmap when both are equally long. So a set of
+// 128 packets fits when they are close together, and a few packets fit whatever lies between them.
 class NamedSet {
  public:
   // Adds a number. Refuses one that is not above all others, is no packet number, or makes the set

@@ -26,7 +26,8 @@ RepairPlanner::RepairPlanner(const PlannerSettings& settings)
     : settings_(settings), wanted_(settings.reach) {}
 
 ReceiverKey RepairPlanner::add_receiver() {
-  const auto free = std::ranges::find_if(receivers_, [](const auto& each) { return !each.present; });
+  const auto free =
+      std::ranges::find_if(receivers_, [](const auto& each) { return !each.present; });
   const auto key = static_cast<ReceiverKey>(free - receivers_.begin());
   if (free == receivers_.end()) receivers_.emplace_back();
   Receiver& receiver = receivers_[key];
@@ -70,7 +71,8 @@ bool RepairPlanner::report(ReceiverKey key, std::uint64_t largest, std::span<con
   if (largest < receiver.largest) return true;
   receiver.largest = largest;
   receiver.open.clear();
-  for (const Interval& range : open) receiver.open.insert(std::max(range.start, floor()), range.end);
+  for (const Interval& range : open)
+    receiver.open.insert(std::max(range.start, floor()), range.end);
   return true;
 }
 

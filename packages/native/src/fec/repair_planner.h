@@ -13,9 +13,9 @@ namespace sheaf::quic::fec {
 using ReceiverKey = std::uint32_t;
 
 struct PlannerSettings {
-  std::uint64_t reach = 4096;      // how many of the newest packets can be repaired
-  std::size_t max_ranges = 64;     // of a report
-  std::uint64_t max_open = 1024;   // packets that a receiver may lack
+  std::uint64_t reach = 4096;         // how many of the newest packets can be repaired
+  std::size_t max_ranges = 64;        // of a report
+  std::uint64_t max_open = 1024;      // packets that a receiver may lack
   std::uint64_t packets_per_row = 4;  // a receiver may ask for a row for so many packets
   std::uint64_t max_saved_rows = 64;  // which it has not asked for
 };
@@ -28,8 +28,9 @@ struct PlannedRepairs {
 };
 
 // The source's decision which repairs to make. It follows what each receiver needs: a receiver that
-// lacks three packets of a set needs three rows, whichever packets others lack, and rows that it has
-// not reported on yet count as received. So a set costs as many rows as its worst receiver needs.
+// lacks three packets of a set needs three rows, whichever packets others lack, and rows that it
+// has not reported on yet count as received. So a set costs as many rows as its worst receiver
+// needs.
 //
 // Reports are not trusted. A receiver has an allowance of rows, which grows with the packets that
 // are sent; beyond it its needs count no more. Memory is bounded: `max_ranges` intervals twice for

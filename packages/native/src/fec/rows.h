@@ -17,9 +17,9 @@ inline constexpr RowIndex k_cauchy_rows = 128;
 // the set (RFC 6865 names such matrices; every square part of a Cauchy matrix is invertible).
 //
 // From row 128 on, coefficients are numbers of splitmix64, whose state begins with
-// first · 2^16 + j modulo 2^64. Each step gives eight coefficients, the lowest byte first. r rows of
-// which one is such a row recover r packets except with a probability of about 1/255; each row more
-// than needed divides it by 256.
+// first · 2^16 + j modulo 2^64. Each step gives eight coefficients, the lowest byte first. r rows
+// of which one is such a row recover r packets except with a probability of about 1/255; each row
+// more than needed divides it by 256.
 void write_coefficients(std::uint64_t first, RowIndex row, std::span<std::uint8_t> coefficients);
 
 }  // namespace sheaf::quic::fec

@@ -20,9 +20,11 @@ TEST(Rows, HaveTheseCoefficients) {
   write_coefficients(1234, 127, row);
   EXPECT_EQ(row[0], inverse(255));
   write_coefficients(0, 128, row);
-  EXPECT_EQ(row, (std::array<std::uint8_t, 10>{0xbe, 0xed, 0x8f, 0x13, 0xcc, 0x2a, 0xf4, 0xab, 0x76, 0xec}));
+  EXPECT_EQ(row, (std::array<std::uint8_t, 10>{0xbe, 0xed, 0x8f, 0x13, 0xcc, 0x2a, 0xf4, 0xab, 0x76,
+                                               0xec}));
   write_coefficients(0x3fff'ffff'1234'5678, 40000, row);
-  EXPECT_EQ(row, (std::array<std::uint8_t, 10>{0x43, 0xbf, 0x17, 0xa4, 0x58, 0xbf, 0xa8, 0x00, 0x1b, 0x88}));
+  EXPECT_EQ(row, (std::array<std::uint8_t, 10>{0x43, 0xbf, 0x17, 0xa4, 0x58, 0xbf, 0xa8, 0x00, 0x1b,
+                                               0x88}));
 }
 
 TEST(Rows, OfCauchyNeverRepeatAndAreNeverZero) {
@@ -45,10 +47,10 @@ TEST(Encoder, HasTheseBytes) {
   const auto repair = make_repairs(set_of({7, 8}), sent, 2, 1)[0];
   const std::uint8_t of_7 = inverse(130);
   const std::uint8_t of_8 = inverse(131);
-  EXPECT_EQ(repair, (std::vector<std::uint8_t>{
-                        0, static_cast<std::uint8_t>(multiply(of_7, 3) ^ of_8),
-                        static_cast<std::uint8_t>(of_7 ^ multiply(of_8, 0xff)), multiply(of_7, 2),
-                        multiply(of_7, 3)}));
+  EXPECT_EQ(repair,
+            (std::vector<std::uint8_t>{0, static_cast<std::uint8_t>(multiply(of_7, 3) ^ of_8),
+                                       static_cast<std::uint8_t>(of_7 ^ multiply(of_8, 0xff)),
+                                       multiply(of_7, 2), multiply(of_7, 3)}));
 }
 
 TEST(Encoder, MakesTheSameRowsTogetherAndAlone) {
@@ -63,7 +65,8 @@ TEST(Encoder, MakesTheSameRowsTogetherAndAlone) {
       const auto together = make_repairs(set, sent, first_row, 11, *kernel);
       for (std::size_t i = 0; i < together.size(); ++i) {
         const auto row = static_cast<RowIndex>(first_row + i);
-        EXPECT_EQ(together[i], make_repairs(set, sent, row, 1, *find_kernel(KernelKind::kPortable))[0])
+        EXPECT_EQ(together[i],
+                  make_repairs(set, sent, row, 1, *find_kernel(KernelKind::kPortable))[0])
             << kernel->name << ", row " << row;
       }
     }

@@ -84,18 +84,18 @@ TEST(NamedSet, RefusesWhatNoEncoderWrites) {
   long_body[0] = 7;
   long_body[1] = 17;
   const Encoded wrong[] = {
-      {7, 0x20},                          // reserved bits
+      {7, 0x20},  // reserved bits
       {7, 0x40},
-      {7, 1, 0},                          // zeros at the end of the bitmap
+      {7, 1, 0},  // zeros at the end of the bitmap
       {7, 2, 1, 0},
-      {7, 0x80},                          // gaps where a bitmap is as short
+      {7, 0x80},  // gaps where a bitmap is as short
       {7, 0x81, 0},
-      {7, 5, 0, 0, 0, 0, 1},              // a bitmap where gaps are shorter
-      {7, 0x82, 0x40, 32},                // a longer integer than needed
-      {7, 0x81, 0x40},                    // half an integer
+      {7, 5, 0, 0, 0, 0, 1},  // a bitmap where gaps are shorter
+      {7, 0x82, 0x40, 32},    // a longer integer than needed
+      {7, 0x81, 0x40},        // half an integer
       long_body,
       {7, 16, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-       0xff, 0xff},                       // first + 128
+       0xff, 0xff},                                            // first + 128
       {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 1},  // above all packet numbers
       {7, 0x88, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
   };

@@ -19,7 +19,9 @@ class PacketMap final : public KnownPackets {
     if (found == payloads_.end()) return std::nullopt;
     return Bytes(found->second);
   }
-  void put(std::uint64_t number, Bytes payload) { payloads_[number].assign(payload.begin(), payload.end()); }
+  void put(std::uint64_t number, Bytes payload) {
+    payloads_[number].assign(payload.begin(), payload.end());
+  }
   void erase(std::uint64_t number) { payloads_.erase(number); }
   bool contains(std::uint64_t number) const { return payloads_.contains(number); }
 
@@ -51,7 +53,8 @@ inline NamedSet run_of(std::uint64_t first, std::size_t count) {
   return set;
 }
 
-inline std::vector<std::vector<std::uint8_t>> make_repairs(const NamedSet& set, const PacketMap& sent,
+inline std::vector<std::vector<std::uint8_t>> make_repairs(const NamedSet& set,
+                                                           const PacketMap& sent,
                                                            RowIndex first_row, std::size_t rows,
                                                            const Kernel& kernel = best_kernel()) {
   std::vector<Bytes> payloads;
@@ -63,8 +66,8 @@ inline std::vector<std::vector<std::uint8_t>> make_repairs(const NamedSet& set, 
   return repairs;
 }
 
-// Takes what the solver has recovered. Confirms what equals the packet that was sent, and adds it to
-// `has`; refuses the rest. Returns how many were right.
+// Takes what the solver has recovered. Confirms what equals the packet that was sent, and adds it
+// to `has`; refuses the rest. Returns how many were right.
 inline std::size_t take_recovered(Solver& solver, const PacketMap& sent, PacketMap& has) {
   std::size_t right = 0;
   while (const auto recovered = solver.poll_recovered()) {

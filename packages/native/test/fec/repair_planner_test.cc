@@ -217,7 +217,8 @@ struct Channel {
     IntervalSet open;
   };
 
-  Channel(std::uint64_t seed, std::size_t members, double loss_rate) : random(seed), loss(loss_rate) {
+  Channel(std::uint64_t seed, std::size_t members, double loss_rate)
+      : random(seed), loss(loss_rate) {
     for (std::size_t i = 0; i < members; ++i) {
       receivers.push_back(std::make_unique<Member>());
       receivers.back()->key = planner.add_receiver();
@@ -251,7 +252,8 @@ struct Channel {
       const auto repairs = make_repairs(each.set, sent, each.first_row, each.rows);
       for (std::size_t i = 0; i < repairs.size(); ++i) {
         for (auto& member : receivers) {
-          if (!is_lost()) take(*member, each, static_cast<RowIndex>(each.first_row + i), repairs[i]);
+          if (!is_lost())
+            take(*member, each, static_cast<RowIndex>(each.first_row + i), repairs[i]);
         }
         ++next;
         ++rows;
