@@ -11,6 +11,7 @@ const reserved = [
     folders: ['crypto'],
     what: 'ngtcp2, GnuTLS and IPsec-MB belong to crypto/',
   },
+  { header: /^isa-l\//, folders: ['fec'], what: 'ISA-L belongs to fec/' },
   { header: /^nghttp3\//, folders: ['http3'], what: 'nghttp3 belongs to http3/' },
   { header: /^(napi|node_api|node)\.h$/, folders: ['binding'], what: 'Node-API belongs to binding/' },
   { header: /^uv\.h$/, folders: ['io', 'binding'], what: 'libuv belongs to io/ and binding/' },

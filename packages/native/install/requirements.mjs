@@ -21,13 +21,16 @@ export const requirements = [
   library('libnghttp3-dev', 'libnghttp3', '1.8'),
 ];
 
-// Elsewhere packets are protected by GnuTLS.
+// Elsewhere packets are protected by GnuTLS, and erasure codes are computed without a library.
 if (process.arch === 'x64') {
-  requirements.push({
-    name: 'libipsec-mb-dev',
-    // The library has no file for pkg-config.
-    isPresent: () => succeeds(`echo '#include <intel-ipsec-mb.h>' | ${process.env.CXX ?? 'g++'} -E -x c++ -`),
-  });
+  requirements.push(
+    {
+      name: 'libipsec-mb-dev',
+      // The library has no file for pkg-config.
+      isPresent: () => succeeds(`echo '#include <intel-ipsec-mb.h>' | ${process.env.CXX ?? 'g++'} -E -x c++ -`),
+    },
+    library('libisal-dev', 'libisal'),
+  );
 }
 
 function succeeds(command) {

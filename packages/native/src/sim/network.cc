@@ -1,5 +1,6 @@
 #include "sim/network.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -55,6 +56,36 @@ NetworkPath& Network::add_path(const NetworkNode& near, const NetworkNode& far,
                       by_addresses_.try_emplace({far.address, near.address}, &backward).second;
   assert(is_new && "these addresses are connected already");
   static_cast<void>(is_new);
+  return path;
+}
+
+NetworkPath& Network::add_tree_link(const NetworkNode& source, const NetworkNode& member,
+                                    const LinkConfig& link) {
+  links_.emplace_back(link, seeds_.next());
+  NetworkPath& path = paths_.emplace_back(NetworkPath{.near = source,
+                                                      .far = member,
+                                                      .translated = source.address,
+                                                      .there = links_.back(),
+                                                      .back = links_.back()});
+  routes_.emplace_back(Route{&path, true, routes_.size(), links_.size() - 1, links_.size() - 1});
+  return path;
+}
+
+NetworkPath& Network::add_tree(const NetworkNode& source, const Address& group,
+                               const std::string& host, const LinkConfig& link) {
+  NetworkPath& path = add_tree_link(source, {host, group}, link);
+  const bool is_new = by_addresses_.try_emplace({source.address, group}, &routes_.back()).second;
+  assert(is_new && "this source sends to the group already");
+  static_cast<void>(is_new);
+  return path;
+}
+
+NetworkPath& Network::add_branch(const NetworkPath& from, const std::string& host,
+                                 const LinkConfig& link) {
+  const auto trunk = std::ranges::find(routes_, &from, &Route::path);
+  assert(trunk != routes_.end() && "the path is of another network");
+  NetworkPath& path = add_tree_link(from.near, {host, from.far.address}, link);
+  trunk->branches.push_back(&routes_.back());
   return path;
 }
 

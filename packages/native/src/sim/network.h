@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "emulation/link.h"
 
@@ -41,6 +42,12 @@ class Network {
   // Leads the path through the trunk as well, as a common bottleneck of paths with links of their
   // own. `share` of such a path has both. Call this before any host sends.
   void lead_through(const NetworkPath& path, std::size_t trunk);
+  // Adds a multicast tree: what `source` sends to the group passes a link, and is copied where that
+  // ends. The host there receives it, unless it has no name.
+  NetworkPath& add_tree(const NetworkNode& source, const Address& group, const std::string& host,
+                        const LinkConfig& link);
+  // Adds a link from the end of another one of a tree.
+  NetworkPath& add_branch(const NetworkPath& from, const std::string& host, const LinkConfig& link);
   // Lets another host send to the near side in the name of the far side. Its datagrams pass a link
   // of their own and then the last one of the path's way back. Nothing comes back to it.
   void connect_as(const std::string& host, const NetworkPath& path, const LinkConfig& link);
@@ -55,6 +62,7 @@ class Network {
     std::size_t index = 0;      // among all routes, in the order of `connect` and `share`
     std::size_t link = 0;       // that datagrams enter first
     std::size_t last_link = 0;  // that they leave last: another one on the way through a trunk
+    std::vector<const Route*> branches{};  // of a tree, from the end of this one
     const std::string& sender() const { return forward ? path->near.host : path->far.host; }
     const std::string& receiver() const { return forward ? path->far.host : path->near.host; }
   };
@@ -79,6 +87,8 @@ class Network {
   std::uint64_t unroutable() const { return unroutable_; }
 
  private:
+  NetworkPath& add_tree_link(const NetworkNode& source, const NetworkNode& member,
+                             const LinkConfig& link);
   NetworkPath& add_path(const NetworkNode& near, const NetworkNode& far, std::size_t first_link);
   const Route* find(const AddressPair& pair) const;
   std::size_t add_links(const LinkConfig& there, const LinkConfig& back);

@@ -129,6 +129,11 @@ void Simulation::deliver_arrivals(std::size_t link) {
       continue;
     }
     digest(*arrival.route, *arrival.datagram);
+    for (const Network::Route* branch : arrival.route->branches) {
+      network_.send(*branch, arrival.datagram->payload, arrival.datagram->header.ecn, now_);
+      reschedule_link(branch->link);
+    }
+    if (arrival.route->receiver().empty()) continue;
     const std::size_t receiver = host_index(arrival.route->receiver());
     if (std::ranges::find(receivers_, receiver) == receivers_.end()) receivers_.push_back(receiver);
     receive(receiver, *arrival.datagram);

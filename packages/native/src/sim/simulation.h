@@ -43,6 +43,15 @@ class Simulation {
   void lead_through(const NetworkPath& path, std::size_t trunk) {
     network_.lead_through(path, trunk);
   }
+  // As Network::add_tree and add_branch
+  NetworkPath& add_tree(const NetworkNode& source, const Address& group, const std::string& host,
+                        const LinkConfig& link) {
+    return network_.add_tree(source, group, host, link);
+  }
+  NetworkPath& add_branch(const NetworkPath& from, const std::string& host,
+                          const LinkConfig& link) {
+    return network_.add_branch(from, host, link);
+  }
   // As Network::connect_as
   void connect_as(const std::string& host, const NetworkPath& path, const LinkConfig& link) {
     network_.connect_as(host, path, link);

@@ -205,6 +205,34 @@ TEST_F(SimulationTest, PathsThatShareLinksShareTheTrunk) {
   EXPECT_EQ(simulation_.network().unroutable(), 1u);
 }
 
+TEST_F(SimulationTest, TreesCopyDatagramsWhereTheyBranch) {
+  ScriptedHost third;
+  simulation_.add_host("third", third);
+  const Address group = address(200);
+  NetworkPath& trunk =
+      simulation_.add_tree({"server", k_server}, group, "", {.rate = 8_mbps, .delay = 1ms});
+  NetworkPath& first = simulation_.add_branch(trunk, "client", {.delay = 1ms});
+  simulation_.add_branch(first, "third", {.delay = 5ms});
+  const Time start = simulation_.now();
+  server_.send({k_server, group}, std::vector<std::uint8_t>(1000, 7));  // 1 ms at this rate
+  simulation_.run_for(100ms);
+  ASSERT_EQ(client_.received.size(), 1u);
+  EXPECT_EQ(client_.received[0].when, start + 3ms);
+  EXPECT_EQ(client_.received[0].path, (AddressPair{group, k_server}));
+  ASSERT_EQ(third.received.size(), 1u);
+  EXPECT_EQ(third.received[0].when, start + 8ms);
+  EXPECT_EQ(third.received[0].bytes, client_.received[0].bytes);
+  EXPECT_EQ(trunk.there.stats().delivered, 1u);
+
+  // A cut in the middle takes all members behind it.
+  first.there.change({.down = true}, simulation_.now());
+  server_.send({k_server, group}, {1});
+  simulation_.run_for(100ms);
+  EXPECT_EQ(client_.received.size(), 1u);
+  EXPECT_EQ(third.received.size(), 1u);
+  EXPECT_EQ(trunk.there.stats().delivered, 2u);
+}
+
 TEST(SimulationReplay, SameSeedSameRun) {
   const auto run = [](std::uint64_t seed) {
     Simulation simulation(seed);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "direct_return/fixed_fields.h"
 #include "direct_return/phase_sealer.h"
+#include "wire/fixed_fields.h"
 
 namespace sheaf::quic {
 

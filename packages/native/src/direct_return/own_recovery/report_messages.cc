@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "direct_return/fixed_fields.h"
+#include "wire/fixed_fields.h"
 
 namespace sheaf::quic::report_messages {
 

@@ -10,7 +10,8 @@
 #include "util/time.h"
 #include "wire/types.h"
 
-// Fields of fixed length that grants and run messages share. Integers are big-endian.
+// Fields of fixed length that grants, run messages and messages about channels share. Integers are
+// big-endian.
 namespace sheaf::quic::fixed {
 
 // Offsets and packet numbers have 6 bytes.

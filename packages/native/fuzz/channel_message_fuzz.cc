@@ -1,0 +1,33 @@
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "channel/channel_messages.h"
+
+// Decodes a datagram of a channel, or the value of a capsule whose type the first byte chooses.
+// Checks that what decodes is encoded again without a change of its meaning, and fits the limits of
+// senders.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace sheaf::quic;
+  if (size == 0) return 0;
+  const Bytes bytes(data + 1, size - 1);
+  if (data[0] < 4) {
+    const auto value = decode_channel_capsule(0x5eb0u + data[0], bytes);
+    if (!value) return 0;
+    const WipedBytes again = encode_channel_capsule(*value);
+    if (static_cast<std::uint64_t>(type_of(*value)) != 0x5eb0u + data[0]) std::abort();
+    const auto second = decode_channel_capsule(0x5eb0u + data[0], again);
+    if (!second || encode_channel_capsule(*second) != again) std::abort();
+    return 0;
+  }
+  const auto datagram = decode_channel_datagram(bytes);
+  if (!datagram) return 0;
+  const auto* report = std::get_if<ChannelReport>(&*datagram);
+  if (report == nullptr) return 0;
+  std::array<std::uint8_t, k_max_channel_report> buffer;
+  Writer out(buffer);
+  write_channel_report(out, *report);
+  if (out.size() > bytes.size()) std::abort();
+  if (!decode_channel_datagram(out.written())) std::abort();
+  return 0;
+}

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "channel/group_streams.h"
+#include "channel/listen_states.h"
+#include "channel/missing_packets.h"
+#include "channel/packet_ring.h"
+#include "channel/report_timer.h"
+#include "channel_authentication/verifier.h"
+#include "crypto/channel_open_keys.h"
+
+namespace sheaf::quic {
+
+// How a packet reached the receiver
+enum class ChannelWay : std::uint8_t { kGroup, kUnicast };
+
+struct ReceiverCounts {
+  std::uint64_t from_group = 0;    // different packets that the group brought first
+  std::uint64_t from_unicast = 0;  // different packets that copies brought first
+  std::uint64_t duplicates = 0;
+  std::uint64_t late = 0;        // forgotten or expired already
+  std::uint64_t lost = 0;        // numbers that were missing at some time
+  std::uint64_t expired = 0;     // of them, those that did not come in time
+  std::uint64_t unreadable = 0;  // not of this channel, or under a key that is not here
+  std::uint64_t forged =
+      0;  // under a key of the channel, but not the source's, or with a wrong tag
+  std::uint64_t malformed = 0;    // with frames that no source sends
+  std::uint64_t over_limits = 0;  // frames for which there was no room
+};
+
+// A receiver of a channel: stores a packet, authenticates it, opens it, and then reads its frames.
+// Sans-IO, as `Connection`. Packets come from the group and, as copies, by unicast.
+class ChannelReceiver {
+ public:
+  struct Config {
+    ChannelOffer offer;   // which the caller found nothing against (offer_check.h)
+    bool proven = false;  // only the source can make packets that the verifier takes
+  };
+  // `verifier` and `random` live longer.
+  ChannelReceiver(const Config& config, Verifier& verifier, Random& random, Time now);
+
+  void on_key(const ChannelKey& key);
+  // The socket has joined the group.
+  void on_joined() { states_.on_joined(); }
+  void receive(Bytes datagram, ChannelWay way, Time now);
+  void leave(LeaveReason reason) { states_.leave(reason); }
+
+  Time next_timeout() const;
+  void on_timeout(Time now);
+
+  // Returns what to tell the source: a capsule, and a datagram.
+  std::optional<ChannelState> poll_state() { return states_.poll(); }
+  std::optional<ChannelReport> poll_report(Time now);
+
+  GroupStreams& groups() { return groups_; }
+  ListenState state() const { return states_.state(); }
+  LeaveReason reason() const { return states_.reason(); }
+  const ReceiverCounts& counts() const { return counts_; }
+  const MissingPackets& missing() const { return missing_; }
+
+ private:
+  // How long nothing of the group may be the source's
+  static constexpr Duration k_max_unproven = 2s;
+
+  void take(const ChannelHeader& header, Bytes sealed, ChannelWay way, Time now);
+  void take_waiting(Time now);
+  void on_duplicate(PacketNumber number, Bytes packet, ChannelWay way, Time now);
+  void on_forged();
+  void on_from_group(PacketNumber number, Time now);
+  void read_frames(Bytes frames, Time now);
+  bool read_frame(Reader& in, Time now);
+  bool take_outcome(GroupStreams::Outcome outcome);
+  void note_arrival(Time now);
+  void expire(Time now);
+
+  Config config_;
+  Verifier& verifier_;
+  ChannelOpenKeys keys_;
+  PacketRing ring_;
+  MissingPackets missing_;
+  ListenStates states_;
+  ReportTimer reports_;
+  GroupStreams groups_;
+  std::vector<bool>
+      by_group_;  // by number modulo reach: the candidate that waits came from the group
+  std::unique_ptr<std::uint8_t[]> opened_;  // frames of one packet
+  ReceiverCounts counts_;
+  std::uint64_t report_sequence_ = 0;
+  Time unproven_since_ = k_never;  // since when packets of the group come, and none is the source's
+  Time last_arrival_{};
+  Duration last_interval_{};
+  Duration jitter_{};
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,90 @@
+#include "channel/receiver_copies.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+void ReceiverCopies::on_state(const ChannelState& state, PacketNumber sent_end, Time now) {
+  heard_ = now;
+  state_ = state.state;
+  switch (state.state) {
+    case ListenState::kWant:
+    case ListenState::kJoined:
+      break;
+    case ListenState::kReceiving:
+      end_ = std::max(next_, state.number);
+      break;
+    case ListenState::kUnicast:
+      // A receiver that names a number of the future gets what there is.
+      next_ = std::min(state.number, sent_end);
+      end_ = k_no_packet_number;
+      break;
+    case ListenState::kLeft:
+      end_ = next_ = 0;
+      missing_count_ = 0;
+      break;
+  }
+}
+
+bool ReceiverCopies::on_report(const ChannelReport& report, PacketNumber sent_end,
+                               Duration interval, Time now) {
+  if (report.end > sent_end) return false;
+  const bool is_new = last_report_at_ == Time{} || report.sequence > last_report_;
+  if (!is_new || (last_report_at_ != Time{} && now < last_report_at_ + interval / 4)) return false;
+  last_report_ = report.sequence;
+  last_report_at_ = heard_ = now;
+  missing_count_ = 0;
+  const auto ranges = report.missing.view();
+  for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
+    want(range->start, range->end);
+  }
+  return true;
+}
+
+void ReceiverCopies::want(PacketNumber start, PacketNumber end) {
+  // Copies in order bring the packets between `next_` and `end_`.
+  const Interval parts[] = {{start, std::min(end, next_)}, {std::max(start, end_), end}};
+  for (const Interval& part : parts) {
+    if (part.start < part.end && missing_count_ < missing_.size()) {
+      missing_[missing_count_++] = part;
+    }
+  }
+}
+
+void ReceiverCopies::forget_missing(PacketNumber start, PacketNumber end) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < missing_count_; ++i) {
+    const Interval range = missing_[i];
+    // A range is cut at one side only: the part behind is reported again.
+    const Interval rest = range.start < start ? Interval{range.start, std::min(range.end, start)}
+                                              : Interval{std::max(range.start, end), range.end};
+    if (rest.start < rest.end) missing_[kept++] = rest;
+  }
+  missing_count_ = kept;
+}
+
+PacketNumber ReceiverCopies::take_next(const PacketRing& log, PacketNumber sent_end, Time oldest) {
+  const auto is_worth = [&](PacketNumber number) {
+    return number < sent_end && log.contains(number) && log.kept_at(number) >= oldest;
+  };
+  while (missing_count_ > 0) {
+    Interval& range = missing_[0];
+    range.start = std::max(range.start, log.oldest());
+    if (range.start >= range.end) {
+      std::move(missing_.begin() + 1,
+                missing_.begin() + static_cast<std::ptrdiff_t>(missing_count_), missing_.begin());
+      --missing_count_;
+      continue;
+    }
+    const PacketNumber number = range.start++;
+    if (is_worth(number)) return number;
+  }
+  next_ = std::max(next_, log.oldest());
+  while (next_ < std::min(end_, sent_end)) {
+    const PacketNumber number = next_++;
+    if (is_worth(number)) return number;
+  }
+  return k_no_packet_number;
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,163 @@
+#include "channel/source.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+namespace {
+
+// What may leave at once after a pause: as many packets as one call of the kernel sends
+constexpr std::uint64_t k_burst_packets = 32;
+
+}  // namespace
+
+ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenticator,
+                             Random& random)
+    : config_(config),
+      authenticator_(authenticator),
+      log_({.channel = config.offer.channel,
+            .packet_size = config.offer.packet_size,
+            .reach = config.offer.reach},
+           SourceKeys(config.offer.header, config.key_interval, 0, random), authenticator),
+      rate_(config.offer.max_rate, k_burst_packets * config.offer.packet_size),
+      copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size) {
+  groups_.reserve(k_max_groups);
+}
+
+// --- streams ------------------------------------------------------------------------------------
+
+StreamId ChannelSource::open_group() {
+  if (groups_.size() == k_max_groups) groups_.erase(groups_.begin());
+  // Receivers that come later begin with the packet of this group.
+  log_.begin_packet();
+  group_start_ = log_.next_number();
+  const StreamId id = StreamId::make(Role::kServer, Directionality::kUnidirectional, next_group_++);
+  groups_.push_back({.id = id});
+  return id;
+}
+
+ChannelSource::Group* ChannelSource::find(StreamId group) {
+  const auto found = std::ranges::find(groups_, group, &Group::id);
+  return found == groups_.end() ? nullptr : &*found;
+}
+
+SourceLog::Written ChannelSource::write(StreamId group, Bytes data, bool fin) {
+  Group* open = find(group);
+  if (open == nullptr) return {};
+  const SourceLog::Written written = log_.write_stream(group, open->offset, data, fin);
+  open->offset += written.bytes;
+  if (written.fin) std::erase_if(groups_, [&](const Group& other) { return other.id == group; });
+  return written;
+}
+
+bool ChannelSource::reset(StreamId group, std::uint64_t error) {
+  const Group* open = find(group);
+  if (open == nullptr) return true;
+  const ResetStreamFrame frame{.stream = group, .error = error, .final_size = open->offset};
+  if (!log_.write_frame(frame)) return false;
+  std::erase_if(groups_, [&](const Group& other) { return other.id == group; });
+  return true;
+}
+
+// --- packets to the group -----------------------------------------------------------------------
+
+Bytes ChannelSource::poll_transmit(std::size_t most, Time now) {
+  if (last_sent_ == Time{}) last_sent_ = now;
+  if (!log_.has_due() || !rate_.allows(now)) return {};
+  const std::size_t room = rate_.room(now) / config_.offer.packet_size + 1;
+  const Bytes packets = log_.take_due(std::min(most, room), now);
+  if (packets.empty()) return {};
+  rate_.spend(packets.size(), now);
+  last_sent_ = now;
+  counts_.packets += (packets.size() + config_.offer.packet_size - 1) / config_.offer.packet_size;
+  forget_expired(now);
+  return packets;
+}
+
+// Nobody needs what is older than the deadline, except for those who begin with the newest group.
+void ChannelSource::forget_expired(Time now) {
+  const PacketRing& ring = log_.ring();
+  PacketNumber keep = ring.oldest();
+  while (keep < group_start_ && ring.contains(keep) &&
+         ring.kept_at(keep) + config_.offer.deadline < now) {
+    ++keep;
+  }
+  log_.forget_before(keep);
+}
+
+Time ChannelSource::next_timeout() const {
+  if (last_sent_ == Time{}) return Time{};
+  const Time idle = last_sent_ + config_.offer.report_interval;
+  const Time due = log_.has_due() ? rate_.next() : k_never;
+  return std::min({idle, due, log_.next_timeout(), authenticator_.next_timeout()});
+}
+
+void ChannelSource::on_timeout(Time now) {
+  if (last_sent_ == Time{}) last_sent_ = now;
+  log_.advance_keys(now);
+  authenticator_.on_timeout(now);
+  // The last packets before a pause could be lost without a gap that shows it.
+  if (!log_.has_due() && now >= last_sent_ + config_.offer.report_interval)
+    log_.write_frame(PingFrame{});
+}
+
+// --- receivers ----------------------------------------------------------------------------------
+
+std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver(Time now) {
+  auto place = std::ranges::find_if(receivers_, [](const auto& other) { return !other; });
+  if (place == receivers_.end()) {
+    if (receivers_.size() == config_.max_receivers) return std::nullopt;
+    place = receivers_.insert(place, nullptr);
+  }
+  *place = std::make_unique<ReceiverCopies>(group_start_, now);
+  (*place)->next_key = log_.keys().sequence_of(group_start_);
+  return static_cast<ReceiverId>(place - receivers_.begin());
+}
+
+void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now) {
+  receivers_[id]->on_state(state, log_.sent_end(), now);
+}
+
+void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time now) {
+  const bool taken =
+      receivers_[id]->on_report(report, log_.sent_end(), config_.offer.report_interval, now);
+  if (!taken) ++counts_.refused_reports;
+}
+
+std::optional<ChannelKey> ChannelSource::poll_key(ReceiverId id) {
+  ReceiverCopies& receiver = *receivers_[id];
+  if (receiver.state() == ListenState::kLeft) return std::nullopt;
+  const ChannelSecret* secret = log_.keys().first_from(receiver.next_key);
+  if (secret == nullptr) return std::nullopt;
+  receiver.next_key = secret->sequence + 1;
+  ChannelKey key;
+  key.channel = config_.offer.channel;
+  key.sequence = secret->sequence;
+  key.first = secret->first_number;
+  key.secret = secret->secret;
+  return key;
+}
+
+bool ChannelSource::wants_copy(ReceiverId id) const {
+  return receivers_[id]->has_next(log_.sent_end());
+}
+
+Bytes ChannelSource::poll_copy(ReceiverId id, Time now) {
+  if (!copy_rate_.allows(now)) return {};
+  ReceiverCopies& receiver = *receivers_[id];
+  // A receiver that comes late needs its group from the start, however old that is.
+  const bool begins = receiver.state() <= ListenState::kJoined;
+  const Time oldest = begins ? Time::min() : now - config_.offer.deadline;
+  last_copy_ = receiver.take_next(log_.ring(), log_.sent_end(), oldest);
+  if (last_copy_ == k_no_packet_number) return {};
+  const Bytes packet = log_.ring().find(last_copy_);
+  copy_rate_.spend(packet.size(), now);
+  ++counts_.copies;
+  return packet;
+}
+
+void ChannelSource::on_copy_lost(ReceiverId id, PacketNumber number) {
+  ++counts_.copies_lost;
+  receivers_[id]->on_lost(number);
+}
+
+}  // namespace sheaf::quic

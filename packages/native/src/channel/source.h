@@ -1,0 +1,103 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "channel/byte_rate.h"
+#include "channel/receiver_copies.h"
+#include "channel/source_log.h"
+
+namespace sheaf::quic {
+
+struct SourceConfig {
+  ChannelOffer offer;
+  Duration key_interval = 10s;
+  // Bytes per second for copies by unicast, to all receivers together
+  std::uint64_t copy_rate = 12'500'000;
+  std::size_t max_receivers = 100'000;
+};
+
+struct SourceCounts {
+  std::uint64_t packets = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t copies_lost = 0;
+  std::uint64_t refused_reports = 0;
+};
+
+// The source of a channel. Sans-IO, as `Connection`. The caller sends what `poll_transmit` returns
+// to the group, and carries the messages of each receiver on its request.
+class ChannelSource {
+ public:
+  using ReceiverId = std::uint32_t;
+
+  // `authenticator` and `random` live longer.
+  ChannelSource(const SourceConfig& config, Authenticator& authenticator, Random& random);
+
+  const ChannelOffer& offer() const { return config_.offer; }
+  const SourceCounts& counts() const { return counts_; }
+  const PacketRing& ring() const { return log_.ring(); }
+  // How often the key has changed
+  std::uint64_t key_changes() const { return log_.keys().sequence_of(log_.sent_end()); }
+
+  // --- streams: each is a group of objects. Ids rise. -----------------------------------------
+  StreamId open_group();
+  // Returns what was taken. The rest can be written once packets were sent.
+  SourceLog::Written write(StreamId group, Bytes data, bool fin);
+  // Returns false when the log has no room now.
+  bool reset(StreamId group, std::uint64_t error);
+
+  // --- packets to the group -------------------------------------------------------------------
+  // Returns packets that lie side by side, all of the offer's packet size except for the last.
+  // They stay where they are while `ring` reaches them. Empty: none is due.
+  Bytes poll_transmit(std::size_t most, Time now);
+  Time next_timeout() const;
+  void on_timeout(Time now);
+
+  // --- receivers ------------------------------------------------------------------------------
+  // Adds a receiver, which begins with the newest group. Returns nothing when there are too many.
+  std::optional<ReceiverId> add_receiver(Time now);
+  void remove_receiver(ReceiverId id) { receivers_[id].reset(); }
+  void on_state(ReceiverId id, const ChannelState& state, Time now);
+  void on_report(ReceiverId id, const ChannelReport& report, Time now);
+  // Returns a key that the receiver needs and does not have yet.
+  std::optional<ChannelKey> poll_key(ReceiverId id);
+  // Returns the next sealed packet that the receiver needs by unicast. Empty: none, or the budget
+  // of all is used up until `next_copy_time`.
+  Bytes poll_copy(ReceiverId id, Time now);
+  Time next_copy_time() const { return copy_rate_.next(); }
+  bool wants_copy(ReceiverId id) const;
+  // The datagram with this copy was lost.
+  void on_copy_lost(ReceiverId id, PacketNumber number);
+  // The number of the packet that `poll_copy` returned last
+  PacketNumber last_copy() const { return last_copy_; }
+  const ReceiverCopies* receiver(ReceiverId id) const {
+    return id < receivers_.size() ? receivers_[id].get() : nullptr;
+  }
+
+ private:
+  struct Group {
+    StreamId id;
+    std::uint64_t offset = 0;
+    bool ended = false;
+  };
+  // Groups that are open at a time, as receivers hold them
+  static constexpr std::size_t k_max_groups = 64;
+
+  Group* find(StreamId group);
+  void forget_expired(Time now);
+
+  SourceConfig config_;
+  Authenticator& authenticator_;
+  SourceLog log_;
+  ByteRate rate_;
+  ByteRate copy_rate_;
+  std::vector<Group> groups_;  // open ones
+  std::uint64_t next_group_ = 0;
+  PacketNumber group_start_ = 0;  // where the newest group begins
+  Time last_sent_{};
+  std::vector<std::unique_ptr<ReceiverCopies>> receivers_;
+  PacketNumber last_copy_ = k_no_packet_number;
+  SourceCounts counts_;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,55 @@
+#include "channel/source_keys.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+namespace {
+
+ChannelSecret drawn(CipherSuite suite, std::uint64_t sequence, PacketNumber first, Random& random) {
+  ChannelSecret secret;
+  secret.sequence = sequence;
+  secret.first_number = first;
+  secret.secret.suite = suite;
+  secret.secret.length = secret_length(suite);
+  random.fill(MutableBytes(secret.secret.bytes).first(secret.secret.length));
+  return secret;
+}
+
+}  // namespace
+
+SourceKeys::SourceKeys(const TrafficSecret& header, Duration interval, PacketNumber first,
+                       Random& random)
+    : interval_(interval),
+      random_(random),
+      suite_(header.suite),
+      current_(drawn(suite_, 0, first, random)),
+      sealing_(header, current_),
+      since_number_(first) {}
+
+const ChannelSecret* SourceKeys::first_from(std::uint64_t sequence) const {
+  if (previous_ && previous_->sequence >= sequence) return &*previous_;
+  if (current_.sequence >= sequence) return &current_;
+  return next_ && next_->sequence >= sequence ? &*next_ : nullptr;
+}
+
+void SourceKeys::advance(PacketNumber written_end, Time now) {
+  if (since_ == Time{}) {
+    since_ = now;
+    choice_ = now + interval_ / 2;
+  }
+  if (next_ && sealing_.next_number() == next_->first_number && sealing_.change(*next_)) {
+    previous_ = current_;
+    current_ = *next_;
+    next_.reset();
+    since_ = now;
+    since_number_ = current_.first_number;
+    choice_ = now + interval_ / 2;
+  }
+  if (next_ || (now < choice_ && !sealing_.wants_new_key())) return;
+  // As many packets as the time since the last change brought, which was half an interval or more.
+  const PacketNumber lead =
+      std::max(k_min_lead, written_end - std::min(written_end, since_number_));
+  next_ = drawn(suite_, current_.sequence + 1, written_end + lead, random_);
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "channel/packet_format.h"
+#include "channel/packet_ring.h"
+#include "channel/source_keys.h"
+#include "channel_authentication/authenticator.h"
+#include "wire/frame_codec.h"
+
+namespace sheaf::quic {
+
+// The source's end of the log: writes frames into packets, seals packets in batches where they lie,
+// and lends them. Packets are first written, then sealed and due, then sent.
+class SourceLog {
+ public:
+  struct Config {
+    ChannelId channel{};
+    std::size_t packet_size = 0;
+    std::size_t reach = 0;  // packets
+    PacketNumber first = 0;
+  };
+  // `authenticator` lives longer.
+  SourceLog(const Config& config, SourceKeys keys, Authenticator& authenticator);
+
+  struct Written {
+    std::size_t bytes = 0;
+    bool fin = false;
+  };
+  // Writes bytes of a stream and its end. Returns what fitted: packets that were not sent yet take
+  // at most half of the log.
+  Written write_stream(StreamId stream, std::uint64_t offset, Bytes data, bool fin);
+  // Returns false when the log has no room.
+  bool write_frame(const Frame& frame);
+  // Leaves the rest of the current packet empty, so that what follows begins a packet.
+  void begin_packet();
+
+  // Seals what is written. Returns packets that lie side by side and were not sent yet, at most
+  // `most` of them, and counts them as sent. All have the packet size, except for the last.
+  Bytes take_due(std::size_t most, Time now);
+  bool has_due() const { return sent_end_ < written_end_ || open_length_ > 0; }
+
+  const PacketRing& ring() const { return ring_; }
+  const SourceKeys& keys() const { return keys_; }
+  Time next_timeout() const { return keys_.next_timeout(); }
+  void advance_keys(Time now) { keys_.advance(next_number(), now); }
+  // One above the last packet that was sent
+  PacketNumber sent_end() const { return sent_end_; }
+  // Number of the packet that the next frame goes into
+  PacketNumber next_number() const { return written_end_ + (open_length_ > 0 ? 1 : 0); }
+  // Forgets packets with lower numbers, unless they are still to be sent or authenticated.
+  void forget_before(PacketNumber number);
+
+ private:
+  static constexpr std::size_t k_batch = 48;
+
+  std::size_t capacity() const { return config_.packet_size - k_aead_tag_length - trailer_; }
+  // Opens another packet if the open one has less room. Returns false when the log is full.
+  bool has_room(std::size_t at_least);
+  bool open_packet();
+  void close_packet(bool full);
+  void seal_written(Time now);
+  void seal_batch(PacketNumber end, Time now);
+
+  Config config_;
+  SourceKeys keys_;
+  Authenticator& authenticator_;
+  std::size_t trailer_;
+  PacketRing ring_;
+  std::unique_ptr<std::uint16_t[]>
+      lengths_;                  // of written packets that are not sealed, without tags
+  std::size_t open_length_ = 0;  // header and frames of the open packet; 0: none is open
+  PacketNumber written_end_;     // of the open packet, or of the next one
+  PacketNumber sealed_end_;
+  PacketNumber sent_end_;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "channel/receiver.h"
+#include "sim/channel/request_messages.h"
+
+namespace sheaf::quic {
+
+// A host with a receiver of a channel, and with its end of the request. It joins the group as soon
+// as it has the offer.
+class MemberHost final : public Host {
+ public:
+  // Called for each event of a group, with the bytes that became readable.
+  using OnGroup = std::function<void(const GroupEvent& event, Bytes bytes, Time now)>;
+
+  MemberHost(const RequestAddresses& addresses, Verifier& verifier, bool proven, Random& random,
+             OnGroup on_group)
+      : addresses_(addresses),
+        verifier_(verifier),
+        proven_(proven),
+        random_(random),
+        on_group_(std::move(on_group)) {}
+
+  const ChannelReceiver& receiver() const { return *receiver_; }
+  std::uint64_t reports() const { return reports_; }
+
+  void receive(const Datagram& datagram, Time now) override;
+  void poll_transmit(TransmitBatch& batch, Time now) override;
+  Time next_timeout() const override { return receiver_ ? receiver_->next_timeout() : k_never; }
+  void on_timeout(Time now) override;
+
+ private:
+  void on_capsule(Bytes capsule, Time now);
+  void deliver(Time now);
+  void say(Time now);
+
+  RequestAddresses addresses_;
+  Verifier& verifier_;
+  bool proven_;
+  Random& random_;
+  OnGroup on_group_;
+  std::optional<ChannelReceiver> receiver_;
+  RequestQueue queue_;
+  std::uint64_t reports_ = 0;
+};
+
+}  // namespace sheaf::quic

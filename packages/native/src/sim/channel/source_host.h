@@ -1,0 +1,59 @@
+#pragma once
+
+#include <deque>
+#include <map>
+
+#include "channel/source.h"
+#include "sim/channel/request_messages.h"
+
+namespace sheaf::quic {
+
+// A host with the source of a channel, and with its end of the requests of all receivers
+class SourceHost final : public Host {
+ public:
+  SourceHost(const SourceConfig& config, Authenticator& authenticator, Random& random)
+      : source_(config, authenticator, random) {}
+
+  ChannelSource& source() { return source_; }
+  // A request came, and its response goes out.
+  void accept(const RequestAddresses& addresses, Time now);
+  std::uint64_t copied_bytes() const { return copied_bytes_; }
+  std::uint64_t group_bytes() const { return group_bytes_; }
+
+  void receive(const Datagram& datagram, Time now) override;
+  void poll_transmit(TransmitBatch& batch, Time now) override;
+  Time next_timeout() const override;
+  void on_timeout(Time now) override;
+
+ private:
+  // After which a connection would find a datagram lost
+  static constexpr Duration k_lost_after = 60ms;
+
+  struct Request {
+    ChannelSource::ReceiverId id;
+    RequestAddresses addresses;
+  };
+  struct Copy {
+    std::uint32_t name;
+    ChannelSource::ReceiverId receiver;
+    PacketNumber number;
+    Time sent;
+    bool acknowledged = false;
+  };
+
+  void send_keys();
+  bool poll_copy(TransmitBatch& batch, Time now);
+  void on_message(Request& request, Bytes message, Time now);
+
+  ChannelSource source_;
+  RequestQueue queue_;
+  std::map<Address, std::size_t> by_address_;  // of the receiver, both
+  std::vector<Request> requests_;
+  std::deque<Copy> copies_;
+  std::uint32_t next_copy_name_ = 0;
+  std::size_t next_request_ = 0;  // whose turn it is to get a copy
+  std::uint64_t copied_bytes_ = 0;
+  std::uint64_t group_bytes_ = 0;
+};
+
+}  // namespace sheaf::quic

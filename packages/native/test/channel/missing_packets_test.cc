@@ -1,0 +1,79 @@
+#include "channel/missing_packets.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "util/random.h"
+
+namespace sheaf::quic {
+namespace {
+
+constexpr Time k_missing_start{1s};
+
+std::vector<Interval> listed(const MissingPackets& missing) {
+  ChannelReport report;
+  missing.list(report);
+  return {report.missing.view().begin(), report.missing.view().end()};
+}
+
+TEST(MissingPackets, BeginsWithTheFirstPacket) {
+  MissingPackets missing;
+  EXPECT_EQ(missing.on_packet(1000, k_missing_start), 0u);
+  EXPECT_EQ(missing.on_packet(998, k_missing_start), 0u);
+  EXPECT_TRUE(missing.empty());
+  EXPECT_EQ(missing.end(), 1001u);
+}
+
+TEST(MissingPackets, FindsSplitsAndClosesGaps) {
+  MissingPackets missing;
+  missing.on_packet(0, k_missing_start);
+  EXPECT_EQ(missing.on_packet(10, k_missing_start + 1ms), 9u);
+  missing.on_packet(5, k_missing_start + 2ms);
+  EXPECT_EQ(listed(missing), (std::vector<Interval>{{6, 10}, {1, 5}}));
+  missing.on_packet(1, k_missing_start);
+  missing.on_packet(4, k_missing_start);
+  missing.on_packet(6, k_missing_start);
+  EXPECT_EQ(listed(missing), (std::vector<Interval>{{7, 10}, {2, 4}}));
+  EXPECT_FALSE(missing.contains(1));
+  EXPECT_TRUE(missing.contains(3));
+  EXPECT_EQ(missing.oldest(), k_missing_start + 1ms);
+  EXPECT_EQ(missing.expire(k_missing_start), 0u);
+  EXPECT_EQ(missing.expire(k_missing_start + 1ms), 5u);
+  EXPECT_EQ(missing.oldest(), k_never);
+}
+
+TEST(MissingPackets, TheOldestGapsExpireWhenThereAreTooMany) {
+  MissingPackets missing;
+  for (PacketNumber number = 0; number <= 2 * 300; number += 2) {
+    missing.on_packet(number, k_missing_start);
+  }
+  EXPECT_EQ(missing.take_overflow(), 300u - 256u);
+  EXPECT_EQ(missing.take_overflow(), 0u);
+  EXPECT_EQ(listed(missing).size(), ChannelReport::k_max_missing);
+  EXPECT_EQ(listed(missing).front(), (Interval{599, 600}));
+}
+
+TEST(MissingPackets, AgreesWithASet) {
+  constexpr std::uint64_t k_seed = 11;
+  SCOPED_TRACE("seed " + std::to_string(k_seed));
+  SeededRandom random(k_seed);
+  MissingPackets missing;
+  std::set<PacketNumber> expected;
+  missing.on_packet(0, k_missing_start);
+  for (int round = 0; round < 5000; ++round) {
+    const PacketNumber number =
+        missing.end() + random.below(4) - std::min<PacketNumber>(missing.end(), random.below(40));
+    for (PacketNumber skipped = missing.end(); skipped < number; ++skipped) {
+      expected.insert(skipped);
+    }
+    expected.erase(number);
+    missing.on_packet(number, k_missing_start);
+    ASSERT_EQ(missing.contains(number), false);
+  }
+  ASSERT_EQ(missing.take_overflow(), 0u);
+  ASSERT_EQ(missing.expire(k_missing_start), expected.size());
+}
+
+}  // namespace
+}  // namespace sheaf::quic

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "channel/messages.h"
+#include "channel/receiver.h"
+#include "channel/source.h"
+#include "sim/pattern.h"
+
+namespace sheaf::quic {
+
+inline constexpr Time k_pair_start{1s};
+
+// A source and one receiver without a network between them
+struct ChannelPair {
+  explicit ChannelPair(bool proven = false, bool with_key = true)
+      : source({.offer = unsigned_offer()}, authenticator, random),
+        receiver({source.offer(), proven}, verifier, random, k_pair_start) {
+    id = *source.add_receiver(k_pair_start);
+    if (with_key) give_keys();
+    receiver.on_joined();
+    say();
+  }
+
+  static ChannelOffer unsigned_offer() {
+    ChannelOffer offer = example_offer();
+    offer.authentication = {};
+    return offer;
+  }
+
+  void give_keys() {
+    while (const auto key = source.poll_key(id)) {
+      last_key = *key;
+      receiver.on_key(*key);
+    }
+  }
+  // Tells the source what the receiver has to say.
+  void say() {
+    if (const auto state = receiver.poll_state()) source.on_state(id, *state, now);
+    if (const auto report = receiver.poll_report(now)) source.on_report(id, *report, now);
+  }
+  // Publishes a group of so many bytes, and returns the packets that the source sends.
+  std::vector<std::vector<std::uint8_t>> publish(std::size_t bytes) {
+    const StreamId group = source.open_group();
+    source.write(group, pattern_from(0, bytes), true);
+    return packets();
+  }
+  std::vector<std::vector<std::uint8_t>> packets() {
+    std::vector<std::vector<std::uint8_t>> sent;
+    for (Bytes batch; !(batch = source.poll_transmit(48, now)).empty();) {
+      for (; !batch.empty(); batch = batch.subspan(sent.back().size())) {
+        const Bytes packet = batch.first(std::min<std::size_t>(batch.size(), 1350));
+        sent.emplace_back(packet.begin(), packet.end());
+      }
+    }
+    return sent;
+  }
+
+  SeededRandom random{5};
+  NoAuthenticator authenticator;
+  NoVerifier verifier;
+  ChannelSource source;
+  ChannelReceiver receiver;
+  ChannelSource::ReceiverId id = 0;
+  ChannelKey last_key;
+  Time now = k_pair_start;
+};
+
+}  // namespace sheaf::quic

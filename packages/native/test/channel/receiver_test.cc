@@ -1,0 +1,158 @@
+#include "channel/receiver.h"
+
+#include <gtest/gtest.h>
+
+#include "channel/packet_format.h"
+#include "channel/pair.h"
+#include "crypto/channel_seal_keys.h"
+
+namespace sheaf::quic {
+namespace {
+
+// Seals frames as a member does, who has the key of the group.
+std::vector<std::uint8_t> sealed_by_member(const ChannelPair& pair, Bytes frames) {
+  ChannelSealKeys keys(pair.source.offer().header,
+                       {pair.last_key.sequence, pair.last_key.first, pair.last_key.secret});
+  std::vector<std::uint8_t> packet(k_channel_overhead + frames.size());
+  Writer out(packet);
+  write_channel_header(out, k_test_channel, (pair.last_key.sequence & 1) != 0, pair.last_key.first);
+  out.write_bytes(frames);
+  const SealJob job{.packet = packet.data(),
+                    .payload_length = static_cast<std::uint32_t>(frames.size()),
+                    .header_length = k_channel_header_length,
+                    .packet_number_length = k_channel_number_length,
+                    .path = {},
+                    .number = pair.last_key.first};
+  EXPECT_TRUE(keys.seal({&job, 1}));
+  return packet;
+}
+
+TEST(ChannelReceiver, ReadsNothingBeforeItHasTheKey) {
+  ChannelPair pair(false, false);
+  const auto sent = pair.publish(1000);
+  pair.receiver.receive(sent[0], ChannelWay::kGroup, pair.now);
+  EXPECT_EQ(pair.receiver.counts().unreadable, 1u);
+  pair.give_keys();
+  pair.receiver.receive(sent[0], ChannelWay::kGroup, pair.now);
+  EXPECT_EQ(pair.receiver.counts().from_group, 1u);
+  EXPECT_EQ(pair.receiver.groups().poll_event()->kind, GroupEvent::Kind::kReadable);
+}
+
+TEST(ChannelReceiver, DropsWhatIsForgedAndTakesTheRealPacketAfterIt) {
+  ChannelPair pair;
+  const auto sent = pair.publish(1000);
+  for (std::size_t at : {std::size_t{20}, sent[0].size() - 1}) {
+    auto forged = sent[0];
+    forged[at] ^= 1;
+    pair.receiver.receive(forged, ChannelWay::kGroup, pair.now);
+  }
+  EXPECT_EQ(pair.receiver.counts().from_group, 0u);
+  EXPECT_EQ(pair.receiver.counts().forged + pair.receiver.counts().unreadable, 2u);
+  EXPECT_EQ(pair.receiver.state(), ListenState::kJoined);
+  pair.receiver.receive(sent[0], ChannelWay::kGroup, pair.now);
+  EXPECT_EQ(pair.receiver.counts().from_group, 1u);
+  EXPECT_EQ(pair.receiver.state(), ListenState::kReceiving);
+}
+
+TEST(ChannelReceiver, LeavesWhenNothingOfTheGroupIsAuthentic) {
+  ChannelPair pair;
+  std::vector<std::uint8_t> noise(500, 0x41);
+  pair.receiver.receive(noise, ChannelWay::kGroup, pair.now);
+  pair.receiver.on_timeout(pair.now + 1999ms);
+  EXPECT_EQ(pair.receiver.state(), ListenState::kJoined);
+  pair.receiver.on_timeout(pair.now + 2s);
+  EXPECT_EQ(pair.receiver.state(), ListenState::kLeft);
+  EXPECT_EQ(pair.receiver.reason(), LeaveReason::kNothingAuthentic);
+  EXPECT_EQ(pair.receiver.poll_state()->reason, LeaveReason::kNothingAuthentic);
+  EXPECT_EQ(pair.receiver.next_timeout(), k_never);
+}
+
+TEST(ChannelReceiver, LeavesAboveAShareOfForgedPackets) {
+  ChannelPair pair;
+  auto forged = pair.publish(1000)[0];
+  forged.back() ^= 1;
+  for (int i = 0; i < 1000; ++i) pair.receiver.receive(forged, ChannelWay::kUnicast, pair.now);
+  EXPECT_NE(pair.receiver.state(), ListenState::kLeft);
+  pair.receiver.receive(forged, ChannelWay::kUnicast, pair.now);
+  EXPECT_EQ(pair.receiver.reason(), LeaveReason::kForgedPackets);
+}
+
+TEST(ChannelReceiver, SeesTheGroupByPacketsThatItHasAlready) {
+  ChannelPair pair;
+  const auto sent = pair.publish(3000);
+  for (const auto& packet : sent) pair.receiver.receive(packet, ChannelWay::kUnicast, pair.now);
+  auto forged = sent[1];
+  forged.back() ^= 1;
+  pair.receiver.receive(forged, ChannelWay::kGroup, pair.now);
+  EXPECT_EQ(pair.receiver.state(), ListenState::kJoined);
+  pair.receiver.receive(sent[1], ChannelWay::kGroup, pair.now);
+  EXPECT_EQ(pair.receiver.counts().duplicates, 2u);
+  const auto state = pair.receiver.poll_state();
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->state, ListenState::kReceiving);
+  EXPECT_EQ(state->number, 1u);
+}
+
+TEST(ChannelReceiver, GoesToUnicastWhenTheGroupIsSilent) {
+  ChannelPair pair;
+  const auto sent = pair.publish(3000);
+  pair.receiver.receive(sent[0], ChannelWay::kGroup, pair.now);
+  pair.say();
+  pair.receiver.on_timeout(pair.now + 299ms);
+  EXPECT_EQ(pair.receiver.state(), ListenState::kReceiving);
+  pair.receiver.on_timeout(pair.now + 300ms);
+  const auto state = pair.receiver.poll_state();
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->state, ListenState::kUnicast);
+  EXPECT_EQ(state->number, 1u);
+}
+
+TEST(ChannelReceiver, FramesThatNoSourceSendsCostTheChannelOnlyIfTheSourceSentThem) {
+  const std::uint8_t frames[] = {0x10, 0x44, 0, 0};  // MAX_DATA and two PADDINGs
+  for (const bool proven : {false, true}) {
+    ChannelPair pair(proven);
+    pair.receiver.receive(sealed_by_member(pair, frames), ChannelWay::kGroup, pair.now);
+    EXPECT_EQ(pair.receiver.counts().malformed, 1u);
+    EXPECT_EQ(pair.receiver.state() == ListenState::kLeft, proven);
+  }
+}
+
+TEST(ChannelReceiver, ReportsWhatItMisses) {
+  ChannelPair pair;
+  const auto sent = pair.publish(8000);
+  ASSERT_GE(sent.size(), 6u);
+  for (const std::size_t number : {0, 1, 4}) {
+    pair.receiver.receive(sent[number], ChannelWay::kGroup, pair.now);
+  }
+  EXPECT_EQ(pair.receiver.counts().lost, 2u);
+  // Half an interval at least, and a random part of a quarter
+  const auto report = pair.receiver.poll_report(pair.now + 75ms);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->end, 5u);
+  ASSERT_EQ(report->missing.size(), 1u);
+  EXPECT_EQ(report->missing.view()[0], (Interval{2, 4}));
+  EXPECT_FALSE(pair.receiver.poll_report(pair.now + 76ms));
+  EXPECT_TRUE(pair.receiver.poll_report(pair.now + 175ms));
+  pair.receiver.on_timeout(pair.now + 350ms);
+  EXPECT_EQ(pair.receiver.counts().expired, 2u);
+}
+
+TEST(ChannelReceiver, NoiseIsCountedAndNothingElse) {
+  constexpr std::uint64_t k_seed = 12;
+  SCOPED_TRACE("seed " + std::to_string(k_seed));
+  SeededRandom random(k_seed);
+  ChannelPair pair;
+  const auto sent = pair.publish(8000);
+  for (int round = 0; round < 900; ++round) {
+    auto packet = sent[random.below(sent.size())];
+    packet[random.below(packet.size())] ^= static_cast<std::uint8_t>(1 + random.below(255));
+    packet.resize(random.below(packet.size() + 1));
+    pair.receiver.receive(packet, ChannelWay::kGroup, pair.now);
+  }
+  const ReceiverCounts& counts = pair.receiver.counts();
+  EXPECT_EQ(counts.from_group, 0u);
+  EXPECT_EQ(counts.forged + counts.unreadable, 900u);
+}
+
+}  // namespace
+}  // namespace sheaf::quic

@@ -1,0 +1,149 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+
+#include "channel/messages.h"
+#include "sim/channel/member_host.h"
+#include "sim/channel/source_host.h"
+#include "sim/pattern.h"
+#include "sim/simulation.h"
+
+namespace sheaf::quic {
+
+// A source, a tree of depth two, and members with a request each, in virtual time. The source
+// publishes frames: each is a group of its own. Members note when each frame was complete.
+class ChannelWorld {
+ public:
+  struct Settings {
+    std::uint64_t seed = 1;
+    std::size_t branches = 3;
+    double leaf_loss = 0;
+    double unicast_loss = 0;
+    Duration key_interval = 1s;
+    Duration deadline = 350ms;
+  };
+  struct Member {
+    std::string name;
+    std::unique_ptr<NoVerifier> verifier = std::make_unique<NoVerifier>();
+    std::unique_ptr<MemberHost> host;
+    NetworkPath* leaf = nullptr;
+    std::map<std::uint64_t, std::uint64_t> sizes;  // bytes in order, by the frame
+    std::map<std::uint64_t, Time> complete;
+    std::uint64_t expired = 0;
+    bool wrong_bytes = false;
+  };
+
+  explicit ChannelWorld(const Settings& settings)
+      : settings_(settings),
+        simulation_(settings.seed),
+        source_(config(settings), authenticator_, simulation_.random()),
+        trace_(__FILE__, __LINE__, "seed " + std::to_string(settings.seed)) {
+    simulation_.add_host("source", source_);
+    const ChannelOffer& offer = source_.source().offer();
+    root_ = &simulation_.add_tree({"source", offer.source}, offer.group, "", {.delay = 3ms});
+    for (std::size_t i = 0; i < settings.branches; ++i) {
+      branches_.push_back(&simulation_.add_branch(*root_, "", {.delay = 3ms}));
+    }
+  }
+
+  // Adds a member on one of the branches, which asks to join now.
+  Member& add_member() {
+    const auto number = static_cast<std::uint8_t>(members_.size() + 1);
+    Member& member = *members_.emplace_back(std::make_unique<Member>());
+    member.name = "member" + std::to_string(number);
+    const auto pair = [&](std::uint16_t port) {
+      return AddressPair{channel_address({10, 1, 2, 3}, port),
+                         channel_address({10, 2, 0, number}, port)};
+    };
+    const RequestAddresses at_source{pair(1), pair(2)};
+    const RequestAddresses at_member{{at_source.reliable.remote, at_source.reliable.local},
+                                     {at_source.lossy.remote, at_source.lossy.local}};
+    member.host = std::make_unique<MemberHost>(
+        at_member, *member.verifier, false, simulation_.random(),
+        [&](const GroupEvent& event, Bytes bytes, Time now) { note(member, event, bytes, now); });
+    simulation_.add_host(member.name, *member.host);
+    const auto node = [](const char* host, const Address& address) {
+      return NetworkNode{host, address};
+    };
+    simulation_.connect(node(member.name.c_str(), at_member.reliable.local),
+                        node("source", at_member.reliable.remote), {.delay = 9ms});
+    simulation_.connect(node(member.name.c_str(), at_member.lossy.local),
+                        node("source", at_member.lossy.remote),
+                        {.loss = settings_.unicast_loss, .delay = 9ms});
+    member.leaf = &simulation_.add_branch(*branches_[members_.size() % branches_.size()],
+                                          member.name, leaf_link());
+    source_.accept(at_source, simulation_.now());
+    return member;
+  }
+
+  // Publishes a frame of this size every 33 ms for a time, beginning now.
+  void publish_for(Duration duration, std::size_t bytes) {
+    for (Duration at{}; at < duration; at += 33ms) {
+      simulation_.after(at, [this, bytes] { publish(bytes); });
+    }
+    simulation_.run_for(duration);
+  }
+
+  // Returns how many of the frames that were published from `from` on a member did not have in
+  // time.
+  std::size_t late_frames(const Member& member, Time from) const {
+    std::size_t late = 0;
+    for (const auto& [frame, published] : published_) {
+      if (published < from) continue;
+      const auto complete = member.complete.find(frame);
+      if (complete == member.complete.end() || complete->second > published + settings_.deadline) {
+        ++late;
+      }
+    }
+    return late;
+  }
+  bool has_frame(const Member& member, std::uint64_t frame) const {
+    return member.complete.contains(frame);
+  }
+
+  LinkConfig leaf_link() const { return {.loss = settings_.leaf_loss, .delay = 3ms}; }
+  Simulation& simulation() { return simulation_; }
+  SourceHost& source() { return source_; }
+  NetworkPath& branch(std::size_t index) { return *branches_[index]; }
+  const std::vector<std::unique_ptr<Member>>& members() const { return members_; }
+  std::uint64_t frames() const { return published_.size(); }
+
+ private:
+  static SourceConfig config(const Settings& settings) {
+    SourceConfig config{.offer = example_offer(), .key_interval = settings.key_interval};
+    config.offer.authentication.scheme = 0;
+    config.offer.deadline = settings.deadline;
+    return config;
+  }
+
+  void publish(std::size_t bytes) {
+    const StreamId group = source_.source().open_group();
+    const auto written = source_.source().write(group, pattern_from(group.index(), bytes), true);
+    EXPECT_TRUE(written.fin);
+    published_[group.index()] = simulation_.now();
+  }
+
+  static void note(Member& member, const GroupEvent& event, Bytes bytes, Time now) {
+    const std::uint64_t frame = event.group.index();
+    std::uint64_t& size = member.sizes[frame];
+    if (!matches_pattern(bytes, frame + size)) member.wrong_bytes = true;
+    size += bytes.size();
+    if (event.kind == GroupEvent::Kind::kEnded) member.complete[frame] = now;
+    if (event.kind == GroupEvent::Kind::kExpired) ++member.expired;
+  }
+
+  Settings settings_;
+  Simulation simulation_;
+  NoAuthenticator authenticator_;
+  SourceHost source_;
+  NetworkPath* root_ = nullptr;
+  std::vector<NetworkPath*> branches_;
+  std::vector<std::unique_ptr<Member>> members_;
+  std::map<std::uint64_t, Time> published_;
+  ::testing::ScopedTrace trace_;
+};
+
+}  // namespace sheaf::quic
