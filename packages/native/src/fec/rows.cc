@@ -1,19 +1,9 @@
 #include "fec/rows.h"
 
 #include "fec/field.h"
+#include "util/splitmix.h"
 
 namespace sheaf::quic::fec {
-namespace {
-
-std::uint64_t next_splitmix(std::uint64_t& state) {
-  state += 0x9e3779b97f4a7c15u;
-  std::uint64_t mixed = state;
-  mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
-  mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
-  return mixed ^ mixed >> 31;
-}
-
-}  // namespace
 
 void write_coefficients(std::uint64_t first, RowIndex row, std::span<std::uint8_t> coefficients) {
   if (row < k_cauchy_rows) {

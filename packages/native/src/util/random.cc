@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <bit>
 
+#include "util/splitmix.h"
+
 namespace sheaf::quic {
 
 SeededRandom::SeededRandom(std::uint64_t seed) {
   // splitmix64 spreads the seed over the state, as the authors of xoshiro recommend: a state of
   // mostly zero bits would give poor numbers at first.
-  for (std::uint64_t& word : state_) {
-    seed += 0x9e3779b97f4a7c15u;
-    std::uint64_t mixed = seed;
-    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
-    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
-    word = mixed ^ mixed >> 31;
-  }
+  for (std::uint64_t& word : state_) word = next_splitmix(seed);
 }
 
 std::uint64_t SeededRandom::step() {
