@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "crypto/key_schedule.h"
-#include "direct_return/fixed_fields.h"
+#include "wire/fixed_fields.h"
 
 namespace sheaf::quic {
 
