@@ -45,6 +45,7 @@ class RunBuilder {
   std::size_t largest_packet() const {
     return std::min<std::size_t>(path_.mtu.current(), parts_.config.max_udp_payload_size);
   }
+  void end_turn();
   bool idle() const;
   RunExtent extent_of(const RemoteTurn& turn, std::size_t overhead);
   void number(const RemoteTurn& turn, const RunExtent& extent, std::size_t overhead);
