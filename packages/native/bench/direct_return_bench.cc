@@ -18,6 +18,7 @@
 //   seconds WARM_UP COUNTED
 //   own_recovery 0|1                              backends have paths of their own (mode Q)
 //   places DELAY                                  as FairnessSetting::places
+//   plain_at_gateway 0|1                          as FairnessSetting::plain_at_gateway
 //   packets COUNT LENGTH                          of ranges and runs: packets in all, numbers in
 //   each waits 0|1                                     whether runs wait for farther ones before
 //   them hold DELAY                                    as SharedNumbers::hold
@@ -47,6 +48,7 @@ struct Setting {
   Duration warm_up{};
   Duration counted{};
   Duration places{};
+  bool plain_at_gateway = false;
   std::uint64_t bytes = 0;
   std::size_t packets = 0;
   std::size_t length = 0;
@@ -120,6 +122,8 @@ void read_places(std::istream& in, Setting& setting) {
   setting.places = milliseconds(within);
 }
 
+void read_plain_at_gateway(std::istream& in, Setting& setting) { in >> setting.plain_at_gateway; }
+
 void read_packets(std::istream& in, Setting& setting) { in >> setting.packets >> setting.length; }
 
 void read_waits(std::istream& in, Setting& setting) { in >> setting.network.backends_wait; }
@@ -144,7 +148,8 @@ Setting read_setting(std::istream& lines) {
                                      {"own_recovery", read_own_recovery},
                                      {"seconds", read_seconds},
                                      {"waits", read_waits},
-                                     {"places", read_places}};
+                                     {"places", read_places},
+                                     {"plain_at_gateway", read_plain_at_gateway}};
   Setting setting;
   if (const auto line = read_lines(lines, readers, setting)) refuse("not understood: " + *line);
   return setting;
@@ -258,6 +263,7 @@ int fairness(const Setting& setting, std::uint64_t seed, std::uint64_t runs) {
                                                 .warm_up = setting.warm_up,
                                                 .counted = setting.counted,
                                                 .places = setting.places,
+                                                .plain_at_gateway = setting.plain_at_gateway,
                                                 .seed = seed + run});
     std::printf("{\"seed\":%" PRIu64 ",\"digest\":\"%016" PRIx64
                 "\",\"share\":%.4f,\"bytes\":%" PRIu64 ",\"plain_bytes\":%" PRIu64

@@ -83,6 +83,10 @@ class CongestionController {
   virtual void set_outside_rate(std::uint64_t bytes_per_second) {
     static_cast<void>(bytes_per_second);
   }
+  // Says by which factor round trips are longer than they would be if this node sent everything
+  // itself: 1 at least. A window that grows with acknowledgements then permits the rate that it
+  // would permit without the detour.
+  virtual void set_detour(double factor) { static_cast<void>(factor); }
   // Called when the path was abandoned, so that nothing is sent or acknowledged on it any more.
   virtual void on_path_abandoned() {}
   virtual std::uint64_t window() const = 0;

@@ -48,7 +48,7 @@ double Cubic::grown_window(const AckSample& sample) {
   }
   // §4.4, §4.5: move towards the point that the curve reaches one round trip from now.
   const double target =
-      std::clamp(curve(*epoch_, elapsed + sample.smoothed_rtt), window, 1.5 * window);
+      std::clamp(curve(*epoch_, elapsed + round_trip(sample)), window, 1.5 * window);
   return window + (target - window) * std::min(acknowledged, 1.0);
 }
 

@@ -20,7 +20,8 @@ class LossBasedController : public CongestionController {
   void on_congestion(const LossSample& sample) override;
   void on_spurious_congestion(Time now) override;
   void on_mtu_change(std::uint64_t max_datagram_size) override;
-  std::uint64_t window() const override { return static_cast<std::uint64_t>(window_); }
+  void set_detour(double factor) override { detour_ = factor; }
+  std::uint64_t window() const override { return static_cast<std::uint64_t>(window_ * detour_); }
   std::uint64_t pacing_rate() const override { return 0; }
   bool in_slow_start() const override { return window_ < threshold_; }
 
@@ -37,9 +38,13 @@ class LossBasedController : public CongestionController {
   virtual void on_remember() {}
   virtual void on_undo() {}
 
-  // The window has fractions of a byte, since a large window grows by less than one byte per
-  // packet.
+  // Returns the window without the detour. It has fractions of a byte, since a large window grows
+  // by less than one byte per packet.
   double current_window() const { return window_; }
+  // Returns the round trip without the detour.
+  Duration round_trip(const AckSample& sample) const {
+    return std::chrono::duration_cast<Duration>(sample.smoothed_rtt / detour_);
+  }
   double datagram_size() const { return datagram_size_; }
 
  private:
@@ -52,9 +57,13 @@ class LossBasedController : public CongestionController {
   void pause(Time now);
   void grow_in_slow_start(const AckSample& sample);
 
+  // With a detour, the bytes acknowledged in a time are those of a window that is as much smaller
+  // as round trips would be shorter. So that one is kept here, and no rule of its growth knows of
+  // the detour.
   double datagram_size_;
   double window_;
   double threshold_;
+  double detour_ = 1;
   HyStart hystart_;
   Time recovery_start_ = Time::min();
   Time counted_until_ = Time::min();  // pauses up to here were reported

@@ -28,6 +28,7 @@ bool RunBuilder::possible() const {
 
 RunBuilder::Outcome RunBuilder::order(bool unsealed) {
   const Runs& runs = *parts_.runs;
+  if (runs.turn_is_over(now_)) end_turn();
   const auto turn = parts_.streams.outgoing().peek_remote(selection_.opportunity(entry_));
   const bool probe = path_.probe_credits > 0;
   const Time earliest = runs.earliest(turn ? turn->sender : 0);
@@ -51,8 +52,15 @@ RunBuilder::Outcome RunBuilder::order(bool unsealed) {
     }
     return Outcome::kBlocked;
   }
+  if (runs.turn().stream != turn->id) end_turn();
   number(*turn, extent, overhead);
   return Outcome::kOrdered;
+}
+
+void RunBuilder::end_turn() {
+  const Runs::Turn turn = parts_.runs->end_turn();
+  if (turn.packets == 0) return;
+  parts_.streams.outgoing().end_turn(turn.stream, turn.packets, selection_.opportunity(entry_));
 }
 
 RunExtent RunBuilder::extent_of(const RemoteTurn& turn, std::size_t overhead) {
@@ -90,8 +98,7 @@ void RunBuilder::number(const RemoteTurn& turn, const RunExtent& extent, std::si
                             now_);
   numbering_.account(
       {.packets = extent.count, .bytes = extent.count * packet, .ack_eliciting = true}, mark);
-  parts_.streams.outgoing().take_remote(turn, extent.bytes(), extent.count,
-                                        selection_.opportunity(entry_));
+  parts_.streams.outgoing().take_remote(turn, extent.bytes());
   if (parts_.log) log(first, extent.count, packet);
   // Numbers that could not be noted would be lost, and never used twice. That does not happen: all
   // packets with lower numbers are sealed.

@@ -48,6 +48,7 @@ class RunBuilder {
   }
   // Whether a packet of another node may leave beside what is in flight, `others` included.
   bool quiet(std::size_t size, std::size_t others) const;
+  void end_turn();
   RunExtent extent_of(const RemoteTurn& turn, std::size_t overhead);
   void number(const RemoteTurn& turn, const RunExtent& extent, std::size_t overhead);
   void log(PacketNumber first, std::size_t count, std::size_t bytes);

@@ -52,6 +52,9 @@ struct RunLimits {
   std::size_t shortest = 8;
   // Numbers that are given out at one instant, whoever gets them. It limits bursts of the pacer.
   std::size_t per_turn = 96;
+  // Packets of a stream in a turn: it ends between these numbers as soon as time has passed.
+  std::size_t shortest_turn = 1;
+  std::size_t longest_turn = 1;
   // How long data of one sender, or of this node, waits after a run of another sender.
   Duration before_switch{};
   // How long packets of each sender wait between their numbering and their sending, so that all

@@ -82,8 +82,24 @@ class Runs {
     return extent;
   }
 
+  // The runs of one stream that follow each other. The scheduler is told of them at the end.
+  struct Turn {
+    StreamId stream;
+    std::size_t packets = 0;
+    Time time{};  // of the latest
+  };
+  const Turn& turn() const { return turn_; }
+  bool turn_is_over(Time now) const {
+    return turn_.packets >= limits_.longest_turn ||
+           (turn_.packets >= limits_.shortest_turn && now > turn_.time);
+  }
+  Turn end_turn() { return std::exchange(turn_, {}); }
+
   bool full() const { return orders_.size() >= k_max_waiting; }
   void push(const RunOrder& order) {
+    if (turn_.packets == 0) turn_.stream = order.stream;
+    turn_.packets += order.count;
+    turn_.time = order.time;
     orders_.push_back(order);
     last_sender_ = order.sender;
     last_ordered_ = order.time;
@@ -110,6 +126,7 @@ class Runs {
   bool permitted_ = false;
   Ring<RunOrder> orders_;
   std::function<void()> ordered_;
+  Turn turn_;
   std::uint8_t last_sender_ = 0;
   Time last_ordered_{};
   DelayedBatches delayed_;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "connection/run_order.h"
 #include "util/time.h"
@@ -26,6 +27,8 @@ class ArrivalOrder {
   // No packet waits longer, whatever a client makes of the ways: it decides when it acknowledges.
   // What is farther away comes late, as from a sender of its own.
   static constexpr Duration k_longest_wait = 25ms;
+  // What a client makes of the ways enlarges a window by no more than that.
+  static constexpr double k_largest_detour = 2;
   // Samples of the last one to two spans count.
   static constexpr Duration k_span = 500ms;
 
@@ -56,30 +59,47 @@ class ArrivalOrder {
   // A wait shortens no faster than time passes, so that no sender's packets are due before those
   // with lower numbers.
   RunLimits limits(std::uint64_t rate, Time now);
+  // Returns by which factor the round trip of what backends send is longer than that of the
+  // gateway's own packets would be, waits included: from 1 to k_largest_detour.
+  double detour(Time now) const;
   // Returns by how much packets may overtake those of other senders, in spite of waits: at most
   // k_longest_wait.
   Duration uncertainty() const;
 
  private:
+  static constexpr Duration k_unknown = Duration::max();
   struct Known {
-    Duration current = Duration::max();    // smallest sample of this span
-    Duration before = Duration::max();     // and of the span before
-    Duration last = Duration::max();       // the latest of these that is known
+    // Of backends: smallest sample of this span, of the span before, and the latest of these that
+    // is known. The gateway's own packets are rare: its latest sample.
+    Duration current = k_unknown;
+    Duration before = k_unknown;
+    Duration last = k_unknown;
     Duration expected = Duration::zero();  // way that counts before the first sample
+    // By how much its way is longer than that of the nearest backend
+    Duration excess = Duration::zero();
+    bool measured = false;
     Time numbered_at = Time::min();
   };
 
+  std::span<Known> backends() { return std::span(senders_).subspan(1); }
   void begin_span(Time now);
   // Returns by how much the smallest samples of this span exceed those of the span before, in the
   // mean of the senders that have both.
-  Duration growth() const;
-  Duration nearest() const;
-  bool is_active(const Known& known, Time now) const;
+  Duration growth();
+  void measure(Known& known, Duration round_trip);
+  void settle(Known& known, Duration excess) const;
+  bool is_active(Sender sender, Time now) const;
   Duration farthest_active(Time now) const;
   std::size_t active(Time now) const;
 
   std::array<Known, k_max_senders> senders_{};
   Time span_began_ = Time::min();
+  Duration nearest_ = k_unknown;       // round trip of the nearest backend now
+  Duration shortest_ = k_unknown;      // the least of that since the last pause
+  Duration moved_ = Duration::zero();  // by how much that changed from one span to the next
+  std::uint64_t rate_ = 0;             // packets per second, as `limits` was told
+  Duration level_ = Duration::zero();  // mean round trip of the nearest backend
+  bool has_level_ = false;
   // What remains of the latest sample of all without the sender's way, and how much neighbouring
   // ones differ (RFC 3550 §6.4.1). Queues that fill slowly do not matter to it.
   Duration shared_ = Duration::zero();

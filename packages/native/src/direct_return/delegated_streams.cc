@@ -458,6 +458,7 @@ Duration DelegatedStreams::set_limits(Time now) {
   const double packets = bytes / path().mtu.current() / round_trip;
   const RunLimits limits = order_.limits(static_cast<std::uint64_t>(packets), now);
   connection_.set_run_limits(limits);
+  path().controller->set_detour(order_.detour(now));
   limited_ = true;
   // The client drops numbers up to the largest of an ACK that it knows to be acknowledged, which is
   // one round trip old. Others may still be on their way where waits leave more than that.
@@ -600,7 +601,10 @@ void DelegatedStreams::wind_down(Time now) {
     return;
   }
   connection_.end_runs();
-  if (path != nullptr) path->received.set_hold(Duration::zero());
+  if (path != nullptr) {
+    path->received.set_hold(Duration::zero());
+    path->controller->set_detour(1);
+  }
   limited_ = false;
 }
 

@@ -137,17 +137,22 @@ std::optional<RemoteTurn> OutgoingFrames::peek_remote(const SendOpportunity& opp
   return std::nullopt;
 }
 
-void OutgoingFrames::take_remote(const RemoteTurn& turn, std::uint64_t bytes, std::size_t packets,
-                                 const SendOpportunity& opportunity) {
+void OutgoingFrames::take_remote(const RemoteTurn& turn, std::uint64_t bytes) {
   Stream& stream = *turn.stream;
   SendStream::Segment taken = turn.segment;
   taken.length = bytes;
   on_numbered(stream, taken);
-  // Schedulers take turns by packets.
-  stream.turns_taken = packets - 1;
-  stream.lane->on_sent(stream, bytes, opportunity);
   parts_.lanes.refresh(stream);
   if (parts_.limits.send.available() == 0) parts_.lanes.note_connection_blocked();
+}
+
+void OutgoingFrames::end_turn(StreamId id, std::size_t packets,
+                              const SendOpportunity& opportunity) {
+  Stream* const stream = parts_.open.find(id);
+  if (stream == nullptr || stream->sendability == SendStream::Sendability::kNothing) return;
+  // Schedulers take turns by packets.
+  stream->turns_taken = packets - 1;
+  stream->lane->on_sent(*stream, 0, opportunity);
 }
 
 bool OutgoingFrames::write_stream_frame(Stream& stream, SendStream::Segment& segment,

@@ -35,10 +35,11 @@ class OutgoingFrames {
   std::size_t write_data(Writer& writer, SentPackets& sent, const SendOpportunity& opportunity);
   // Returns the data that is next in the scheduler's order if it is remote.
   std::optional<RemoteTurn> peek_remote(const SendOpportunity& opportunity);
-  // Notes that the first `bytes` of the turn were given to its sender, for this many packets. The
-  // caller records their frames. No other call may come between `peek_remote` and this one.
-  void take_remote(const RemoteTurn& turn, std::uint64_t bytes, std::size_t packets,
-                   const SendOpportunity& opportunity);
+  // Notes that the first `bytes` of the turn were given to its sender. The caller records their
+  // frames. No other call may come between `peek_remote` and this one.
+  void take_remote(const RemoteTurn& turn, std::uint64_t bytes);
+  // Ends the turn of a stream, in which it had this many packets: others are next.
+  void end_turn(StreamId id, std::size_t packets, const SendOpportunity& opportunity);
   // Returns the number of bytes written by the application but not yet in a packet.
   std::uint64_t unsent_bytes() const;
   // Returns whether the application filled the buffer of such a stream and has not ended it: more

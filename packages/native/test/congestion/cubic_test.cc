@@ -50,6 +50,37 @@ TEST_F(CubicTest, FollowsTheCubicCurve) {
   EXPECT_TRUE(passed_half && passed_k && passed_later) << k;
 }
 
+// Where packets make a detour, the rate is that without it: on Reno's part of the window (§4.3) as
+// on the curve (§4.2).
+TEST_F(CubicTest, YieldsTheSameRateInSpiteOfADetour) {
+  constexpr double k_detour = 1.5;
+  for (const auto& [rtt, lost_at] : {std::pair(40ms, 40.0), std::pair(200ms, 1000.0)}) {
+    SCOPED_TRACE(rtt.count());
+    Cubic direct{{.max_datagram_size = k_datagram}};
+    Cubic detour{{.max_datagram_size = k_datagram}};
+    WindowDriver direct_driver{direct};
+    WindowDriver detour_driver{detour};
+    for (WindowDriver* driver : {&direct_driver, &detour_driver}) {
+      const Cubic& controller = driver == &direct_driver ? direct : detour;
+      while (static_cast<double>(controller.window()) < lost_at * k_datagram) driver->round();
+      driver->lose();
+      driver->now += 1ms;
+    }
+    detour.set_detour(k_detour);
+    direct_driver.rtt = rtt;
+    detour_driver.rtt = rtt * 3 / 2;
+    for (int i = 0; i < 20; ++i) {
+      for (int j = 0; j < 3; ++j) direct_driver.round();
+      for (int j = 0; j < 2; ++j) detour_driver.round();
+      const auto expected = k_detour * static_cast<double>(direct.window());
+      EXPECT_NEAR(static_cast<double>(detour.window()), expected, 0.04 * expected) << i;
+    }
+    const auto before = static_cast<double>(detour.window());
+    detour.set_detour(1);
+    EXPECT_NEAR(static_cast<double>(detour.window()), before / k_detour, 1);
+  }
+}
+
 TEST_F(CubicTest, IsAsFastAsRenoOnShortPaths) {
   driver_.rtt = 2ms;
   grow_and_lose(40);

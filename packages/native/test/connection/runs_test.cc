@@ -336,6 +336,33 @@ TEST_F(RunsTest, ARunWaitsUntilThePacerLetsMoreGo) {
   EXPECT_GE(*std::min_element(lengths.begin() + 10, lengths.end()), limits_.shortest);
 }
 
+TEST_F(RunsTest, AStreamKeepsItsTurnUntilTimeHasPassed) {
+  limits_.longest = limits_.shortest = 1;
+  limits_.shortest_turn = 4;
+  limits_.longest_turn = 6;
+  extension().set_run_limits(limits_);
+  for (const StreamId id : {open(1, k_all), open(2, k_all)}) {
+    writer().set_priority(id, {.urgency = 3, .incremental = true});
+  }
+  std::vector<std::pair<StreamId, std::size_t>> turns;
+  for (int i = 0; i < 20; ++i) {
+    const auto packets = turn();
+    for (const RunOrder& order : orders_) {
+      if (turns.empty() || turns.back().first != order.stream) turns.push_back({order.stream, 0});
+      turns.back().second += order.count;
+    }
+    peer_.now += 20ms;
+    acknowledge_all(packets);
+  }
+  ASSERT_GT(turns.size(), 5u);
+  turns.pop_back();
+  EXPECT_EQ(turns.front().second, 6u) << "all at one instant";
+  for (const auto& [stream, packets] : turns) {
+    EXPECT_GE(packets, 4u);
+    EXPECT_LE(packets, 6u);
+  }
+}
+
 TEST_F(RunsTest, AnotherSendersRunWaits) {
   const StreamId first = open(1, 5000);
   const StreamId second = open(2, 5000);

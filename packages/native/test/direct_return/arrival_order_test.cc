@@ -150,6 +150,66 @@ TEST_F(TwoBackends, AreMeasuredAnewWhenAWayChanges) {
   EXPECT_EQ(order_.way(2) - order_.way(1), 2ms);
 }
 
+// Behind a queue that stands, round trips are a matter of the place in a burst.
+TEST_F(TwoBackends, KeepTheirWaysWhileAQueueStands) {
+  order_.limits(k_rate / 10, now_);
+  SeededRandom random(5);
+  for (int i = 0; i < 600; ++i) {
+    now_ += 10ms;
+    const Duration queue = 200ms + Duration(std::int64_t(random.below(12'000'000)));
+    const bool far = i / 2 % 2 == 0;
+    order_.on_sample(far ? 2 : 1, (far ? 28ms : 21ms) + queue, now_);
+    EXPECT_EQ(order_.way(2) - order_.way(1), 7ms) << i;
+  }
+}
+
+TEST_F(TwoBackends, AreMeasuredAnewBehindAQueueWhenTheirWaysContradict) {
+  order_.limits(k_rate, now_);
+  for (int i = 0; i < 3'000; ++i) {
+    now_ += 1ms;
+    order_.on_sample(1, 221ms, now_);
+    order_.on_sample(2, 238ms, now_);
+  }
+  EXPECT_EQ(order_.way(2) - order_.way(1), 17ms);
+}
+
+// The smallest samples of a span and of the one before must not be compared with each other.
+TEST_F(TwoBackends, AreComparedAtTheSameTimeWhenAQueueGrows) {
+  for (int i = 0; i < 2'000; ++i) {
+    now_ += 2ms;
+    const bool far = i / 10 % 2 == 0;
+    order_.on_sample(far ? 2 : 1, (far ? 28ms : 21ms) + 100us * i, now_);
+    EXPECT_NEAR(to_seconds(order_.way(2) - order_.way(1)), 0.007, 0.003) << i;
+  }
+}
+
+TEST_F(TwoBackends, MakeADetour) {
+  EXPECT_EQ(order_.detour(now_), 1);
+  order_.on_numbered(1, now_);
+  EXPECT_NEAR(order_.detour(now_), 21.0 / 20, 1e-6);
+  order_.on_numbered(2, now_);  // the near one waits
+  EXPECT_NEAR(order_.detour(now_), 28.0 / 20, 1e-6);
+  for (int i = 0; i < 200; ++i) order_.on_sample(2, 500ms, now_ += 10ms);
+  order_.on_numbered(2, now_);
+  EXPECT_EQ(order_.detour(now_), ArrivalOrder::k_largest_detour) << "whatever a client says";
+}
+
+// Before its first sample, a gateway is not known to be nearer.
+TEST(ArrivalOrder, KnowsNoDetourOfAGatewayThatSentNothing) {
+  ArrivalOrder order;
+  const Time now{1s};
+  order.on_sample(1, 30ms, now);
+  order.on_numbered(1, now);
+  EXPECT_EQ(order.detour(now), 1);
+}
+
+TEST_F(TwoBackends, TakeTurnsOfSomePackets) {
+  EXPECT_EQ(order_.limits(40, now_).shortest_turn, 2u);
+  EXPECT_EQ(order_.limits(k_rate / 10, now_).shortest_turn, 21u) << "25 ms";
+  EXPECT_EQ(order_.limits(k_rate, now_).shortest_turn, 24u);
+  EXPECT_EQ(order_.limits(100 * k_rate, now_).shortest_turn, 32u) << "one run";
+}
+
 // A client that acknowledges the packets of one sender late would delay all others as it likes.
 TEST(ArrivalOrder, BoundsWhatAClientMakesOfTheWays) {
   ArrivalOrder order;

@@ -352,6 +352,50 @@ TEST(ReturnNetwork, TakesAboutTheShareOfOneConnection) {
   }
 }
 
+// A gateway that is nearer than its backends would get more of the link for itself.
+TEST(ReturnNetwork, TakesTheShareThatTheGatewayWouldTakeAlone) {
+  constexpr std::uint64_t k_seeds = 4;
+  for (const std::size_t backends : {1, 4}) {
+    FairnessSetting setting{.network = site(backends, 2ms), .warm_up = 3s, .counted = 12s};
+    setting.network.access = {.queue_bytes = 100'000, .rate = 2'500'000, .delay = 10ms};
+    setting.network.access.queue_discipline = QueueDisciplineKind::kCoDel;
+    for (ReturnNetwork::Backend& backend : setting.network.backends) {
+      backend.order += 5ms;
+      backend.way += 5ms;
+    }
+    setting.plain_at_gateway = true;
+    double sum = 0;
+    for (setting.seed = 71; setting.seed < 71 + k_seeds; ++setting.seed) {
+      const double share = run_fairness(setting).share();
+      std::cout << backends << " backends, seed " << setting.seed << ": share " << share << '\n';
+      sum += share;
+    }
+    EXPECT_GE(sum / k_seeds, 0.42) << backends;
+    EXPECT_LE(sum / k_seeds, 0.6) << backends;
+  }
+}
+
+// Figure 13 of the paper, with 1 % of losses: a proxy's round trip has 20 ms, and that of returned
+// packets 30.
+TEST(ReturnNetwork, IsNotSlowerThanAProxyUnderLoss) {
+  ReturnNetwork::Options options;
+  options.access = {.queue_bytes = 1 << 22, .rate = 1'500'000, .loss = 0.01};
+  options.gateway_way = 10ms;
+  options.backends = {{.order = 5ms, .way = 15ms}};
+  std::uint64_t received[2];
+  for (const bool proxied : {false, true}) {
+    options.proxied = proxied;
+    ReturnNetwork network(61, options);
+    network.request(0, 100 * k_megabyte);
+    network.simulation.run_for(30s);
+    for (const auto& [stream, response] : network.responses()) {
+      received[proxied] = response.received;
+    }
+  }
+  std::cout << "seed 61: " << received[0] << " bytes returned, " << received[1] << " proxied\n";
+  EXPECT_GE(received[0] * 100, received[1] * 97);
+}
+
 // What a client saw that treats numbers as a model says
 struct Seen {
   double acks = 0;      // per packet
@@ -402,6 +446,16 @@ TEST(ReturnNetwork, MakesChromiumAcknowledgeSeldom) {
       const auto options = site(backends, spread);
       ChromiumReceiver calm(2 * options.access.delay);
       EXPECT_LE(download(calm, options, ++seed, 3 * k_megabyte).acks, 0.2);
+    }
+  }
+  // At low rates a burst of the pacer is many runs.
+  for (const std::size_t backends : {2, 4}) {
+    for (const Duration spread : {Duration(0ms), Duration(10ms)}) {
+      auto slow = site(backends, spread);
+      slow.access.rate = 1'250'000;
+      slow.access.queue_bytes = 1 << 26;
+      ChromiumReceiver calm(2 * slow.access.delay);
+      EXPECT_LE(download(calm, slow, ++seed, 6 * k_megabyte).acks, 0.25);
     }
   }
   auto options = site(4, 10ms);

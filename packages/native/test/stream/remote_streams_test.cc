@@ -44,7 +44,8 @@ PacketRun order(StreamEnd& end, std::size_t longest = 32) {
     run.packets.push_back(
         packet_of_run(turn->id, turn->segment.offset + sent, length, last && turn->ends));
   }
-  end.streams.outgoing().take_remote(*turn, bytes, run.packets.size(), {});
+  end.streams.outgoing().take_remote(*turn, bytes);
+  end.streams.outgoing().end_turn(turn->id, run.packets.size(), {});
   return run;
 }
 

@@ -23,7 +23,9 @@ class FairnessRun {
     Simulation& simulation = network_.simulation;
     const NetworkPath& path = simulation.share(network_.access, {"plain client", k_plain.local},
                                                {"plain server", k_plain.remote});
-    const LinkConfig way{.delay = longest_round_trip(setting.network) / 2 + some_place()};
+    const Duration round_trip = setting.plain_at_gateway ? 2 * setting.network.gateway_way
+                                                         : longest_round_trip(setting.network);
+    const LinkConfig way{.delay = round_trip / 2 + some_place()};
     simulation.lead_through(path, simulation.add_trunk(way));
   }
 

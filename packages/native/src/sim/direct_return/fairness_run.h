@@ -20,6 +20,8 @@ struct FairnessSetting {
   // Gateways", 1991): two plain connections whose round trips differ by 2 ms have shares of 0.39
   // and 0.61 then.
   Duration places = std::chrono::milliseconds(5);
+  // The plain connection's server is as far as the gateway, and not as the farthest backend.
+  bool plain_at_gateway = false;
   std::uint64_t seed = 1;
 };
 
