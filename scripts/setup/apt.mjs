@@ -17,6 +17,8 @@ const testPackages = [
   'cmake',
   'ninja-build',
   'libgtest-dev',
+  // Erasure coding, which is not part of the addon yet
+  'libisal-dev',
   'clang',
   'libclang-rt-14-dev',
   'clang-format',

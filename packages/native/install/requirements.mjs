@@ -21,16 +21,13 @@ export const requirements = [
   library('libnghttp3-dev', 'libnghttp3', '1.8'),
 ];
 
-// Elsewhere packets are protected by GnuTLS, and erasure codes are computed without a library.
+// Elsewhere packets are protected by GnuTLS.
 if (process.arch === 'x64') {
-  requirements.push(
-    {
-      name: 'libipsec-mb-dev',
-      // The library has no file for pkg-config.
-      isPresent: () => succeeds(`echo '#include <intel-ipsec-mb.h>' | ${process.env.CXX ?? 'g++'} -E -x c++ -`),
-    },
-    library('libisal-dev', 'libisal'),
-  );
+  requirements.push({
+    name: 'libipsec-mb-dev',
+    // The library has no file for pkg-config.
+    isPresent: () => succeeds(`echo '#include <intel-ipsec-mb.h>' | ${process.env.CXX ?? 'g++'} -E -x c++ -`),
+  });
 }
 
 function succeeds(command) {
