@@ -164,7 +164,7 @@ TEST_P(MovedClient, IsChallengedAgainAlthoughTheWindowIsFull) {
   EXPECT_EQ(challenges(), 1);
 }
 
-// RFC 9000 §8.2.2: the answer does not wait, whatever is in flight.
+// RFC 9000 §8.2.2: the response does not wait, whatever is in flight.
 TEST(FullWindow, HoldsNoPathResponseBack) {
   ConnectionConfig config;
   config.discover_mtu = false;
