@@ -8,8 +8,8 @@ namespace sheaf::quic {
 
 namespace {
 
-// Packets, as many bytes of which a quiet connection has at most, the next one included: what a new one may send at once
-// (RFC 9002 §7.2).
+// Packets, as many bytes of which a quiet connection has at most, the next one included: what a new
+// one may send at once (RFC 9002 §7.2).
 constexpr std::uint64_t k_few_packets = 10;
 
 }  // namespace
@@ -112,8 +112,8 @@ void RunBuilder::number(const RemoteTurn& turn, const RunExtent& extent, std::si
 // Packets that overtake it, or that it overtakes, cost an acknowledgement each. What waits leaves
 // after it, such as the few bytes by which HTTP/3 confirms the headers of a request.
 bool RunBuilder::quiet(std::size_t size, std::size_t others) const {
-  const std::uint64_t beside = path_.loss.bytes_in_flight() +
-                               parts_.streams.outgoing().unsent_bytes() + others * size;
+  const std::uint64_t beside =
+      path_.loss.bytes_in_flight() + parts_.streams.outgoing().unsent_bytes() + others * size;
   const std::uint64_t most = std::min(path_.controller->window(), k_few_packets * size);
   return beside + size <= most && !parts_.keys.wants_update(path_.id) &&
          !parts_.keys.confidentiality_limit_reached(path_.id);
