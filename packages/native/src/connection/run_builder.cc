@@ -8,9 +8,9 @@ namespace sheaf::quic {
 
 namespace {
 
-// Packets beside which a connection counts as quiet: what a new one may send at once
-// (RFC 9002 §7.2).
-constexpr std::size_t k_few_packets = 10;
+// Packets, as many bytes of which a quiet connection has at most, the next one included: what a new
+// one may send at once (RFC 9002 §7.2).
+constexpr std::uint64_t k_few_packets = 10;
 
 }  // namespace
 
@@ -119,12 +119,10 @@ void RunBuilder::number(const RemoteTurn& turn, const RunExtent& extent, std::si
 // Packets that overtake it, or that it overtakes, cost an acknowledgement each. What waits leaves
 // after it, such as the few bytes by which HTTP/3 confirms the headers of a request.
 bool RunBuilder::quiet(std::size_t size, std::size_t others) const {
-  const std::uint64_t unsent = parts_.streams.outgoing().unsent_bytes();
-  const std::uint64_t packets =
-      path_.loss.packets_in_flight() + others + (unsent + size - 1) / size;
-  const std::uint64_t bytes = path_.loss.bytes_in_flight() + others * size + unsent;
-  return packets < k_few_packets && bytes + size <= path_.controller->window() &&
-         !parts_.keys.wants_update(path_.id) &&
+  const std::uint64_t beside =
+      path_.loss.bytes_in_flight() + parts_.streams.outgoing().unsent_bytes() + others * size;
+  const std::uint64_t most = std::min(path_.controller->window(), k_few_packets * size);
+  return beside + size <= most && !parts_.keys.wants_update(path_.id) &&
          !parts_.keys.confidentiality_limit_reached(path_.id);
 }
 

@@ -145,7 +145,6 @@ class LossDetection {
     return senders_ ? std::max(of_path, senders_->probe_timeout(max_ack_delay)) : of_path;
   }
   std::uint64_t bytes_in_flight() const { return bytes_in_flight_; }
-  std::uint64_t packets_in_flight() const { return packets_in_flight_; }
   // Returns when the oldest packet of unknown fate left; nothing when every fate is known.
   std::optional<Time> oldest_outstanding() const {
     if (first_outstanding_ == sent_.next_number()) return std::nullopt;
