@@ -68,8 +68,8 @@ PhaseChange PhaseSealer::seal(std::uint64_t connection, const PhaseKeys& keys) c
 std::optional<PhaseKeys> PhaseSealer::open(const PhaseChange& change) const {
   Content content(change.connection);
   std::ranges::copy(change.sealed, content.sealed().begin());
-  if (!aead()->open(Bytes(content.bytes).first(k_connection), content.sealed(), first_part(change),
-                    change.first_number)) {
+  if (!aead()->open_in_place(Bytes(content.bytes).first(k_connection), content.sealed(),
+                             first_part(change), change.first_number)) {
     return std::nullopt;
   }
   PhaseKeys keys;
