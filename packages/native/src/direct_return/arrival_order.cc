@@ -174,7 +174,7 @@ double ArrivalOrder::detour(Time now) const {
   const Duration longer = std::min(farthest_active(now) - way(k_gateway), k_longest_wait);
   const Duration round_trip = level_ + own.excess;
   if (round_trip <= Duration::zero() || longer <= Duration::zero()) return 1;
-  return std::min(1 + to_seconds(longer) / to_seconds(round_trip), k_largest_detour);
+  return std::min(1 + to_seconds(longer) / to_seconds(round_trip), k_max_detour);
 }
 
 RunLimits ArrivalOrder::limits(std::uint64_t rate, Time now) {

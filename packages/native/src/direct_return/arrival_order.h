@@ -28,7 +28,7 @@ class ArrivalOrder {
   // What is farther away comes late, as from a sender of its own.
   static constexpr Duration k_longest_wait = 25ms;
   // What a client makes of the ways enlarges a window by no more than that.
-  static constexpr double k_largest_detour = 2;
+  static constexpr double k_max_detour = 2;
   // Samples of the last one to two spans count.
   static constexpr Duration k_span = 500ms;
 
@@ -60,7 +60,7 @@ class ArrivalOrder {
   // with lower numbers.
   RunLimits limits(std::uint64_t rate, Time now);
   // Returns by which factor the round trip of what backends send is longer than that of the
-  // gateway's own packets would be, waits included: from 1 to k_largest_detour.
+  // gateway's own packets would be, waits included: from 1 to k_max_detour.
   double detour(Time now) const;
   // Returns by how much packets may overtake those of other senders, in spite of waits: at most
   // k_longest_wait.

@@ -29,9 +29,10 @@ class SaidRuns {
   }
   // Takes what the datagram ordered, which is nothing the second time.
   std::vector<Said> take(std::uint64_t datagram) {
-    const auto found = std::ranges::equal_range(runs_, datagram, {}, &Said::datagram);
-    std::vector<Said> taken(found.begin(), found.end());
-    runs_.erase(found.begin(), found.end());
+    const auto first = std::ranges::lower_bound(runs_, datagram, {}, &Said::datagram);
+    const auto end = std::ranges::upper_bound(runs_, datagram, {}, &Said::datagram);
+    std::vector<Said> taken(first, end);
+    runs_.erase(first, end);
     return taken;
   }
 

@@ -191,7 +191,7 @@ TEST_F(TwoBackends, MakeADetour) {
   EXPECT_NEAR(order_.detour(now_), 28.0 / 20, 1e-6);
   for (int i = 0; i < 200; ++i) order_.on_sample(2, 500ms, now_ += 10ms);
   order_.on_numbered(2, now_);
-  EXPECT_EQ(order_.detour(now_), ArrivalOrder::k_largest_detour) << "whatever a client says";
+  EXPECT_EQ(order_.detour(now_), ArrivalOrder::k_max_detour) << "whatever a client says";
 }
 
 // Before its first sample, a gateway is not known to be nearer.
