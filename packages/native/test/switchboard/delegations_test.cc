@@ -97,9 +97,10 @@ class DelegationsTest : public BackbonePair {
     ASSERT_TRUE(executor->accept(
         *grant, std::make_unique<FilePayload>(start, files.open(file.descriptor()), 0, k_length),
         {.head = head, .length = k_length}));
-    ASSERT_TRUE(peer.session.hand_off(request.stream, head, k_length));
-    ASSERT_TRUE(
-        delegations->of(peer.driver).accept(request.stream, start + k_length, io::monotonic_now()));
+    auto& streams = delegations->of(peer.driver);
+    const std::uint64_t begun = streams.first_bytes(request.stream);
+    ASSERT_TRUE(peer.session.hand_off(request.stream, head, k_length, begun));
+    ASSERT_TRUE(streams.accept(request.stream, start + k_length, io::monotonic_now()));
   }
 
   void ask() {
