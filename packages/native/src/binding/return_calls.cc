@@ -137,15 +137,16 @@ Napi::Value hand_off(EndpointParts& parts, const Napi::CallbackInfo& info) {
     streams->drop_first(stream, now);
     begun = 0;
   }
-  // Behind the head no other response fits, so nothing is written for a grant that is gone.
-  if (!streams->may_accept(stream, start, end)) {
+  const auto not_accepted = [&] {
     const bool wanted = hosted->driver().connection().extension().streams().remote().wanted(stream);
     return refuse(wanted ? http3::Refusal::kWrongState : http3::Refusal::kUnknownStream);
-  }
+  };
+  // Behind the head no other response fits, so nothing is written for a grant that is gone.
+  if (!streams->may_accept(stream, start, end)) return not_accepted();
   const auto status =
       hosted->http3()->hand_off(stream, {head->Data(), head->ByteLength()}, length, begun);
   if (!status) return refuse(status.error());
-  if (!streams->accept(stream, end, now)) return refuse(http3::Refusal::kUnknownStream);
+  if (!streams->accept(stream, end, now)) return not_accepted();
   return number_value(info, static_cast<double>(start));
 }
 

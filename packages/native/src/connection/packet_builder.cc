@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t k_max_batch = 64;
 // The smallest size of datagrams that validate a path (RFC 9000 §14.1, §8.2.1).
 constexpr std::size_t k_minimum_path_size = 1200;
+// Bytes beyond the congestion window in which the challenges of the peer are answered
+constexpr std::size_t k_answers_beyond = 3 * k_minimum_path_size;
 constexpr std::size_t k_longest_packet_number = 4;  // bytes
 
 }  // namespace
@@ -154,10 +156,13 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
     admission.extent = Extent::kFull;
     return admission;
   }
-  if (validation_due()) {
-    // Like a probe, it leaves beyond the window, and takes the acknowledgement along: what is in
-    // flight may have gone to another address. A side asks three times at most, and answers what
-    // the other one asks.
+  // Like a probe, it leaves beyond the window, and takes the acknowledgement along: what is in
+  // flight may have gone to another address. A side asks three times at most. A peer may ask as
+  // often as it likes, so only some answers leave so (RFC 9000 §8.2.2: unless constrained by
+  // congestion control).
+  const bool answers = path_.responses.due() &&
+                       path_.loss.bytes_in_flight() < path_.controller->window() + k_answers_beyond;
+  if (answers || path_.validation.challenge_due(now_)) {
     admission.extent = Extent::kValidation;
     admission.carries_data = false;
     admission.application_limited = false;

@@ -19,6 +19,10 @@ constexpr std::uint64_t k_turn = 24;
 constexpr Duration k_longest_turn = 25ms;
 constexpr std::size_t k_burst = 10;
 
+// A window that changes at once sends a burst, which comes in disorder. So the detour is followed
+// within about as many round trips.
+constexpr double k_detour_round_trips = 8;
+
 constexpr std::size_t k_longest_run = 32;  // packets
 constexpr std::size_t k_short_run = 8;
 // Runs last so long at the connection's rate, if they are not too long or too short otherwise.
@@ -168,13 +172,20 @@ Duration ArrivalOrder::uncertainty() const {
   return std::min<Duration>(k_jitter_margin * jitter_, k_longest_wait);
 }
 
-double ArrivalOrder::detour(Time now) const {
+double ArrivalOrder::detour(Duration least_round_trip, Time now) {
   const Known& own = senders_[k_gateway];
-  if (!own.measured) return 1;
+  // A client names the delay of its acknowledgements, but cannot answer before it was asked.
+  const double round_trip =
+      to_seconds(std::max<Duration>({level_ + own.excess, least_round_trip, 1us}));
   const Duration longer = std::min(farthest_active(now) - way(k_gateway), k_longest_wait);
-  const Duration round_trip = level_ + own.excess;
-  if (round_trip <= Duration::zero() || longer <= Duration::zero()) return 1;
-  return std::min(1 + to_seconds(longer) / to_seconds(round_trip), k_max_detour);
+  const double wanted =
+      own.measured ? std::clamp(1 + to_seconds(longer) / round_trip, 1.0, k_max_detour) : 1;
+  if (detour_at_ != Time::min()) {
+    const double round_trips = to_seconds(now - detour_at_) / round_trip;
+    detour_ += (wanted - detour_) * std::min(round_trips / k_detour_round_trips, 1.0);
+  }
+  detour_at_ = now;
+  return detour_;
 }
 
 RunLimits ArrivalOrder::limits(std::uint64_t rate, Time now) {

@@ -61,7 +61,8 @@ class ArrivalOrder {
   RunLimits limits(std::uint64_t rate, Time now);
   // Returns by which factor the round trip of what backends send is longer than that of the
   // gateway's own packets would be, waits included: from 1 to k_max_detour.
-  double detour(Time now) const;
+  // Follows a change within some round trips. `least_round_trip`: of the connection so far.
+  double detour(Duration least_round_trip, Time now);
   // Returns by how much packets may overtake those of other senders, in spite of waits: at most
   // k_longest_wait.
   Duration uncertainty() const;
@@ -100,6 +101,8 @@ class ArrivalOrder {
   std::uint64_t rate_ = 0;             // packets per second, as `limits` was told
   Duration level_ = Duration::zero();  // mean round trip of the nearest backend
   bool has_level_ = false;
+  double detour_ = 1;
+  Time detour_at_ = Time::min();
   // What remains of the latest sample of all without the sender's way, and how much neighbouring
   // ones differ (RFC 3550 §6.4.1). Queues that fill slowly do not matter to it.
   Duration shared_ = Duration::zero();

@@ -458,7 +458,7 @@ Duration DelegatedStreams::set_limits(Time now) {
   const double packets = bytes / path().mtu.current() / round_trip;
   const RunLimits limits = order_.limits(static_cast<std::uint64_t>(packets), now);
   connection_.set_run_limits(limits);
-  path().controller->set_detour(order_.detour(now));
+  path().controller->set_detour(order_.detour(path().rtt.minimum(), now));
   limited_ = true;
   // The client drops numbers up to the largest of an ACK that it knows to be acknowledged, which is
   // one round trip old. Others may still be on their way where waits leave more than that.

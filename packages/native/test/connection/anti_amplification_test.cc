@@ -164,7 +164,7 @@ TEST_P(MovedClient, IsChallengedAgainAlthoughTheWindowIsFull) {
   EXPECT_EQ(challenges(), 1);
 }
 
-// RFC 9000 §8.2.2: the response does not wait, whatever is in flight.
+// A response does not wait for what is in flight, which may have gone to another address.
 TEST(FullWindow, HoldsNoPathResponseBack) {
   ConnectionConfig config;
   config.discover_mtu = false;
@@ -183,6 +183,25 @@ TEST(FullWindow, HoldsNoPathResponseBack) {
   EXPECT_TRUE(packets[0].has<AckFrame>());
   EXPECT_FALSE(packets[0].has<StreamFrame>());
   EXPECT_EQ(packets[0].size, 1200u);
+}
+
+// RFC 9000 §8.2.2: responses are constrained by congestion control. A peer asks as often as it
+// likes.
+TEST(FullWindow, HoldsBackWhatAnswersMoreChallenges) {
+  ConnectionConfig config;
+  config.discover_mtu = false;
+  RawPeer peer({.config = config});
+  peer.make_server_talk();
+  peer.collect();
+  std::size_t responses = 0;
+  for (std::uint8_t i = 0; i < 50; ++i) {
+    peer.send({PathChallengeFrame{{i}}}, peer.path, 40);
+    for (const auto& packet : peer.collect()) responses += packet.has<PathResponseFrame>() ? 1 : 0;
+  }
+  EXPECT_GE(responses, 1u);
+  EXPECT_LE(responses, 4u);
+  const PathStats stats = peer.server.paths().stats()[0];
+  EXPECT_LT(stats.bytes_in_flight, stats.congestion_window + 4 * 1200);
 }
 
 INSTANTIATE_TEST_SUITE_P(SizesOfItsPacket, MovedClient, testing::Values(30, 60, 399, 400, 1200));

@@ -18,7 +18,7 @@ std::optional<GrantFault> fault_of(Bytes bytes) {
 
 TEST(Grant, HasKnownBytes) {
   EXPECT_EQ(hex(encode_grant(example_grant())),
-            "02"                                        // version
+            "03"                                        // version
             "0102030405060708111213142122232425262728"  // ids
             "010000"                                    // mode and path
             "1301303132333435363738393a3b3c3d3e3f" +
@@ -88,7 +88,7 @@ TEST(Grant, IsRefusedWhenCutOrLonger) {
 
 TEST(Grant, IsRefusedOfAnotherVersion) {
   auto bytes = encode_grant(example_grant());
-  for (const std::uint8_t version : std::to_array<std::uint8_t>({0, 1, 3, 255})) {
+  for (const std::uint8_t version : std::to_array<std::uint8_t>({0, 1, 2, 4, 255})) {
     bytes[0] = version;
     EXPECT_EQ(fault_of(bytes), GrantFault::kUnknownVersion);
   }

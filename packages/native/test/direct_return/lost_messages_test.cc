@@ -123,8 +123,9 @@ TEST(LateMessages, CostTimeAloneWhenARequestIsCancelled) {
   lose_each_message(Incident::kCancelled, 30ms);
 }
 
-// The network of the client loses nothing. So the congestion window never shrinks, whichever
-// messages are lost, come twice as late as others, or are overtaken.
+// The network of the client loses nothing. So there is no response to a loss, which would take 30 %
+// of the congestion window, whichever messages are lost, come late, or are overtaken. A detour that
+// becomes shorter takes a few percent.
 TEST(LostMessages, CostNoCongestionWindow) {
   std::uint64_t lost_in_all = 0;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
@@ -141,7 +142,7 @@ TEST(LostMessages, CostNoCongestionWindow) {
     const Path& path = *network.pair.server.connection.extension().paths().find(PathId{0})->path;
     std::uint64_t window = 0;
     const auto finished = [&] {
-      EXPECT_GE(path.controller->window(), window);
+      EXPECT_GE(path.controller->window(), window * 9 / 10);
       window = path.controller->window();
       return network.all_finished();
     };

@@ -89,6 +89,8 @@ TEST(ReportMessages, AreRefusedAtEveryOtherLength) {
   }
 }
 
+constexpr std::size_t k_header = 4 + 1 + 6;  // session, kind, number
+
 TEST(ReportMessages, FillADatagramAtMost) {
   AckReport report = some_report();
   report.acknowledged = {};
@@ -96,10 +98,10 @@ TEST(ReportMessages, FillADatagramAtMost) {
     report.acknowledged.push_back({4 * i, 4 * i + 2});
   }
   const auto bytes = encode_one(report);
-  EXPECT_EQ(bytes.size(), 5 + report_messages::k_report_size);
+  EXPECT_EQ(bytes.size(), k_header + report_messages::k_report_size);
   EXPECT_LE(bytes.size(), k_max_run_datagram);
-  EXPECT_EQ(encode_one(some_state()).size(), 5 + report_messages::k_state_size);
-  EXPECT_EQ(encode_one(Delivered{}).size(), 5 + report_messages::k_delivered_size);
+  EXPECT_EQ(encode_one(some_state()).size(), k_header + report_messages::k_state_size);
+  EXPECT_EQ(encode_one(Delivered{}).size(), k_header + report_messages::k_delivered_size);
 }
 
 TEST(ReportMessages, HaveValuesThatFitTogether) {
@@ -129,7 +131,7 @@ TEST(ReportMessages, HaveValuesThatFitTogether) {
   state = some_state();
   state.generation_begin = state.next + 1;
   EXPECT_FALSE(decode_run_datagram(encode_one(state)));
-  constexpr std::size_t k_flags_of_report = 5 + 16;
+  constexpr std::size_t k_flags_of_report = k_header + 16;
   EXPECT_TRUE(taken_with(some_report(), k_flags_of_report, 7));
   EXPECT_FALSE(taken_with(some_report(), k_flags_of_report, 3)) << "counts that are not there";
   EXPECT_FALSE(taken_with(some_report(), k_flags_of_report, 15));
