@@ -5,6 +5,9 @@
 namespace sheaf::quic {
 namespace {
 
+// Empty packets in a report interval that bring a key which is overdue
+constexpr int k_hurried_packets = 512;
+
 // What may leave at once after a pause: as many packets as one call of the kernel sends
 constexpr std::uint64_t k_burst_packets = 32;
 
@@ -85,6 +88,7 @@ void ChannelSource::forget_expired(Time now) {
 }
 
 Time ChannelSource::next_timeout() const {
+  if (log_.stopped()) return k_never;
   if (last_sent_ == Time{}) return Time{};
   const Time idle = last_sent_ + config_.offer.report_interval;
   const Time due = log_.has_due() ? rate_.next() : k_never;
@@ -96,8 +100,13 @@ void ChannelSource::on_timeout(Time now) {
   log_.advance_keys(now);
   authenticator_.on_timeout(now);
   // The last packets before a pause could be lost without a gap that shows it.
-  if (!log_.has_due() && now >= last_sent_ + config_.offer.report_interval)
-    log_.write_frame(PingFrame{});
+  if (log_.has_due() || now < last_sent_ + config_.offer.report_interval) return;
+  log_.write_frame(PingFrame{});
+  // After a burst the next key would begin much later than its time.
+  for (int i = 1; i < k_hurried_packets && log_.is_key_overdue(now); ++i) {
+    log_.begin_packet();
+    if (!log_.write_frame(PingFrame{})) break;
+  }
 }
 
 // --- receivers ----------------------------------------------------------------------------------

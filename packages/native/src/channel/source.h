@@ -36,6 +36,8 @@ class ChannelSource {
   const ChannelOffer& offer() const { return config_.offer; }
   const SourceCounts& counts() const { return counts_; }
   const PacketRing& ring() const { return log_.ring(); }
+  // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
+  bool stopped() const { return log_.stopped(); }
   // How often the key has changed
   std::uint64_t key_changes() const { return log_.keys().sequence_of(log_.sent_end()); }
 
