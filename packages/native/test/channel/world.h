@@ -62,7 +62,7 @@ class ChannelWorld {
     const RequestAddresses at_member{{at_source.reliable.remote, at_source.reliable.local},
                                      {at_source.lossy.remote, at_source.lossy.local}};
     member.host = std::make_unique<MemberHost>(
-        at_member, *member.verifier, false, simulation_.random(),
+        at_member, *member.verifier, simulation_.random(),
         [&](const GroupEvent& event, Bytes bytes, Time now) { note(member, event, bytes, now); });
     simulation_.add_host(member.name, *member.host);
     const auto node = [](const char* host, const Address& address) {
