@@ -37,7 +37,7 @@ struct ChannelPair {
   }
 
   void begin(bool with_key) {
-    id = *source.add_receiver(k_pair_start);
+    id = *source.add_receiver();
     if (with_key) give_keys();
     receiver.on_joined();
     say();
@@ -57,12 +57,12 @@ struct ChannelPair {
   }
   // Tells the source what the receiver has to say.
   void say() {
-    if (const auto state = receiver.poll_state()) source.on_state(id, *state, now);
+    if (const auto state = receiver.poll_state()) source.on_state(id, *state);
     if (const auto report = receiver.poll_report(now)) source.on_report(id, *report, now);
   }
   // Publishes a group of so many bytes, and returns the packets that the source sends.
   std::vector<std::vector<std::uint8_t>> publish(std::size_t bytes) {
-    const StreamId group = source.open_group();
+    const StreamId group = *source.open_group();
     source.write(group, pattern_from(0, bytes), true);
     return packets();
   }

@@ -20,7 +20,7 @@ SourceConfig proven_config() {
 }
 
 void publish(ChannelSource& source, std::size_t bytes) {
-  EXPECT_TRUE(source.write(source.open_group(), pattern_from(0, bytes), true).fin);
+  EXPECT_TRUE(source.write(*source.open_group(), pattern_from(0, bytes), true).fin);
 }
 
 TEST(SourceKeys, ChangeLongBeforeAKeyIsExhausted) {
@@ -97,7 +97,7 @@ TEST(ChannelSource, SendsNothingThatCannotBeProven) {
   EXPECT_TRUE(source.poll_transmit(48, k_start + 500ms).empty());
   EXPECT_TRUE(source.stopped());
   EXPECT_EQ(source.next_timeout(), k_never);
-  EXPECT_EQ(source.write(source.open_group(), pattern_from(0, 9), true).bytes, 0u);
+  EXPECT_EQ(source.write(*source.open_group(), pattern_from(0, 9), true).bytes, 0u);
 
   // Without the log between, a packet stays without a tag.
   std::array<std::uint8_t, 100> datagram{};
