@@ -28,7 +28,7 @@ struct TimedPair {
   ClockBound clock;
   TimedSource source{k_test_channel, schedule, chain};
   TimedVerifier verifier{
-      {.channel = k_test_channel, .schedule = schedule, .commitment = chain.commitment()},
+      {.channel = k_test_channel, .schedule = schedule, .known_key = chain.commitment()},
       clock,
       random};
   ChannelPair pair{source, verifier};
