@@ -9,7 +9,7 @@
 namespace sheaf::quic {
 
 // The keys of a source by time. The next key is chosen half an interval before its first packet is
-// expected, so that receivers have it by then. Who left does not get it.
+// expected, so that receivers have it by then. Who left before that does not get it.
 class SourceKeys {
  public:
   // `first` is the number of the first packet.
