@@ -31,7 +31,6 @@ class ReceiverCopies {
   bool has_next(PacketNumber sent_end) const {
     return missing_count_ > 0 || next_ < std::min(end_, sent_end);
   }
-  std::span<const Interval> missing() const { return std::span(missing_).first(missing_count_); }
 
   // The next key that it has to get
   std::uint64_t next_key = 0;

@@ -23,6 +23,15 @@ void publish(ChannelSource& source, std::size_t bytes) {
   EXPECT_TRUE(source.write(*source.open_group(), pattern_from(0, bytes), true).fin);
 }
 
+// A source whose chain of keys ends after half a second
+struct TimedChannel {
+  SeededRandom random{6};
+  KeyChain chain{k_test_channel, ChainKey{7}, 10};
+  TimedSource authenticator{
+      k_test_channel, {.start = k_start, .interval = 50ms, .delay = 2}, chain};
+  ChannelSource source{proven_config(), authenticator, random};
+};
+
 TEST(SourceKeys, ChangeLongBeforeAKeyIsExhausted) {
   constexpr std::uint64_t k_packets = (std::uint64_t{1} << 23) + 1;
   constexpr std::size_t k_length = k_channel_overhead + 3;
@@ -86,11 +95,8 @@ TEST(ChannelSource, MayGoBeforeItsFlightsAreHashed) {
 }
 
 TEST(ChannelSource, SendsNothingThatCannotBeProven) {
-  SeededRandom random(6);
-  KeyChain chain(k_test_channel, ChainKey{7}, 10);
-  const TimedSchedule schedule{.start = k_start, .interval = 50ms, .delay = 2};
-  TimedSource authenticator(k_test_channel, schedule, chain);
-  ChannelSource source(proven_config(), authenticator, random);
+  TimedChannel channel;
+  ChannelSource& source = channel.source;
   publish(source, 3000);
   EXPECT_FALSE(source.poll_transmit(48, k_start + 499ms).empty());
   publish(source, 3000);
@@ -102,16 +108,13 @@ TEST(ChannelSource, SendsNothingThatCannotBeProven) {
   // Without the log between, a packet stays without a tag.
   std::array<std::uint8_t, 100> datagram{};
   const SealedPacket packet{.number = 9, .datagram = datagram};
-  authenticator.add({&packet, 1}, k_start + std::chrono::hours(1));
+  channel.authenticator.add({&packet, 1}, k_start + 1h);
   EXPECT_TRUE(std::ranges::all_of(datagram, [](std::uint8_t byte) { return byte == 0; }));
 }
 
 TEST(ChannelSource, ProvesPacketsForTheTimeWhenTheyAreSent) {
-  SeededRandom random(7);
-  KeyChain chain(k_test_channel, ChainKey{7}, 10);
-  const TimedSchedule schedule{.start = k_start, .interval = 50ms, .delay = 2};
-  TimedSource authenticator(k_test_channel, schedule, chain);
-  ChannelSource source(proven_config(), authenticator, random);
+  TimedChannel channel;
+  ChannelSource& source = channel.source;
   publish(source, 5000);
   source.poll_transmit(1, k_start);
   const Bytes later = source.poll_transmit(1, k_start + 120ms);
