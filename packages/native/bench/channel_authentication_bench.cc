@@ -318,7 +318,7 @@ class Bench {
   FlightVerifier helped_member_{{.channel = k_channel}, key_.public_key(), helper_, random_};
   TimedSource timed_{k_channel, schedule_, chain_};
   TimedVerifier timed_member_{
-      {.channel = k_channel, .schedule = schedule_, .commitment = chain_.commitment()},
+      {.channel = k_channel, .schedule = schedule_, .known_key = chain_.commitment()},
       clock_,
       random_};
   PacketSigner signer_{k_channel, key_};

@@ -158,7 +158,7 @@ class Members {
                           random_};
   TimedVerifier timed_{{.channel = k_channel,
                         .schedule = schedule_,
-                        .commitment = chain_.commitment(),
+                        .known_key = chain_.commitment(),
                         .max_datagram = 300,
                         .max_bytes = 9000},
                        clock_,

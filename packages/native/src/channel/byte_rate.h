@@ -11,7 +11,7 @@ namespace sheaf::quic {
 class ByteRate {
  public:
   ByteRate(std::uint64_t per_second, std::uint64_t burst)
-      : per_second_(per_second), burst_(time_of(burst)) {}
+      : per_second_(std::max<std::uint64_t>(per_second, 1)), burst_(time_of(burst)) {}
 
   bool allows(Time now) const { return next() <= now; }
   // Returns when the next bytes may go.

@@ -15,7 +15,7 @@ GroupStreams::Outcome GroupStreams::find(StreamId stream, Time now, Group*& foun
     first_ = end_ = index - std::min(index, k_before_first);
   }
   if (index < *first_) return Outcome::kLate;
-  if (index >= *first_ + k_max_open) return Outcome::kLimit;
+  make_place(index);
   // Groups that were skipped wait for their first bytes from now on.
   for (; end_ <= index; ++end_) slot(end_).waiting = now;
   Group& group = slot(index);
@@ -36,6 +36,7 @@ GroupStreams::Outcome GroupStreams::on_stream(const StreamFrame& frame, Time now
   if (end > k_max_group || end > group->end || (frame.fin && end < group->highest) || other_end) {
     return Outcome::kViolation;
   }
+  make_room(frame.stream.index());
   if (pool_.memory_bytes() > k_max_memory) return Outcome::kLimit;
   const std::uint64_t before = group->bytes.contiguous_end();
   if (frame.fin) group->end = end;
@@ -70,6 +71,30 @@ GroupStreams::Outcome GroupStreams::on_reset(const ResetStreamFrame& frame, Time
   return Outcome::kTaken;
 }
 
+void GroupStreams::make_place(std::uint64_t index) {
+  if (index < *first_ + k_max_open) return;
+  const std::uint64_t first = index - k_max_open + 1;
+  for (std::uint64_t lower = *first_; lower < std::min(first, end_); ++lower) {
+    Group& group = slot(lower);
+    if (group.state != Group::State::kEnded) given_up_.push_back(lower);
+    if (given_up_.size() > k_max_open) given_up_.pop_front();
+    reset(group);
+  }
+  first_ = first;
+  end_ = std::max(end_, first);
+  drop_ended();
+}
+
+void GroupStreams::make_room(std::uint64_t index) {
+  for (std::uint64_t lower = *first_; lower < index && pool_.memory_bytes() > k_max_memory;
+       ++lower) {
+    Group& group = slot(lower);
+    if (group.state != Group::State::kOpen) continue;
+    fail(group);
+    pool_.trim();
+  }
+}
+
 void GroupStreams::fail(Group& group) {
   group.state = Group::State::kFailed;
   group.bytes.clear();
@@ -96,12 +121,19 @@ Time GroupStreams::next_timeout() const {
 }
 
 std::optional<GroupEvent> GroupStreams::poll_event() {
+  const auto id_of = [](std::uint64_t index) {
+    return StreamId::make(Role::kServer, Directionality::kUnidirectional, index);
+  };
+  if (!given_up_.empty()) {
+    const GroupEvent event{.group = id_of(given_up_.front()), .kind = GroupEvent::Kind::kExpired};
+    given_up_.pop_front();
+    return event;
+  }
   if (!first_) return std::nullopt;
   for (std::uint64_t index = *first_; index < end_; ++index) {
     Group& group = slot(index);
     if (group.state == Group::State::kEnded || !std::exchange(group.changed, false)) continue;
-    GroupEvent event{.group = StreamId::make(Role::kServer, Directionality::kUnidirectional, index),
-                     .error = group.error};
+    GroupEvent event{.group = id_of(index), .error = group.error};
     if (group.state == Group::State::kFailed) {
       event.kind = group.reset ? GroupEvent::Kind::kReset : GroupEvent::Kind::kExpired;
       group.state = Group::State::kEnded;
@@ -117,14 +149,17 @@ std::optional<GroupEvent> GroupStreams::poll_event() {
 
 void GroupStreams::drop_ended() {
   while (*first_ < end_ && slot(*first_).state == Group::State::kEnded) {
-    Group& group = slot((*first_)++);
-    group.bytes.clear();
-    group.state = Group::State::kUnseen;
-    group.changed = group.reset = false;
-    group.error = group.highest = 0;
-    group.end = k_max_varint;
-    group.waiting = k_never;
+    reset(slot((*first_)++));
   }
+}
+
+void GroupStreams::reset(Group& group) {
+  group.bytes.clear();
+  group.state = Group::State::kUnseen;
+  group.changed = group.reset = false;
+  group.error = group.highest = 0;
+  group.end = k_max_varint;
+  group.waiting = k_never;
 }
 
 const GroupStreams::Group* GroupStreams::open_group(StreamId stream) const {

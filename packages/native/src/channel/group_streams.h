@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <optional>
 
 #include "stream/reassembler.h"
@@ -23,7 +24,7 @@ struct GroupEvent {
 
 // The streams of a channel at a receiver. Each is a group of objects. Their ids rise, and few are
 // open at a time. Groups of which something is missing for longer than the deadline end. All memory
-// is bounded, since nobody can slow the source down.
+// is bounded, and nobody can slow the source down: the lowest groups make room for later ones.
 class GroupStreams {
  public:
   static constexpr std::size_t k_max_open = 64;
@@ -33,7 +34,7 @@ class GroupStreams {
   enum class Outcome : std::uint8_t {
     kTaken,
     kLate,       // the group has ended, or was never begun
-    kLimit,      // too many groups are open, or too much is stored
+    kLimit,      // too much is stored
     kViolation,  // no stream of a source, a group that is too long, or that ends twice
   };
 
@@ -81,10 +82,16 @@ class GroupStreams {
   const Group* open_group(StreamId stream) const;
   void fail(Group& group);
   void drop_ended();
+  void reset(Group& group);
+  // Gives up the lowest groups, so that there is a place for this one.
+  void make_place(std::uint64_t index);
+  // Gives up groups below this one, until their bytes have room.
+  void make_room(std::uint64_t index);
 
   Duration deadline_;
   BlockPool pool_;
   std::array<Group, k_max_open> groups_;
+  std::deque<std::uint64_t> given_up_;  // whose event waits
   std::optional<std::uint64_t> first_;  // index of the lowest group that has not ended
   std::uint64_t end_ = 0;               // one above the highest index that was seen
   std::uint64_t begin_ = 0;             // index that was seen first

@@ -18,6 +18,11 @@ void ListenStates::on_group_packet(PacketNumber number, Time now) {
   if (state_ != ListenState::kReceiving) enter(ListenState::kReceiving, number);
 }
 
+// A receiver that was not receiving gets copies anyway.
+void ListenStates::on_group_lost(PacketNumber end) {
+  if (state_ == ListenState::kReceiving) enter(ListenState::kUnicast, end);
+}
+
 void ListenStates::on_timeout(PacketNumber end, Time now) {
   if (now >= next_timeout()) enter(ListenState::kUnicast, end);
 }

@@ -25,6 +25,8 @@ class ListenStates {
   void on_joined();
   // A packet of the source came from the group.
   void on_group_packet(PacketNumber number, Time now);
+  // Packets of the group are ignored for a while.
+  void on_group_lost(PacketNumber end);
   // `end` is one above the highest number that arrived.
   void on_timeout(PacketNumber end, Time now);
   Time next_timeout() const;

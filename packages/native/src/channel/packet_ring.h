@@ -20,8 +20,6 @@ class PacketRing {
         bytes_(std::make_unique_for_overwrite<std::uint8_t[]>(packet_size * reach)),
         entries_(std::make_unique<Entry[]>(reach)) {}
 
-  std::size_t packet_size() const { return packet_size_; }
-  std::size_t reach() const { return reach_; }
   PacketNumber oldest() const { return oldest_; }  // lower ones are forgotten
   PacketNumber end() const { return end_; }        // one above the highest that came in reach
 

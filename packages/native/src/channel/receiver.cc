@@ -6,42 +6,47 @@
 #include "wire/frame_codec.h"
 
 namespace sheaf::quic {
-namespace {
 
-// A member can forge packets of a channel without proofs, and an outsider can send bytes to the
-// group. A receiver leaves when more than this came, and more than one in k_forged_share packets.
-constexpr std::uint64_t k_max_forged = 1000;
-constexpr std::uint64_t k_forged_share = 8;
-
-}  // namespace
-
-ChannelReceiver::ChannelReceiver(const Config& config, Verifier& verifier, Random& random, Time now)
-    : config_(config),
+ChannelReceiver::ChannelReceiver(const ChannelOffer& offer, Verifier& verifier, Random& random,
+                                 Time now)
+    : offer_(offer),
       verifier_(verifier),
-      keys_(config.offer.header),
-      ring_(config.offer.packet_size, config.offer.reach),
-      states_(config.offer),
-      reports_(config.offer, random, now),
-      groups_(config.offer.deadline),
-      by_group_(config.offer.reach),
-      opened_(std::make_unique_for_overwrite<std::uint8_t[]>(config.offer.packet_size)) {}
+      keys_(offer.header),
+      ring_(offer.packet_size, offer.reach),
+      states_(offer),
+      reports_(offer, random, now),
+      groups_(offer.deadline),
+      opened_(std::make_unique_for_overwrite<std::uint8_t[]>(offer.packet_size)) {}
 
 void ChannelReceiver::on_key(const ChannelKey& key) {
-  const auto added = keys_.add({key.sequence, key.first, key.secret});
-  if (added == ChannelOpenKeys::Added::kInvalid) states_.leave(LeaveReason::kMalformed);
+  if (key.channel != offer_.channel) return;
+  // A receiver that got no packet for so long needs the latest keys alone.
+  if (waiting_keys_.size() == k_max_waiting_keys) waiting_keys_.pop_front();
+  waiting_keys_.push_back(key);
+  add_waiting_keys();
+}
+
+// All places are taken until a packet under a later key comes, or a key expires.
+void ChannelReceiver::add_waiting_keys() {
+  for (; !waiting_keys_.empty(); waiting_keys_.pop_front()) {
+    const ChannelKey& key = waiting_keys_.front();
+    const auto added = keys_.add({key.sequence, key.first, key.secret});
+    if (added == ChannelOpenKeys::Added::kTooMany) return;
+    if (added == ChannelOpenKeys::Added::kInvalid) states_.leave(LeaveReason::kMalformed);
+  }
 }
 
 // --- packets ------------------------------------------------------------------------------------
 
 void ChannelReceiver::receive(Bytes datagram, ChannelWay way, Time now) {
-  if (states_.left()) return;
+  const bool by_group = way == ChannelWay::kGroup;
+  if (states_.left() || (by_group && doubts_.paused(now))) return;
   const std::size_t trailer = verifier_.trailer_length();
-  const bool fits = datagram.size() <= config_.offer.packet_size &&
+  const bool fits = datagram.size() <= offer_.packet_size &&
                     datagram.size() > k_channel_overhead + trailer &&
-                    may_be_of_channel(config_.offer.channel, datagram);
-  const auto header =
-      fits ? keys_.read_header(datagram.first(datagram.size() - trailer)) : std::nullopt;
-  if (way == ChannelWay::kGroup && unproven_since_ == k_never) unproven_since_ = now;
+                    may_be_of_channel(offer_.channel, datagram);
+  const Bytes packet = fits ? datagram.first(datagram.size() - trailer) : Bytes{};
+  const auto header = keys_.read_header(packet);
   if (!header) {
     ++counts_.unreadable;
     return;
@@ -51,31 +56,42 @@ void ChannelReceiver::receive(Bytes datagram, ChannelWay way, Time now) {
     ++counts_.late;
     return;
   }
-  if (ring_.contains(number)) return on_duplicate(number, datagram, way, now);
-  switch (verifier_.on_packet({number, header->key_sequence, datagram}, now)) {
+  if (ring_.contains(number)) return on_duplicate(number, packet, way, now);
+  if (by_group) doubts_.on_packet(now);
+  switch (verifier_.on_packet({number, header->key_sequence, datagram, by_group}, now)) {
     case Verdict::kProven:
-      take(*header, datagram, way, now);
+      take(*header, packet, way, now);
       break;
     case Verdict::kWaiting:
-      by_group_[number % config_.offer.reach] = way == ChannelWay::kGroup;
       break;
     case Verdict::kDuplicate:
       ++counts_.duplicates;
       break;
     case Verdict::kForged:
+      on_forged(way, now);
+      break;
     case Verdict::kRefused:
-      on_forged();
+      ++counts_.refused;
       break;
   }
   take_waiting(now);
+  pause_if_hopeless(now);
 }
 
 void ChannelReceiver::take_waiting(Time now) {
   while (const auto proven = verifier_.next_proven()) {
     const auto header = keys_.read_header(proven->sealed);
-    if (!header || header->number < ring_.oldest() || ring_.contains(header->number)) continue;
-    const bool by_group = by_group_[header->number % config_.offer.reach];
-    take(*header, proven->sealed, by_group ? ChannelWay::kGroup : ChannelWay::kUnicast, now);
+    // Keys may have changed in the meantime, and numbers are read around the largest one.
+    if (!header || header->number != proven->number ||
+        header->key_sequence != proven->key_sequence || header->number < ring_.oldest()) {
+      continue;
+    }
+    const ChannelWay way = proven->by_group ? ChannelWay::kGroup : ChannelWay::kUnicast;
+    if (ring_.contains(header->number)) {
+      on_duplicate(header->number, proven->sealed, way, now);
+    } else {
+      take(*header, proven->sealed, way, now);
+    }
   }
 }
 
@@ -89,29 +105,32 @@ void ChannelReceiver::on_duplicate(PacketNumber number, Bytes packet, ChannelWay
 }
 
 void ChannelReceiver::on_from_group(PacketNumber number, Time now) {
-  unproven_since_ = k_never;
+  doubts_.on_genuine(now);
   states_.on_group_packet(number, now);
 }
 
-void ChannelReceiver::on_forged() {
+void ChannelReceiver::on_forged(ChannelWay way, Time now) {
   ++counts_.forged;
-  const std::uint64_t genuine = counts_.from_group + counts_.from_unicast;
-  if (counts_.forged > k_max_forged && counts_.forged > genuine / k_forged_share) {
-    states_.leave(LeaveReason::kForgedPackets);
-  }
+  if (way == ChannelWay::kGroup) doubts_.on_forged(now);
 }
 
-void ChannelReceiver::take(const ChannelHeader& header, Bytes sealed, ChannelWay way, Time now) {
-  const Bytes packet = sealed.first(sealed.size() - verifier_.trailer_length());
+void ChannelReceiver::pause_if_hopeless(Time now) {
+  if (!doubts_.begin_pause(now)) return;
+  ++counts_.pauses;
+  states_.on_group_lost(missing_.end());
+}
+
+void ChannelReceiver::take(const ChannelHeader& header, Bytes packet, ChannelWay way, Time now) {
   const auto outcome =
       keys_.open(header, packet, ChannelOpenKeys::Origin::kProven, now, opened_.get());
   if (outcome != ChannelOpenKeys::Outcome::kOpened) {
-    on_forged();
+    on_forged(way, now);
     if (outcome == ChannelOpenKeys::Outcome::kExhausted) states_.leave(LeaveReason::kForgedPackets);
     return;
   }
-  std::ranges::copy(sealed, ring_.room(header.number).begin());
-  ring_.keep(header.number, sealed.size(), now);
+  add_waiting_keys();
+  std::ranges::copy(packet, ring_.room(header.number).begin());
+  ring_.keep(header.number, packet.size(), now);
   const std::uint64_t lost = missing_.on_packet(header.number, now);
   counts_.lost += lost;
   if (lost > 0) reports_.on_loss(now);
@@ -144,7 +163,7 @@ void ChannelReceiver::read_frames(Bytes frames, Time now) {
     if (read_frame(in, now)) continue;
     ++counts_.malformed;
     // Where members can forge packets, one of them may have made this one.
-    if (config_.proven) states_.leave(LeaveReason::kMalformed);
+    if (verifier_.proves_source()) states_.leave(LeaveReason::kMalformed);
     return;
   }
 }
@@ -161,10 +180,7 @@ bool ChannelReceiver::read_frame(Reader& in, Time now) {
 }
 
 bool ChannelReceiver::take_outcome(GroupStreams::Outcome outcome) {
-  if (outcome == GroupStreams::Outcome::kLimit) {
-    ++counts_.over_limits;
-    if (config_.proven) states_.leave(LeaveReason::kGroupLimits);
-  }
+  if (outcome == GroupStreams::Outcome::kLimit) ++counts_.over_limits;
   return outcome != GroupStreams::Outcome::kViolation;
 }
 
@@ -175,9 +191,9 @@ Time ChannelReceiver::next_timeout() const {
   const auto after = [](Time since, Duration wait) {
     return since == k_never ? k_never : since + wait;
   };
-  return std::min({after(missing_.oldest(), config_.offer.deadline),
-                   after(unproven_since_, k_max_unproven), states_.next_timeout(), reports_.due(),
-                   groups_.next_timeout(), verifier_.next_timeout(), keys_.next_expiry()});
+  return std::min({after(missing_.oldest(), offer_.deadline), doubts_.next_timeout(),
+                   states_.next_timeout(), reports_.due(), groups_.next_timeout(),
+                   verifier_.next_timeout(), keys_.next_expiry()});
 }
 
 void ChannelReceiver::on_timeout(Time now) {
@@ -185,17 +201,15 @@ void ChannelReceiver::on_timeout(Time now) {
   verifier_.on_timeout(now);
   take_waiting(now);
   keys_.expire(now);
+  add_waiting_keys();
   expire(now);
   groups_.on_timeout(now);
   if (states_.state() == ListenState::kReceiving) states_.on_timeout(missing_.end(), now);
-  if (unproven_since_ != k_never && now >= unproven_since_ + k_max_unproven) {
-    states_.leave(LeaveReason::kNothingAuthentic);
-  }
+  pause_if_hopeless(now);
 }
 
 void ChannelReceiver::expire(Time now) {
-  const std::uint64_t expired =
-      missing_.expire(now - config_.offer.deadline) + missing_.take_overflow();
+  const std::uint64_t expired = missing_.expire(now - offer_.deadline) + missing_.take_overflow();
   counts_.expired += expired;
   if (expired > 0) groups_.on_packets_expired(now);
 }
@@ -203,7 +217,7 @@ void ChannelReceiver::expire(Time now) {
 std::optional<ChannelReport> ChannelReceiver::poll_report(Time now) {
   if (states_.left() || now < reports_.due()) return std::nullopt;
   ChannelReport report;
-  report.channel = config_.offer.channel;
+  report.channel = offer_.channel;
   report.sequence = report_sequence_++;
   report.received = counts_.from_group;
   report.lost = counts_.lost;

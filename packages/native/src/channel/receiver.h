@@ -1,8 +1,9 @@
 #pragma once
 
+#include <deque>
 #include <memory>
-#include <vector>
 
+#include "channel/group_doubts.h"
 #include "channel/group_streams.h"
 #include "channel/listen_states.h"
 #include "channel/missing_packets.h"
@@ -24,8 +25,10 @@ struct ReceiverCounts {
   std::uint64_t lost = 0;        // numbers that were missing at some time
   std::uint64_t expired = 0;     // of them, those that did not come in time
   std::uint64_t unreadable = 0;  // not of this channel, or under a key that is not here
-  std::uint64_t forged =
-      0;  // under a key of the channel, but not the source's, or with a wrong tag
+  // under a key of the channel, but not the source's, or with a wrong tag
+  std::uint64_t forged = 0;
+  std::uint64_t refused = 0;      // the verifier had no room, or they came too late to be proven
+  std::uint64_t pauses = 0;       // of the group, since what came from it was not the source's
   std::uint64_t malformed = 0;    // with frames that no source sends
   std::uint64_t over_limits = 0;  // frames for which there was no room
 };
@@ -34,12 +37,9 @@ struct ReceiverCounts {
 // Sans-IO, as `Connection`. Packets come from the group and, as copies, by unicast.
 class ChannelReceiver {
  public:
-  struct Config {
-    ChannelOffer offer;   // which the caller found nothing against (offer_check.h)
-    bool proven = false;  // only the source can make packets that the verifier takes
-  };
-  // `verifier` and `random` live longer.
-  ChannelReceiver(const Config& config, Verifier& verifier, Random& random, Time now);
+  // The caller found nothing against the offer (offer_check.h). `verifier` and `random` live
+  // longer.
+  ChannelReceiver(const ChannelOffer& offer, Verifier& verifier, Random& random, Time now);
 
   void on_key(const ChannelKey& key);
   // The socket has joined the group.
@@ -58,16 +58,18 @@ class ChannelReceiver {
   ListenState state() const { return states_.state(); }
   LeaveReason reason() const { return states_.reason(); }
   const ReceiverCounts& counts() const { return counts_; }
-  const MissingPackets& missing() const { return missing_; }
 
  private:
-  // How long nothing of the group may be the source's
-  static constexpr Duration k_max_unproven = 2s;
+  // Keys that wait for a place
+  static constexpr std::size_t k_max_waiting_keys = 16;
 
-  void take(const ChannelHeader& header, Bytes sealed, ChannelWay way, Time now);
+  // `packet` has no trailer any more.
+  void take(const ChannelHeader& header, Bytes packet, ChannelWay way, Time now);
   void take_waiting(Time now);
   void on_duplicate(PacketNumber number, Bytes packet, ChannelWay way, Time now);
-  void on_forged();
+  void on_forged(ChannelWay way, Time now);
+  void pause_if_hopeless(Time now);
+  void add_waiting_keys();
   void on_from_group(PacketNumber number, Time now);
   void read_frames(Bytes frames, Time now);
   bool read_frame(Reader& in, Time now);
@@ -75,7 +77,7 @@ class ChannelReceiver {
   void note_arrival(Time now);
   void expire(Time now);
 
-  Config config_;
+  ChannelOffer offer_;
   Verifier& verifier_;
   ChannelOpenKeys keys_;
   PacketRing ring_;
@@ -83,12 +85,11 @@ class ChannelReceiver {
   ListenStates states_;
   ReportTimer reports_;
   GroupStreams groups_;
-  std::vector<bool>
-      by_group_;  // by number modulo reach: the candidate that waits came from the group
+  GroupDoubts doubts_;
+  std::deque<ChannelKey> waiting_keys_;     // by sequence
   std::unique_ptr<std::uint8_t[]> opened_;  // frames of one packet
   ReceiverCounts counts_;
   std::uint64_t report_sequence_ = 0;
-  Time unproven_since_ = k_never;  // since when packets of the group come, and none is the source's
   Time last_arrival_{};
   Duration last_interval_{};
   Duration jitter_{};

@@ -4,8 +4,8 @@
 
 namespace sheaf::quic {
 
-void ReceiverCopies::on_state(const ChannelState& state, PacketNumber sent_end, Time now) {
-  heard_ = now;
+void ReceiverCopies::on_state(const ChannelState& state, PacketNumber sent_end) {
+  if (state_ == ListenState::kLeft) return;
   state_ = state.state;
   switch (state.state) {
     case ListenState::kWant:
@@ -28,11 +28,11 @@ void ReceiverCopies::on_state(const ChannelState& state, PacketNumber sent_end, 
 
 bool ReceiverCopies::on_report(const ChannelReport& report, PacketNumber sent_end,
                                Duration interval, Time now) {
-  if (report.end > sent_end) return false;
+  if (report.end > sent_end || state_ == ListenState::kLeft) return false;
   const bool is_new = last_report_at_ == Time{} || report.sequence > last_report_;
   if (!is_new || (last_report_at_ != Time{} && now < last_report_at_ + interval / 4)) return false;
   last_report_ = report.sequence;
-  last_report_at_ = heard_ = now;
+  last_report_at_ = now;
   missing_count_ = 0;
   const auto ranges = report.missing.view();
   for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
@@ -42,6 +42,7 @@ bool ReceiverCopies::on_report(const ChannelReport& report, PacketNumber sent_en
 }
 
 void ReceiverCopies::want(PacketNumber start, PacketNumber end) {
+  if (state_ == ListenState::kLeft) return;
   // Copies in order bring the packets between `next_` and `end_`.
   const Interval parts[] = {{start, std::min(end, next_)}, {std::max(start, end_), end}};
   for (const Interval& part : parts) {
@@ -51,21 +52,12 @@ void ReceiverCopies::want(PacketNumber start, PacketNumber end) {
   }
 }
 
-void ReceiverCopies::forget_missing(PacketNumber start, PacketNumber end) {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < missing_count_; ++i) {
-    const Interval range = missing_[i];
-    // A range is cut at one side only: the part behind is reported again.
-    const Interval rest = range.start < start ? Interval{range.start, std::min(range.end, start)}
-                                              : Interval{std::max(range.start, end), range.end};
-    if (rest.start < rest.end) missing_[kept++] = rest;
-  }
-  missing_count_ = kept;
-}
-
 PacketNumber ReceiverCopies::take_next(const PacketRing& log, PacketNumber sent_end, Time oldest) {
+  // Who comes late needs its group from the start.
+  const PacketNumber present = state_ <= ListenState::kJoined ? present_ : 0;
   const auto is_worth = [&](PacketNumber number) {
-    return number < sent_end && log.contains(number) && log.kept_at(number) >= oldest;
+    return number < sent_end && log.contains(number) &&
+           (number < present || log.kept_at(number) >= oldest);
   };
   while (missing_count_ > 0) {
     Interval& range = missing_[0];

@@ -10,21 +10,20 @@ namespace sheaf::quic {
 // What one receiver still needs by unicast, at the source. Its size does not depend on the channel.
 class ReceiverCopies {
  public:
-  // The receiver begins with packet `first`.
-  ReceiverCopies(PacketNumber first, Time now) : next_(first), heard_(now) {}
+  // The receiver begins with packet `first`. It gets those below `present`, which were there when
+  // it came, however old they are.
+  ReceiverCopies(PacketNumber first, PacketNumber present) : next_(first), present_(present) {}
 
   ListenState state() const { return state_; }
-  Time heard() const { return heard_; }  // when it last said something
-  // Follows the receiver. `sent_end` is one above the last packet of the channel.
-  void on_state(const ChannelState& state, PacketNumber sent_end, Time now);
+  // Follows the receiver, until it has left. `sent_end` is one above the last packet of the
+  // channel.
+  void on_state(const ChannelState& state, PacketNumber sent_end);
   // Takes what a report names as missing. Returns false for a report that is older than the last
   // one, that names packets which were never sent, or that comes too soon: receivers send two in an
   // `interval` at most, and the network may bring them closer together.
   bool on_report(const ChannelReport& report, PacketNumber sent_end, Duration interval, Time now);
   // A copy was lost on the connection.
   void on_lost(PacketNumber number) { want(number, number + 1); }
-  // The group brings these packets again, so no copies of them are needed for now.
-  void forget_missing(PacketNumber start, PacketNumber end);
 
   // Returns the number of the next packet to copy, and counts it as sent. Skips those that the log
   // has no more, and those that are older than `oldest`. k_no_packet_number: there is none.
@@ -32,7 +31,6 @@ class ReceiverCopies {
   bool has_next(PacketNumber sent_end) const {
     return missing_count_ > 0 || next_ < std::min(end_, sent_end);
   }
-  std::span<const Interval> missing() const { return std::span(missing_).first(missing_count_); }
 
   // The next key that it has to get
   std::uint64_t next_key = 0;
@@ -41,11 +39,11 @@ class ReceiverCopies {
   void want(PacketNumber start, PacketNumber end);
 
   ListenState state_ = ListenState::kWant;
-  PacketNumber next_;                      // of copies in order
+  PacketNumber next_;  // of copies in order
+  PacketNumber present_;
   PacketNumber end_ = k_no_packet_number;  // the group brings the others
   std::uint64_t last_report_ = 0;
   Time last_report_at_{};
-  Time heard_;
   // Packets below `next_` to copy, ascending
   std::array<Interval, ChannelReport::k_max_missing> missing_;
   std::size_t missing_count_ = 0;

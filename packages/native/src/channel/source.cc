@@ -5,6 +5,9 @@
 namespace sheaf::quic {
 namespace {
 
+// Empty packets in a report interval that bring a key which is overdue
+constexpr int k_hurried_packets = 512;
+
 // What may leave at once after a pause: as many packets as one call of the kernel sends
 constexpr std::uint64_t k_burst_packets = 32;
 
@@ -20,13 +23,16 @@ ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenti
            SourceKeys(config.offer.header, config.key_interval, 0, random), authenticator),
       rate_(config.offer.max_rate, k_burst_packets * config.offer.packet_size),
       copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size) {
-  groups_.reserve(k_max_groups);
+  groups_.reserve(GroupStreams::k_max_open);
 }
 
 // --- streams ------------------------------------------------------------------------------------
 
-StreamId ChannelSource::open_group() {
-  if (groups_.size() == k_max_groups) groups_.erase(groups_.begin());
+std::optional<StreamId> ChannelSource::open_group() {
+  // Receivers hold so many groups from the lowest one on.
+  if (!groups_.empty() && next_group_ - groups_.front().id.index() >= GroupStreams::k_max_open) {
+    return std::nullopt;
+  }
   // Receivers that come later begin with the packet of this group.
   log_.begin_packet();
   group_start_ = log_.next_number();
@@ -43,7 +49,10 @@ ChannelSource::Group* ChannelSource::find(StreamId group) {
 SourceLog::Written ChannelSource::write(StreamId group, Bytes data, bool fin) {
   Group* open = find(group);
   if (open == nullptr) return {};
-  const SourceLog::Written written = log_.write_stream(group, open->offset, data, fin);
+  const std::uint64_t room = GroupStreams::k_max_group - open->offset;
+  const bool fits = data.size() <= room;
+  if (!fits) data = data.first(static_cast<std::size_t>(room));
+  const SourceLog::Written written = log_.write_stream(group, open->offset, data, fin && fits);
   open->offset += written.bytes;
   if (written.fin) std::erase_if(groups_, [&](const Group& other) { return other.id == group; });
   return written;
@@ -85,6 +94,7 @@ void ChannelSource::forget_expired(Time now) {
 }
 
 Time ChannelSource::next_timeout() const {
+  if (log_.stopped()) return k_never;
   if (last_sent_ == Time{}) return Time{};
   const Time idle = last_sent_ + config_.offer.report_interval;
   const Time due = log_.has_due() ? rate_.next() : k_never;
@@ -96,39 +106,45 @@ void ChannelSource::on_timeout(Time now) {
   log_.advance_keys(now);
   authenticator_.on_timeout(now);
   // The last packets before a pause could be lost without a gap that shows it.
-  if (!log_.has_due() && now >= last_sent_ + config_.offer.report_interval)
-    log_.write_frame(PingFrame{});
+  if (log_.has_due() || now < last_sent_ + config_.offer.report_interval) return;
+  log_.write_frame(PingFrame{});
+  // After a burst the next key would begin much later than its time.
+  for (int i = 1; i < k_hurried_packets && log_.is_key_overdue(now); ++i) {
+    log_.begin_packet();
+    if (!log_.write_frame(PingFrame{})) break;
+  }
 }
 
 // --- receivers ----------------------------------------------------------------------------------
 
-std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver(Time now) {
+std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
   auto place = std::ranges::find_if(receivers_, [](const auto& other) { return !other; });
   if (place == receivers_.end()) {
     if (receivers_.size() == config_.max_receivers) return std::nullopt;
     place = receivers_.insert(place, nullptr);
   }
-  *place = std::make_unique<ReceiverCopies>(group_start_, now);
+  *place = std::make_unique<ReceiverCopies>(group_start_, log_.sent_end());
   (*place)->next_key = log_.keys().sequence_of(group_start_);
   return static_cast<ReceiverId>(place - receivers_.begin());
 }
 
-void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now) {
-  receivers_[id]->on_state(state, log_.sent_end(), now);
+void ChannelSource::on_state(ReceiverId id, const ChannelState& state) {
+  if (ReceiverCopies* copies = receiver(id)) copies->on_state(state, log_.sent_end());
 }
 
 void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time now) {
-  const bool taken =
-      receivers_[id]->on_report(report, log_.sent_end(), config_.offer.report_interval, now);
+  ReceiverCopies* copies = receiver(id);
+  const bool taken = copies != nullptr &&
+                     copies->on_report(report, log_.sent_end(), config_.offer.report_interval, now);
   if (!taken) ++counts_.refused_reports;
 }
 
 std::optional<ChannelKey> ChannelSource::poll_key(ReceiverId id) {
-  ReceiverCopies& receiver = *receivers_[id];
-  if (receiver.state() == ListenState::kLeft) return std::nullopt;
-  const ChannelSecret* secret = log_.keys().first_from(receiver.next_key);
+  ReceiverCopies* copies = receiver(id);
+  if (copies == nullptr || copies->state() == ListenState::kLeft) return std::nullopt;
+  const ChannelSecret* secret = log_.keys().first_from(copies->next_key);
   if (secret == nullptr) return std::nullopt;
-  receiver.next_key = secret->sequence + 1;
+  copies->next_key = secret->sequence + 1;
   ChannelKey key;
   key.channel = config_.offer.channel;
   key.sequence = secret->sequence;
@@ -138,16 +154,14 @@ std::optional<ChannelKey> ChannelSource::poll_key(ReceiverId id) {
 }
 
 bool ChannelSource::wants_copy(ReceiverId id) const {
-  return receivers_[id]->has_next(log_.sent_end());
+  const ReceiverCopies* copies = receiver(id);
+  return copies != nullptr && copies->has_next(log_.sent_end());
 }
 
 Bytes ChannelSource::poll_copy(ReceiverId id, Time now) {
-  if (!copy_rate_.allows(now)) return {};
-  ReceiverCopies& receiver = *receivers_[id];
-  // A receiver that comes late needs its group from the start, however old that is.
-  const bool begins = receiver.state() <= ListenState::kJoined;
-  const Time oldest = begins ? Time::min() : now - config_.offer.deadline;
-  last_copy_ = receiver.take_next(log_.ring(), log_.sent_end(), oldest);
+  ReceiverCopies* copies = receiver(id);
+  if (copies == nullptr || !copy_rate_.allows(now)) return {};
+  last_copy_ = copies->take_next(log_.ring(), log_.sent_end(), now - config_.offer.deadline);
   if (last_copy_ == k_no_packet_number) return {};
   const Bytes packet = log_.ring().find(last_copy_);
   copy_rate_.spend(packet.size(), now);
@@ -157,7 +171,7 @@ Bytes ChannelSource::poll_copy(ReceiverId id, Time now) {
 
 void ChannelSource::on_copy_lost(ReceiverId id, PacketNumber number) {
   ++counts_.copies_lost;
-  receivers_[id]->on_lost(number);
+  if (ReceiverCopies* copies = receiver(id)) copies->on_lost(number);
 }
 
 }  // namespace sheaf::quic

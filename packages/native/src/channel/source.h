@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "channel/byte_rate.h"
+#include "channel/group_streams.h"
 #include "channel/receiver_copies.h"
 #include "channel/source_log.h"
 
@@ -36,12 +37,16 @@ class ChannelSource {
   const ChannelOffer& offer() const { return config_.offer; }
   const SourceCounts& counts() const { return counts_; }
   const PacketRing& ring() const { return log_.ring(); }
+  // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
+  bool stopped() const { return log_.stopped(); }
   // How often the key has changed
   std::uint64_t key_changes() const { return log_.keys().sequence_of(log_.sent_end()); }
 
   // --- streams: each is a group of objects. Ids rise. -----------------------------------------
-  StreamId open_group();
-  // Returns what was taken. The rest can be written once packets were sent.
+  // Returns nothing while the oldest open group is so far below that receivers would give it up.
+  std::optional<StreamId> open_group();
+  // Returns what was taken: a group has at most GroupStreams::k_max_group bytes. The rest can be
+  // written once packets were sent.
   SourceLog::Written write(StreamId group, Bytes data, bool fin);
   // Returns false when the log has no room now.
   bool reset(StreamId group, std::uint64_t error);
@@ -55,9 +60,12 @@ class ChannelSource {
 
   // --- receivers ------------------------------------------------------------------------------
   // Adds a receiver, which begins with the newest group. Returns nothing when there are too many.
-  std::optional<ReceiverId> add_receiver(Time now);
-  void remove_receiver(ReceiverId id) { receivers_[id].reset(); }
-  void on_state(ReceiverId id, const ChannelState& state, Time now);
+  std::optional<ReceiverId> add_receiver();
+  // Nothing is known of a receiver that was removed: what is still said of it changes nothing.
+  void remove_receiver(ReceiverId id) {
+    if (id < receivers_.size()) receivers_[id].reset();
+  }
+  void on_state(ReceiverId id, const ChannelState& state);
   void on_report(ReceiverId id, const ChannelReport& report, Time now);
   // Returns a key that the receiver needs and does not have yet.
   std::optional<ChannelKey> poll_key(ReceiverId id);
@@ -70,9 +78,6 @@ class ChannelSource {
   void on_copy_lost(ReceiverId id, PacketNumber number);
   // The number of the packet that `poll_copy` returned last
   PacketNumber last_copy() const { return last_copy_; }
-  const ReceiverCopies* receiver(ReceiverId id) const {
-    return id < receivers_.size() ? receivers_[id].get() : nullptr;
-  }
 
  private:
   struct Group {
@@ -80,10 +85,11 @@ class ChannelSource {
     std::uint64_t offset = 0;
     bool ended = false;
   };
-  // Groups that are open at a time, as receivers hold them
-  static constexpr std::size_t k_max_groups = 64;
-
   Group* find(StreamId group);
+  // Null for one that was removed
+  ReceiverCopies* receiver(ReceiverId id) const {
+    return id < receivers_.size() ? receivers_[id].get() : nullptr;
+  }
   void forget_expired(Time now);
 
   SourceConfig config_;
@@ -91,7 +97,7 @@ class ChannelSource {
   SourceLog log_;
   ByteRate rate_;
   ByteRate copy_rate_;
-  std::vector<Group> groups_;  // open ones
+  std::vector<Group> groups_;  // open ones, by id
   std::uint64_t next_group_ = 0;
   PacketNumber group_start_ = 0;  // where the newest group begins
   Time last_sent_{};

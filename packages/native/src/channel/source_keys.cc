@@ -33,22 +33,18 @@ const ChannelSecret* SourceKeys::first_from(std::uint64_t sequence) const {
 }
 
 void SourceKeys::advance(PacketNumber written_end, Time now) {
-  if (since_ == Time{}) {
-    since_ = now;
-    choice_ = now + interval_ / 2;
-  }
+  if (choice_ == k_never) choice_ = now + interval_ / 2;
   if (next_ && sealing_.next_number() == next_->first_number && sealing_.change(*next_)) {
     previous_ = current_;
     current_ = *next_;
     next_.reset();
-    since_ = now;
     since_number_ = current_.first_number;
     choice_ = now + interval_ / 2;
   }
   if (next_ || (now < choice_ && !sealing_.wants_new_key())) return;
   // As many packets as the time since the last change brought, which was half an interval or more.
-  const PacketNumber lead =
-      std::max(k_min_lead, written_end - std::min(written_end, since_number_));
+  const PacketNumber sent = written_end - std::min(written_end, since_number_);
+  const PacketNumber lead = std::clamp(sent, k_min_lead, k_max_lead);
   next_ = drawn(suite_, current_.sequence + 1, written_end + lead, random_);
 }
 

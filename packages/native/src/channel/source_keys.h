@@ -9,7 +9,7 @@
 namespace sheaf::quic {
 
 // The keys of a source by time. The next key is chosen half an interval before its first packet is
-// expected, so that receivers have it by then. Who left does not get it.
+// expected, so that receivers have it by then. Who left before that does not get it.
 class SourceKeys {
  public:
   // `first` is the number of the first packet.
@@ -21,6 +21,8 @@ class SourceKeys {
   // `written_end` is one above the last packet whose header is written.
   void advance(PacketNumber written_end, Time now);
   Time next_timeout() const { return next_ ? k_never : choice_; }
+  // The next key was to begin by now, but fewer packets were sent than expected.
+  bool overdue(Time now) const { return next_ && now >= choice_ + interval_ / 2; }
 
   // Returns the first key with this sequence number or a higher one, of three: the one before, the
   // present one, and the next one once it is chosen. Null: there is none.
@@ -35,6 +37,8 @@ class SourceKeys {
  private:
   // Packets between the choice of a key and its first packet, at least
   static constexpr PacketNumber k_min_lead = 64;
+  // And at most: the next key begins long before the present one is exhausted.
+  static constexpr PacketNumber k_max_lead = 1 << 16;
 
   const ChannelSecret& secret_of(PacketNumber number) const {
     if (next_ && number >= next_->first_number) return *next_;
@@ -49,8 +53,7 @@ class SourceKeys {
   ChannelSecret current_;
   std::optional<ChannelSecret> next_;
   ChannelSealKeys sealing_;
-  Time choice_{};  // when the next key is to be chosen
-  Time since_{};   // when the current key began, or the channel
+  Time choice_ = k_never;  // when the next key is to be chosen; k_never before the first packet
   PacketNumber since_number_;
 };
 

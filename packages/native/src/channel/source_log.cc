@@ -25,6 +25,7 @@ SourceLog::SourceLog(const Config& config, SourceKeys keys, Authenticator& authe
 }
 
 bool SourceLog::open_packet() {
+  if (stopped_) return false;
   const PacketNumber in_use = std::min(sent_end_, authenticator_.reads_from());
   if (written_end_ - in_use >= config_.reach / 2) return false;
   Writer out(ring_.room(written_end_));
@@ -84,7 +85,8 @@ bool SourceLog::write_frame(const Frame& frame) {
   return true;
 }
 
-void SourceLog::seal_batch(PacketNumber end, Time now) {
+bool SourceLog::seal_batch(PacketNumber end, Time now) {
+  if (!authenticator_.accepts(now)) return false;
   std::array<SealJob, k_batch> jobs;
   std::array<SealedPacket, k_batch> sealed;
   std::size_t count = 0;
@@ -99,26 +101,29 @@ void SourceLog::seal_batch(PacketNumber end, Time now) {
                    .number = number};
     const std::size_t total = length + k_aead_tag_length + trailer_;
     sealed[count] = {number, keys_.sequence_of(number), room.first(total)};
-    ring_.keep(number, total, now);
   }
-  // The limit of a key is never near: SourceKeys chooses the next one at half of it.
-  [[maybe_unused]] const bool is_sealed = keys_.seal(std::span(jobs).first(count));
-  assert(is_sealed);
+  if (!keys_.seal(std::span(jobs).first(count))) return false;
+  for (const SealedPacket& packet : std::span(sealed).first(count)) {
+    ring_.keep(packet.number, packet.datagram.size(), now);
+  }
   authenticator_.add(std::span<const SealedPacket>(sealed).first(count), now);
   sealed_end_ = end;
+  return true;
 }
 
-void SourceLog::seal_written(Time now) {
-  if (open_length_ > 0) close_packet(false);
-  while (sealed_end_ < written_end_) {
-    keys_.advance(written_end_, now);
-    seal_batch(std::min({written_end_, sealed_end_ + k_batch, keys_.same_key_end(sealed_end_)}),
-               now);
+void SourceLog::seal_up_to(PacketNumber end, Time now) {
+  if (open_length_ > 0 && written_end_ < end) close_packet(false);
+  end = std::min(end, written_end_);
+  while (sealed_end_ < end && !stopped_) {
+    advance_keys(now);
+    const PacketNumber batch_end =
+        std::min({end, sealed_end_ + k_batch, keys_.same_key_end(sealed_end_)});
+    stopped_ = !seal_batch(batch_end, now);
   }
 }
 
 Bytes SourceLog::take_due(std::size_t most, Time now) {
-  seal_written(now);
+  seal_up_to(sent_end_ + most, now);
   const std::size_t due = static_cast<std::size_t>(sealed_end_ - sent_end_);
   const Bytes packets = ring_.side_by_side(sent_end_, std::min(most, due));
   sent_end_ += (packets.size() + config_.packet_size - 1) / config_.packet_size;

@@ -20,6 +20,10 @@ class SourceLog {
   };
   // `authenticator` lives longer.
   SourceLog(const Config& config, SourceKeys keys, Authenticator& authenticator);
+  // The authenticator, and its helper thread, read packets of the log.
+  ~SourceLog() { authenticator_.stop(); }
+  SourceLog(const SourceLog&) = delete;
+  SourceLog& operator=(const SourceLog&) = delete;
 
   struct Written {
     std::size_t bytes = 0;
@@ -33,15 +37,19 @@ class SourceLog {
   // Leaves the rest of the current packet empty, so that what follows begins a packet.
   void begin_packet();
 
-  // Seals what is written. Returns packets that lie side by side and were not sent yet, at most
-  // `most` of them, and counts them as sent. All have the packet size, except for the last.
+  // Returns packets that lie side by side and were not sent yet, at most `most` of them, and counts
+  // them as sent. All have the packet size, except for the last. Seals no others, since their proof
+  // may tell when they are sent.
   Bytes take_due(std::size_t most, Time now);
-  bool has_due() const { return sent_end_ < written_end_ || open_length_ > 0; }
+  bool has_due() const { return !stopped_ && (sent_end_ < written_end_ || open_length_ > 0); }
+  // A packet could not be sealed or not be proven. Nothing is sent any more.
+  bool stopped() const { return stopped_; }
 
   const PacketRing& ring() const { return ring_; }
   const SourceKeys& keys() const { return keys_; }
   Time next_timeout() const { return keys_.next_timeout(); }
   void advance_keys(Time now) { keys_.advance(next_number(), now); }
+  bool is_key_overdue(Time now) const { return keys_.overdue(now); }
   // One above the last packet that was sent
   PacketNumber sent_end() const { return sent_end_; }
   // Number of the packet that the next frame goes into
@@ -57,8 +65,9 @@ class SourceLog {
   bool has_room(std::size_t at_least);
   bool open_packet();
   void close_packet(bool full);
-  void seal_written(Time now);
-  void seal_batch(PacketNumber end, Time now);
+  void seal_up_to(PacketNumber end, Time now);
+  // Returns false when the packets are as they were, since no key or no proof is left for them.
+  [[nodiscard]] bool seal_batch(PacketNumber end, Time now);
 
   Config config_;
   SourceKeys keys_;
@@ -71,6 +80,7 @@ class SourceLog {
   PacketNumber written_end_;     // of the open packet, or of the next one
   PacketNumber sealed_end_;
   PacketNumber sent_end_;
+  bool stopped_ = false;
 };
 
 }  // namespace sheaf::quic

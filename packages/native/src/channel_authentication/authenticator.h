@@ -23,6 +23,8 @@ class Authenticator {
   virtual ~Authenticator() = default;
   // How many bytes stand behind each packet in its datagram
   virtual std::size_t trailer_length() const { return 0; }
+  // Returns whether packets of this time can be proven. Others must not be sealed.
+  virtual bool accepts(Time) const { return true; }
   // Takes packets in the order of their numbers, and writes their trailers.
   virtual void add(std::span<const SealedPacket> packets, Time now) = 0;
   // When on_timeout is due. A helper thread may have frames ready earlier.
@@ -33,6 +35,8 @@ class Authenticator {
   virtual std::size_t write_frame(MutableBytes, Time) { return 0; }
   // Bytes of packets from this number on are still read, here or on a helper thread.
   virtual PacketNumber reads_from() const { return k_no_packet_number; }
+  // Reads none of the packets' bytes any more: their memory goes. Nothing is added after this.
+  virtual void stop() {}
 };
 
 // Scheme `none`: every member can forge packets.

@@ -39,24 +39,38 @@ bool CandidateStore::within_reach(PacketNumber number) const {
   return !bounded_ || (number >= low_ && number - low_ < entries_.size());
 }
 
-bool CandidateStore::is_duplicate(const Entry& entry, const ReceivedPacket& packet) const {
-  const auto same = [&](Slot slot) {
-    return std::ranges::equal(candidate(slot).datagram, packet.datagram);
-  };
-  return std::any_of(entry.slots.begin(), entry.slots.begin() + entry.count, same);
+CandidateStore::Slot CandidateStore::find_duplicate(const Entry& entry,
+                                                    const ReceivedPacket& packet) const {
+  for (std::size_t i = 0; i < entry.count; ++i) {
+    if (std::ranges::equal(candidate(entry.slots[i]).datagram, packet.datagram)) {
+      return entry.slots[i];
+    }
+  }
+  return k_none;
+}
+
+// Before a first proof nobody knows which numbers are right: chance decides between those that
+// share an entry, as it does between candidates. Returns whether the number has the entry now.
+bool CandidateStore::give_entry_to(PacketNumber number) {
+  Entry& entry = entry_of(number);
+  if (entry.number == number) return true;
+  const bool is_free = entry.count == 0 || !within_reach(entry.number);
+  if (!is_free && random_.below(++entry.seen) != 0) return false;
+  while (entry.count > 0) drop(entry.slots[0]);
+  entry = {.number = number, .seen = is_free ? 0 : entry.seen - 1};
+  return true;
 }
 
 Verdict CandidateStore::add(const ReceivedPacket& packet, std::uint32_t label, Time now) {
   if (packet.datagram.size() > slot_size_ || !within_reach(packet.number)) {
     return Verdict::kRefused;
   }
+  if (!give_entry_to(packet.number)) return Verdict::kRefused;
   Entry& entry = entry_of(packet.number);
-  if (entry.number != packet.number) {
-    // Before a first proof nobody knows which numbers are right: the latest stay.
-    while (entry.count > 0) drop(entry.slots[0]);
-    entry = {.number = packet.number};
+  if (const Slot same = find_duplicate(entry, packet); same != k_none) {
+    slots_[same].by_group |= packet.by_group;
+    return Verdict::kDuplicate;
   }
-  if (is_duplicate(entry, packet)) return Verdict::kDuplicate;
   ++entry.seen;
   if (entry.count == k_max_candidates) {
     // The last of n candidates stays with probability 3/n, as each before it did.
@@ -90,6 +104,7 @@ void CandidateStore::fill(Slot slot, const ReceivedPacket& packet, std::uint32_t
                   .label = label,
                   .length = static_cast<std::uint16_t>(packet.datagram.size()),
                   .waiting = true,
+                  .by_group = packet.by_group,
                   .previous = last_,
                   .next = k_none};
   (last_ == k_none ? first_ : slots_[last_].next) = slot;
@@ -151,12 +166,13 @@ CandidateStore::Candidate CandidateStore::candidate(Slot slot) const {
   return {.number = state.number,
           .key_sequence = state.key_sequence,
           .label = state.label,
-          .datagram = {bytes_of(slot), state.length}};
+          .datagram = {bytes_of(slot), state.length},
+          .by_group = state.by_group};
 }
 
-std::size_t CandidateStore::drop_before(Time time) {
+std::size_t CandidateStore::drop_until(Time time) {
   std::size_t dropped = 0;
-  for (; first_ != k_none && slots_[first_].arrival < time; ++dropped) drop(first_);
+  for (; first_ != k_none && slots_[first_].arrival <= time; ++dropped) drop(first_);
   return dropped;
 }
 

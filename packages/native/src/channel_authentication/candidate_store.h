@@ -23,6 +23,7 @@ class CandidateStore {
     std::uint64_t key_sequence = 0;
     std::uint32_t label = 0;  // of the scheme's own: an interval
     Bytes datagram;
+    bool by_group = false;
   };
 
   // Has room for `bytes` (at most 4 MiB) of datagrams of at most `max_datagram` each.
@@ -50,8 +51,8 @@ class CandidateStore {
   Candidate candidate(Slot slot) const;
   void release(Slot slot);
 
-  // Drops what came before `time`. Returns how many candidates that were.
-  std::size_t drop_before(Time time);
+  // Drops what came at `time` or before. Returns how many candidates that were.
+  std::size_t drop_until(Time time);
   Time oldest() const { return first_ == k_none ? k_never : slots_[first_].arrival; }
   std::uint64_t evicted() const { return evicted_; }
   std::size_t waiting() const { return waiting_; }
@@ -71,6 +72,7 @@ class CandidateStore {
     std::uint32_t label = 0;
     std::uint16_t length = 0;
     bool waiting = false;
+    bool by_group = false;
     Slot previous = k_none;  // in the order of arrival
     Slot next = k_none;
   };
@@ -81,7 +83,9 @@ class CandidateStore {
   }
   std::uint8_t* bytes_of(Slot slot) const { return bytes_.get() + slot * slot_size_; }
   bool within_reach(PacketNumber number) const;
-  bool is_duplicate(const Entry& entry, const ReceivedPacket& packet) const;
+  // Returns the slot that has the same bytes, or k_none.
+  Slot find_duplicate(const Entry& entry, const ReceivedPacket& packet) const;
+  bool give_entry_to(PacketNumber number);
   Slot free_slot();
   void fill(Slot slot, const ReceivedPacket& packet, std::uint32_t label, Time now);
   void unlink(Slot slot);

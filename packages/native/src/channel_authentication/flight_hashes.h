@@ -7,6 +7,7 @@
 #include "crypto/batch_hasher.h"
 #include "crypto/channel_secret.h"
 #include "crypto/ed25519.h"
+#include "wire/fixed_fields.h"
 
 namespace sheaf::quic {
 
@@ -21,11 +22,6 @@ inline Bytes as_bytes(std::string_view label) {
   return {reinterpret_cast<const std::uint8_t*>(label.data()), label.size()};
 }
 
-inline void write_u64(Writer& out, std::uint64_t value) {
-  out.write_u32(static_cast<std::uint32_t>(value >> 32));
-  out.write_u32(static_cast<std::uint32_t>(value));
-}
-
 // `digest` is SHA-256 of the frame's hashes.
 inline FlightText flight_text(const ChannelId& channel, const FlightFrame& frame,
                               const Sha256Digest& digest) {
@@ -33,8 +29,8 @@ inline FlightText flight_text(const ChannelId& channel, const FlightFrame& frame
   Writer out(text);
   out.write_bytes(as_bytes(k_flight_label));
   out.write_bytes(channel);
-  write_u64(out, frame.key_sequence);
-  write_u64(out, frame.first);
+  fixed::write_u64(out, frame.key_sequence);
+  fixed::write_u64(out, frame.first);
   out.write_u32(frame.count);
   out.write_u16(frame.per_list);
   out.write_u8(frame.hash_length);
@@ -51,7 +47,7 @@ struct ListText {
   void set(PacketNumber first, Bytes hashes) {
     Writer out(bytes);
     out.write_bytes(as_bytes(k_list_label));
-    write_u64(out, first);
+    fixed::write_u64(out, first);
     out.write_bytes(hashes);
     length = out.size();
   }

@@ -16,7 +16,9 @@ FlightSource::FlightSource(const FlightConfig& config, const SigningKey& key, Jo
 }
 
 // Jobs read what is destroyed here.
-FlightSource::~FlightSource() {
+FlightSource::~FlightSource() { FlightSource::stop(); }
+
+void FlightSource::stop() {
   if (is_gathering_) close();
   for (std::size_t i = 0; i < closed_; ++i) rotation_[(oldest_ + i) % k_flights]->wait(runner_);
 }

@@ -37,6 +37,7 @@ class FlightSource final : public Authenticator {
   void on_timeout(Time now) override;
   std::size_t write_frame(MutableBytes room, Time now) override;
   PacketNumber reads_from() const override;
+  void stop() override;
 
   std::uint64_t flights() const { return flights_; }
 

@@ -6,6 +6,8 @@ namespace sheaf::quic {
 namespace {
 
 constexpr std::size_t k_signature_checks = 8;
+// Of these, the most for frames of the channel: what the connection brings has a place always.
+constexpr std::size_t k_channel_checks = 6;
 constexpr std::size_t k_hash_checks = 64;
 
 }  // namespace
@@ -96,7 +98,11 @@ bool FlightVerifier::on_frame(const IntegrityFrame& frame, FrameOrigin origin, T
 
 bool FlightVerifier::is_pending(const FlightFrame& frame) const {
   return std::ranges::any_of(signature_checks_, [&](const auto& check) {
-    return check->busy && check->frame.first == frame.first &&
+    const FlightFrame& other = check->frame;
+    return check->busy && other.first == frame.first && other.count == frame.count &&
+           other.key_sequence == frame.key_sequence && other.per_list == frame.per_list &&
+           other.hash_length == frame.hash_length &&
+           std::ranges::equal(other.hashes, frame.hashes) &&
            std::ranges::equal(check->signature, frame.signature);
   });
 }
@@ -105,8 +111,12 @@ void FlightVerifier::on_flight(const FlightFrame& frame, FrameOrigin origin, Tim
   if (frame.first + frame.count <= store_.low() || record_.knows(frame) || is_pending(frame)) {
     return;  // too old, or a copy
   }
-  const auto free = std::ranges::find_if(signature_checks_, [](const auto& c) { return !c->busy; });
-  if (free == signature_checks_.end() || (origin == FrameOrigin::kChannel && !budget_.take(now))) {
+  const bool is_trusted = origin == FrameOrigin::kConnection;
+  const auto end = is_trusted ? signature_checks_.end()
+                              : signature_checks_.begin() + std::ptrdiff_t{k_channel_checks};
+  const auto free =
+      std::find_if(signature_checks_.begin(), end, [](const auto& c) { return !c->busy; });
+  if (free == end || (!is_trusted && !budget_.take(now))) {
     ++counts_.refused_frames;
     return;
   }
@@ -187,7 +197,7 @@ void FlightVerifier::accept_hashes(PacketNumber first, std::uint64_t key_sequenc
 void FlightVerifier::add_to_check(CandidateStore::Slot slot) {
   if (filling_ == nullptr) {
     const auto free = std::ranges::find_if(hash_checks_, [](const auto& c) { return !c->busy; });
-    // Where all are busy, the oldest is waited for: its packets are the first to go on.
+    // Where all are busy, one of them is waited for.
     HashCheck& check = free == hash_checks_.end() ? *hash_checks_[0] : **free;
     if (check.busy) {
       runner_.wait(check);

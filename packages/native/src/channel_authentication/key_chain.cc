@@ -63,9 +63,19 @@ ChainKey KeyChain::key(std::uint32_t index) {
   return present_[index % k_stretch];
 }
 
-DisclosedKeys::DisclosedKeys(const ChannelId& channel, const ChainKey& commitment)
+DisclosedKeys::DisclosedKeys(const ChannelId& channel, std::uint32_t interval,
+                             const ChainKey& known)
     : channel_(channel) {
-  keys_[0] = commitment;
+  replace(interval, known);
+}
+
+void DisclosedKeys::replace(std::uint32_t interval, const ChainKey& key) {
+  ChainKey step = key;
+  for (std::uint32_t back = 0; back < k_kept && back <= interval; ++back) {
+    keys_[(interval - back) % k_kept] = step;
+    step = previous_chain_key(channel_, step);
+  }
+  latest_ = interval;
 }
 
 DisclosedKeys::Outcome DisclosedKeys::add(std::uint32_t interval, const ChainKey& key) {

@@ -47,10 +47,13 @@ class DisclosedKeys {
   // Keys that may be computed for one disclosed key
   static constexpr std::uint32_t k_max_steps = 1024;
 
-  DisclosedKeys(const ChannelId& channel, const ChainKey& commitment);
+  // `known` is the key of `interval`, which came by a trusted way: 0 is the commitment.
+  DisclosedKeys(const ChannelId& channel, std::uint32_t interval, const ChainKey& known);
 
   enum class Outcome : std::uint8_t { kNew, kKnown, kForged, kTooFar };
   Outcome add(std::uint32_t interval, const ChainKey& key);
+  // Goes on from a later key that came by a trusted way.
+  void replace(std::uint32_t interval, const ChainKey& key);
   std::uint32_t latest() const { return latest_; }
   // Nothing for an interval that is not disclosed, or too long ago
   std::optional<MacKey> mac_key(std::uint32_t interval) const;

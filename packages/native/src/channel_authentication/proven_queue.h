@@ -22,7 +22,8 @@ class ProvenQueue {
     return ProvenPacket{
         .number = candidate.number,
         .key_sequence = candidate.key_sequence,
-        .sealed = candidate.datagram.first(candidate.datagram.size() - trailer_length)};
+        .sealed = candidate.datagram.first(candidate.datagram.size() - trailer_length),
+        .by_group = candidate.by_group};
   }
 
  private:

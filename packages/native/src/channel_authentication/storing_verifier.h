@@ -15,7 +15,7 @@ class StoringVerifier : public Verifier {
     const Time oldest = store_.oldest();
     return oldest == k_never ? k_never : oldest + max_wait_;
   }
-  void on_timeout(Time now) override { store_.drop_before(now - max_wait_); }
+  void on_timeout(Time now) override { store_.drop_until(now - max_wait_); }
   VerifierCounts counts() const override {
     VerifierCounts counts = counts_;
     counts.evicted_packets = store_.evicted();

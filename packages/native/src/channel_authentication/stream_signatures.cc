@@ -43,8 +43,8 @@ std::optional<StreamHashes::Text> StreamHashes::finish(const ChannelId& channel,
   Writer out(text);
   out.write_bytes(as_bytes(k_stream_label));
   out.write_bytes(channel);
-  write_u64(out, id);
-  write_u64(out, length);
+  fixed::write_u64(out, id);
+  fixed::write_u64(out, length);
   out.write_bytes(stream->hash.finish());
   return text;
 }

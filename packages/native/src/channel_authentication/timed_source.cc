@@ -1,7 +1,6 @@
 #include "channel_authentication/timed_source.h"
 
 #include <algorithm>
-#include <cassert>
 
 #include "channel_authentication/integrity_frame.h"
 
@@ -10,9 +9,15 @@ namespace sheaf::quic {
 TimedSource::TimedSource(const ChannelId& channel, const TimedSchedule& schedule, KeyChain& chain)
     : channel_(channel), schedule_(schedule), chain_(chain), mac_(make_packet_mac()) {}
 
-void TimedSource::add(std::span<const SealedPacket> packets, Time now) {
+bool TimedSource::accepts(Time now) const {
   const std::uint32_t interval = schedule_.interval_at(now);
-  assert(interval > 0 && interval <= chain_.length());
+  return interval > 0 && interval <= chain_.length();
+}
+
+void TimedSource::add(std::span<const SealedPacket> packets, Time now) {
+  // There is no key for other times, so such packets stay without a proof.
+  if (!accepts(now)) return;
+  const std::uint32_t interval = schedule_.interval_at(now);
   if (interval != mac_interval_) {
     Wiped<MacKey> key;
     Wiped<ChainKey> chain_key{chain_.key(interval)};

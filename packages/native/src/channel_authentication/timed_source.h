@@ -12,15 +12,15 @@ inline constexpr std::size_t k_timed_trailer_length = 4 + k_aead_tag_length;
 // Scheme `timed`, at the source (TESLA, RFC 4082). Its clock is the one that the schedule names.
 class TimedSource final : public Authenticator {
  public:
-  // `chain` lives longer. Packets are added from the schedule's start to `end`.
+  // `chain` lives longer. Packets are accepted from the schedule's start to the chain's end. Then
+  // members need another commitment.
   TimedSource(const ChannelId& channel, const TimedSchedule& schedule, KeyChain& chain);
 
   std::size_t trailer_length() const override { return k_timed_trailer_length; }
+  bool accepts(Time now) const override;
   void add(std::span<const SealedPacket> packets, Time now) override;
   Time next_timeout() const override;
   std::size_t write_frame(MutableBytes room, Time now) override;
-  // The chain ends before this time: members need another commitment.
-  Time end() const { return schedule_.start_of(chain_.length() + 1); }
 
  private:
   ChannelId channel_;

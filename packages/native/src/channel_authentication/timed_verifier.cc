@@ -12,7 +12,7 @@ TimedVerifier::TimedVerifier(const TimedVerifierConfig& config, const ClockBound
     : StoringVerifier(config.max_bytes, config.max_datagram, config.max_wait, random),
       config_(config),
       clock_(clock),
-      keys_(config.channel, config.commitment),
+      keys_(config.channel, config.known_interval, config.known_key),
       budget_(config.checks_per_second, config.checks_at_once),
       mac_(make_packet_mac()) {}
 
@@ -23,8 +23,9 @@ std::size_t TimedVerifier::trailer_length() const { return k_timed_trailer_lengt
 bool TimedVerifier::is_safe(std::uint32_t interval, Time now) const {
   if (!clock_.known()) return false;
   const std::uint32_t latest = config_.schedule.interval_at(clock_.source_time(now));
-  // An interval that cannot have begun is nobody's.
-  return interval > 0 && interval <= latest && latest - interval < config_.schedule.delay;
+  // An interval that cannot have begun is nobody's, and who has a disclosed key can forge.
+  return interval > keys_.latest() && interval <= latest &&
+         latest - interval < config_.schedule.delay;
 }
 
 bool TimedVerifier::may_be_disclosed(std::uint32_t interval, Time now) const {
@@ -56,13 +57,23 @@ bool TimedVerifier::on_frame(const IntegrityFrame& frame, FrameOrigin origin, Ti
     ++counts_.refused_frames;
     return true;
   }
-  ChainKey key;
-  std::ranges::copy(disclosure->key, key.begin());
-  if (keys_.add(disclosure->interval, key) == DisclosedKeys::Outcome::kNew) {
+  if (take_key(disclosure->interval, disclosure->key, origin)) {
     check_up_to(disclosure->interval);
   } else {
     ++counts_.forged_frames;
   }
+  return true;
+}
+
+bool TimedVerifier::take_key(std::uint32_t interval, Bytes bytes, FrameOrigin origin) {
+  ChainKey key;
+  std::ranges::copy(bytes, key.begin());
+  const auto outcome = keys_.add(interval, key);
+  if (outcome != DisclosedKeys::Outcome::kTooFar || origin != FrameOrigin::kConnection) {
+    return outcome == DisclosedKeys::Outcome::kNew;
+  }
+  // After a long pause the chain would take too many steps. The connection proves the key as well.
+  keys_.replace(interval, key);
   return true;
 }
 

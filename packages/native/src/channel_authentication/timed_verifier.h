@@ -10,7 +10,10 @@ namespace sheaf::quic {
 struct TimedVerifierConfig {
   ChannelId channel{};
   TimedSchedule schedule;
-  ChainKey commitment{};
+  // A key that is disclosed already, and its interval: of the offer, so that the channel can be
+  // joined at any time. 0: the key is the commitment.
+  std::uint32_t known_interval = 0;
+  ChainKey known_key{};
   std::size_t max_datagram = 1500;
   std::size_t max_bytes = CandidateStore::k_max_bytes;  // of packets that wait
   Duration max_wait = 2s;                               // of a packet for its key
@@ -36,6 +39,7 @@ class TimedVerifier final : public StoringVerifier {
  private:
   bool is_safe(std::uint32_t interval, Time now) const;
   bool may_be_disclosed(std::uint32_t interval, Time now) const;
+  bool take_key(std::uint32_t interval, Bytes key, FrameOrigin origin);
   void check_up_to(std::uint32_t interval);
   bool is_genuine(const CandidateStore::Candidate& candidate);
 

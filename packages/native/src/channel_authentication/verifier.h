@@ -11,14 +11,16 @@ namespace sheaf::quic {
 struct ReceivedPacket {
   PacketNumber number = 0;
   std::uint64_t key_sequence = 0;
-  Bytes datagram{};  // the packet as on the wire, and its trailer
+  Bytes datagram{};       // the packet as on the wire, and its trailer
+  bool by_group = false;  // the group brought it, not a copy
 };
 
 // A packet of the source, as it was on the wire
 struct ProvenPacket {
   PacketNumber number = 0;
   std::uint64_t key_sequence = 0;
-  Bytes sealed;
+  Bytes sealed;           // without its trailer
+  bool by_group = false;  // the group brought these bytes, whatever else did
 };
 
 enum class Verdict : std::uint8_t {
@@ -46,6 +48,8 @@ class Verifier {
  public:
   virtual ~Verifier() = default;
   virtual std::size_t trailer_length() const { return 0; }
+  // Whether nobody but the source makes packets that this object takes
+  virtual bool proves_source() const { return true; }
   // The caller drops packets whose number it has already.
   virtual Verdict on_packet(const ReceivedPacket& packet, Time now) = 0;
   // Takes an integrity frame of a packet that need not be proven. Frames that the connection
@@ -62,6 +66,7 @@ class Verifier {
 // Scheme `none`
 class NoVerifier final : public Verifier {
  public:
+  bool proves_source() const override { return false; }
   Verdict on_packet(const ReceivedPacket&, Time) override { return Verdict::kProven; }
   bool on_frame(const IntegrityFrame&, FrameOrigin, Time) override { return false; }
 };

@@ -81,6 +81,7 @@ std::optional<ChannelHeader> ChannelOpenKeys::read_header(Bytes packet) {
 
 ChannelOpenKeys::Outcome ChannelOpenKeys::open(const ChannelHeader& header, Bytes packet,
                                                Origin origin, Time now, std::uint8_t* out) {
+  if (packet.size() < header.bytes.size() + k_aead_tag_length) return Outcome::kWrongTag;
   if (usage_.forgery_limit_reached()) return Outcome::kExhausted;
   Key* key = key_with(header.key_sequence);
   if (key == nullptr) return Outcome::kNoKey;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "crypto/wipe.h"
 
@@ -65,21 +66,25 @@ Ed25519Signature SigningKey::sign(Bytes message) const {
 }
 
 struct VerifyingKey::State {
-  ~State() { gnutls_pubkey_deinit(key); }
+  ~State() {
+    if (key != nullptr) gnutls_pubkey_deinit(key);
+  }
   gnutls_pubkey_t key = nullptr;
 };
 
 VerifyingKey::VerifyingKey(const Ed25519PublicKey& key) : state_(std::make_unique<State>()) {
   const gnutls_datum_t x = to_datum(key);
-  if (gnutls_pubkey_init(&state_->key) != 0 ||
-      gnutls_pubkey_import_ecc_raw(state_->key, GNUTLS_ECC_CURVE_ED25519, &x, nullptr) != 0) {
-    std::abort();
+  if (gnutls_pubkey_init(&state_->key) != 0) std::abort();
+  // The key came with an offer. One that is refused verifies nothing.
+  if (gnutls_pubkey_import_ecc_raw(state_->key, GNUTLS_ECC_CURVE_ED25519, &x, nullptr) != 0) {
+    gnutls_pubkey_deinit(std::exchange(state_->key, nullptr));
   }
 }
 
 VerifyingKey::~VerifyingKey() = default;
 
 bool VerifyingKey::verify(Bytes message, const Ed25519Signature& signature) const {
+  if (state_->key == nullptr) return false;
   const gnutls_datum_t data = to_datum(message);
   const gnutls_datum_t proof = to_datum(signature);
   return gnutls_pubkey_verify_data2(state_->key, GNUTLS_SIGN_EDDSA_ED25519, 0, &data, &proof) >= 0;

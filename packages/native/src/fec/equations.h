@@ -84,7 +84,6 @@ class Equations {
   std::uint8_t* symbol(Slot slot) { return symbols_.get() + slot * symbol_capacity(); }
   std::size_t symbol_capacity() const;
   std::optional<Column> column_of(std::uint64_t number) const;
-  bool is_used(Slot slot) const { return (used_ >> slot & 1) != 0; }
   std::optional<Slot> solved_slot(std::uint64_t number) const;
 
   void add(Slot to, Slot from, std::uint8_t factor);

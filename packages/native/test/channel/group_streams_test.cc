@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string_view>
 
 namespace sheaf::quic {
@@ -145,28 +146,46 @@ TEST(GroupStreams, HoldFewGroupsAtATime) {
   GroupStreams groups(k_deadline);
   EXPECT_EQ(groups.on_stream(frame(0, 1, "b", false), k_group_start), Outcome::kTaken);
   EXPECT_EQ(groups.on_stream(frame(63, 0, "a", false), k_group_start), Outcome::kTaken);
-  EXPECT_EQ(groups.on_stream(frame(64, 0, "a", false), k_group_start), Outcome::kLimit);
+  // The lowest group makes room, and its application is told.
+  EXPECT_EQ(groups.on_stream(frame(64, 0, "a", false), k_group_start), Outcome::kTaken);
+  const auto event = groups.poll_event();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->kind, Kind::kExpired);
+  EXPECT_EQ(event->group, group(0));
+  EXPECT_EQ(groups.on_stream(frame(0, 0, "a", false), k_group_start), Outcome::kLate);
   // Groups that were skipped expire like one with a gap.
   groups.on_timeout(k_group_start + k_deadline);
   int expired = 0;
   while (const auto kind = next_kind(groups)) expired += *kind == Kind::kExpired ? 1 : 0;
-  EXPECT_EQ(expired, 63);
-  EXPECT_EQ(groups.on_stream(frame(64, 0, "a", false), k_group_start), Outcome::kTaken);
+  EXPECT_EQ(expired, 62);
+  // A group that is far away, as after a long pause
+  EXPECT_EQ(groups.on_stream(frame(std::uint64_t{1} << 40, 0, "far", true), k_group_start),
+            Outcome::kTaken);
+  std::set<std::uint64_t> given_up;
+  while (const auto late = groups.poll_event()) {
+    if (late->kind == Kind::kExpired) given_up.insert(late->group.index());
+  }
+  EXPECT_EQ(given_up, (std::set<std::uint64_t>{63, 64}));
+  EXPECT_EQ(read(groups, std::uint64_t{1} << 40), "far");
 }
 
 TEST(GroupStreams, MemoryIsBounded) {
   GroupStreams groups(k_deadline);
   const std::string piece(4096, 'x');
-  std::size_t limited = 0;
   for (std::uint64_t index = 0; index < 4; ++index) {
     // Every other piece, so that nothing can be read
     for (std::uint64_t at = 4096; at + 4096 <= GroupStreams::k_max_group; at += 8192) {
-      if (groups.on_stream(frame(index, at, piece, false), k_group_start) == Outcome::kLimit)
-        ++limited;
+      groups.on_stream(frame(index, at, piece, false), k_group_start);
     }
   }
   EXPECT_LE(groups.memory_bytes(), GroupStreams::k_max_memory + 2 * piece.size());
-  EXPECT_GT(limited, 0u);
+  // The lowest group made room, and the latest one is whole.
+  const auto event = groups.poll_event();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->kind, Kind::kExpired);
+  EXPECT_EQ(event->group, group(0));
+  EXPECT_EQ(groups.on_stream(frame(3, 0, piece, false), k_group_start), Outcome::kTaken);
+  EXPECT_FALSE(groups.peek(group(3)).empty());
 }
 
 }  // namespace

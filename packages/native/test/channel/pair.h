@@ -11,12 +11,33 @@ namespace sheaf::quic {
 
 inline constexpr Time k_pair_start{1s};
 
+// Scheme `none`, and optionally the claim that nobody forges
+struct ClaimingVerifier final : Verifier {
+  explicit ClaimingVerifier(bool claims_proof) : claims(claims_proof) {}
+  bool proves_source() const override { return claims; }
+  Verdict on_packet(const ReceivedPacket&, Time) override { return Verdict::kProven; }
+  bool on_frame(const IntegrityFrame&, FrameOrigin, Time) override { return false; }
+  bool claims;
+};
+
 // A source and one receiver without a network between them
 struct ChannelPair {
   explicit ChannelPair(bool proven = false, bool with_key = true)
-      : source({.offer = unsigned_offer()}, authenticator, random),
-        receiver({source.offer(), proven}, verifier, random, k_pair_start) {
-    id = *source.add_receiver(k_pair_start);
+      : own_verifier(proven),
+        source({.offer = unsigned_offer()}, own_authenticator, random),
+        receiver(source.offer(), own_verifier, random, k_pair_start) {
+    begin(with_key);
+  }
+  // Of another scheme, whose objects live longer
+  ChannelPair(Authenticator& authenticator, Verifier& verifier)
+      : own_verifier(false),
+        source({.offer = unsigned_offer()}, authenticator, random),
+        receiver(source.offer(), verifier, random, k_pair_start) {
+    begin(true);
+  }
+
+  void begin(bool with_key) {
+    id = *source.add_receiver();
     if (with_key) give_keys();
     receiver.on_joined();
     say();
@@ -36,12 +57,12 @@ struct ChannelPair {
   }
   // Tells the source what the receiver has to say.
   void say() {
-    if (const auto state = receiver.poll_state()) source.on_state(id, *state, now);
+    if (const auto state = receiver.poll_state()) source.on_state(id, *state);
     if (const auto report = receiver.poll_report(now)) source.on_report(id, *report, now);
   }
   // Publishes a group of so many bytes, and returns the packets that the source sends.
   std::vector<std::vector<std::uint8_t>> publish(std::size_t bytes) {
-    const StreamId group = source.open_group();
+    const StreamId group = *source.open_group();
     source.write(group, pattern_from(0, bytes), true);
     return packets();
   }
@@ -57,8 +78,8 @@ struct ChannelPair {
   }
 
   SeededRandom random{5};
-  NoAuthenticator authenticator;
-  NoVerifier verifier;
+  NoAuthenticator own_authenticator;
+  ClaimingVerifier own_verifier;
   ChannelSource source;
   ChannelReceiver receiver;
   ChannelSource::ReceiverId id = 0;

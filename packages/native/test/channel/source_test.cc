@@ -28,7 +28,7 @@ ChannelReport report_of(std::uint64_t sequence, PacketNumber end, const Interval
 
 TEST(ChannelSource, FullPacketsLieSideBySide) {
   ChannelPair pair;
-  const StreamId group = pair.source.open_group();
+  const StreamId group = *pair.source.open_group();
   pair.source.write(group, pattern_from(0, 5000), true);
   const Bytes batch = pair.source.poll_transmit(48, pair.now);
   EXPECT_EQ(batch.size() / 1350, 3u);
@@ -39,7 +39,7 @@ TEST(ChannelSource, FullPacketsLieSideBySide) {
 
 TEST(ChannelSource, KeepsItsRate) {
   ChannelPair pair;
-  const StreamId group = pair.source.open_group();
+  const StreamId group = *pair.source.open_group();
   std::size_t sent = 0;
   for (const Time end = pair.now + 2s; pair.now < end;) {
     pair.source.write(group, pattern_from(0, 50'000), false);
@@ -52,7 +52,7 @@ TEST(ChannelSource, KeepsItsRate) {
 
 TEST(ChannelSource, TakesNoMoreThanHalfOfItsLog) {
   ChannelPair pair;
-  const StreamId group = pair.source.open_group();
+  const StreamId group = *pair.source.open_group();
   std::size_t taken = 0;
   for (std::size_t once = 1; once > 0; taken += once) {
     once = pair.source.write(group, pattern_from(0, 50'000), false).bytes;
@@ -78,13 +78,13 @@ TEST(ChannelSource, CopiesUntilTheGroupArrives) {
   pair.publish(5000);
   EXPECT_EQ(copies(pair), 4u);
   pair.publish(5000);
-  pair.source.on_state(pair.id, at(ListenState::kReceiving, 6), pair.now);
+  pair.source.on_state(pair.id, at(ListenState::kReceiving, 6));
   EXPECT_EQ(copies(pair), 2u);
   pair.publish(5000);
   EXPECT_EQ(copies(pair), 0u);
-  pair.source.on_state(pair.id, at(ListenState::kUnicast, 9), pair.now);
+  pair.source.on_state(pair.id, at(ListenState::kUnicast, 9));
   EXPECT_EQ(copies(pair), 3u);
-  pair.source.on_state(pair.id, at(ListenState::kLeft, 0), pair.now);
+  pair.source.on_state(pair.id, at(ListenState::kLeft, 0));
   pair.publish(5000);
   EXPECT_EQ(copies(pair), 0u);
 }
@@ -92,7 +92,7 @@ TEST(ChannelSource, CopiesUntilTheGroupArrives) {
 TEST(ChannelSource, CopiesWhatIsMissingWhileItIsWorthSomething) {
   ChannelPair pair;
   pair.publish(8000);
-  pair.source.on_state(pair.id, at(ListenState::kReceiving, 0), pair.now);
+  pair.source.on_state(pair.id, at(ListenState::kReceiving, 0));
   pair.source.on_report(pair.id, report_of(1, 6, {2, 4}), pair.now);
   EXPECT_EQ(copies(pair), 2u);
   pair.source.on_copy_lost(pair.id, 3);
@@ -105,7 +105,7 @@ TEST(ChannelSource, CopiesWhatIsMissingWhileItIsWorthSomething) {
 TEST(ChannelSource, IgnoresReportsThatAreOldOrTooSoonOrOfTheFuture) {
   ChannelPair pair;
   pair.publish(8000);
-  pair.source.on_state(pair.id, at(ListenState::kReceiving, 0), pair.now);
+  pair.source.on_state(pair.id, at(ListenState::kReceiving, 0));
   pair.source.on_report(pair.id, report_of(1, 1000, {2, 4}), pair.now);
   EXPECT_EQ(pair.source.counts().refused_reports, 1u);
   pair.source.on_report(pair.id, report_of(1, 6, {2, 4}), pair.now);
@@ -130,13 +130,83 @@ TEST(ChannelSource, WhoComesLateGetsTheNewestGroupAndItsKeyAlone) {
   ChannelPair pair;
   pair.publish(5000);
   pair.publish(5000);
-  const auto late = pair.source.add_receiver(pair.now);
+  const auto late = pair.source.add_receiver();
   ASSERT_TRUE(late);
   ASSERT_NE(*late, pair.id);
   EXPECT_FALSE(pair.source.poll_copy(*late, pair.now).empty());
   EXPECT_EQ(pair.source.last_copy(), 4u);
   EXPECT_EQ(pair.source.poll_key(*late)->sequence, 0u);
   EXPECT_FALSE(pair.source.poll_key(*late));
+}
+
+TEST(ChannelSource, NothingIsCopiedToWhoLeftOrWasRemoved) {
+  ChannelPair pair;
+  pair.publish(8000);
+  pair.source.on_state(pair.id, at(ListenState::kLeft, 0));
+  pair.source.on_copy_lost(pair.id, 3);
+  pair.source.on_report(pair.id, report_of(1, 6, {2, 4}), pair.now);
+  pair.source.on_state(pair.id, at(ListenState::kWant, 0));
+  EXPECT_FALSE(pair.source.wants_copy(pair.id));
+  EXPECT_EQ(copies(pair), 0u);
+  pair.source.remove_receiver(pair.id);
+  for (const ChannelSource::ReceiverId id : {pair.id, pair.id + 1}) {
+    pair.source.remove_receiver(id);
+    pair.source.on_state(id, at(ListenState::kUnicast, 0));
+    pair.source.on_report(id, report_of(2, 6, {2, 4}), pair.now);
+    pair.source.on_copy_lost(id, 3);
+    EXPECT_FALSE(pair.source.wants_copy(id));
+    EXPECT_FALSE(pair.source.poll_key(id));
+    EXPECT_TRUE(pair.source.poll_copy(id, pair.now).empty());
+  }
+}
+
+TEST(ChannelSource, WithoutAGroupTheDeadlineHoldsForWhatCameLater) {
+  ChannelPair pair;
+  const StreamId group = *pair.source.open_group();
+  pair.source.write(group, pattern_from(0, 4000), false);
+  pair.packets();
+  pair.now += 400ms;
+  const auto late = pair.source.add_receiver();
+  ASSERT_TRUE(late);
+  pair.id = *late;
+  EXPECT_EQ(copies(pair), 4u) << "it needs its group from the start";
+  pair.source.write(group, pattern_from(0, 4000), false);
+  pair.packets();
+  pair.now += 351ms;
+  EXPECT_EQ(copies(pair), 0u);
+}
+
+TEST(ChannelSource, KeepsGroupsWithinWhatReceiversHold) {
+  ChannelPair pair;
+  const StreamId first = *pair.source.open_group();
+  for (std::size_t i = 1; i < GroupStreams::k_max_open; ++i) {
+    ASSERT_TRUE(pair.source.write(*pair.source.open_group(), pattern_from(0, 9), true).fin);
+    pair.packets();
+    pair.now += 10ms;
+  }
+  EXPECT_FALSE(pair.source.open_group());
+  EXPECT_TRUE(pair.source.write(first, pattern_from(0, 9), true).fin);
+  EXPECT_TRUE(pair.source.open_group());
+}
+
+TEST(ChannelSource, TakesNoMoreOfAGroupThanReceiversHold) {
+  SeededRandom random(8);
+  NoAuthenticator authenticator;
+  SourceConfig config{.offer = example_offer()};
+  config.offer.max_rate = 4'000'000'000;
+  ChannelSource source(config, authenticator, random);
+  const StreamId group = *source.open_group();
+  std::uint64_t taken = 0;
+  Time now = k_pair_start;
+  for (std::size_t once = 1; once > 0; taken += once) {
+    const auto written =
+        source.write(group, pattern_from(0, 50'000), taken + 50'000 > GroupStreams::k_max_group);
+    once = written.bytes;
+    EXPECT_FALSE(written.fin);
+    while (!source.poll_transmit(48, now).empty()) now += 1ms;
+  }
+  EXPECT_EQ(taken, GroupStreams::k_max_group);
+  EXPECT_TRUE(source.write(group, {}, true).fin);
 }
 
 }  // namespace

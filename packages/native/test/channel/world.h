@@ -62,7 +62,7 @@ class ChannelWorld {
     const RequestAddresses at_member{{at_source.reliable.remote, at_source.reliable.local},
                                      {at_source.lossy.remote, at_source.lossy.local}};
     member.host = std::make_unique<MemberHost>(
-        at_member, *member.verifier, false, simulation_.random(),
+        at_member, *member.verifier, simulation_.random(),
         [&](const GroupEvent& event, Bytes bytes, Time now) { note(member, event, bytes, now); });
     simulation_.add_host(member.name, *member.host);
     const auto node = [](const char* host, const Address& address) {
@@ -75,7 +75,7 @@ class ChannelWorld {
                         {.loss = settings_.unicast_loss, .delay = 9ms});
     member.leaf = &simulation_.add_branch(*branches_[members_.size() % branches_.size()],
                                           member.name, leaf_link());
-    source_.accept(at_source, simulation_.now());
+    source_.accept(at_source);
     return member;
   }
 
@@ -120,7 +120,7 @@ class ChannelWorld {
   }
 
   void publish(std::size_t bytes) {
-    const StreamId group = source_.source().open_group();
+    const StreamId group = *source_.source().open_group();
     const auto written = source_.source().write(group, pattern_from(group.index(), bytes), true);
     EXPECT_TRUE(written.fin);
     published_[group.index()] = simulation_.now();

@@ -76,7 +76,7 @@ TEST(ChannelAllocation, TimedPacketsNeedNone) {
   clock.on_answer(k_auth_start, k_auth_start);
   TimedSource source(k_test_channel, schedule, chain);
   TimedVerifier member(
-      {.channel = k_test_channel, .schedule = schedule, .commitment = chain.commitment()}, clock,
+      {.channel = k_test_channel, .schedule = schedule, .known_key = chain.commitment()}, clock,
       random);
   expect_no_allocation(source, member);
 }

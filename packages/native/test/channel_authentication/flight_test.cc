@@ -300,6 +300,50 @@ TEST(Flight, PacketsWithoutAFlightAreDropped) {
   EXPECT_EQ(world.member.next_timeout(), k_never);
 }
 
+// Keeps jobs until they are run: a helper that is behind.
+class HeldRunner final : public JobRunner {
+ public:
+  void submit(Job& job) override { held_.push_back(&job); }
+  void wait(const Job&) override { run_all(); }
+  void run_all() {
+    for (Job* job : held_) job->run();
+    held_.clear();
+  }
+
+ private:
+  std::vector<Job*> held_;
+};
+
+TEST(Flight, BogusFlightsOfTheChannelLeaveAPlaceForTheConnection) {
+  SeededRandom random{18};
+  const SigningKey key(test_seed(1));
+  InlineRunner at_once;
+  FlightSource source({.channel = k_test_channel}, key, at_once);
+  HeldRunner held;
+  FlightVerifier member({.channel = k_test_channel}, key.public_key(), held, random);
+  const auto sent = send_packets(source, 0, 3, random, k_auth_start);
+  for (const auto& packet : sent) member.on_packet(packet.received(), k_auth_start);
+  source.on_timeout(k_auth_start + 30ms);
+  const auto frames = frames_of(source, k_auth_start + 30ms);
+  ASSERT_FALSE(frames.empty());
+
+  // One with the signature and the first number of the genuine flight is no copy of it.
+  const IntegrityFrame genuine = decoded(frames[0]);
+  FlightFrame bogus = std::get<FlightFrame>(genuine);
+  bogus.key_sequence = 9;
+  for (PacketNumber first : {0, 100, 200, 300, 400, 500, 600, 700}) {
+    bogus.first = first;
+    member.on_frame(bogus, FrameOrigin::kChannel, k_auth_start + 30ms);
+  }
+  EXPECT_EQ(member.counts().refused_frames, 2u);
+  member.on_frame(genuine, FrameOrigin::kConnection, k_auth_start + 30ms);
+  EXPECT_EQ(member.counts().refused_frames, 2u);
+  held.run_all();
+  EXPECT_TRUE(proven_numbers(member, sent).empty());
+  held.run_all();
+  EXPECT_EQ(proven_numbers(member, sent), numbers_from(0, 3));
+}
+
 TEST(Flight, MemoryOfAMemberIsBounded) {
   FlightWorld world;
   EXPECT_LE(world.member.memory(), CandidateStore::k_max_bytes + (std::size_t{2} << 20));

@@ -17,7 +17,7 @@ struct TimedWorld {
         source(k_test_channel, schedule, chain),
         member({.channel = k_test_channel,
                 .schedule = schedule,
-                .commitment = chain.commitment(),
+                .known_key = chain.commitment(),
                 .checks_per_second = checks_per_second},
                clock, random) {
     // A nonce on its way for one way, and its answer for another.
@@ -56,7 +56,7 @@ TEST(KeyChain, EachKeyProvesItselfByEarlierOnes) {
 TEST(KeyChain, DisclosedKeysMaySkipIntervalsWithinABound) {
   using Outcome = DisclosedKeys::Outcome;
   KeyChain chain(k_test_channel, ChainKey{9}, 5000);
-  DisclosedKeys keys(k_test_channel, chain.commitment());
+  DisclosedKeys keys(k_test_channel, 0, chain.commitment());
   EXPECT_EQ(keys.add(3, chain.key(3)), Outcome::kNew);
   EXPECT_EQ(keys.add(2, chain.key(2)), Outcome::kKnown);
   EXPECT_EQ(keys.add(4, chain.key(5)), Outcome::kForged);
@@ -210,6 +210,43 @@ TEST(Timed, LostDisclosuresAreMadeUpForByLaterOnes) {
   world.now += 150ms;
   give(world.member, world.frames(), world.now);
   EXPECT_EQ(proven_numbers(world.member, all), numbers_from(0, 42));
+}
+
+TEST(Timed, AChannelCanBeJoinedAfterAnyTime) {
+  TimedWorld world;
+  world.now += 2000 * 50ms;
+  auto packets = world.send(1, 1);
+  EXPECT_EQ(world.receive(packets[0], k_one_way), Verdict::kWaiting);
+  world.now += 150ms;
+  const auto frames = world.frames();
+  ASSERT_EQ(frames.size(), 1u);
+  give(world.member, frames, world.now + k_one_way, FrameOrigin::kChannel);
+  EXPECT_EQ(proven_numbers(world.member, packets), numbers_from(1, 0));
+  give(world.member, frames, world.now + k_one_way, FrameOrigin::kConnection);
+  EXPECT_EQ(proven_numbers(world.member, packets), numbers_from(1, 1));
+
+  // With a key of the offer, the channel alone is enough.
+  TimedVerifier later({.channel = k_test_channel,
+                       .schedule = world.schedule,
+                       .known_interval = 1990,
+                       .known_key = world.chain.key(1990)},
+                      world.clock, world.random);
+  packets = world.send(2, 1);
+  EXPECT_EQ(later.on_packet(packets[0].received(), world.now + k_one_way), Verdict::kWaiting);
+  world.now += 150ms;
+  give(later, world.frames(), world.now + k_one_way, FrameOrigin::kChannel);
+  EXPECT_EQ(proven_numbers(later, packets), numbers_from(2, 1));
+}
+
+TEST(Timed, WhoHasADisclosedKeyProvesNothingByIt) {
+  TimedWorld world;
+  const auto packets = world.send(1, 2);
+  // The connection disclosed the key earlier than the clock's bound tells.
+  const ChainKey key = world.chain.key(1);
+  const DisclosureFrame frame{.interval = 1, .key = key};
+  world.now += 150ms;
+  EXPECT_TRUE(world.member.on_frame(frame, FrameOrigin::kConnection, world.now));
+  EXPECT_EQ(world.member.on_packet(packets[1].received(), world.now - 100ms), Verdict::kRefused);
 }
 
 TEST(Timed, ForgedDisclosuresAreLimited) {

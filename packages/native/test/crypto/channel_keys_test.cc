@@ -276,6 +276,14 @@ TEST(ChannelKeys, RefuseOtherFormsAndEveryTruncation) {
   for (std::size_t length = 0; length < packet.size(); ++length) {
     EXPECT_NE(open_packet(member, Bytes(packet).first(length)), ChannelOutcome::kOpened) << length;
   }
+  const auto header = member.read_header(packet);
+  ASSERT_TRUE(header);
+  std::vector<std::uint8_t> out(packet.size());
+  for (std::size_t length = 0; length < k_channel_header_length + k_aead_tag_length; ++length) {
+    EXPECT_EQ(member.open(*header, Bytes(packet).first(length), Origin::kProven, k_channel_start,
+                          out.data()),
+              ChannelOutcome::kWrongTag);
+  }
   auto long_header = packet;
   long_header[0] |= 0x80;
   EXPECT_FALSE(member.read_header(long_header));

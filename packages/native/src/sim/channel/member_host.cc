@@ -26,7 +26,7 @@ void MemberHost::on_capsule(Bytes capsule, Time now) {
   const auto value = decode_channel_capsule(type, in.read_rest());
   if (!value) return;
   if (const auto* offer = std::get_if<ChannelOffer>(&*value)) {
-    receiver_.emplace(ChannelReceiver::Config{*offer, proven_}, verifier_, random_, now);
+    receiver_.emplace(*offer, verifier_, random_, now);
     receiver_->on_joined();
   } else if (const auto* key = std::get_if<ChannelKey>(&*value)) {
     if (receiver_) receiver_->on_key(*key);

@@ -15,11 +15,10 @@ class MemberHost final : public Host {
   // Called for each event of a group, with the bytes that became readable.
   using OnGroup = std::function<void(const GroupEvent& event, Bytes bytes, Time now)>;
 
-  MemberHost(const RequestAddresses& addresses, Verifier& verifier, bool proven, Random& random,
+  MemberHost(const RequestAddresses& addresses, Verifier& verifier, Random& random,
              OnGroup on_group)
       : addresses_(addresses),
         verifier_(verifier),
-        proven_(proven),
         random_(random),
         on_group_(std::move(on_group)) {}
 
@@ -38,7 +37,6 @@ class MemberHost final : public Host {
 
   RequestAddresses addresses_;
   Verifier& verifier_;
-  bool proven_;
   Random& random_;
   OnGroup on_group_;
   std::optional<ChannelReceiver> receiver_;

@@ -2,8 +2,8 @@
 
 namespace sheaf::quic {
 
-void SourceHost::accept(const RequestAddresses& addresses, Time now) {
-  const auto id = source_.add_receiver(now);
+void SourceHost::accept(const RequestAddresses& addresses) {
+  const auto id = source_.add_receiver();
   if (!id) return;
   by_address_[addresses.reliable.remote] = by_address_[addresses.lossy.remote] = requests_.size();
   requests_.push_back({*id, addresses});
@@ -32,7 +32,7 @@ void SourceHost::on_message(Request& request, Bytes message, Time now) {
       const auto value = decode_channel_capsule(type, in.read_rest());
       if (!value) return;
       if (const auto* state = std::get_if<ChannelState>(&*value)) {
-        source_.on_state(request.id, *state, now);
+        source_.on_state(request.id, *state);
       }
       return;
     }

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+
+#include "util/time.h"
+
+namespace sheaf::quic {
+
+// Whether it is worth listening to the group. Outsiders can send to it, too, so a receiver that is
+// given nothing but noise pauses, and copies by unicast go on meanwhile.
+class GroupDoubts {
+ public:
+  // A packet came whose header is one of the channel. Nothing proves it yet.
+  void on_packet(Time now) {
+    if (unproven_ == 0) unproven_since_ = now;
+    ++unproven_;
+  }
+  void on_genuine(Time now) {
+    unproven_ = 0;
+    move_window(now);
+    ++genuine_;
+  }
+  void on_forged(Time now) {
+    move_window(now);
+    ++forged_;
+  }
+
+  // Returns whether a pause begins now.
+  bool begin_pause(Time now) {
+    const bool is_silent = now >= next_timeout();
+    const bool is_flooded = forged_ > k_max_forged && forged_ > genuine_ / k_forged_share;
+    if (!is_silent && !is_flooded) return false;
+    unproven_ = forged_ = genuine_ = 0;
+    paused_until_ = now + k_pause;
+    return true;
+  }
+  bool paused(Time now) const { return now < paused_until_; }
+  Time next_timeout() const {
+    return unproven_ < k_min_unproven ? k_never : unproven_since_ + k_window;
+  }
+
+ private:
+  static constexpr Duration k_window = 2s;
+  static constexpr Duration k_pause = 10s;
+  // Packets that have to come in a window, none of which is the source's
+  static constexpr std::uint64_t k_min_unproven = 8;
+  // More than so many forged packets in a window, and more than one for so many genuine ones
+  static constexpr std::uint64_t k_max_forged = 1000;
+  static constexpr std::uint64_t k_forged_share = 8;
+
+  void move_window(Time now) {
+    if (now < window_start_ + k_window) return;
+    window_start_ = now;
+    forged_ = genuine_ = 0;
+  }
+
+  std::uint64_t unproven_ = 0;  // packets since the last genuine one
+  Time unproven_since_{};
+  Time window_start_{};
+  std::uint64_t forged_ = 0;
+  std::uint64_t genuine_ = 0;
+  Time paused_until_{};
+};
+
+}  // namespace sheaf::quic
