@@ -263,7 +263,8 @@ void Session::order_remote() {
   while (const auto turn = streams_->outgoing().peek_remote({})) {
     const std::uint64_t bytes = std::min<std::uint64_t>(turn->segment.length, 1 + take(2000));
     const bool fin = turn->ends && bytes == turn->segment.length;
-    streams_->outgoing().take_remote(*turn, bytes, 1, {});
+    streams_->outgoing().take_remote(*turn, bytes);
+    if (take(2) == 0) streams_->outgoing().end_turn(turn->id, 1 + take(8), {});
     flying_.push_back({SentFrame::for_data(turn->id, turn->segment.offset,
                                            static_cast<std::uint32_t>(bytes), fin)});
     std::uint64_t& up_to = sent_up_to_[turn->id.value];
