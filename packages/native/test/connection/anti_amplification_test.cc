@@ -77,16 +77,25 @@ TEST_F(BlockedPath, ProbesThatMayNotLeaveWakeNobody) {
   EXPECT_GT(peer_.sent_while_asleep[peer_.path], 0u);
 }
 
+// A client whose server has filled its window.
+struct FullWindowPeer : RawPeer {
+  FullWindowPeer() : RawPeer({.config = without_mtu_discovery()}) {
+    make_server_talk();
+    collect();
+  }
+  static ConnectionConfig without_mtu_discovery() {
+    ConnectionConfig config;
+    config.discover_mtu = false;
+    return config;
+  }
+};
+
 // A NAT gave the client another port while the server's window was full. An ACK of 33 bytes would
 // leave 57 of the 90 that may be sent there, too few for another packet.
 class MovedClient : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(MovedClient, IsChallengedAlthoughAnAcknowledgementIsDue) {
-  ConnectionConfig config;
-  config.discover_mtu = false;
-  RawPeer peer({.config = config});
-  peer.make_server_talk();
-  peer.collect();
+  FullWindowPeer peer;
   const PathStats stats = peer.server.paths().stats()[0];
   EXPECT_LT(stats.congestion_window, stats.bytes_in_flight + 90);
   const auto ping = [&](const AddressPair& from) {
@@ -136,11 +145,7 @@ TEST_P(MovedClient, IsChallengedAlthoughTheAcknowledgementIsLong) {
 // The first challenge is lost, and the client has sent packets meanwhile whose acknowledgements
 // took the rest of what may be sent.
 TEST_P(MovedClient, IsChallengedAgainAlthoughTheWindowIsFull) {
-  ConnectionConfig config;
-  config.discover_mtu = false;
-  RawPeer peer({.config = config});
-  peer.make_server_talk();
-  peer.collect();
+  FullWindowPeer peer;
   AddressPair moved = peer.path;
   ++moved.remote.port;
   std::size_t received = 0;
@@ -166,11 +171,7 @@ TEST_P(MovedClient, IsChallengedAgainAlthoughTheWindowIsFull) {
 
 // A response does not wait for what is in flight, which may have gone to another address.
 TEST(FullWindow, HoldsNoPathResponseBack) {
-  ConnectionConfig config;
-  config.discover_mtu = false;
-  RawPeer peer({.config = config});
-  peer.make_server_talk();
-  peer.collect();
+  FullWindowPeer peer;
   const PathStats stats = peer.server.paths().stats()[0];
   EXPECT_LT(stats.congestion_window, stats.bytes_in_flight + 1200);
   const PathChallengeFrame challenge{{1, 2, 3, 4, 5, 6, 7, 8}};
@@ -188,11 +189,7 @@ TEST(FullWindow, HoldsNoPathResponseBack) {
 // RFC 9000 §8.2.2: responses are constrained by congestion control. A peer asks as often as it
 // likes.
 TEST(FullWindow, HoldsBackWhatAnswersMoreChallenges) {
-  ConnectionConfig config;
-  config.discover_mtu = false;
-  RawPeer peer({.config = config});
-  peer.make_server_talk();
-  peer.collect();
+  FullWindowPeer peer;
   std::size_t responses = 0;
   for (std::uint8_t i = 0; i < 50; ++i) {
     peer.send({PathChallengeFrame{{i}}}, peer.path, 40);
