@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t packet_number_offset = 1 + data[0] % 21;
   std::vector<std::uint8_t> packet(data + 1, data + size);
   const OpenedPacket opened =
-      keys.open(packet, packet_number_offset, PathId{data[0]}, k_no_packet_number, Time{}, 1ms);
+      keys.open(packet, packet_number_offset, PathId{data[0]}, k_no_packet_number, Time{});
   if (opened.outcome != OpenedPacket::Outcome::kDropped) std::abort();
   packet.assign(data + 1, data + size);
   if (early.open(packet, data[0]).outcome != OpenedPacket::Outcome::kDropped) std::abort();

@@ -39,18 +39,20 @@ void Connection::receive(const Datagram& datagram, Time now) {
 }
 
 void Connection::end_batch(Time now) {
+  const auto open = [](const PathEntry* entry) { return entry->path->batch_open; };
+  if (std::ranges::any_of(parts_->paths.in_use(), open)) conclude_batch(now);
+}
+
+void Connection::conclude_batch(Time now) {
   ConnectionParts& parts = *parts_;
   FrameOutcome outcome(parts, now);
-  bool any = false;
   for (PathEntry* entry : parts.paths.in_use()) {
     Path& path = *entry->path;
     if (!std::exchange(path.batch_open, false)) continue;
-    any = true;
     path.loss.conclude(now, outcome);
     path.update_pacing(now);
     if (parts.log) parts.log->metrics_updated(now, parts.path_stats(*entry));
   }
-  if (!any) return;
   parts.update_stream_rtt();
   parts.update_ack_requests();
 }

@@ -86,6 +86,7 @@ class Connection {
     std::size_t close = 0;
   };
 
+  void conclude_batch(Time now);
   void transmit_packets(TransmitBatch& batch, Time now);
   void transmit_beside_runs(TransmitBatch& batch, Time now);
   void transmit_last_words(TransmitBatch& batch, Time now);

@@ -50,7 +50,7 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
   InplaceVector<SealJob, k_max_batch> jobs;
   std::size_t limit = path_.mtu.current();
   frames_due_ = path_management_due();
-  if (parts_.config.repeat_late && parts_.paths.open_count() > 1 && !connection_wants_to_send() &&
+  if (parts_.config.repeat_late && parts_.paths.several_open() && !connection_wants_to_send() &&
       selection_.chooses(entry_)) {
     Retransmission(parts_, now_).repeat_late_on(entry_);
   }
@@ -152,6 +152,7 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
   }
   const bool fits =
       path_.controller->window() >= path_.loss.bytes_in_flight() + packet_size + reserved_;
+  admission.validates = validation_due();
   if (path_.probe_credits > 0 || (fits && path_.pacer.budget(now_) >= packet_size)) {
     admission.extent = Extent::kFull;
     return admission;
@@ -162,7 +163,8 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
   // congestion control).
   const bool answers = path_.responses.due() &&
                        path_.loss.bytes_in_flight() < path_.controller->window() + k_answers_beyond;
-  if (answers || path_.validation.challenge_due(now_)) {
+  admission.validates = answers || path_.validation.challenge_due(now_);
+  if (admission.validates) {
     admission.extent = Extent::kValidation;
     admission.carries_data = false;
     admission.application_limited = false;
@@ -227,10 +229,8 @@ bool PacketBuilder::write_packet(MutableBytes room, const Admission& admission, 
   write_short_header(writer, draft.job, entry_.remote_ids.current());
   writer.truncate(k_aead_tag_length);
   SentPackets& sent = path_.loss.sent();
-  const bool full = admission.extent == Admission::Extent::kFull;
   // The ranges of an acknowledgement could fill what may be sent to an unvalidated address.
-  const bool validates = full || admission.extent == Admission::Extent::kValidation;
-  if (validates && validation_due()) write_validation_frames(writer, draft);
+  if (admission.validates) write_validation_frames(writer, draft);
   const std::size_t before = sent.pending_frames().size();
   if (path_.received.ack_pending()) write_ack(writer, entry_);
   for (const auto& other : parts_.paths.in_use()) {
@@ -240,7 +240,7 @@ bool PacketBuilder::write_packet(MutableBytes room, const Admission& admission, 
   }
   const std::size_t acknowledgements = sent.pending_frames().size() - before;
   draft.carries_data = admission.carries_data;
-  if (full) write_frames(writer, draft);
+  if (admission.extent == Admission::Extent::kFull) write_frames(writer, draft);
   const std::size_t frames = sent.pending_frames().size();
   draft.ack_eliciting = frames > acknowledgements;
   if (frames == 0) {

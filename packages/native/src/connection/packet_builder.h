@@ -30,6 +30,7 @@ class PacketBuilder {
   struct Admission {
     enum class Extent : std::uint8_t { kNothing, kAcknowledgementOnly, kValidation, kFull };
     Extent extent = Extent::kNothing;
+    bool validates = false;     // carries challenges or responses
     bool carries_data = false;  // data that any path could carry
     bool wants_reply = false;   // the peer is to acknowledge this packet
     std::optional<bool> application_limited{};

@@ -126,6 +126,9 @@ void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
       count_received(datagram);
     }
     entry_->key_generation = std::max(entry_->key_generation, opened.generation);
+    if (opened.began_phase) {
+      parts_.keys.keep_old_keys(entry_->id, now_, parts_.key_probe_timeout(*entry_));
+    }
     if (opened.key_updated) parts_.announce_shared_keys(*entry_);
     return accept(opened, PacketType::kOneRtt, datagram);
   }
@@ -152,8 +155,7 @@ bool PacketReceiver::accept_path(const Datagram& datagram) {
 OpenedPacket PacketReceiver::open_one_rtt(MutableBytes packet) {
   const auto largest = entry_->path ? entry_->path->received.largest() : std::nullopt;
   return parts_.keys.open(packet, k_short_header_without_number, entry_->id,
-                          largest.value_or(k_no_packet_number), now_,
-                          parts_.key_probe_timeout(*entry_));
+                          largest.value_or(k_no_packet_number), now_);
 }
 
 void PacketReceiver::reset_statelessly(Bytes token) {

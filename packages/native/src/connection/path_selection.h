@@ -17,7 +17,7 @@ class PathSelection {
   // The next packet with streams, datagrams or control frames goes on this path.
   bool chooses(const PathEntry& entry) {
     if (entry.rules.apart) return false;
-    return parts_.paths.open_count() < 2 || chooses_among_several(entry);
+    return !parts_.paths.several_open() || chooses_among_several(entry);
   }
   // Returns the basis of the last choice, for the stream scheduler.
   SendOpportunity opportunity(const PathEntry& entry) const {

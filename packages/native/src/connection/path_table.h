@@ -43,6 +43,8 @@ class PathTable {
   void add_to_use(PathEntry& entry);
   // Counts the open paths that can carry everything.
   std::size_t open_count() const;
+  // Returns whether there are two of them or more. Asked for every packet.
+  bool several_open() const { return in_use_.size() > 1 && open_count() > 1; }
   // Returns one of them, for what any path can carry; null when none is open.
   Path* any_open();
 

@@ -145,15 +145,17 @@ std::uint64_t OneRttKeys::generation_for_sending(PathId path) const {
 
 bool OneRttKeys::seal(std::span<const SealJob> jobs) {
   const PathId path = jobs.front().path;
-  if (!can_send(path)) return false;
-  KnownPath& known = *state_->find_or_make(path);
-  PacketNumber next = known.next_number;
+  KnownPath* const known = state_->find_or_make(path);
+  if (!known || known->lent) return false;
+  PathKeys& keys = state_->keys_of(*known);
+  if (!keys.can_send()) return false;
+  PacketNumber next = known->next_number;
   for (const SealJob& job : jobs) {
     if (job.path != path || job.number < next) return false;
     next = job.number + 1;
   }
-  known.next_number = next;
-  state_->keys_of(known).seal(jobs);
+  known->next_number = next;
+  keys.seal(jobs);
   return true;
 }
 
@@ -189,13 +191,18 @@ bool OneRttKeys::note_numbered_elsewhere(PathId path, PacketNumber first, std::u
 }
 
 OpenedPacket OneRttKeys::open(MutableBytes packet, std::size_t packet_number_offset, PathId path,
-                              PacketNumber largest_received, Time now, Duration probe_timeout) {
-  const OpenedPacket opened = can_receive(path) ? state_->keys_of(*state_->find_or_make(path))
-                                                      .open(packet, packet_number_offset, path,
-                                                            largest_received, now, probe_timeout)
-                                                : OpenedPacket{};
+                              PacketNumber largest_received, Time now) {
+  KnownPath* const known = state_->find_or_make(path);
+  PathKeys* const keys = known ? &state_->keys_of(*known) : nullptr;
+  const OpenedPacket opened = keys && keys->can_receive() ? keys->open(packet, packet_number_offset,
+                                                                       path, largest_received, now)
+                                                          : OpenedPacket{};
   if (opened.outcome == OpenedPacket::Outcome::kOpened) state_->last_opened = path;
   return opened;
+}
+
+void OneRttKeys::keep_old_keys(PathId path, Time now, Duration probe_timeout) {
+  if (PathKeys* keys = state_->keys_of(path)) keys->keep_old_keys(now + 3 * probe_timeout);
 }
 
 bool OneRttKeys::initiate_update(PathId path, Time now, Duration probe_timeout) {

@@ -22,6 +22,7 @@ struct OpenedPacket {
   PacketNumber number = 0;
   MutableBytes payload;          // inside the given packet
   bool key_updated = false;      // this packet made us follow the peer's key update
+  bool began_phase = false;      // this packet is the first of the peer's update
   std::uint64_t generation = 0;  // of the keys that opened it: number of earlier updates
   TransportErrorCode error = TransportErrorCode::kNoError;
 };
@@ -80,10 +81,12 @@ class OneRttKeys {
   [[nodiscard]] bool note_numbered_elsewhere(PathId path, PacketNumber first, std::uint64_t count);
 
   // Opens a packet. `packet` starts with the short header, and `packet_number_offset` is 1 + the
-  // length of the connection id. Old keys are kept for three times `probe_timeout`, which is the
-  // largest of the paths that share them.
+  // length of the connection id. After one that began a phase, `keep_old_keys` must follow.
   OpenedPacket open(MutableBytes packet, std::size_t packet_number_offset, PathId path,
-                    PacketNumber largest_received, Time now, Duration probe_timeout);
+                    PacketNumber largest_received, Time now);
+  // Keeps the keys of the path's phase before for three times `probe_timeout`, which is the largest
+  // of the paths that share them.
+  void keep_old_keys(PathId path, Time now, Duration probe_timeout);
 
   // Starts a key update of the path's keys. Returns false while an earlier update is not confirmed,
   // when it is too early (RFC 9001 §6.5, RFC 10069 §5.6), and before the handshake is confirmed.

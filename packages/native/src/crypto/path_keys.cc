@@ -48,11 +48,11 @@ void PathKeys::Receive::prepare_next(CryptoProvider provider) {
 }
 
 // Advances the keys, since the next generation has opened a packet.
-void PathKeys::Receive::advance(Time old_keys_until) {
+void PathKeys::Receive::advance() {
   keys.secret = next_secret;
   previous = std::move(aead);
   aead = std::move(next);
-  previous_until = old_keys_until;
+  previous_until = k_never;
   ++keys.generation;
   first_received.clear();
 }
@@ -136,7 +136,7 @@ void PathKeys::note_numbered_elsewhere(PathId path, PacketNumber first, std::uin
 }
 
 OpenedPacket PathKeys::open(MutableBytes packet, std::size_t packet_number_offset, PathId path,
-                            PacketNumber largest_received, Time now, Duration probe_timeout) {
+                            PacketNumber largest_received, Time now) {
   // Every return uses this one object, so that it is built in the caller's memory.
   OpenedPacket opened;
   if (acknowledged_with_old_keys_) {
@@ -183,7 +183,7 @@ OpenedPacket PathKeys::open(MutableBytes packet, std::size_t packet_number_offse
     opened.generation = receive.last_opened_generation = receive.keys.generation - 1;
   } else {
     receive.first_received.clear();
-    on_peer_update(opened, now, probe_timeout);
+    on_peer_update(opened);
     receive.first_received.add(path, opened.number);
   }
   return opened;
@@ -243,8 +243,9 @@ void PathKeys::advance_send() {
 
 // Follows the peer's update, since the first packet of the next generation is genuine (RFC 9001
 // §6.2).
-void PathKeys::on_peer_update(OpenedPacket& packet, Time now, Duration probe_timeout) {
-  receive_->advance(now + 3 * probe_timeout);
+void PathKeys::on_peer_update(OpenedPacket& packet) {
+  receive_->advance();
+  packet.began_phase = true;
   packet.generation = receive_->last_opened_generation = receive_->keys.generation;
   // This may be the response to our update.
   if (!send_ || send_->keys.generation >= receive_->keys.generation) return;

@@ -30,7 +30,10 @@ class PathKeys {
   // Counts packets that another node seals with the present sending keys.
   void note_numbered_elsewhere(PathId path, PacketNumber first, std::uint64_t count);
   OpenedPacket open(MutableBytes packet, std::size_t packet_number_offset, PathId path,
-                    PacketNumber largest_received, Time now, Duration probe_timeout);
+                    PacketNumber largest_received, Time now);
+  void keep_old_keys(Time until) {
+    if (receive_) receive_->previous_until = until;
+  }
 
   bool initiate_update(Time now, Duration probe_timeout);
   // Notes an acknowledgement in the latest opened packet.
@@ -55,7 +58,7 @@ class PathKeys {
   struct Receive {
     Receive(const DirectionKeys& first, CryptoProvider provider);
     void prepare_next(CryptoProvider provider);
-    void advance(Time old_keys_until);
+    void advance();
     void expire_previous(CryptoProvider provider, Time now);
 
     DirectionKeys keys;
@@ -64,7 +67,7 @@ class PathKeys {
     std::unique_ptr<Aead> previous;  // either this
     std::unique_ptr<Aead> next;      // or this
     std::unique_ptr<HeaderProtection> header_protection;
-    Time previous_until{};
+    Time previous_until = k_never;
     std::uint64_t last_opened_generation = 0;
     PathPacketNumbers first_received;  // of this generation, while `previous` exists
   };
@@ -77,7 +80,7 @@ class PathKeys {
   bool decrypt(MutableBytes packet, std::size_t header_length, PathId path, PacketNumber number,
                bool is_current);
   void advance_send();
-  void on_peer_update(OpenedPacket& packet, Time now, Duration probe_timeout);
+  void on_peer_update(OpenedPacket& packet);
 
   CryptoProvider provider_;
   AeadUsage usage_{CipherSuite::kAes128GcmSha256};  // replaced with the first secret

@@ -93,10 +93,9 @@ void ReceivedPackets::set_hold(Duration hold) {
   if (waiting_) waiting_->set_hold(hold);
 }
 
-void ReceivedPackets::on_received(PacketNumber number, Ecn ecn, bool ack_eliciting, Time now,
-                                  Duration max_ack_delay, bool confirms) {
+void ReceivedPackets::wait(PacketNumber number, Ecn ecn, bool ack_eliciting, Time now,
+                           Duration max_ack_delay, bool confirms) {
   if (is_duplicate(number)) return;
-  if (!waiting_) return record(number, ecn, ack_eliciting, now, max_ack_delay);
   release_waiting(now);
   if (!waiting_->must_wait(confirms)) {
     return record(number, ecn, ack_eliciting, now, max_ack_delay);
@@ -126,6 +125,7 @@ void ReceivedPackets::record(PacketNumber number, Ecn ecn, bool ack_eliciting, T
     push_newest(number);
     largest_received_at_ = now;
   } else {
+    if (is_old_duplicate(number)) return;
     out_of_order = true;
     insert_older(number);
     report_from_ = std::min(report_from_, number);

@@ -37,7 +37,10 @@ class ReceivedPackets {
   // Called for every packet that is not a duplicate; a duplicate changes nothing. `max_ack_delay`
   // holds until `set_frequency` names another. `confirms`: it carried such an ACK.
   void on_received(PacketNumber number, Ecn ecn, bool ack_eliciting, Time now,
-                   Duration max_ack_delay, bool confirms = false);
+                   Duration max_ack_delay, bool confirms = false) {
+    if (waiting_) return wait(number, ecn, ack_eliciting, now, max_ack_delay, confirms);
+    record(number, ecn, ack_eliciting, now, max_ack_delay);
+  }
   // Lets packets be acknowledged that have waited until now. Called before the deadline is compared
   // with the time.
   void release(Time now) {
@@ -74,6 +77,8 @@ class ReceivedPackets {
   AckRange& newest() { return slots_[first_]; }
   bool is_old_duplicate(PacketNumber number) const;
   void release_waiting(Time now);
+  void wait(PacketNumber number, Ecn ecn, bool ack_eliciting, Time now, Duration max_ack_delay,
+            bool confirms);
   void record(PacketNumber number, Ecn ecn, bool ack_eliciting, Time now, Duration max_ack_delay);
   void count_mark(Ecn ecn);
   bool due_at_once(PacketNumber number, bool out_of_order, Ecn ecn) const;

@@ -104,15 +104,28 @@ std::size_t OutgoingFrames::write_lane_data(StreamLane& lane, Writer& writer, Se
   return written;
 }
 
+inline Stream* OutgoingFrames::chosen_of(StreamLane& lane, const SendOpportunity& opportunity) {
+  const std::optional<StreamId> chosen = lane.scheduler->next(opportunity);
+  return chosen ? parts_.open.find(*chosen) : nullptr;
+}
+
 Stream* OutgoingFrames::next_to_send(StreamLane& lane, const SendOpportunity& opportunity) {
   if (Stream* first = lane.ahead.front()) return first;
-  while (true) {
-    const std::optional<StreamId> chosen = lane.scheduler->next(opportunity);
-    Stream* const stream = chosen ? parts_.open.find(*chosen) : nullptr;
-    if (!stream || stream->turns_taken == 0) return stream;
+  Stream* const stream = chosen_of(lane, opportunity);
+  const bool has_turn = !stream || stream->turns_taken == 0;
+  return has_turn ? stream : next_with_turn(*stream, lane, opportunity);
+}
+
+// Stands apart: only streams of other nodes take turns in advance.
+[[gnu::noinline]] Stream* OutgoingFrames::next_with_turn(Stream& first, StreamLane& lane,
+                                                         const SendOpportunity& opportunity) {
+  Stream* stream = &first;
+  while (stream && stream->turns_taken > 0) {
     --stream->turns_taken;
     lane.on_sent(*stream, 0, opportunity);
+    stream = chosen_of(lane, opportunity);
   }
+  return stream;
 }
 
 std::optional<RemoteTurn> OutgoingFrames::peek_remote(const SendOpportunity& opportunity) {

@@ -69,6 +69,8 @@ class OutgoingFrames {
                               const SendOpportunity& opportunity);
   // Returns the stream whose data leaves next; null when there is none.
   Stream* next_to_send(StreamLane& lane, const SendOpportunity& opportunity);
+  Stream* chosen_of(StreamLane& lane, const SendOpportunity& opportunity);
+  Stream* next_with_turn(Stream& first, StreamLane& lane, const SendOpportunity& opportunity);
   // Writes as much of the segment as there is room for, and sets its length to that. Returns false
   // when there is no room.
   bool write_stream_frame(Stream& stream, SendStream::Segment& segment, Writer& writer,

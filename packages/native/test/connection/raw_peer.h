@@ -227,7 +227,8 @@ class RawPeer {
     const auto known = largest_.find(packet.path_id);
     const OpenedPacket opened =
         keys_.open(bytes, 9, packet.path_id,
-                   known == largest_.end() ? k_no_packet_number : known->second, now, 1s);
+                   known == largest_.end() ? k_no_packet_number : known->second, now);
+    if (opened.began_phase) keys_.keep_old_keys(packet.path_id, now, 1s);
     EXPECT_EQ(opened.outcome, OpenedPacket::Outcome::kOpened);
     packet.number = opened.number;
     PacketNumber& largest = largest_.try_emplace(packet.path_id, packet.number).first->second;

@@ -150,7 +150,8 @@ class RawServer {
                   .destination = ConnectionId(bytes.subspan(1, 8)),
                   .size = bytes.size(),
                   .payload = {}};
-    const OpenedPacket opened = keys_.open(bytes, 9, PathId{0}, largest_, now, 1s);
+    const OpenedPacket opened = keys_.open(bytes, 9, PathId{0}, largest_, now);
+    if (opened.began_phase) keys_.keep_old_keys(PathId{0}, now, 1s);
     EXPECT_EQ(opened.outcome, OpenedPacket::Outcome::kOpened);
     largest_ = packet.number = opened.number;
     packet.payload.assign(opened.payload.begin(), opened.payload.end());

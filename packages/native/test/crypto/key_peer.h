@@ -42,9 +42,10 @@ struct KeyPeer {
 
   OpenedPacket open(std::vector<std::uint8_t> packet, Time now = k_start, PathId path = {}) {
     const auto largest = largest_received.find(path.value);
-    const OpenedPacket opened = keys.open(
-        packet, k_packet_number_offset, path,
-        largest == largest_received.end() ? k_no_packet_number : largest->second, now, k_pto);
+    const OpenedPacket opened =
+        keys.open(packet, k_packet_number_offset, path,
+                  largest == largest_received.end() ? k_no_packet_number : largest->second, now);
+    if (opened.began_phase) keys.keep_old_keys(path, now, k_pto);
     if (opened.outcome == OpenedPacket::Outcome::kOpened) {
       EXPECT_EQ(opened.payload.size(), packet.size() - k_packet_number_offset - 4 - 16);
       largest_received[path.value] = std::max(largest_received[path.value], opened.number);

@@ -150,8 +150,8 @@ class ExecutorHostTest : public BackbonePair {
     while (const auto packet = client.receive()) {
       EXPECT_EQ(packet->from_port, gateway.port);
       std::vector<std::uint8_t> bytes = packet->bytes;
-      const quic::OpenedPacket opened = keys.client.keys.open(
-          bytes, quic::k_packet_number_offset, {}, largest, quic::k_start, quic::k_pto);
+      const quic::OpenedPacket opened =
+          keys.client.keys.open(bytes, quic::k_packet_number_offset, {}, largest, quic::k_start);
       EXPECT_EQ(opened.outcome, quic::OpenedPacket::Outcome::kOpened);
       if (opened.outcome != quic::OpenedPacket::Outcome::kOpened) continue;
       largest = opened.number;

@@ -52,7 +52,8 @@ bool ReceivingClient::finished() const {
 
 void ReceivingClient::receive(const Datagram& datagram, Time now) {
   const OpenedPacket opened =
-      keys_.open(datagram.payload, 1 + k_id_length, {}, largest_received_, now, k_probe_timeout);
+      keys_.open(datagram.payload, 1 + k_id_length, {}, largest_received_, now);
+  if (opened.began_phase) keys_.keep_old_keys({}, now, k_probe_timeout);
   if (opened.outcome != OpenedPacket::Outcome::kOpened) {
     intact_ = false;
     return;
