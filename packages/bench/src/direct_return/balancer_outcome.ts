@@ -2,9 +2,9 @@ import { findPresentCaddy } from '../http/caddy.js';
 import { progressBar } from '../measure/progress_bar.js';
 import { round } from '../measure/statistics.js';
 import { shuffled } from '../measure/shuffled.js';
-import { withBackendSite } from '../multi_end/real/real_backends.js';
-import { measureBalancer, type Delivery, type LoadOptions } from './balancers.js';
+import { measureBalancer, type LoadOptions } from './balancers.js';
 import { describePlan, permittedQuotas, plansOf, type Places, type Skipped } from './plans.js';
+import { deliveriesOf, withRunInSite } from './run_in.js';
 import { balancerCells, gatewayCells, type BalancerCell, type GatewayCell, type MeasuredPlan } from './cells.js';
 
 export interface BalancerOptions extends LoadOptions, Places {
@@ -29,10 +29,15 @@ export async function measureBalancers(
 ): Promise<MeasuredBalancers> {
   const { command, reason } = await findPresentCaddy();
   const { permitted, refused } = permittedQuotas(quotas);
-  const options = { backends, sizes, deliveries: ['proxy', 'return'] as const, caddyCommand: command };
-  return withBackendSite(options, async (site) => {
-    const deliveries: Delivery[] = ['proxy', 'return', ...(site.caddy ? (['caddy'] as const) : [])];
-    const plans = plansOf({ sizes, acks, quotas: permitted }, deliveries).map((plan): MeasuredPlan => ({
+  const options = {
+    seconds: load.seconds,
+    backends,
+    sizes,
+    deliveries: ['proxy', 'return'] as const,
+    caddyCommand: command,
+  };
+  return withRunInSite(options, progress, async (site) => {
+    const plans = plansOf({ sizes, acks, quotas: permitted }, deliveriesOf(site)).map((plan): MeasuredPlan => ({
       plan,
       samples: [],
     }));

@@ -3,7 +3,7 @@ import type { ExperimentContext, Outcome } from '../experiment.js';
 import { describeMachine } from '../measure/machine.js';
 import { round } from '../measure/statistics.js';
 import type { BackendSite } from '../multi_end/real/backend_site.js';
-import { withBackendSite } from '../multi_end/real/real_backends.js';
+import { withRunInSite } from './run_in.js';
 import { balancerOf, withLoad, type LoadOptions, type Plan } from './balancers.js';
 import { describePlan, permittedQuotas, plansOf, type Places } from './plans.js';
 import type { Load } from './load/load.js';
@@ -30,7 +30,14 @@ export async function runProfile(
   const machine = describeMachine();
   const profiles: Profile[] = [];
   const { permitted, refused } = permittedQuotas(quotas);
-  await withBackendSite({ backends, sizes, deliveries: ['proxy', 'return'], caddyCommand: undefined }, async (site) => {
+  const site = {
+    seconds: load.seconds,
+    backends,
+    sizes,
+    deliveries: ['proxy', 'return'] as const,
+    caddyCommand: undefined,
+  };
+  await withRunInSite(site, progress, async (site) => {
     for (const plan of plansOf({ sizes, acks, quotas: permitted }, ['proxy', 'return'])) {
       progress(describePlan(plan));
       profiles.push(await profileBalancer(site, plan, load));

@@ -10,6 +10,7 @@ import {
 import { permittedQuotas } from '../../direct_return/plans.js';
 import { whyNotSampled } from '../../direct_return/profile/perf.js';
 import { profileBalancer } from '../../direct_return/profile_outcome.js';
+import { withRunInSite } from '../../direct_return/run_in.js';
 import { WORK } from '../../direct_return/profile/shares.js';
 import { findCaddy } from '../../http/caddy.js';
 import { caddyfile } from '../../http/gateways.js';
@@ -20,9 +21,8 @@ import {
   type BackendSite,
   type SheafDelivery,
 } from '../../multi_end/real/backend_site.js';
-import { withBackendSite } from '../../multi_end/real/real_backends.js';
 import { finishRounds, type RoundSample } from './rounds.js';
-import { addonSources, armsOf, parseSettings, prefixed, runnerModule, type Runner } from './runner.js';
+import { addonSources, armsOf, parseSettings, prefixed, runnerModule, type Measured, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   /** Bytes of the responses */
@@ -111,10 +111,11 @@ export const directReturnProcesses: Runner = {
     skipped.push(...refused.map(({ what, reason: why }) => `${what}: ${why}`));
     const places = placesOf({ ...options, quotas: permitted });
     const { sizes, backends } = options;
-    return withBackendSite({ backends, sizes, deliveries, caddyCommand: command }, async (site) => {
+    const seconds = options.seconds * (context.quick ? QUICK : 1);
+    const asked = { seconds, backends, sizes, deliveries, caddyCommand: command };
+    const work = async (site: BackendSite): Promise<Measured> => {
       const versions = usesCaddy ? { caddy: site.caddy?.version ?? 'none' } : {};
       const measured = arms.filter(({ delivery }) => delivery !== 'caddy' || site.caddy);
-      const seconds = options.seconds * (context.quick ? QUICK : 1);
       const measure = measuring(site, options, context.stop);
       for (const place of places)
         for (const arm of measured) if (!context.stop.aborted) await measure(arm, place, seconds * FIRST);
@@ -125,7 +126,8 @@ export const directReturnProcesses: Runner = {
         return samples;
       });
       return { ...finished, skipped };
-    });
+    };
+    return withRunInSite(asked, context.progress, work, context.stop);
   },
 };
 
