@@ -116,7 +116,7 @@ void Executor::mark_available(GrantId id, Granted& granted) {
 }
 
 void Executor::mark_changed(GrantId id, Granted& granted) {
-  if (granted.changed) return;
+  if (granted.changed || granted.revoked) return;
   granted.changed = true;
   changed_.push_back(id);
 }
@@ -201,7 +201,7 @@ bool Executor::receive(Bytes bytes, Time now) {
 
 void Executor::handle(const RunMessage& run, Time now) {
   const auto grant = grants_.find(run.grant);
-  if (grant == grants_.end()) return answer_unknown(run.grant);
+  if (grant == grants_.end() || grant->second.revoked) return answer_unknown(run.grant);
   Client& client = clients_.at(grant->second.connection);
   if (runs_.full()) return refuse(run, grant->second, client, RunRefusal::kTooMany);
   // Shorter waits than before must not change the order of the numbers.
@@ -209,6 +209,7 @@ void Executor::handle(const RunMessage& run, Time now) {
   runs_.push({.due = client.last_due,
               .dies = client.last_due + std::max(run.lifetime - run.wait, Duration::zero()),
               .run = run});
+  ++grant->second.waiting_runs;
 }
 
 void Executor::handle(const Acknowledged& acknowledged, Time) {
@@ -277,13 +278,25 @@ void Executor::handle(const AddressChange& change, Time now) {
   report_all(client);
 }
 
+// Runs that wait have their numbers, and none of them waits for long. If they did not leave, their
+// packets would count as lost, and every request that a client cancels would shrink its congestion
+// window.
 void Executor::handle(const GrantEnded& ended, Time) {
   const auto grant = grants_.find(ended.grant);
-  if (grant != grants_.end()) {
-    forget(grant);
-  } else {
+  if (grant == grants_.end()) {
     own_.end(ended.grant);
+  } else if (grant->second.waiting_runs > 0) {
+    grant->second.revoked = true;
+    grant->second.first.reset();
+  } else {
+    forget(grant);
   }
+}
+
+void Executor::settle_run(GrantId id) {
+  const auto grant = grants_.find(id);
+  if (grant == grants_.end()) return;
+  if (--grant->second.waiting_runs == 0 && grant->second.revoked) forget(grant);
 }
 
 void Executor::refuse(const RunMessage& run, Granted& granted, Client& client, RunRefusal reason) {
@@ -341,12 +354,15 @@ bool Executor::poll_transmit(TransmitBatch& batch, Time now) {
     if (grant == grants_.end()) continue;
     Granted& granted = grant->second;
     Client& client = clients_.at(granted.connection);
+    bool sent = false;
     if (client.settled.look_up(run.first, client.sealer.next_run()) ==
         SettledRuns::Answer::kSettled) {
       ++stats_.repeated;
-      continue;
+    } else {
+      sent = carry_out(waiting, granted, batch, now);
     }
-    if (carry_out(waiting, granted, batch, now)) return true;
+    settle_run(run.grant);
+    if (sent) return true;
   }
   return false;
 }
@@ -482,7 +498,7 @@ std::vector<std::uint8_t> Executor::progress_message(Time now) {
   while (!changed_.empty() && messages.size() < most_in_datagram(messages)) {
     const GrantId id = changed_.front();
     const auto grant = grants_.find(id);
-    if (grant == grants_.end()) {
+    if (grant == grants_.end() || grant->second.revoked) {
       changed_.pop_front();
       continue;
     }

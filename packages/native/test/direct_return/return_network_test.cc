@@ -332,6 +332,21 @@ TEST(ReturnNetwork, EndsWithARequestThatTheClientGivesUp) {
   EXPECT_LT(network.response(given_up).received, 10 * k_megabyte);
 }
 
+// The near backend's runs wait for the far one's. What has its numbers leaves all the same.
+TEST(ReturnNetwork, LosesNothingWhenTheClientGivesUp) {
+  ReturnNetwork network(82, site(2, 8ms));
+  const StreamId other = network.request(1, 2 * k_megabyte);
+  for (int i = 0; i < 10; ++i) {
+    const StreamId given_up = network.request(0, 50 * k_megabyte);
+    network.simulation.run_for(100ms);
+    EXPECT_TRUE(network.pair.client.connection.streams().reader().stop_sending(given_up, 7));
+    network.simulation.run_for(100ms);
+  }
+  network.simulation.run_until([&] { return network.response(other).finished; }, 30s);
+  EXPECT_EQ(gateway_path(network).packets_lost, 0u);
+  EXPECT_EQ(network.proxied, 0u);
+}
+
 // To the network it is one connection, however many backends serve it. Eight connections would take
 // 0.89. The queue has no phases, so that shares of 12 s differ less from seed to seed than those of
 // a full one: most lie between 0.4 and 0.56.
