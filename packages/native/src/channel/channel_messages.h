@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "channel/types.h"
+#include "channel_authentication/scheme.h"
 #include "crypto/channel_secret.h"
 #include "crypto/wiped_bytes.h"
 #include "util/address.h"
@@ -19,14 +20,6 @@ namespace sheaf::quic {
 // What a source and a receiver say on the request that joins a channel (docs/reference/wire.md
 // shows the layout). Capsules arrive in order. A datagram may be lost: it holds a sealed packet, or
 // totals that the next one says again.
-
-// How receivers know that a packet is the source's. The parameters mean something to the scheme
-// alone.
-struct AuthenticationOffer {
-  static constexpr std::size_t k_max_parameters = 128;
-  std::uint8_t scheme = 0;
-  InplaceVector<std::uint8_t, k_max_parameters> parameters;
-};
 
 // CHANNEL_OFFER: what a receiver needs beside the keys. A later one has a higher sequence number.
 struct ChannelOffer {

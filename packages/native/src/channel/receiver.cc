@@ -58,9 +58,23 @@ void ChannelReceiver::receive(Bytes datagram, ChannelWay way, Time now) {
   }
   if (ring_.contains(number)) return on_duplicate(number, packet, way, now);
   if (by_group) doubts_.on_packet(now);
-  switch (verifier_.on_packet({number, header->key_sequence, datagram, by_group}, now)) {
+  if (header->has_proof()) read_proofs(*header, packet, way, now);
+  if (way == ChannelWay::kSource) {
+    take(*header, packet, way, now);
+  } else {
+    authenticate(*header, datagram, way, now);
+  }
+  take_waiting(now);
+  pause_if_hopeless(now);
+}
+
+void ChannelReceiver::authenticate(const ChannelHeader& header, Bytes datagram, ChannelWay way,
+                                   Time now) {
+  const Bytes packet = datagram.first(datagram.size() - verifier_.trailer_length());
+  const bool by_group = way == ChannelWay::kGroup;
+  switch (verifier_.on_packet({header.number, header.key_sequence, datagram, by_group}, now)) {
     case Verdict::kProven:
-      take(*header, packet, way, now);
+      take(header, packet, way, now);
       break;
     case Verdict::kWaiting:
       break;
@@ -74,8 +88,19 @@ void ChannelReceiver::receive(Bytes datagram, ChannelWay way, Time now) {
       ++counts_.refused;
       break;
   }
-  take_waiting(now);
-  pause_if_hopeless(now);
+}
+
+// Reads the integrity frames of a packet that nothing proves yet. They prove themselves, and the
+// verifier bounds what members can make it do. All else in the packet waits for its own proof.
+void ChannelReceiver::read_proofs(const ChannelHeader& header, Bytes packet, ChannelWay way,
+                                  Time now) {
+  const auto outcome =
+      keys_.open(header, packet, ChannelOpenKeys::Origin::kUnproven, now, opened_.get());
+  if (outcome != ChannelOpenKeys::Outcome::kOpened) return;
+  const FrameOrigin origin =
+      way == ChannelWay::kSource ? FrameOrigin::kConnection : FrameOrigin::kChannel;
+  Reader in({opened_.get(), packet.size() - k_channel_overhead});
+  while (const auto frame = decode_integrity_frame(in)) verifier_.on_frame(*frame, origin, now);
 }
 
 void ChannelReceiver::take_waiting(Time now) {
@@ -141,7 +166,10 @@ void ChannelReceiver::take(const ChannelHeader& header, Bytes packet, ChannelWay
   } else {
     ++counts_.from_unicast;
   }
-  read_frames({opened_.get(), packet.size() - k_channel_overhead}, now);
+  Reader frames({opened_.get(), packet.size() - k_channel_overhead});
+  // They were read before the packet was proven.
+  if (header.has_proof()) skip_integrity_frames(frames);
+  read_frames(frames, verifier_.proves_source() || way == ChannelWay::kSource, now);
 }
 
 void ChannelReceiver::note_arrival(Time now) {
@@ -157,13 +185,12 @@ void ChannelReceiver::note_arrival(Time now) {
 
 // --- frames -------------------------------------------------------------------------------------
 
-void ChannelReceiver::read_frames(Bytes frames, Time now) {
-  Reader in(frames);
+void ChannelReceiver::read_frames(Reader in, bool is_proven, Time now) {
   while (!in.empty()) {
     if (read_frame(in, now)) continue;
     ++counts_.malformed;
     // Where members can forge packets, one of them may have made this one.
-    if (verifier_.proves_source()) states_.leave(LeaveReason::kMalformed);
+    if (is_proven) states_.leave(LeaveReason::kMalformed);
     return;
   }
 }

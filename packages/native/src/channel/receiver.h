@@ -15,7 +15,11 @@
 namespace sheaf::quic {
 
 // How a packet reached the receiver
-enum class ChannelWay : std::uint8_t { kGroup, kUnicast };
+enum class ChannelWay : std::uint8_t {
+  kGroup,
+  kUnicast,  // as a copy, on the connection of a node that hands copies on
+  kSource,   // as a copy, on the connection of the source itself, which proves it
+};
 
 struct ReceiverCounts {
   std::uint64_t from_group = 0;    // different packets that the group brought first
@@ -65,13 +69,15 @@ class ChannelReceiver {
 
   // `packet` has no trailer any more.
   void take(const ChannelHeader& header, Bytes packet, ChannelWay way, Time now);
+  void authenticate(const ChannelHeader& header, Bytes datagram, ChannelWay way, Time now);
+  void read_proofs(const ChannelHeader& header, Bytes packet, ChannelWay way, Time now);
   void take_waiting(Time now);
   void on_duplicate(PacketNumber number, Bytes packet, ChannelWay way, Time now);
   void on_forged(ChannelWay way, Time now);
   void pause_if_hopeless(Time now);
   void add_waiting_keys();
   void on_from_group(PacketNumber number, Time now);
-  void read_frames(Bytes frames, Time now);
+  void read_frames(Reader in, bool is_proven, Time now);
   bool read_frame(Reader& in, Time now);
   bool take_outcome(GroupStreams::Outcome outcome);
   void note_arrival(Time now);

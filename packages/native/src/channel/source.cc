@@ -33,9 +33,7 @@ std::optional<StreamId> ChannelSource::open_group() {
   if (!groups_.empty() && next_group_ - groups_.front().id.index() >= GroupStreams::k_max_open) {
     return std::nullopt;
   }
-  // Receivers that come later begin with the packet of this group.
-  log_.begin_packet();
-  group_start_ = log_.next_number();
+  log_.begin_group();
   const StreamId id = StreamId::make(Role::kServer, Directionality::kUnidirectional, next_group_++);
   groups_.push_back({.id = id});
   return id;
@@ -71,7 +69,9 @@ bool ChannelSource::reset(StreamId group, std::uint64_t error) {
 
 Bytes ChannelSource::poll_transmit(std::size_t most, Time now) {
   if (last_sent_ == Time{}) last_sent_ = now;
-  if (!log_.has_due() || !rate_.allows(now)) return {};
+  if (!rate_.allows(now)) return {};
+  log_.write_proofs(now);
+  if (!log_.has_due()) return {};
   const std::size_t room = rate_.room(now) / config_.offer.packet_size + 1;
   const Bytes packets = log_.take_due(std::min(most, room), now);
   if (packets.empty()) return {};
@@ -86,7 +86,7 @@ Bytes ChannelSource::poll_transmit(std::size_t most, Time now) {
 void ChannelSource::forget_expired(Time now) {
   const PacketRing& ring = log_.ring();
   PacketNumber keep = ring.oldest();
-  while (keep < group_start_ && ring.contains(keep) &&
+  while (keep < log_.group_start() && ring.contains(keep) &&
          ring.kept_at(keep) + config_.offer.deadline < now) {
     ++keep;
   }
@@ -98,13 +98,16 @@ Time ChannelSource::next_timeout() const {
   if (last_sent_ == Time{}) return Time{};
   const Time idle = last_sent_ + config_.offer.report_interval;
   const Time due = log_.has_due() ? rate_.next() : k_never;
-  return std::min({idle, due, log_.next_timeout(), authenticator_.next_timeout()});
+  // Proofs that are due wait for the rate as well.
+  const Time proofs = std::max(authenticator_.next_timeout(), rate_.next());
+  return std::min({idle, due, log_.next_timeout(), proofs});
 }
 
 void ChannelSource::on_timeout(Time now) {
   if (last_sent_ == Time{}) last_sent_ = now;
   log_.advance_keys(now);
   authenticator_.on_timeout(now);
+  counts_.dropped_proofs = authenticator_.dropped_proofs();
   // The last packets before a pause could be lost without a gap that shows it.
   if (log_.has_due() || now < last_sent_ + config_.offer.report_interval) return;
   log_.write_frame(PingFrame{});
@@ -123,8 +126,8 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
     if (receivers_.size() == config_.max_receivers) return std::nullopt;
     place = receivers_.insert(place, nullptr);
   }
-  *place = std::make_unique<ReceiverCopies>(group_start_, log_.sent_end());
-  (*place)->next_key = log_.keys().sequence_of(group_start_);
+  *place = std::make_unique<ReceiverCopies>(log_.group_start(), log_.sent_end());
+  (*place)->next_key = log_.keys().sequence_of(log_.group_start());
   return static_cast<ReceiverId>(place - receivers_.begin());
 }
 

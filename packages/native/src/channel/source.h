@@ -23,6 +23,7 @@ struct SourceCounts {
   std::uint64_t copies = 0;
   std::uint64_t copies_lost = 0;
   std::uint64_t refused_reports = 0;
+  std::uint64_t dropped_proofs = 0;  // packets stay without a proof
 };
 
 // The source of a channel. Sans-IO, as `Connection`. The caller sends what `poll_transmit` returns
@@ -35,6 +36,11 @@ class ChannelSource {
   ChannelSource(const SourceConfig& config, Authenticator& authenticator, Random& random);
 
   const ChannelOffer& offer() const { return config_.offer; }
+  // The offer for a receiver that joins now
+  const ChannelOffer& offer_at(Time now) {
+    config_.offer.authentication = authenticator_.offer(now);
+    return config_.offer;
+  }
   const SourceCounts& counts() const { return counts_; }
   const PacketRing& ring() const { return log_.ring(); }
   // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
@@ -99,7 +105,6 @@ class ChannelSource {
   ByteRate copy_rate_;
   std::vector<Group> groups_;  // open ones, by id
   std::uint64_t next_group_ = 0;
-  PacketNumber group_start_ = 0;  // where the newest group begins
   Time last_sent_{};
   std::vector<std::unique_ptr<ReceiverCopies>> receivers_;
   PacketNumber last_copy_ = k_no_packet_number;

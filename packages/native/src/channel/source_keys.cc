@@ -23,8 +23,7 @@ SourceKeys::SourceKeys(const TrafficSecret& header, Duration interval, PacketNum
       random_(random),
       suite_(header.suite),
       current_(drawn(suite_, 0, first, random)),
-      sealing_(header, current_),
-      since_number_(first) {}
+      sealing_(header, current_) {}
 
 const ChannelSecret* SourceKeys::first_from(std::uint64_t sequence) const {
   if (previous_ && previous_->sequence >= sequence) return &*previous_;
@@ -32,20 +31,19 @@ const ChannelSecret* SourceKeys::first_from(std::uint64_t sequence) const {
   return next_ && next_->sequence >= sequence ? &*next_ : nullptr;
 }
 
-void SourceKeys::advance(PacketNumber written_end, Time now) {
+void SourceKeys::advance(Time now) {
   if (choice_ == k_never) choice_ = now + interval_ / 2;
   if (next_ && sealing_.next_number() == next_->first_number && sealing_.change(*next_)) {
     previous_ = current_;
     current_ = *next_;
     next_.reset();
-    since_number_ = current_.first_number;
     choice_ = now + interval_ / 2;
   }
   if (next_ || (now < choice_ && !sealing_.wants_new_key())) return;
   // As many packets as the time since the last change brought, which was half an interval or more.
-  const PacketNumber sent = written_end - std::min(written_end, since_number_);
-  const PacketNumber lead = std::clamp(sent, k_min_lead, k_max_lead);
-  next_ = drawn(suite_, current_.sequence + 1, written_end + lead, random_);
+  const PacketNumber sealed_end = sealing_.next_number();
+  const PacketNumber lead = std::clamp(sealed_end - current_.first_number, k_min_lead, k_max_lead);
+  next_ = drawn(suite_, current_.sequence + 1, sealed_end + lead, random_);
 }
 
 }  // namespace sheaf::quic

@@ -18,8 +18,7 @@ class SourceKeys {
   // Seals packets of consecutive numbers, under one key (`same_key_end`).
   [[nodiscard]] bool seal(std::span<const SealJob> jobs) { return sealing_.seal(jobs); }
   // Chooses the next key if it is time to, and changes to it if its first packet comes next.
-  // `written_end` is one above the last packet whose header is written.
-  void advance(PacketNumber written_end, Time now);
+  void advance(Time now);
   Time next_timeout() const { return next_ ? k_never : choice_; }
   // The next key was to begin by now, but fewer packets were sent than expected.
   bool overdue(Time now) const { return next_ && now >= choice_ + interval_ / 2; }
@@ -54,7 +53,6 @@ class SourceKeys {
   std::optional<ChannelSecret> next_;
   ChannelSealKeys sealing_;
   Time choice_ = k_never;  // when the next key is to be chosen; k_never before the first packet
-  PacketNumber since_number_;
 };
 
 }  // namespace sheaf::quic

@@ -11,7 +11,7 @@ enum class LeaveReason : std::uint8_t {
   kPacketSize = 2,        // above what the receiver takes
   kRate = 3,              // above what the receiver takes
   kReach = 4,             // above what the receiver stores
-  kScheme = 5,            // a scheme of authentication that the receiver does not know
+  kScheme = 5,            // of authentication: not known, or with parameters that no source writes
   kChannels = 6,          // the receiver has as many channels as it takes
   kNothingAuthentic = 7,  // packets came for a while, and not one was the source's
   kForgedPackets = 8,     // too many packets were not the source's

@@ -86,7 +86,8 @@ TEST(ChannelMessages, HaveKnownBytes) {
       "38c";
   const std::string secret_1 = "1301" + std::string(64, '1');
   const std::string secret_2 = "1301" + std::string(64, '2');
-  const std::string rest = "0546801312d00101aa000007d0415e40648000";
+  const std::string key = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+  const std::string rest = "0546801312d00120" + key + "000007d0415e40648000";
   const std::string unicast = "00000000000000000000ffff0a0102031151";
   const std::vector<std::string> known = {
       "c001020304050608"

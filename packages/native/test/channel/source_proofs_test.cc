@@ -39,7 +39,7 @@ TEST(SourceKeys, ChangeLongBeforeAKeyIsExhausted) {
   SourceKeys keys(example_offer().header, 1000h, 0, random);
   std::vector<std::uint8_t> bytes(64 * k_length);
   for (PacketNumber number = 0; number < k_packets;) {
-    keys.advance(number, k_start);
+    keys.advance(k_start);
     std::array<SealJob, 64> jobs;
     const PacketNumber end = std::min<PacketNumber>(number + 64, keys.same_key_end(number));
     for (PacketNumber i = number; i < end; ++i) {

@@ -2,12 +2,12 @@
 
 namespace sheaf::quic {
 
-void SourceHost::accept(const RequestAddresses& addresses) {
+void SourceHost::accept(const RequestAddresses& addresses, Time now) {
   const auto id = source_.add_receiver();
   if (!id) return;
   by_address_[addresses.reliable.remote] = by_address_[addresses.lossy.remote] = requests_.size();
   requests_.push_back({*id, addresses});
-  queue_.send_capsule(addresses.reliable, source_.offer());
+  queue_.send_capsule(addresses.reliable, source_.offer_at(now));
 }
 
 void SourceHost::send_keys() {

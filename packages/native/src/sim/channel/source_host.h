@@ -16,7 +16,7 @@ class SourceHost final : public Host {
 
   ChannelSource& source() { return source_; }
   // A request came, and its response goes out.
-  void accept(const RequestAddresses& addresses);
+  void accept(const RequestAddresses& addresses, Time now);
   std::uint64_t copied_bytes() const { return copied_bytes_; }
   std::uint64_t group_bytes() const { return group_bytes_; }
 
