@@ -131,6 +131,13 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
   return static_cast<ReceiverId>(place - receivers_.begin());
 }
 
+void ChannelSource::change_key(Time now) {
+  const std::uint64_t sequence = log_.change_key(now);
+  for (const auto& copies : receivers_) {
+    if (copies) copies->next_key = std::min(copies->next_key, sequence);
+  }
+}
+
 void ChannelSource::on_state(ReceiverId id, const ChannelState& state) {
   if (ReceiverCopies* copies = receiver(id)) copies->on_state(state, log_.sent_end());
 }

@@ -45,8 +45,6 @@ class ChannelSource {
   const PacketRing& ring() const { return log_.ring(); }
   // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
   bool stopped() const { return log_.stopped(); }
-  // How often the key has changed
-  std::uint64_t key_changes() const { return log_.keys().sequence_of(log_.sent_end()); }
 
   // --- streams: each is a group of objects. Ids rise. -----------------------------------------
   // Returns nothing while the oldest open group is so far below that receivers would give it up.
@@ -71,6 +69,9 @@ class ChannelSource {
   void remove_receiver(ReceiverId id) {
     if (id < receivers_.size()) receivers_[id].reset();
   }
+  // Seals all further packets with a key that only the present receivers get. Who left or was
+  // removed before reads none of them, whatever keys it has.
+  void change_key(Time now);
   void on_state(ReceiverId id, const ChannelState& state);
   void on_report(ReceiverId id, const ChannelReport& report, Time now);
   // Returns a key that the receiver needs and does not have yet.

@@ -20,22 +20,28 @@ ChannelOpenKeys::ChannelOpenKeys(const TrafficSecret& header_secret, CryptoProvi
 
 ChannelOpenKeys::Added ChannelOpenKeys::add(const ChannelSecret& secret) {
   if (secret.secret.suite != suite_ || secret.first_number > k_max_varint) return Added::kInvalid;
-  if (count_ > 0) {
-    const Key& newest = keys_[count_ - 1];
-    if (secret.sequence <= newest.sequence) return Added::kKnown;
-    const PacketNumber base = expected_base() + 1;  // 0 for k_no_packet_number
-    if (secret.first_number <= newest.first || secret.first_number >= base + k_max_distance) {
-      return Added::kInvalid;
-    }
+  const Key* newest = count_ == 0 ? nullptr : &keys_[count_ - 1];
+  const bool is_second = newest != nullptr && secret.sequence == newest->sequence;
+  if (newest != nullptr && (secret.sequence < newest->sequence || (is_second && newest->in_use))) {
+    return Added::kKnown;
   }
-  if (count_ == k_max_keys) {
+  const std::size_t before = count_ - (is_second ? 1 : 0);
+  if (!is_in_order(secret, before == 0 ? nullptr : &keys_[before - 1])) return Added::kInvalid;
+  if (before == k_max_keys) {
     if (keys_[0].superseded == k_never) return Added::kTooMany;
     remove_oldest();
   }
+  if (is_second) --count_;
   keys_[count_++] = {.sequence = secret.sequence,
                      .first = secret.first_number,
                      .aead = make_aead(secret.secret, provider_)};
   return Added::kAdded;
+}
+
+bool ChannelOpenKeys::is_in_order(const ChannelSecret& secret, const Key* before) const {
+  if (before == nullptr) return true;
+  const PacketNumber base = expected_base() + 1;  // 0 for k_no_packet_number
+  return secret.first_number > before->first && secret.first_number < base + k_max_distance;
 }
 
 // The number that the next one is near: the largest opened, or what precedes the first of the
@@ -99,6 +105,7 @@ void ChannelOpenKeys::note_use(Key& key, PacketNumber number, Time now) {
   for (Key* earlier = keys_.data(); earlier != &key; ++earlier) {
     if (earlier->superseded == k_never) earlier->superseded = now;
   }
+  key.in_use = true;
   if (key.superseded != k_never) key.last_use = now;
 }
 

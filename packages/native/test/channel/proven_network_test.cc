@@ -74,7 +74,7 @@ TEST(ProvenNetwork, SignedChannelSurvivesLossAForgerAndKeysThatChange) {
       EXPECT_EQ(world.late_frames(*member, since), 0u) << member->name;
     }
     EXPECT_GT(forger.sent(), 300u);
-    EXPECT_GE(world.source().source().key_changes(), 3u);
+    EXPECT_GE(world.key_sequence(), 3u);
   }
 }
 

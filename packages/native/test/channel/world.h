@@ -34,6 +34,7 @@ class ChannelWorld {
     std::string name;
     ClockBound clock;
     std::unique_ptr<MemberHost> host;
+    RequestAddresses request;  // as the source names them
     NetworkPath* leaf = nullptr;
     std::map<std::uint64_t, std::uint64_t> sizes;  // bytes in order, by the frame
     std::map<std::uint64_t, Time> complete;
@@ -65,6 +66,7 @@ class ChannelWorld {
                          channel_address({10, 2, 0, number}, port)};
     };
     const RequestAddresses at_source{pair(1), pair(2)};
+    member.request = at_source;
     const RequestAddresses at_member{{at_source.reliable.remote, at_source.reliable.local},
                                      {at_source.lossy.remote, at_source.lossy.local}};
     member.clock.on_answer(simulation_.now(), simulation_.now());
@@ -85,6 +87,11 @@ class ChannelWorld {
     if (forged_ != nullptr) simulation_.add_branch(*forged_, member.name, {.delay = 1ms});
     source_.accept(at_source, simulation_.now());
     return member;
+  }
+
+  // Ends the request of a member. The network goes on delivering the group to it.
+  void remove_member(std::size_t index) {
+    source_.remove(members_[index]->request, simulation_.now());
   }
 
   // Adds a member that forges, near the others.
@@ -130,6 +137,13 @@ class ChannelWorld {
   NetworkPath& branch(std::size_t index) { return *branches_[index]; }
   const std::vector<std::unique_ptr<Member>>& members() const { return members_; }
   std::uint64_t frames() const { return published_.size(); }
+  // The sequence of the key that a receiver gets first which joins now
+  std::uint64_t key_sequence() {
+    const auto id = source_.source().add_receiver();
+    const auto key = source_.source().poll_key(*id);
+    source_.source().remove_receiver(*id);
+    return key->sequence;
+  }
 
  private:
   static SourceConfig config(const Settings& settings) {

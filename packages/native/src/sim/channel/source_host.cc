@@ -10,8 +10,18 @@ void SourceHost::accept(const RequestAddresses& addresses, Time now) {
   queue_.send_capsule(addresses.reliable, source_.offer_at(now));
 }
 
+void SourceHost::remove(const RequestAddresses& addresses, Time now) {
+  Request& request = requests_[by_address_.at(addresses.reliable.remote)];
+  by_address_.erase(addresses.reliable.remote);
+  by_address_.erase(addresses.lossy.remote);
+  source_.remove_receiver(request.id);
+  source_.change_key(now);
+  request.ended = true;  // its id may be another receiver's soon
+}
+
 void SourceHost::send_keys() {
   for (const Request& request : requests_) {
+    if (request.ended) continue;
     while (const auto key = source_.poll_key(request.id)) {
       queue_.send_capsule(request.addresses.reliable, *key);
     }
@@ -72,6 +82,7 @@ void SourceHost::poll_transmit(TransmitBatch& batch, Time now) {
 bool SourceHost::poll_copy(TransmitBatch& batch, Time now) {
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     const Request& request = requests_[next_request_++ % requests_.size()];
+    if (request.ended) continue;
     const Bytes packet = source_.poll_copy(request.id, now);
     if (packet.empty()) continue;
     const Copy copy{next_copy_name_++, request.id, source_.last_copy(), now};
@@ -93,7 +104,8 @@ Time SourceHost::next_timeout() const {
   Time next = source_.next_timeout();
   if (!copies_.empty()) next = std::min(next, copies_.front().sent + k_lost_after);
   for (const Request& request : requests_) {
-    if (source_.wants_copy(request.id)) next = std::min(next, source_.next_copy_time());
+    if (!request.ended && source_.wants_copy(request.id))
+      next = std::min(next, source_.next_copy_time());
   }
   return next;
 }
