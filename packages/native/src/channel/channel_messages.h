@@ -23,7 +23,7 @@ namespace sheaf::quic {
 
 // CHANNEL_OFFER: what a receiver needs beside the keys. A later one has a higher sequence number.
 struct ChannelOffer {
-  ChannelId channel{};
+  ChannelId channel{};  // even: packets with repairs have the next one
   std::uint64_t sequence = 0;
   Address source;        // without a family: the source withdraws the channel, and nothing follows
   Address group;         // without a family: unicast copies alone
@@ -36,6 +36,7 @@ struct ChannelOffer {
   // Between reports of a receiver, and between packets of the source at most; whole milliseconds
   Duration report_interval{};
   std::uint16_t report_share = 0;  // of the receivers that report without a loss, in 1/65536
+  bool repairs = false;            // the group also brings repairs (repair_packet.h)
 
   bool withdrawn() const { return source.family == Address::Family::kNone; }
   bool has_group() const { return group.family != Address::Family::kNone; }

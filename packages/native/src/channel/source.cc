@@ -1,6 +1,7 @@
 #include "channel/source.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace sheaf::quic {
 namespace {
@@ -11,19 +12,26 @@ constexpr int k_hurried_packets = 512;
 // What may leave at once after a pause: as many packets as one call of the kernel sends
 constexpr std::uint64_t k_burst_packets = 32;
 
+SourceConfig with_possible_repairs(SourceConfig config, const Authenticator& authenticator) {
+  if (!config.offer.has_group() || authenticator.trailer_length() > 0) config.offer.repairs = false;
+  return config;
+}
+
 }  // namespace
 
 ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenticator,
                              Random& random)
-    : config_(config),
+    : config_(with_possible_repairs(config, authenticator)),
+      packet_size_(config_.offer.packet_size - (config_.offer.repairs ? k_repair_overhead : 0)),
       authenticator_(authenticator),
       log_({.channel = config.offer.channel,
-            .packet_size = config.offer.packet_size,
+            .packet_size = packet_size_,
             .reach = config.offer.reach},
            SourceKeys(config.offer.header, config.key_interval, 0, random), authenticator),
       rate_(config.offer.max_rate, k_burst_packets * config.offer.packet_size),
       copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size) {
   groups_.reserve(GroupStreams::k_max_open);
+  if (config_.offer.repairs) repairs_.emplace(config_.offer);
 }
 
 // --- streams ------------------------------------------------------------------------------------
@@ -72,14 +80,25 @@ Bytes ChannelSource::poll_transmit(std::size_t most, Time now) {
   if (!rate_.allows(now)) return {};
   log_.write_proofs(now);
   if (!log_.has_due()) return {};
-  const std::size_t room = rate_.room(now) / config_.offer.packet_size + 1;
+  const std::size_t room = rate_.room(now) / packet_size_ + 1;
   const Bytes packets = log_.take_due(std::min(most, room), now);
   if (packets.empty()) return {};
   rate_.spend(packets.size(), now);
   last_sent_ = now;
-  counts_.packets += (packets.size() + config_.offer.packet_size - 1) / config_.offer.packet_size;
+  counts_.packets += (packets.size() + packet_size_ - 1) / packet_size_;
   forget_expired(now);
   return packets;
+}
+
+Bytes ChannelSource::poll_repair(Time now) {
+  if (!repairs_ || log_.stopped() || !rate_.allows(now)) return {};
+  const Bytes repair = repairs_->poll(log_.ring(), log_.sent_end(), now);
+  for (const SourceRepairs::Copy& copy : repairs_->copies()) {
+    if (ReceiverCopies* copies = receiver(copy.receiver)) copies->want(copy.number);
+  }
+  repairs_->clear_copies();
+  rate_.spend(repair.size(), now);
+  return repair;
 }
 
 // Nobody needs what is older than the deadline, except for those who begin with the newest group.
@@ -97,10 +116,11 @@ Time ChannelSource::next_timeout() const {
   if (log_.stopped()) return k_never;
   if (last_sent_ == Time{}) return Time{};
   const Time idle = last_sent_ + config_.offer.report_interval;
-  const Time due = log_.has_due() ? rate_.next() : k_never;
+  Time due = log_.has_due() ? Time{} : k_never;
+  if (repairs_) due = std::min(due, repairs_->next_timeout());
   // Proofs that are due wait for the rate as well.
-  const Time proofs = std::max(authenticator_.next_timeout(), rate_.next());
-  return std::min({idle, due, log_.next_timeout(), proofs});
+  due = std::max(std::min(due, authenticator_.next_timeout()), rate_.next());
+  return std::min({idle, due, log_.next_timeout()});
 }
 
 void ChannelSource::on_timeout(Time now) {
@@ -128,7 +148,16 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
   }
   *place = std::make_unique<ReceiverCopies>(log_.group_start(), log_.sent_end());
   (*place)->next_key = log_.keys().sequence_of(log_.group_start());
-  return static_cast<ReceiverId>(place - receivers_.begin());
+  const auto id = static_cast<ReceiverId>(place - receivers_.begin());
+  // Both take the lowest id that is free.
+  if (repairs_ && repairs_->add_receiver() != id) assert(false);
+  return id;
+}
+
+void ChannelSource::remove_receiver(ReceiverId id) {
+  if (receiver(id) == nullptr) return;
+  receivers_[id].reset();
+  if (repairs_) repairs_->remove_receiver(id);
 }
 
 void ChannelSource::change_key(Time now) {
@@ -138,15 +167,26 @@ void ChannelSource::change_key(Time now) {
   }
 }
 
-void ChannelSource::on_state(ReceiverId id, const ChannelState& state) {
-  if (ReceiverCopies* copies = receiver(id)) copies->on_state(state, log_.sent_end());
+void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now) {
+  ReceiverCopies* copies = receiver(id);
+  const bool taken =
+      copies == nullptr ||
+      copies->on_state(state, log_.sent_end(), config_.offer.report_interval, now);
+  if (!taken) ++counts_.refused_states;
+  if (copies != nullptr && repairs_ && copies->state() != ListenState::kReceiving) {
+    repairs_->forget_needs(id);
+  }
 }
 
 void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time now) {
   ReceiverCopies* copies = receiver(id);
   const bool taken = copies != nullptr &&
                      copies->on_report(report, log_.sent_end(), config_.offer.report_interval, now);
-  if (!taken) ++counts_.refused_reports;
+  if (!taken) {
+    ++counts_.refused_reports;
+  } else if (repairs_ && copies->state() == ListenState::kReceiving) {
+    copies->keep_below(repairs_->on_report(id, report, log_.ring(), log_.sent_end(), now));
+  }
 }
 
 std::optional<ChannelKey> ChannelSource::poll_key(ReceiverId id) {
@@ -181,7 +221,7 @@ Bytes ChannelSource::poll_copy(ReceiverId id, Time now) {
 
 void ChannelSource::on_copy_lost(ReceiverId id, PacketNumber number) {
   ++counts_.copies_lost;
-  if (ReceiverCopies* copies = receiver(id)) copies->on_lost(number);
+  if (ReceiverCopies* copies = receiver(id)) copies->want(number);
 }
 
 }  // namespace sheaf::quic

@@ -8,6 +8,7 @@ namespace sheaf::quic {
 namespace {
 
 constexpr std::size_t k_number_offset = 1 + k_channel_id_length;
+constexpr std::size_t k_min_length = k_number_offset + 4 + k_header_protection_sample_length;
 constexpr PacketNumber k_max_distance = std::uint64_t{1} << 31;  // that four bytes can tell apart
 
 }  // namespace
@@ -65,7 +66,6 @@ ChannelOpenKeys::Key* ChannelOpenKeys::key_with(std::uint64_t sequence) {
 }
 
 std::optional<ChannelHeader> ChannelOpenKeys::read_header(Bytes packet) {
-  constexpr std::size_t k_min_length = k_number_offset + 4 + k_header_protection_sample_length;
   if (count_ == 0 || packet.size() < k_min_length) return std::nullopt;
   if ((packet[0] & (k_long_header_bit | k_fixed_bit)) != k_fixed_bit) return std::nullopt;
   ChannelHeader header;
@@ -98,6 +98,31 @@ ChannelOpenKeys::Outcome ChannelOpenKeys::open(const ChannelHeader& header, Byte
   }
   if (origin == Origin::kProven) note_use(*key, header.number, now);
   return Outcome::kOpened;
+}
+
+ChannelOpenKeys::Outcome ChannelOpenKeys::restore_header(Bytes channel, PacketNumber number,
+                                                         MutableBytes packet, std::uint8_t* out) {
+  if (packet.size() < k_min_length) return Outcome::kWrongTag;
+  const Key* key = key_of(number);
+  if (key == nullptr) return Outcome::kNoKey;
+  ChannelHeader header{.number = number, .key_sequence = key->sequence};
+  const std::uint8_t phase = (key->sequence & 1) != 0 ? k_key_phase_bit : 0;
+  Writer writer(header.bytes);
+  writer.write_u8(0);
+  writer.write_bytes(channel);
+  writer.write_u32(static_cast<std::uint32_t>(number));
+  Outcome outcome = Outcome::kWrongTag;
+  for (const std::uint8_t proof : {std::uint8_t{0}, k_channel_proof_bit}) {
+    header.bytes[0] = static_cast<std::uint8_t>(k_fixed_bit | phase | proof | 3);
+    outcome = open(header, packet, Origin::kUnproven, Time{}, out);
+    if (outcome != Outcome::kWrongTag) break;
+  }
+  std::uint8_t mask[5];
+  header_protection_->mask(packet.data() + k_number_offset + 4, mask);
+  header.bytes[0] ^= mask[0] & 0x1f;
+  for (std::size_t i = 0; i < 4; ++i) header.bytes[k_number_offset + i] ^= mask[1 + i];
+  std::ranges::copy(header.bytes, packet.begin());
+  return outcome;
 }
 
 void ChannelOpenKeys::note_use(Key& key, PacketNumber number, Time now) {

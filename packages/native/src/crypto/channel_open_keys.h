@@ -64,6 +64,12 @@ class ChannelOpenKeys {
   [[nodiscard]] Outcome open(const ChannelHeader& header, Bytes packet, Origin origin, Time now,
                              std::uint8_t* out);
 
+  // Writes the header of a packet whose bytes behind the number are known, as forward erasure
+  // correction recovers them. The proof bit is the one with which the packet opens, since it is in
+  // no other place. `out` has room for the payload, and the packet is only changed in its header.
+  [[nodiscard]] Outcome restore_header(Bytes channel, PacketNumber number, MutableBytes packet,
+                                       std::uint8_t* out);
+
   // Wipes keys whose time is over.
   void expire(Time now);
   Time next_expiry() const;

@@ -23,12 +23,17 @@ class ChannelWorld {
   struct Settings {
     std::uint64_t seed = 1;
     std::size_t branches = 3;
+    double root_loss = 0;
+    double branch_loss = 0;
     double leaf_loss = 0;
     double unicast_loss = 0;
     Duration key_interval = 1s;
     Duration deadline = 350ms;
     AuthenticationScheme scheme = AuthenticationScheme::kNone;
     ChannelWay copies = ChannelWay::kSource;
+    bool repairs = false;
+    std::uint16_t report_share = 0x8000;
+    std::uint32_t reach = 2000;
   };
   struct Member {
     std::string name;
@@ -50,20 +55,24 @@ class ChannelWorld {
         trace_(__FILE__, __LINE__, "seed " + std::to_string(settings.seed)) {
     simulation_.add_host("source", source_);
     const ChannelOffer& offer = source_.source().offer();
-    root_ = &simulation_.add_tree({"source", offer.source}, offer.group, "", {.delay = 3ms});
+    root_ = &simulation_.add_tree({"source", offer.source}, offer.group, "",
+                                  {.loss = settings.root_loss, .delay = 3ms});
     for (std::size_t i = 0; i < settings.branches; ++i) {
-      branches_.push_back(&simulation_.add_branch(*root_, "", {.delay = 3ms}));
+      const LinkConfig branch{.loss = settings.branch_loss, .delay = 3ms};
+      branches_.push_back(&simulation_.add_branch(*root_, "", branch));
     }
   }
 
   // Adds a member on one of the branches, which asks to join now.
   Member& add_member() {
-    const auto number = static_cast<std::uint8_t>(members_.size() + 1);
+    const std::size_t number = members_.size() + 1;
     Member& member = *members_.emplace_back(std::make_unique<Member>());
     member.name = "member" + std::to_string(number);
     const auto pair = [&](std::uint16_t port) {
       return AddressPair{channel_address({10, 1, 2, 3}, port),
-                         channel_address({10, 2, 0, number}, port)};
+                         channel_address({10, 2, static_cast<std::uint8_t>(number >> 8),
+                                          static_cast<std::uint8_t>(number)},
+                                         port)};
     };
     const RequestAddresses at_source{pair(1), pair(2)};
     member.request = at_source;
@@ -149,6 +158,9 @@ class ChannelWorld {
   static SourceConfig config(const Settings& settings) {
     SourceConfig config{.offer = example_offer(), .key_interval = settings.key_interval};
     config.offer.deadline = settings.deadline;
+    config.offer.repairs = settings.repairs;
+    config.offer.report_share = settings.report_share;
+    config.offer.reach = settings.reach;
     return config;
   }
 

@@ -70,7 +70,7 @@ void MemberHost::say(Time now) {
     Writer out(buffer);
     write_channel_report(out, *report);
     queue_.send_numbered(addresses_.lossy, RequestMessage::kDatagram, 0, out.written());
-    ++reports_;
+    if (!report->missing.empty()) ++loss_reports_;
   }
 }
 

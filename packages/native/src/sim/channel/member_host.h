@@ -22,7 +22,8 @@ class MemberHost final : public Host {
       : addresses_(addresses), tools_(tools), copies_(copies), on_group_(std::move(on_group)) {}
 
   const ChannelReceiver& receiver() const { return *receiver_; }
-  std::uint64_t reports() const { return reports_; }
+  // Reports that named a missing packet
+  std::uint64_t loss_reports() const { return loss_reports_; }
 
   void receive(const Datagram& datagram, Time now) override;
   void poll_transmit(TransmitBatch& batch, Time now) override;
@@ -41,7 +42,7 @@ class MemberHost final : public Host {
   std::unique_ptr<Verifier> verifier_;
   std::optional<ChannelReceiver> receiver_;
   RequestQueue queue_;
-  std::uint64_t reports_ = 0;
+  std::uint64_t loss_reports_ = 0;
 };
 
 }  // namespace sheaf::quic

@@ -42,7 +42,7 @@ void SourceHost::on_message(Request& request, Bytes message, Time now) {
       const auto value = decode_channel_capsule(type, in.read_rest());
       if (!value) return;
       if (const auto* state = std::get_if<ChannelState>(&*value)) {
-        source_.on_state(request.id, *state);
+        source_.on_state(request.id, *state, now);
       }
       return;
     }
@@ -66,11 +66,12 @@ void SourceHost::on_message(Request& request, Bytes message, Time now) {
 }
 
 void SourceHost::poll_transmit(TransmitBatch& batch, Time now) {
-  const Bytes packets = source_.poll_transmit(batch.max_segments, now);
+  const Bytes repair = source_.poll_repair(now);
+  const Bytes packets = repair.empty() ? source_.poll_transmit(batch.max_segments, now) : repair;
   if (!packets.empty() && source_.offer().has_group()) {
     std::ranges::copy(packets, batch.buffer.begin());
     batch.size = packets.size();
-    batch.segment_size = source_.offer().packet_size;
+    batch.segment_size = repair.empty() ? source_.packet_size() : repair.size();
     batch.path = {source_.offer().source, source_.offer().group};
     group_bytes_ += packets.size();
     return;
