@@ -102,7 +102,7 @@ class NamedCode final : public Code {
     set_.add(window.missing());
     const Bytes payload = window.payloads()[window.missing()];
     const MutableBytes buffer = repair();
-    fec::encode_repairs(kernel(), set_, {&payload, 1}, 0, {&buffer, 1});
+    if (!fec::encode_repairs(kernel(), set_, {&payload, 1}, 0, {&buffer, 1})) std::abort();
   }
   void take(Window& window) override {
     solver_.add({.number = 0, .set = set_, .row = 0, .bytes = repair()}, window);
@@ -246,7 +246,8 @@ class SetCase {
 
  private:
   void make() {
-    fec::encode_repairs(*kernel_, set_, window_->payloads().first(set_.size()), 0, buffers_);
+    const auto payloads = window_->payloads().first(set_.size());
+    if (!fec::encode_repairs(*kernel_, set_, payloads, 0, buffers_)) std::abort();
   }
   void solve(const Rest& rest) {
     for (std::size_t i = 0; i < buffers_.size(); ++i) {

@@ -4,6 +4,7 @@
 
 #include "channel/packet_format.h"
 #include "channel/receiver.h"
+#include "channel_authentication/flight_verifier.h"
 #include "crypto/channel_seal_keys.h"
 
 namespace {
@@ -23,9 +24,10 @@ ChannelOffer offer() {
   return offer;
 }
 
-// A receiver, and a member that has its keys and seals any frames
+// A receiver with a verifier, and a member that has its keys and seals any frames
 struct Run {
-  Run() : receiver(offer(), verifier, random, now), keys(offer().header, first) {
+  Run(Verifier& verifier, Random& random)
+      : receiver(offer(), verifier, random, now), keys(offer().header, first) {
     ChannelKey key;
     key.channel = offer().channel;
     key.secret = first.secret;
@@ -33,10 +35,10 @@ struct Run {
     receiver.on_joined();
   }
 
-  void give_sealed(Bytes frames, ChannelWay way) {
+  void give_sealed(Bytes frames, ChannelWay way, bool proof) {
     std::vector<std::uint8_t> packet(k_channel_overhead + frames.size());
     Writer out(packet);
-    write_channel_header(out, offer().channel, false, keys.next_number());
+    write_channel_header(out, offer().channel, false, keys.next_number(), proof);
     out.write_bytes(frames);
     const SealJob job{.packet = packet.data(),
                       .payload_length = static_cast<std::uint32_t>(frames.size()),
@@ -59,6 +61,7 @@ struct Run {
 
   void read() {
     while (const auto event = receiver.groups().poll_event()) {
+      ++events;
       const Bytes bytes = receiver.groups().peek(event->group);
       receiver.groups().consume(event->group, bytes.size());
     }
@@ -66,29 +69,31 @@ struct Run {
   }
 
   Time now{1s};
-  SeededRandom random{1};
-  NoVerifier verifier;
   ChannelSecret first{.sequence = 0, .first_number = 0, .secret = offer().header};
   ChannelReceiver receiver;
   ChannelSealKeys keys;
+  std::uint64_t events = 0;
 };
 
-}  // namespace
+ChannelWay way_of(std::uint8_t operation) {
+  if ((operation & 16) != 0) return ChannelWay::kSource;
+  return (operation & 1) != 0 ? ChannelWay::kGroup : ChannelWay::kUnicast;
+}
 
-// Records of an operation, a length and bytes: frames of a member, datagrams of an outsider, and
-// time that passes.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Run run;
-  Reader in({data, size});
+// Returns whether a packet came that its connection proves.
+bool give(Run& run, Bytes input) {
+  bool any_proven = false;
+  Reader in(input);
   while (in.remaining() >= 2) {
     const std::uint8_t operation = in.read_u8();
     const std::size_t length = std::min<std::size_t>(in.read_u8(), in.remaining());
     const Bytes bytes = in.read_bytes(length);
-    const ChannelWay way = (operation & 1) != 0 ? ChannelWay::kGroup : ChannelWay::kUnicast;
+    const ChannelWay way = way_of(operation);
+    any_proven |= way == ChannelWay::kSource;
     switch (operation >> 1 & 3) {
       case 0:
         // Header protection needs a sample.
-        if (bytes.size() >= 4) run.give_sealed(bytes, way);
+        if (bytes.size() >= 4) run.give_sealed(bytes, way, (operation & 8) != 0);
         break;
       case 1:
         run.receiver.receive(bytes, way, run.now);
@@ -101,5 +106,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
     }
   }
+  run.read();
+  return any_proven;
+}
+
+}  // namespace
+
+// Records of an operation, a length and bytes: frames of a member, datagrams of an outsider, and
+// time that passes. The same comes to a receiver without authentication, and to one that only takes
+// what the source signed, which nobody does here.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  SeededRandom random{1};
+  NoVerifier none;
+  Run trusting(none, random);
+  give(trusting, {data, size});
+  InlineRunner runner;
+  FlightVerifier flights({.channel = offer().channel, .max_datagram = 1200, .max_bytes = 60'000},
+                         SigningKey(Ed25519Seed{1}).public_key(), runner, random);
+  Run careful(flights, random);
+  if (!give(careful, {data, size}) && careful.events > 0) std::abort();
   return 0;
 }

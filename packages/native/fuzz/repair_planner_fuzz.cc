@@ -20,12 +20,18 @@ void report(RepairPlanner& planner, Reader& reader) {
   planner.report(key, largest, open);
 }
 
-// Returns how many rows were planned.
+// Returns how many rows were planned. One in two sets of few receivers reaches them otherwise.
 std::size_t plan(RepairPlanner& planner, std::uint64_t& next, std::size_t max_rows) {
   std::size_t rows = 0;
   const auto planned = planner.plan(max_rows);
   for (const PlannedRepairs& each : planned) {
     rows += each.rows;
+    if (each.receivers == 1 && max_rows % 2 == 0) {
+      std::size_t taken = 0;
+      planner.hand_over(each.set, [&](ReceiverKey, std::uint64_t) { ++taken; });
+      if (taken < each.rows) std::abort();
+      continue;
+    }
     if (each.rows == 0 || each.rows > each.set.size() || each.receivers == 0) std::abort();
     if (each.set.first() < planner.floor() || each.set.last() >= next) std::abort();
     planner.sent(each, next + rows);

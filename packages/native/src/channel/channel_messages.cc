@@ -85,6 +85,7 @@ void write(Writer& out, const ChannelOffer& offer) {
   write_milliseconds(out, offer.deadline);
   write_milliseconds(out, offer.report_interval);
   out.write_u16(offer.report_share);
+  out.write_u8(offer.repairs ? 1 : 0);
 }
 
 bool read(Reader& in, ChannelOffer& offer) {
@@ -103,7 +104,10 @@ bool read(Reader& in, ChannelOffer& offer) {
   const bool durations =
       read_duration(in, 1ms, offer.deadline) && read_duration(in, 1ms, offer.report_interval);
   offer.report_share = in.read_u16();
-  return durations && offer.reach > 0 && offer.deadline > 0ms && offer.report_interval > 0ms;
+  const std::uint8_t repairs = in.read_u8();
+  offer.repairs = repairs == 1;
+  const bool is_even = (offer.channel.back() & 1) == 0;
+  return durations && is_even && repairs <= 1 && offer.reach > 0 && offer.deadline > 0ms && offer.report_interval > 0ms;
 }
 
 void write(Writer& out, const ChannelKey& key) {

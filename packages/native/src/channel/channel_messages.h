@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "channel/types.h"
+#include "channel_authentication/scheme.h"
 #include "crypto/channel_secret.h"
 #include "crypto/wiped_bytes.h"
 #include "util/address.h"
@@ -20,17 +21,9 @@ namespace sheaf::quic {
 // shows the layout). Capsules arrive in order. A datagram may be lost: it holds a sealed packet, or
 // totals that the next one says again.
 
-// How receivers know that a packet is the source's. The parameters mean something to the scheme
-// alone.
-struct AuthenticationOffer {
-  static constexpr std::size_t k_max_parameters = 128;
-  std::uint8_t scheme = 0;
-  InplaceVector<std::uint8_t, k_max_parameters> parameters;
-};
-
 // CHANNEL_OFFER: what a receiver needs beside the keys. A later one has a higher sequence number.
 struct ChannelOffer {
-  ChannelId channel{};
+  ChannelId channel{};  // even: packets with repairs have the next one
   std::uint64_t sequence = 0;
   Address source;        // without a family: the source withdraws the channel, and nothing follows
   Address group;         // without a family: unicast copies alone
@@ -43,6 +36,7 @@ struct ChannelOffer {
   // Between reports of a receiver, and between packets of the source at most; whole milliseconds
   Duration report_interval{};
   std::uint16_t report_share = 0;  // of the receivers that report without a loss, in 1/65536
+  bool repairs = false;            // the group also brings repairs (repair_packet.h)
 
   bool withdrawn() const { return source.family == Address::Family::kNone; }
   bool has_group() const { return group.family != Address::Family::kNone; }

@@ -27,7 +27,7 @@ class GroupDoubts {
 
   // Returns whether a pause begins now.
   bool begin_pause(Time now) {
-    const bool is_silent = now >= next_timeout();
+    const bool is_silent = now >= next_doubt();
     const bool is_flooded = forged_ > k_max_forged && forged_ > genuine_ / k_forged_share;
     if (!is_silent && !is_flooded) return false;
     unproven_ = forged_ = genuine_ = 0;
@@ -35,9 +35,12 @@ class GroupDoubts {
     return true;
   }
   bool paused(Time now) const { return now < paused_until_; }
-  Time next_timeout() const {
-    return unproven_ < k_min_unproven ? k_never : unproven_since_ + k_window;
+  // Ends a pause whose time is over.
+  void on_timeout(Time now) {
+    if (paused_until_ <= now) paused_until_ = Time{};
   }
+  // When a pause begins or ends
+  Time next_timeout() const { return paused_until_ != Time{} ? paused_until_ : next_doubt(); }
 
  private:
   static constexpr Duration k_window = 2s;
@@ -48,6 +51,9 @@ class GroupDoubts {
   static constexpr std::uint64_t k_max_forged = 1000;
   static constexpr std::uint64_t k_forged_share = 8;
 
+  Time next_doubt() const {
+    return unproven_ < k_min_unproven ? k_never : unproven_since_ + k_window;
+  }
   void move_window(Time now) {
     if (now < window_start_ + k_window) return;
     window_start_ = now;

@@ -51,12 +51,10 @@ std::uint64_t MissingPackets::expire(Time time) {
   return expired;
 }
 
-void MissingPackets::list(ChannelReport& report) const {
-  report.end = end_;
-  const std::size_t count = std::min(gaps_.size(), ChannelReport::k_max_missing);
-  for (std::size_t i = 0; i < count; ++i) {
-    report.missing.push_back(gaps_[gaps_.size() - 1 - i].range);
-  }
+std::uint64_t MissingPackets::count() const {
+  std::uint64_t count = 0;
+  for (const Gap& gap : gaps_) count += gap.range.size();
+  return count;
 }
 
 }  // namespace sheaf::quic

@@ -16,10 +16,11 @@ inline constexpr std::size_t k_channel_overhead = k_channel_header_length + k_ae
 // Every path of QUIC carries datagrams of this size (RFC 9000 §14).
 inline constexpr std::uint16_t k_min_channel_packet_size = 1200;
 
-// Writes the header in clear.
+// Writes the header in clear. `proof`: the packet has integrity frames.
 inline void write_channel_header(Writer& out, const ChannelId& channel, bool key_phase,
-                                 PacketNumber number) {
+                                 PacketNumber number, bool proof = false) {
   out.write_u8(static_cast<std::uint8_t>(k_fixed_bit | (key_phase ? k_key_phase_bit : 0) |
+                                         (proof ? k_channel_proof_bit : 0) |
                                          (k_channel_number_length - 1)));
   out.write_bytes(channel);
   out.write_u32(static_cast<std::uint32_t>(number));

@@ -27,16 +27,25 @@ class PacketRing {
   // the packet if there is one already. Returns nothing for a number that is forgotten.
   MutableBytes room(PacketNumber number) {
     if (number < oldest_) return {};
-    if (number >= end_) {
-      if (number - oldest_ >= reach_) forget_before(number - reach_ + 1);
-      end_ = number + 1;
-    }
-    return {bytes_.get() + index(number) * packet_size_, packet_size_};
+    reach_out_to(number);
+    return slot(number);
   }
   // Stores the packet whose bytes are in its room.
   void keep(PacketNumber number, std::size_t length, Time now) {
-    assert(number >= oldest_ && number < end_ && length > 0 && length <= packet_size_);
-    entries_[index(number)] = {now, static_cast<std::uint32_t>(length)};
+    assert(number >= oldest_ && number < end_);
+    keep_in_slot(number, number, length, now);
+  }
+
+  // For a source, which writes packets before it numbers them: slots by their position, modulo the
+  // reach. The caller forgets the packet of a slot before it uses the slot again.
+  MutableBytes slot(std::uint64_t position) {
+    return {bytes_.get() + index(position) * packet_size_, packet_size_};
+  }
+  void keep_in_slot(PacketNumber number, std::uint64_t position, std::size_t length, Time now) {
+    assert(number >= oldest_ && length > 0 && length <= packet_size_);
+    reach_out_to(number);
+    entries_[index(number)] = {now, static_cast<std::uint32_t>(length),
+                               static_cast<std::uint32_t>(index(position))};
   }
 
   bool contains(PacketNumber number) const {
@@ -45,7 +54,8 @@ class PacketRing {
   // Returns an empty span for a packet that is not there. It is valid until it is forgotten.
   Bytes find(PacketNumber number) const {
     if (!contains(number)) return {};
-    return {bytes_.get() + index(number) * packet_size_, entries_[index(number)].length};
+    const Entry& entry = entries_[index(number)];
+    return {bytes_.get() + entry.slot * packet_size_, entry.length};
   }
   // When it was kept. The packet must be there.
   Time kept_at(PacketNumber number) const { return entries_[index(number)].kept; }
@@ -53,13 +63,14 @@ class PacketRing {
   // Returns the bytes of the packets that lie side by side from a number on, at most `most` of
   // them: all have the full size, except for the last.
   Bytes side_by_side(PacketNumber first, std::size_t most) const {
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i < most && index(first) + i < reach_; ++i) {
-      const std::size_t length = find(first + i).size();
-      bytes += length;
-      if (length < packet_size_) break;
+    const Bytes begin = find(first);
+    std::size_t bytes = begin.size();
+    for (std::size_t i = 1; i < most && bytes == i * packet_size_; ++i) {
+      const Bytes next = find(first + i);
+      if (next.data() != begin.data() + bytes) break;
+      bytes += next.size();
     }
-    return {bytes_.get() + index(first) * packet_size_, bytes};
+    return {begin.data(), most == 0 ? 0 : bytes};
   }
 
   // Forgets packets with lower numbers.
@@ -73,8 +84,14 @@ class PacketRing {
   struct Entry {
     Time kept{};
     std::uint32_t length = 0;  // 0: no packet
+    std::uint32_t slot = 0;
   };
-  std::size_t index(PacketNumber number) const { return number % reach_; }
+  std::size_t index(std::uint64_t number) const { return number % reach_; }
+  void reach_out_to(PacketNumber number) {
+    if (number < end_) return;
+    if (number - oldest_ >= reach_) forget_before(number - reach_ + 1);
+    end_ = number + 1;
+  }
 
   std::size_t packet_size_;
   std::size_t reach_;

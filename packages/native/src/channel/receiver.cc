@@ -16,7 +16,9 @@ ChannelReceiver::ChannelReceiver(const ChannelOffer& offer, Verifier& verifier, 
       states_(offer),
       reports_(offer, random, now),
       groups_(offer.deadline),
-      opened_(std::make_unique_for_overwrite<std::uint8_t[]>(offer.packet_size)) {}
+      opened_(std::make_unique_for_overwrite<std::uint8_t[]>(offer.packet_size)) {
+  if (offer.repairs) repairs_.emplace(offer);
+}
 
 void ChannelReceiver::on_key(const ChannelKey& key) {
   if (key.channel != offer_.channel) return;
@@ -41,6 +43,17 @@ void ChannelReceiver::add_waiting_keys() {
 void ChannelReceiver::receive(Bytes datagram, ChannelWay way, Time now) {
   const bool by_group = way == ChannelWay::kGroup;
   if (states_.left() || (by_group && doubts_.paused(now))) return;
+  if (by_group && repairs_ && repairs_->is_repair(datagram)) {
+    take_repair(datagram, now);
+  } else {
+    accept(datagram, way, now);
+  }
+  take_waiting(now);
+  pause_if_hopeless(now);
+}
+
+Verdict ChannelReceiver::accept(Bytes datagram, ChannelWay way, Time now) {
+  const bool by_group = way == ChannelWay::kGroup;
   const std::size_t trailer = verifier_.trailer_length();
   const bool fits = datagram.size() <= offer_.packet_size &&
                     datagram.size() > k_channel_overhead + trailer &&
@@ -49,19 +62,32 @@ void ChannelReceiver::receive(Bytes datagram, ChannelWay way, Time now) {
   const auto header = keys_.read_header(packet);
   if (!header) {
     ++counts_.unreadable;
-    return;
+    return Verdict::kRefused;
   }
   const PacketNumber number = header->number;
   if (number < ring_.oldest()) {
     ++counts_.late;
-    return;
+    return Verdict::kRefused;
   }
-  if (ring_.contains(number)) return on_duplicate(number, packet, way, now);
+  if (ring_.contains(number)) {
+    on_duplicate(number, packet, way, now);
+    return Verdict::kDuplicate;
+  }
   if (by_group) doubts_.on_packet(now);
-  switch (verifier_.on_packet({number, header->key_sequence, datagram, by_group}, now)) {
+  if (header->has_proof()) read_proofs(*header, packet, way, now);
+  if (way == ChannelWay::kSource) return take(*header, packet, way, now);
+  return authenticate(*header, datagram, way, now);
+}
+
+Verdict ChannelReceiver::authenticate(const ChannelHeader& header, Bytes datagram, ChannelWay way,
+                                      Time now) {
+  const Bytes packet = datagram.first(datagram.size() - verifier_.trailer_length());
+  const bool by_group = way == ChannelWay::kGroup;
+  const Verdict verdict =
+      verifier_.on_packet({header.number, header.key_sequence, datagram, by_group}, now);
+  switch (verdict) {
     case Verdict::kProven:
-      take(*header, packet, way, now);
-      break;
+      return take(header, packet, way, now);
     case Verdict::kWaiting:
       break;
     case Verdict::kDuplicate:
@@ -74,8 +100,45 @@ void ChannelReceiver::receive(Bytes datagram, ChannelWay way, Time now) {
       ++counts_.refused;
       break;
   }
-  take_waiting(now);
-  pause_if_hopeless(now);
+  return verdict;
+}
+
+// Reads the integrity frames of a packet that nothing proves yet. They prove themselves, and the
+// verifier bounds what members can make it do. All else in the packet waits for its own proof.
+void ChannelReceiver::read_proofs(const ChannelHeader& header, Bytes packet, ChannelWay way,
+                                  Time now) {
+  const auto outcome =
+      keys_.open(header, packet, ChannelOpenKeys::Origin::kUnproven, now, opened_.get());
+  if (outcome != ChannelOpenKeys::Outcome::kOpened) return;
+  const FrameOrigin origin =
+      way == ChannelWay::kSource ? FrameOrigin::kConnection : FrameOrigin::kChannel;
+  Reader in({opened_.get(), packet.size() - k_channel_overhead});
+  while (const auto frame = decode_integrity_frame(in)) verifier_.on_frame(*frame, origin, now);
+}
+
+// --- repairs ------------------------------------------------------------------------------------
+
+void ChannelReceiver::take_repair(Bytes datagram, Time now) {
+  repairs_->receive(datagram, ring_, now);
+  reports_.set_receivers(repairs_->receivers());
+  while (const auto recovered = repairs_->poll_recovered(now)) {
+    if (accept_recovered(*recovered, now) == Verdict::kForged) {
+      repairs_->refuse(recovered->number, now);
+    }
+  }
+}
+
+Verdict ChannelReceiver::accept_recovered(const ReceiverRepairs::Recovered& recovered, Time now) {
+  switch (keys_.restore_header(offer_.channel, recovered.number, recovered.packet, opened_.get())) {
+    case ChannelOpenKeys::Outcome::kOpened:
+      return accept(recovered.packet, ChannelWay::kRepair, now);
+    case ChannelOpenKeys::Outcome::kWrongTag:
+      return Verdict::kForged;
+    case ChannelOpenKeys::Outcome::kNoKey:
+    case ChannelOpenKeys::Outcome::kExhausted:
+      break;
+  }
+  return Verdict::kRefused;
 }
 
 void ChannelReceiver::take_waiting(Time now) {
@@ -120,28 +183,44 @@ void ChannelReceiver::pause_if_hopeless(Time now) {
   states_.on_group_lost(missing_.end());
 }
 
-void ChannelReceiver::take(const ChannelHeader& header, Bytes packet, ChannelWay way, Time now) {
+Verdict ChannelReceiver::take(const ChannelHeader& header, Bytes packet, ChannelWay way, Time now) {
   const auto outcome =
       keys_.open(header, packet, ChannelOpenKeys::Origin::kProven, now, opened_.get());
   if (outcome != ChannelOpenKeys::Outcome::kOpened) {
     on_forged(way, now);
     if (outcome == ChannelOpenKeys::Outcome::kExhausted) states_.leave(LeaveReason::kForgedPackets);
-    return;
+    return Verdict::kForged;
   }
   add_waiting_keys();
   std::ranges::copy(packet, ring_.room(header.number).begin());
   ring_.keep(header.number, packet.size(), now);
-  const std::uint64_t lost = missing_.on_packet(header.number, now);
-  counts_.lost += lost;
-  if (lost > 0) reports_.on_loss(now);
-  if (way == ChannelWay::kGroup) {
+  const bool recovered =
+      repairs_ && repairs_->on_packet(header.number, packet, way == ChannelWay::kRepair, now);
+  note_number(header.number, recovered, now);
+  if (recovered) {
+    ++counts_.recovered;
+  } else if (way == ChannelWay::kGroup) {
     ++counts_.from_group;
     note_arrival(now);
     on_from_group(header.number, now);
   } else {
     ++counts_.from_unicast;
   }
-  read_frames({opened_.get(), packet.size() - k_channel_overhead}, now);
+  Reader frames({opened_.get(), packet.size() - k_channel_overhead});
+  // They were read before the packet was proven.
+  if (header.has_proof()) skip_integrity_frames(frames);
+  read_frames(frames, verifier_.proves_source() || way == ChannelWay::kSource, now);
+  return Verdict::kProven;
+}
+
+void ChannelReceiver::note_number(PacketNumber number, bool recovered, Time now) {
+  // What repairs brought before a gap showed it was lost, too.
+  if (recovered && number >= missing_.end()) ++counts_.lost;
+  const std::uint64_t lost = missing_.on_packet(number, now);
+  counts_.lost += lost;
+  if (lost > 0) reports_.on_loss(now);
+  if (missing_.empty()) reports_.on_nothing_missing();
+  if (repairs_) repairs_->forget_below(missing_.lowest());
 }
 
 void ChannelReceiver::note_arrival(Time now) {
@@ -157,13 +236,12 @@ void ChannelReceiver::note_arrival(Time now) {
 
 // --- frames -------------------------------------------------------------------------------------
 
-void ChannelReceiver::read_frames(Bytes frames, Time now) {
-  Reader in(frames);
+void ChannelReceiver::read_frames(Reader in, bool is_proven, Time now) {
   while (!in.empty()) {
     if (read_frame(in, now)) continue;
     ++counts_.malformed;
     // Where members can forge packets, one of them may have made this one.
-    if (verifier_.proves_source()) states_.leave(LeaveReason::kMalformed);
+    if (is_proven) states_.leave(LeaveReason::kMalformed);
     return;
   }
 }
@@ -206,24 +284,42 @@ void ChannelReceiver::on_timeout(Time now) {
   groups_.on_timeout(now);
   if (states_.state() == ListenState::kReceiving) states_.on_timeout(missing_.end(), now);
   pause_if_hopeless(now);
+  doubts_.on_timeout(now);
 }
 
 void ChannelReceiver::expire(Time now) {
   const std::uint64_t expired = missing_.expire(now - offer_.deadline) + missing_.take_overflow();
   counts_.expired += expired;
   if (expired > 0) groups_.on_packets_expired(now);
+  if (repairs_) repairs_->forget_below(missing_.lowest());
+}
+
+// Reports of a loss are left out once nothing is missing, or while repairs may bring it.
+bool ChannelReceiver::needs_report(Time now) {
+  if (now < reports_.due()) return false;
+  if (reports_.is_quiet_due(now)) return true;
+  if (missing_.empty()) {
+    reports_.on_nothing_missing();
+    return false;
+  }
+  const auto covered = repairs_ ? repairs_->covered_until(missing_, now) : std::nullopt;
+  if (covered) reports_.wait_until(*covered);
+  return !covered;
 }
 
 std::optional<ChannelReport> ChannelReceiver::poll_report(Time now) {
-  if (states_.left() || now < reports_.due()) return std::nullopt;
+  if (states_.left() || !needs_report(now)) return std::nullopt;
   ChannelReport report;
   report.channel = offer_.channel;
   report.sequence = report_sequence_++;
   report.received = counts_.from_group;
   report.lost = counts_.lost;
+  report.recovered = counts_.recovered;
   report.expired = counts_.expired;
   report.jitter = jitter_;
-  missing_.list(report);
+  missing_.list(report, [&](PacketNumber number, Time since) {
+    return repairs_ && repairs_->is_hidden(number, since, now);
+  });
   reports_.on_reported(!missing_.empty(), now);
   return report;
 }

@@ -8,6 +8,7 @@
 #include "channel/listen_states.h"
 #include "channel/missing_packets.h"
 #include "channel/packet_ring.h"
+#include "channel/receiver_repairs.h"
 #include "channel/report_timer.h"
 #include "channel_authentication/verifier.h"
 #include "crypto/channel_open_keys.h"
@@ -15,11 +16,17 @@
 namespace sheaf::quic {
 
 // How a packet reached the receiver
-enum class ChannelWay : std::uint8_t { kGroup, kUnicast };
+enum class ChannelWay : std::uint8_t {
+  kGroup,
+  kUnicast,  // as a copy, on the connection of a node that hands copies on
+  kSource,   // as a copy, on the connection of the source itself, which proves it
+  kRepair,   // recovered from repairs of the group
+};
 
 struct ReceiverCounts {
   std::uint64_t from_group = 0;    // different packets that the group brought first
   std::uint64_t from_unicast = 0;  // different packets that copies brought first
+  std::uint64_t recovered = 0;     // different packets that repairs brought first
   std::uint64_t duplicates = 0;
   std::uint64_t late = 0;        // forgotten or expired already
   std::uint64_t lost = 0;        // numbers that were missing at some time
@@ -46,6 +53,11 @@ class ChannelReceiver {
   void on_joined() { states_.on_joined(); }
   void receive(Bytes datagram, ChannelWay way, Time now);
   void leave(LeaveReason reason) { states_.leave(reason); }
+  // Whether the socket should be a member of the group. It leaves the group while this says no, or
+  // the network would go on delivering what the receiver ignores.
+  bool wants_group(Time now) const {
+    return offer_.has_group() && !states_.left() && !doubts_.paused(now);
+  }
 
   Time next_timeout() const;
   void on_timeout(Time now);
@@ -58,22 +70,31 @@ class ChannelReceiver {
   ListenState state() const { return states_.state(); }
   LeaveReason reason() const { return states_.reason(); }
   const ReceiverCounts& counts() const { return counts_; }
+  RepairsReceived repair_counts() const { return repairs_ ? repairs_->counts() : RepairsReceived{}; }
 
  private:
   // Keys that wait for a place
   static constexpr std::size_t k_max_waiting_keys = 16;
 
+  // Returns whether the packet is the source's.
+  Verdict accept(Bytes datagram, ChannelWay way, Time now);
+  void take_repair(Bytes datagram, Time now);
+  Verdict accept_recovered(const ReceiverRepairs::Recovered& recovered, Time now);
+  bool needs_report(Time now);
   // `packet` has no trailer any more.
-  void take(const ChannelHeader& header, Bytes packet, ChannelWay way, Time now);
+  Verdict take(const ChannelHeader& header, Bytes packet, ChannelWay way, Time now);
+  Verdict authenticate(const ChannelHeader& header, Bytes datagram, ChannelWay way, Time now);
+  void read_proofs(const ChannelHeader& header, Bytes packet, ChannelWay way, Time now);
   void take_waiting(Time now);
   void on_duplicate(PacketNumber number, Bytes packet, ChannelWay way, Time now);
   void on_forged(ChannelWay way, Time now);
   void pause_if_hopeless(Time now);
   void add_waiting_keys();
   void on_from_group(PacketNumber number, Time now);
-  void read_frames(Bytes frames, Time now);
+  void read_frames(Reader in, bool is_proven, Time now);
   bool read_frame(Reader& in, Time now);
   bool take_outcome(GroupStreams::Outcome outcome);
+  void note_number(PacketNumber number, bool recovered, Time now);
   void note_arrival(Time now);
   void expire(Time now);
 
@@ -84,6 +105,7 @@ class ChannelReceiver {
   MissingPackets missing_;
   ListenStates states_;
   ReportTimer reports_;
+  std::optional<ReceiverRepairs> repairs_;
   GroupStreams groups_;
   GroupDoubts doubts_;
   std::deque<ChannelKey> waiting_keys_;     // by sequence

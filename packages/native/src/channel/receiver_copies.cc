@@ -4,8 +4,13 @@
 
 namespace sheaf::quic {
 
-void ReceiverCopies::on_state(const ChannelState& state, PacketNumber sent_end) {
-  if (state_ == ListenState::kLeft) return;
+bool ReceiverCopies::on_state(const ChannelState& state, PacketNumber sent_end, Duration interval,
+                              Time now) {
+  if (state_ == ListenState::kLeft) return true;
+  if (state.state == ListenState::kUnicast) {
+    if (last_unicast_at_ != Time{} && now < last_unicast_at_ + interval) return false;
+    last_unicast_at_ = now;
+  }
   state_ = state.state;
   switch (state.state) {
     case ListenState::kWant:
@@ -24,6 +29,7 @@ void ReceiverCopies::on_state(const ChannelState& state, PacketNumber sent_end) 
       missing_count_ = 0;
       break;
   }
+  return true;
 }
 
 bool ReceiverCopies::on_report(const ChannelReport& report, PacketNumber sent_end,
@@ -39,6 +45,13 @@ bool ReceiverCopies::on_report(const ChannelReport& report, PacketNumber sent_en
     want(range->start, range->end);
   }
   return true;
+}
+
+void ReceiverCopies::keep_below(PacketNumber number) {
+  while (missing_count_ > 0 && missing_[missing_count_ - 1].start >= number) --missing_count_;
+  if (missing_count_ == 0) return;
+  Interval& last = missing_[missing_count_ - 1];
+  last.end = std::min(last.end, number);
 }
 
 void ReceiverCopies::want(PacketNumber start, PacketNumber end) {

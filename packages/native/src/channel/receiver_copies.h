@@ -16,14 +16,17 @@ class ReceiverCopies {
 
   ListenState state() const { return state_; }
   // Follows the receiver, until it has left. `sent_end` is one above the last packet of the
-  // channel.
-  void on_state(const ChannelState& state, PacketNumber sent_end);
+  // channel. Returns false for a receiver that wants copies from a number on twice in an
+  // `interval`: it would get what the log has again and again.
+  bool on_state(const ChannelState& state, PacketNumber sent_end, Duration interval, Time now);
   // Takes what a report names as missing. Returns false for a report that is older than the last
   // one, that names packets which were never sent, or that comes too soon: receivers send two in an
   // `interval` at most, and the network may bring them closer together.
   bool on_report(const ChannelReport& report, PacketNumber sent_end, Duration interval, Time now);
-  // A copy was lost on the connection.
-  void on_lost(PacketNumber number) { want(number, number + 1); }
+  // The group brings what the last report named from a number on.
+  void keep_below(PacketNumber number);
+  // A packet is to be copied: the connection lost it, or the group brings it in no other way.
+  void want(PacketNumber number) { want(number, number + 1); }
 
   // Returns the number of the next packet to copy, and counts it as sent. Skips those that the log
   // has no more, and those that are older than `oldest`. k_no_packet_number: there is none.
@@ -44,6 +47,7 @@ class ReceiverCopies {
   PacketNumber end_ = k_no_packet_number;  // the group brings the others
   std::uint64_t last_report_ = 0;
   Time last_report_at_{};
+  Time last_unicast_at_{};  // when the receiver last wanted copies from a number on
   // Packets below `next_` to copy, ascending
   std::array<Interval, ChannelReport::k_max_missing> missing_;
   std::size_t missing_count_ = 0;

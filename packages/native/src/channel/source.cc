@@ -1,6 +1,7 @@
 #include "channel/source.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace sheaf::quic {
 namespace {
@@ -11,19 +12,26 @@ constexpr int k_hurried_packets = 512;
 // What may leave at once after a pause: as many packets as one call of the kernel sends
 constexpr std::uint64_t k_burst_packets = 32;
 
+SourceConfig with_possible_repairs(SourceConfig config, const Authenticator& authenticator) {
+  if (!config.offer.has_group() || authenticator.trailer_length() > 0) config.offer.repairs = false;
+  return config;
+}
+
 }  // namespace
 
 ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenticator,
                              Random& random)
-    : config_(config),
+    : config_(with_possible_repairs(config, authenticator)),
+      packet_size_(config_.offer.packet_size - (config_.offer.repairs ? k_repair_overhead : 0)),
       authenticator_(authenticator),
       log_({.channel = config.offer.channel,
-            .packet_size = config.offer.packet_size,
+            .packet_size = packet_size_,
             .reach = config.offer.reach},
            SourceKeys(config.offer.header, config.key_interval, 0, random), authenticator),
       rate_(config.offer.max_rate, k_burst_packets * config.offer.packet_size),
       copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size) {
   groups_.reserve(GroupStreams::k_max_open);
+  if (config_.offer.repairs) repairs_.emplace(config_.offer);
 }
 
 // --- streams ------------------------------------------------------------------------------------
@@ -33,9 +41,7 @@ std::optional<StreamId> ChannelSource::open_group() {
   if (!groups_.empty() && next_group_ - groups_.front().id.index() >= GroupStreams::k_max_open) {
     return std::nullopt;
   }
-  // Receivers that come later begin with the packet of this group.
-  log_.begin_packet();
-  group_start_ = log_.next_number();
+  log_.begin_group();
   const StreamId id = StreamId::make(Role::kServer, Directionality::kUnidirectional, next_group_++);
   groups_.push_back({.id = id});
   return id;
@@ -71,22 +77,35 @@ bool ChannelSource::reset(StreamId group, std::uint64_t error) {
 
 Bytes ChannelSource::poll_transmit(std::size_t most, Time now) {
   if (last_sent_ == Time{}) last_sent_ = now;
-  if (!log_.has_due() || !rate_.allows(now)) return {};
-  const std::size_t room = rate_.room(now) / config_.offer.packet_size + 1;
+  if (!rate_.allows(now)) return {};
+  log_.write_proofs(now);
+  if (!log_.has_due()) return {};
+  const std::size_t room = rate_.room(now) / packet_size_ + 1;
   const Bytes packets = log_.take_due(std::min(most, room), now);
   if (packets.empty()) return {};
   rate_.spend(packets.size(), now);
   last_sent_ = now;
-  counts_.packets += (packets.size() + config_.offer.packet_size - 1) / config_.offer.packet_size;
+  counts_.packets += (packets.size() + packet_size_ - 1) / packet_size_;
   forget_expired(now);
   return packets;
+}
+
+Bytes ChannelSource::poll_repair(Time now) {
+  if (!repairs_ || log_.stopped() || !rate_.allows(now)) return {};
+  const Bytes repair = repairs_->poll(log_.ring(), log_.sent_end(), now);
+  for (const SourceRepairs::Copy& copy : repairs_->copies()) {
+    if (ReceiverCopies* copies = receiver(copy.receiver)) copies->want(copy.number);
+  }
+  repairs_->clear_copies();
+  rate_.spend(repair.size(), now);
+  return repair;
 }
 
 // Nobody needs what is older than the deadline, except for those who begin with the newest group.
 void ChannelSource::forget_expired(Time now) {
   const PacketRing& ring = log_.ring();
   PacketNumber keep = ring.oldest();
-  while (keep < group_start_ && ring.contains(keep) &&
+  while (keep < log_.group_start() && ring.contains(keep) &&
          ring.kept_at(keep) + config_.offer.deadline < now) {
     ++keep;
   }
@@ -97,14 +116,18 @@ Time ChannelSource::next_timeout() const {
   if (log_.stopped()) return k_never;
   if (last_sent_ == Time{}) return Time{};
   const Time idle = last_sent_ + config_.offer.report_interval;
-  const Time due = log_.has_due() ? rate_.next() : k_never;
-  return std::min({idle, due, log_.next_timeout(), authenticator_.next_timeout()});
+  Time due = log_.has_due() ? Time{} : k_never;
+  if (repairs_) due = std::min(due, repairs_->next_timeout());
+  // Proofs that are due wait for the rate as well.
+  due = std::max(std::min(due, authenticator_.next_timeout()), rate_.next());
+  return std::min({idle, due, log_.next_timeout()});
 }
 
 void ChannelSource::on_timeout(Time now) {
   if (last_sent_ == Time{}) last_sent_ = now;
   log_.advance_keys(now);
   authenticator_.on_timeout(now);
+  counts_.dropped_proofs = authenticator_.dropped_proofs();
   // The last packets before a pause could be lost without a gap that shows it.
   if (log_.has_due() || now < last_sent_ + config_.offer.report_interval) return;
   log_.write_frame(PingFrame{});
@@ -123,20 +146,47 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
     if (receivers_.size() == config_.max_receivers) return std::nullopt;
     place = receivers_.insert(place, nullptr);
   }
-  *place = std::make_unique<ReceiverCopies>(group_start_, log_.sent_end());
-  (*place)->next_key = log_.keys().sequence_of(group_start_);
-  return static_cast<ReceiverId>(place - receivers_.begin());
+  *place = std::make_unique<ReceiverCopies>(log_.group_start(), log_.sent_end());
+  (*place)->next_key = log_.keys().sequence_of(log_.group_start());
+  const auto id = static_cast<ReceiverId>(place - receivers_.begin());
+  // Both take the lowest id that is free.
+  if (repairs_ && repairs_->add_receiver() != id) assert(false);
+  return id;
 }
 
-void ChannelSource::on_state(ReceiverId id, const ChannelState& state) {
-  if (ReceiverCopies* copies = receiver(id)) copies->on_state(state, log_.sent_end());
+void ChannelSource::remove_receiver(ReceiverId id) {
+  if (receiver(id) == nullptr) return;
+  receivers_[id].reset();
+  if (repairs_) repairs_->remove_receiver(id);
+}
+
+void ChannelSource::change_key(Time now) {
+  const std::uint64_t sequence = log_.change_key(now);
+  for (const auto& copies : receivers_) {
+    if (copies) copies->next_key = std::min(copies->next_key, sequence);
+  }
+}
+
+void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now) {
+  ReceiverCopies* copies = receiver(id);
+  const bool taken =
+      copies == nullptr ||
+      copies->on_state(state, log_.sent_end(), config_.offer.report_interval, now);
+  if (!taken) ++counts_.refused_states;
+  if (copies != nullptr && repairs_ && copies->state() != ListenState::kReceiving) {
+    repairs_->forget_needs(id);
+  }
 }
 
 void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time now) {
   ReceiverCopies* copies = receiver(id);
   const bool taken = copies != nullptr &&
                      copies->on_report(report, log_.sent_end(), config_.offer.report_interval, now);
-  if (!taken) ++counts_.refused_reports;
+  if (!taken) {
+    ++counts_.refused_reports;
+  } else if (repairs_ && copies->state() == ListenState::kReceiving) {
+    copies->keep_below(repairs_->on_report(id, report, log_.ring(), log_.sent_end(), now));
+  }
 }
 
 std::optional<ChannelKey> ChannelSource::poll_key(ReceiverId id) {
@@ -171,7 +221,7 @@ Bytes ChannelSource::poll_copy(ReceiverId id, Time now) {
 
 void ChannelSource::on_copy_lost(ReceiverId id, PacketNumber number) {
   ++counts_.copies_lost;
-  if (ReceiverCopies* copies = receiver(id)) copies->on_lost(number);
+  if (ReceiverCopies* copies = receiver(id)) copies->want(number);
 }
 
 }  // namespace sheaf::quic

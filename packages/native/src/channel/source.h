@@ -7,6 +7,7 @@
 #include "channel/group_streams.h"
 #include "channel/receiver_copies.h"
 #include "channel/source_log.h"
+#include "channel/source_repairs.h"
 
 namespace sheaf::quic {
 
@@ -23,6 +24,8 @@ struct SourceCounts {
   std::uint64_t copies = 0;
   std::uint64_t copies_lost = 0;
   std::uint64_t refused_reports = 0;
+  std::uint64_t dropped_proofs = 0;  // packets stay without a proof
+  std::uint64_t refused_states = 0;
 };
 
 // The source of a channel. Sans-IO, as `Connection`. The caller sends what `poll_transmit` returns
@@ -31,16 +34,23 @@ class ChannelSource {
  public:
   using ReceiverId = std::uint32_t;
 
-  // `authenticator` and `random` live longer.
+  // `authenticator` and `random` live longer. A channel without a group has no repairs, and neither
+  // has one whose packets have a trailer: what is recovered lacks it.
   ChannelSource(const SourceConfig& config, Authenticator& authenticator, Random& random);
 
   const ChannelOffer& offer() const { return config_.offer; }
+  // The offer for a receiver that joins now
+  const ChannelOffer& offer_at(Time now) {
+    config_.offer.authentication = authenticator_.offer(now);
+    return config_.offer;
+  }
   const SourceCounts& counts() const { return counts_; }
   const PacketRing& ring() const { return log_.ring(); }
+  // Of a full packet of the log. Repairs are up to the offer's packet size.
+  std::size_t packet_size() const { return packet_size_; }
+  RepairCounts repair_counts() const { return repairs_ ? repairs_->counts() : RepairCounts{}; }
   // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
   bool stopped() const { return log_.stopped(); }
-  // How often the key has changed
-  std::uint64_t key_changes() const { return log_.keys().sequence_of(log_.sent_end()); }
 
   // --- streams: each is a group of objects. Ids rise. -----------------------------------------
   // Returns nothing while the oldest open group is so far below that receivers would give it up.
@@ -52,8 +62,11 @@ class ChannelSource {
   bool reset(StreamId group, std::uint64_t error);
 
   // --- packets to the group -------------------------------------------------------------------
-  // Returns packets that lie side by side, all of the offer's packet size except for the last.
-  // They stay where they are while `ring` reaches them. Empty: none is due.
+  // Returns a packet with a repair or with the status of repairs, which goes before others. It
+  // stays until the next call. Empty: none is due.
+  Bytes poll_repair(Time now);
+  // Returns packets that lie side by side, all of `packet_size` except for the last. They stay
+  // where they are while `ring` reaches them. Empty: none is due.
   Bytes poll_transmit(std::size_t most, Time now);
   Time next_timeout() const;
   void on_timeout(Time now);
@@ -62,10 +75,11 @@ class ChannelSource {
   // Adds a receiver, which begins with the newest group. Returns nothing when there are too many.
   std::optional<ReceiverId> add_receiver();
   // Nothing is known of a receiver that was removed: what is still said of it changes nothing.
-  void remove_receiver(ReceiverId id) {
-    if (id < receivers_.size()) receivers_[id].reset();
-  }
-  void on_state(ReceiverId id, const ChannelState& state);
+  void remove_receiver(ReceiverId id);
+  // Seals all further packets with a key that only the present receivers get. Who left or was
+  // removed before reads none of them, whatever keys it has.
+  void change_key(Time now);
+  void on_state(ReceiverId id, const ChannelState& state, Time now);
   void on_report(ReceiverId id, const ChannelReport& report, Time now);
   // Returns a key that the receiver needs and does not have yet.
   std::optional<ChannelKey> poll_key(ReceiverId id);
@@ -93,13 +107,14 @@ class ChannelSource {
   void forget_expired(Time now);
 
   SourceConfig config_;
+  std::size_t packet_size_;
   Authenticator& authenticator_;
   SourceLog log_;
   ByteRate rate_;
   ByteRate copy_rate_;
+  std::optional<SourceRepairs> repairs_;
   std::vector<Group> groups_;  // open ones, by id
   std::uint64_t next_group_ = 0;
-  PacketNumber group_start_ = 0;  // where the newest group begins
   Time last_sent_{};
   std::vector<std::unique_ptr<ReceiverCopies>> receivers_;
   PacketNumber last_copy_ = k_no_packet_number;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "crypto/channel_seal_keys.h"
 #include "util/random.h"
@@ -9,7 +9,8 @@
 namespace sheaf::quic {
 
 // The keys of a source by time. The next key is chosen half an interval before its first packet is
-// expected, so that receivers have it by then. Who left before that does not get it.
+// expected, so that receivers have it by then. Who left before that does not get it. `change_now`
+// is for those who left later.
 class SourceKeys {
  public:
   // `first` is the number of the first packet.
@@ -18,21 +19,22 @@ class SourceKeys {
   // Seals packets of consecutive numbers, under one key (`same_key_end`).
   [[nodiscard]] bool seal(std::span<const SealJob> jobs) { return sealing_.seal(jobs); }
   // Chooses the next key if it is time to, and changes to it if its first packet comes next.
-  // `written_end` is one above the last packet whose header is written.
-  void advance(PacketNumber written_end, Time now);
-  Time next_timeout() const { return next_ ? k_never : choice_; }
+  void advance(Time now);
+  // Seals the next packet with a key that nobody has yet. Keys with which nothing was sealed go:
+  // the new one has their sequence number. Returns that number.
+  std::uint64_t change_now(Time now);
+  Time next_timeout() const { return has_next() ? k_never : choice_; }
   // The next key was to begin by now, but fewer packets were sent than expected.
-  bool overdue(Time now) const { return next_ && now >= choice_ + interval_ / 2; }
+  bool overdue(Time now) const { return has_next() && now >= choice_ + interval_ / 2; }
 
-  // Returns the first key with this sequence number or a higher one, of three: the one before, the
-  // present one, and the next one once it is chosen. Null: there is none.
+  // Returns the first key with this sequence number or a higher one: one of those that were used
+  // last, the present one, or the next one once it is chosen. Null: there is none.
   const ChannelSecret* first_from(std::uint64_t sequence) const;
-  bool key_phase(PacketNumber number) const { return (secret_of(number).sequence & 1) != 0; }
-  std::uint64_t sequence_of(PacketNumber number) const { return secret_of(number).sequence; }
+  bool key_phase(PacketNumber number) const { return (sequence_of(number) & 1) != 0; }
+  // That of the oldest key which is kept, for an earlier number
+  std::uint64_t sequence_of(PacketNumber number) const;
   // Returns the number up to which packets from `number` on have one key.
-  PacketNumber same_key_end(PacketNumber number) const {
-    return next_ && number < next_->first_number ? next_->first_number : k_no_packet_number;
-  }
+  PacketNumber same_key_end(PacketNumber number) const;
 
  private:
   // Packets between the choice of a key and its first packet, at least
@@ -40,21 +42,18 @@ class SourceKeys {
   // And at most: the next key begins long before the present one is exhausted.
   static constexpr PacketNumber k_max_lead = 1 << 16;
 
-  const ChannelSecret& secret_of(PacketNumber number) const {
-    if (next_ && number >= next_->first_number) return *next_;
-    return previous_ && number < current_.first_number ? *previous_ : current_;
-  }
+  // Keys of packets that a group which began under them may still need, with the present one
+  static constexpr std::size_t k_max_used = 8;
+
+  bool has_next() const { return keys_.back().sequence > sealing_.sequence(); }
+  void begin_newest(Time now);
 
   Duration interval_;
   Random& random_;
   CipherSuite suite_;
-  // Of packets that a group which began under it still needs
-  std::optional<ChannelSecret> previous_;
-  ChannelSecret current_;
-  std::optional<ChannelSecret> next_;
+  std::vector<ChannelSecret> keys_;  // by sequence: those in use, and the next one
   ChannelSealKeys sealing_;
   Time choice_ = k_never;  // when the next key is to be chosen; k_never before the first packet
-  PacketNumber since_number_;
 };
 
 }  // namespace sheaf::quic

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "channel/packet_format.h"
 #include "channel/packet_ring.h"
 #include "channel/source_keys.h"
@@ -9,7 +12,8 @@
 namespace sheaf::quic {
 
 // The source's end of the log: writes frames into packets, seals packets in batches where they lie,
-// and lends them. Packets are first written, then sealed and due, then sent.
+// and lends them. Packets are first written, then numbered and sealed when they are due, then sent.
+// So proofs, which are written last, may go before packets that wait for the rate.
 class SourceLog {
  public:
   struct Config {
@@ -34,52 +38,73 @@ class SourceLog {
   Written write_stream(StreamId stream, std::uint64_t offset, Bytes data, bool fin);
   // Returns false when the log has no room.
   bool write_frame(const Frame& frame);
+  // Lets the next frame begin a packet, with which receivers that come later begin.
+  void begin_group();
+  // The number where the newest group begins, or a lower one that was not sent yet
+  PacketNumber group_start() const { return group_start_.value_or(sealed_end_); }
   // Leaves the rest of the current packet empty, so that what follows begins a packet.
   void begin_packet();
+  // Writes and seals packets with the integrity frames that are due.
+  void write_proofs(Time now);
 
   // Returns packets that lie side by side and were not sent yet, at most `most` of them, and counts
   // them as sent. All have the packet size, except for the last. Seals no others, since their proof
   // may tell when they are sent.
   Bytes take_due(std::size_t most, Time now);
-  bool has_due() const { return !stopped_ && (sent_end_ < written_end_ || open_length_ > 0); }
-  // A packet could not be sealed or not be proven. Nothing is sent any more.
+  bool has_due() const {
+    return !stopped_ && (sent_end_ < sealed_end_ || unsealed_ < written_ || open_length_ > 0);
+  }
+  // A packet could not be sealed or not be proven, or has no room for proofs. Nothing is sent any
+  // more.
   bool stopped() const { return stopped_; }
 
   const PacketRing& ring() const { return ring_; }
   const SourceKeys& keys() const { return keys_; }
   Time next_timeout() const { return keys_.next_timeout(); }
-  void advance_keys(Time now) { keys_.advance(next_number(), now); }
+  void advance_keys(Time now) { keys_.advance(now); }
+  // As SourceKeys::change_now: what waits is sealed with the new key.
+  std::uint64_t change_key(Time now) { return keys_.change_now(now); }
   bool is_key_overdue(Time now) const { return keys_.overdue(now); }
   // One above the last packet that was sent
   PacketNumber sent_end() const { return sent_end_; }
-  // Number of the packet that the next frame goes into
-  PacketNumber next_number() const { return written_end_ + (open_length_ > 0 ? 1 : 0); }
   // Forgets packets with lower numbers, unless they are still to be sent or authenticated.
   void forget_before(PacketNumber number);
 
  private:
   static constexpr std::size_t k_batch = 48;
+  // A place in the order of writing
+  using Position = std::uint64_t;
+  struct Slot {
+    PacketNumber number = k_no_packet_number;  // of the sealed packet in it
+    std::uint16_t length = 0;                  // of the written packet, without its tag
+  };
 
   std::size_t capacity() const { return config_.packet_size - k_aead_tag_length - trailer_; }
+  Slot& slot(Position position) { return slots_[position % config_.reach]; }
   // Opens another packet if the open one has less room. Returns false when the log is full.
   bool has_room(std::size_t at_least);
   bool open_packet();
   void close_packet(bool full);
+  // Frees the slot of the next packet. Returns false while its old packet is in use.
+  bool free_slot();
   void seal_up_to(PacketNumber end, Time now);
+  void seal(std::span<const Position> positions, bool are_proofs, Time now);
   // Returns false when the packets are as they were, since no key or no proof is left for them.
-  [[nodiscard]] bool seal_batch(PacketNumber end, Time now);
+  [[nodiscard]] bool seal_batch(std::span<const Position> positions, bool are_proofs, Time now);
 
   Config config_;
   SourceKeys keys_;
   Authenticator& authenticator_;
   std::size_t trailer_;
   PacketRing ring_;
-  std::unique_ptr<std::uint16_t[]>
-      lengths_;                  // of written packets that are not sealed, without tags
+  std::vector<Slot> slots_;
   std::size_t open_length_ = 0;  // header and frames of the open packet; 0: none is open
-  PacketNumber written_end_;     // of the open packet, or of the next one
+  Position written_ = 0;         // of the open packet, or of the next one
+  Position unsealed_ = 0;        // of the first packet that waits to be sealed
   PacketNumber sealed_end_;
   PacketNumber sent_end_;
+  Position group_position_ = 0;
+  std::optional<PacketNumber> group_start_;
   bool stopped_ = false;
 };
 

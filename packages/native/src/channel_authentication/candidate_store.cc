@@ -24,11 +24,6 @@ CandidateStore::CandidateStore(std::size_t bytes, std::size_t max_datagram, Rand
   for (std::size_t i = count; i > 0; --i) free_.push_back(static_cast<Slot>(i - 1));
 }
 
-std::size_t CandidateStore::memory() const {
-  return slots_.size() * (slot_size_ + sizeof(SlotState) + sizeof(Slot)) +
-         entries_.size() * sizeof(Entry);
-}
-
 void CandidateStore::set_low(PacketNumber number) {
   if (bounded_ && number <= low_) return;
   low_ = number;

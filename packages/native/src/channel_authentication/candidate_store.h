@@ -56,7 +56,6 @@ class CandidateStore {
   Time oldest() const { return first_ == k_none ? k_never : slots_[first_].arrival; }
   std::uint64_t evicted() const { return evicted_; }
   std::size_t waiting() const { return waiting_; }
-  std::size_t memory() const;
 
  private:
   struct Entry {

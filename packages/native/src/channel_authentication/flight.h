@@ -32,6 +32,7 @@ class FlightSource::Flight {
   // When the next frame may be sent, of a flight that is signed
   Time frame_due() const { return frame_due_; }
   bool all_sent() const { return copies_left_ == 0; }
+  bool sent_once() const { return copies_left_ < config_.copies; }
 
  private:
   // Hashes up to 64 packets.

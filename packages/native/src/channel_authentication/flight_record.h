@@ -62,9 +62,6 @@ class FlightRecord {
     early.frame.hashes = Bytes(early.hashes).first(list.hashes.size());
   }
   std::span<EarlyList> early() { return early_; }
-  static constexpr std::size_t memory() {
-    return k_flights * sizeof(Flight) + k_max_lists * sizeof(EarlyList);
-  }
 
   static bool contains(const FlightFrame& flight, const ListFrame& list) {
     if (flight.per_list == 0 || list.first < flight.first ||

@@ -93,6 +93,7 @@ bool FlightVerifier::on_frame(const IntegrityFrame& frame, FrameOrigin origin, T
     return false;
   }
   collect();
+  next_look_ = now + k_look_interval;
   return true;
 }
 
@@ -123,6 +124,7 @@ void FlightVerifier::on_flight(const FlightFrame& frame, FrameOrigin origin, Tim
   SignatureCheck& check = **free;
   check.reset();
   check.busy = true;
+  ++busy_;
   check.frame = frame;
   std::ranges::copy(frame.hashes, check.hashes.begin());
   check.frame.hashes = Bytes(check.hashes).first(frame.hashes.size());
@@ -142,9 +144,11 @@ void FlightVerifier::on_list(const ListFrame& frame) {
 
 // Takes the results of jobs that are done.
 void FlightVerifier::collect() {
+  if (busy_ == 0) return;
   for (const auto& check : signature_checks_) {
     if (!check->busy || !check->done()) continue;
     check->busy = false;
+    --busy_;
     if (check->genuine) {
       accept(check->frame);
     } else {
@@ -205,6 +209,7 @@ void FlightVerifier::add_to_check(CandidateStore::Slot slot) {
     }
     check.reset();
     check.busy = true;
+    ++busy_;
     check.count = 0;
     filling_ = &check;
   }
@@ -222,6 +227,7 @@ void FlightVerifier::submit_check() {
 
 void FlightVerifier::finish(HashCheck& check) {
   check.busy = false;
+  --busy_;
   for (std::size_t i = 0; i < check.count; ++i) {
     const CandidateStore::Slot slot = check.slots[i];
     const CandidateStore::Candidate candidate = store_.candidate(slot);
@@ -240,10 +246,15 @@ std::optional<ProvenPacket> FlightVerifier::next_proven() {
   return StoringVerifier::next_proven();
 }
 
-std::size_t FlightVerifier::memory() const {
-  return store_.memory() + HashWindow::memory() + FlightRecord::memory() +
-         signature_checks_.size() * sizeof(SignatureCheck) +
-         hash_checks_.size() * sizeof(HashCheck);
+Time FlightVerifier::next_timeout() const {
+  const Time next = StoringVerifier::next_timeout();
+  return busy_ > 0 ? std::min(next, next_look_) : next;
+}
+
+void FlightVerifier::on_timeout(Time now) {
+  StoringVerifier::on_timeout(now);
+  collect();
+  next_look_ = now + k_look_interval;
 }
 
 }  // namespace sheaf::quic

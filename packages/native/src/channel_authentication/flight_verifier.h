@@ -37,11 +37,13 @@ class FlightVerifier final : public StoringVerifier {
   bool on_frame(const IntegrityFrame& frame, FrameOrigin origin, Time now) override;
   // Also takes what the helper finished.
   std::optional<ProvenPacket> next_proven() override;
-
-  // Bytes of packets, hashes and flights, which do not grow
-  std::size_t memory() const;
+  Time next_timeout() const override;
+  void on_timeout(Time now) override;
 
  private:
+  // How often to look whether the helper is done
+  static constexpr Duration k_look_interval = 1ms;
+
   struct SignatureCheck;
   struct HashCheck;
 
@@ -68,6 +70,8 @@ class FlightVerifier final : public StoringVerifier {
   std::vector<std::unique_ptr<SignatureCheck>> signature_checks_;
   std::vector<std::unique_ptr<HashCheck>> hash_checks_;
   HashCheck* filling_ = nullptr;
+  std::size_t busy_ = 0;  // checks of both kinds
+  Time next_look_{};
 };
 
 }  // namespace sheaf::quic

@@ -34,7 +34,6 @@ class HashWindow {
     const Entry& entry = entries_[number % k_entries];
     return entry.number == number ? &entry : nullptr;
   }
-  static constexpr std::size_t memory() { return k_entries * sizeof(Entry); }
 
  private:
   static constexpr std::size_t k_entries = 8192;

@@ -169,6 +169,10 @@ std::optional<IntegrityFrame> decode_integrity_frame(Reader& reader) {
   return reader.ok() ? frame : std::nullopt;
 }
 
+void skip_integrity_frames(Reader& reader) {
+  for (Reader ahead = reader; decode_integrity_frame(ahead);) reader = ahead;
+}
+
 std::size_t encode_integrity_frame(const IntegrityFrame& frame, MutableBytes room) {
   if (std::visit(FrameSize{}, frame) > room.size()) return 0;
   Writer out(room);

@@ -69,9 +69,13 @@ using IntegrityFrame =
 // Reads a frame with its type. Returns nothing when it is malformed.
 std::optional<IntegrityFrame> decode_integrity_frame(Reader& reader);
 
+// Passes the frames that the reader is before.
+void skip_integrity_frames(Reader& reader);
+
 // Writes a frame with its type. Returns its length, or 0 when it does not fit.
 std::size_t encode_integrity_frame(const IntegrityFrame& frame, MutableBytes room);
 
+inline constexpr std::size_t k_disclosure_frame_length = 4 + 1 + 4 + k_disclosed_key_length;
 // The most bytes that a signed flight needs beside its hashes, and a list
 std::size_t flight_frame_overhead(PacketNumber first, std::uint64_t key_sequence);
 std::size_t list_frame_overhead(PacketNumber first);

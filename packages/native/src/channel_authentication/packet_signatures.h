@@ -25,6 +25,9 @@ class PacketText {
 class PacketSigner final : public Authenticator {
  public:
   PacketSigner(const ChannelId& channel, const SigningKey& key) : key_(key), text_(channel) {}
+  AuthenticationOffer offer(Time) override {
+    return offer_of_public_key(AuthenticationScheme::kPacketSignatures, key_.public_key());
+  }
   std::size_t trailer_length() const override { return sizeof(Ed25519Signature); }
   void add(std::span<const SealedPacket> packets, Time now) override;
 

@@ -17,7 +17,10 @@ void ReceiverTagger::add_receiver(std::uint64_t receiver, const MacKey& key) {
 void ReceiverTagger::add(std::span<const SealedPacket> packets, Time) {
   for (const SealedPacket& packet : packets) {
     if (packet.proofs_only || receivers_.empty()) continue;
-    if (end_ - first_ == pending_.size()) ++first_;
+    if (end_ - first_ == pending_.size()) {
+      ++first_;
+      ++dropped_;
+    }
     PendingTags& pending = pending_[end_++ % pending_.size()];
     pending.number = packet.number;
     pending.written = 0;

@@ -19,7 +19,15 @@ class ReceiverTagger final : public Authenticator {
   explicit ReceiverTagger(std::size_t max_frame = 1200);
 
   void add_receiver(std::uint64_t receiver, const MacKey& key);
+  AuthenticationOffer offer(Time) override {
+    AuthenticationOffer offer;
+    offer.scheme = static_cast<std::uint8_t>(AuthenticationScheme::kUnnamed);
+    return offer;
+  }
   void add(std::span<const SealedPacket> packets, Time now) override;
+  std::size_t max_frame() const override { return max_frame_; }
+  Time next_timeout() const override { return first_ == end_ ? k_never : Time{}; }
+  std::uint64_t dropped_proofs() const override { return dropped_; }
   std::size_t write_frame(MutableBytes room, Time now) override;
 
  private:
@@ -39,6 +47,7 @@ class ReceiverTagger final : public Authenticator {
   std::vector<PendingTags> pending_;
   std::uint64_t first_ = 0;  // of pending_, modulo its size
   std::uint64_t end_ = 0;
+  std::uint64_t dropped_ = 0;
 };
 
 struct TagVerifierConfig {

@@ -21,7 +21,6 @@ class StoringVerifier : public Verifier {
     counts.evicted_packets = store_.evicted();
     return counts;
   }
-  const CandidateStore& store() const { return store_; }
 
  protected:
   StoringVerifier(std::size_t max_bytes, std::size_t max_datagram, Duration max_wait,

@@ -2,12 +2,18 @@
 
 #include <algorithm>
 
-#include "channel_authentication/integrity_frame.h"
-
 namespace sheaf::quic {
 
 TimedSource::TimedSource(const ChannelId& channel, const TimedSchedule& schedule, KeyChain& chain)
     : channel_(channel), schedule_(schedule), chain_(chain), mac_(make_packet_mac()) {}
+
+// The latest key that members may know, so that they compute few steps of the chain
+AuthenticationOffer TimedSource::offer(Time now) {
+  const std::uint32_t present = std::min(schedule_.interval_at(now), chain_.length());
+  const std::uint32_t known = present > schedule_.delay ? present - schedule_.delay : 0;
+  return offer_of(TimedParameters{
+      .schedule = schedule_, .known_interval = known, .known_key = chain_.key(known)});
+}
 
 bool TimedSource::accepts(Time now) const {
   const std::uint32_t interval = schedule_.interval_at(now);

@@ -2,6 +2,7 @@
 
 #include "channel_authentication/authenticator.h"
 #include "channel_authentication/clock_bound.h"
+#include "channel_authentication/integrity_frame.h"
 #include "channel_authentication/key_chain.h"
 
 namespace sheaf::quic {
@@ -16,9 +17,11 @@ class TimedSource final : public Authenticator {
   // members need another commitment.
   TimedSource(const ChannelId& channel, const TimedSchedule& schedule, KeyChain& chain);
 
+  AuthenticationOffer offer(Time now) override;
   std::size_t trailer_length() const override { return k_timed_trailer_length; }
   bool accepts(Time now) const override;
   void add(std::span<const SealedPacket> packets, Time now) override;
+  std::size_t max_frame() const override { return k_disclosure_frame_length; }
   Time next_timeout() const override;
   std::size_t write_frame(MutableBytes room, Time now) override;
 

@@ -39,7 +39,7 @@ Verdict TimedVerifier::on_packet(const ReceivedPacket& packet, Time now) {
   const std::size_t length = packet.datagram.size() - k_timed_trailer_length;
   const auto interval = load<std::uint32_t>(packet.datagram.data() + length);
   if (!is_safe(interval, now)) {
-    ++late_packets_;
+    ++counts_.refused_packets;
     return Verdict::kRefused;
   }
   return keep(packet, interval, now);

@@ -34,8 +34,6 @@ class TimedVerifier final : public StoringVerifier {
   Verdict on_packet(const ReceivedPacket& packet, Time now) override;
   bool on_frame(const IntegrityFrame& frame, FrameOrigin origin, Time now) override;
 
-  std::uint64_t late_packets() const { return late_packets_; }
-
  private:
   bool is_safe(std::uint32_t interval, Time now) const;
   bool may_be_disclosed(std::uint32_t interval, Time now) const;
@@ -49,7 +47,6 @@ class TimedVerifier final : public StoringVerifier {
   TokenBucket budget_;
   std::unique_ptr<PacketMac> mac_;
   std::uint32_t mac_interval_ = 0;
-  std::uint64_t late_packets_ = 0;
 };
 
 }  // namespace sheaf::quic

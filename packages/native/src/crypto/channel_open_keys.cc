@@ -8,6 +8,7 @@ namespace sheaf::quic {
 namespace {
 
 constexpr std::size_t k_number_offset = 1 + k_channel_id_length;
+constexpr std::size_t k_min_length = k_number_offset + 4 + k_header_protection_sample_length;
 constexpr PacketNumber k_max_distance = std::uint64_t{1} << 31;  // that four bytes can tell apart
 
 }  // namespace
@@ -20,22 +21,28 @@ ChannelOpenKeys::ChannelOpenKeys(const TrafficSecret& header_secret, CryptoProvi
 
 ChannelOpenKeys::Added ChannelOpenKeys::add(const ChannelSecret& secret) {
   if (secret.secret.suite != suite_ || secret.first_number > k_max_varint) return Added::kInvalid;
-  if (count_ > 0) {
-    const Key& newest = keys_[count_ - 1];
-    if (secret.sequence <= newest.sequence) return Added::kKnown;
-    const PacketNumber base = expected_base() + 1;  // 0 for k_no_packet_number
-    if (secret.first_number <= newest.first || secret.first_number >= base + k_max_distance) {
-      return Added::kInvalid;
-    }
+  const Key* newest = count_ == 0 ? nullptr : &keys_[count_ - 1];
+  const bool is_second = newest != nullptr && secret.sequence == newest->sequence;
+  if (newest != nullptr && (secret.sequence < newest->sequence || (is_second && newest->in_use))) {
+    return Added::kKnown;
   }
-  if (count_ == k_max_keys) {
+  const std::size_t before = count_ - (is_second ? 1 : 0);
+  if (!is_in_order(secret, before == 0 ? nullptr : &keys_[before - 1])) return Added::kInvalid;
+  if (before == k_max_keys) {
     if (keys_[0].superseded == k_never) return Added::kTooMany;
     remove_oldest();
   }
+  if (is_second) --count_;
   keys_[count_++] = {.sequence = secret.sequence,
                      .first = secret.first_number,
                      .aead = make_aead(secret.secret, provider_)};
   return Added::kAdded;
+}
+
+bool ChannelOpenKeys::is_in_order(const ChannelSecret& secret, const Key* before) const {
+  if (before == nullptr) return true;
+  const PacketNumber base = expected_base() + 1;  // 0 for k_no_packet_number
+  return secret.first_number > before->first && secret.first_number < base + k_max_distance;
 }
 
 // The number that the next one is near: the largest opened, or what precedes the first of the
@@ -59,7 +66,6 @@ ChannelOpenKeys::Key* ChannelOpenKeys::key_with(std::uint64_t sequence) {
 }
 
 std::optional<ChannelHeader> ChannelOpenKeys::read_header(Bytes packet) {
-  constexpr std::size_t k_min_length = k_number_offset + 4 + k_header_protection_sample_length;
   if (count_ == 0 || packet.size() < k_min_length) return std::nullopt;
   if ((packet[0] & (k_long_header_bit | k_fixed_bit)) != k_fixed_bit) return std::nullopt;
   ChannelHeader header;
@@ -94,11 +100,37 @@ ChannelOpenKeys::Outcome ChannelOpenKeys::open(const ChannelHeader& header, Byte
   return Outcome::kOpened;
 }
 
+ChannelOpenKeys::Outcome ChannelOpenKeys::restore_header(Bytes channel, PacketNumber number,
+                                                         MutableBytes packet, std::uint8_t* out) {
+  if (packet.size() < k_min_length) return Outcome::kWrongTag;
+  const Key* key = key_of(number);
+  if (key == nullptr) return Outcome::kNoKey;
+  ChannelHeader header{.number = number, .key_sequence = key->sequence};
+  const std::uint8_t phase = (key->sequence & 1) != 0 ? k_key_phase_bit : 0;
+  Writer writer(header.bytes);
+  writer.write_u8(0);
+  writer.write_bytes(channel);
+  writer.write_u32(static_cast<std::uint32_t>(number));
+  Outcome outcome = Outcome::kWrongTag;
+  for (const std::uint8_t proof : {std::uint8_t{0}, k_channel_proof_bit}) {
+    header.bytes[0] = static_cast<std::uint8_t>(k_fixed_bit | phase | proof | 3);
+    outcome = open(header, packet, Origin::kUnproven, Time{}, out);
+    if (outcome != Outcome::kWrongTag) break;
+  }
+  std::uint8_t mask[5];
+  header_protection_->mask(packet.data() + k_number_offset + 4, mask);
+  header.bytes[0] ^= mask[0] & 0x1f;
+  for (std::size_t i = 0; i < 4; ++i) header.bytes[k_number_offset + i] ^= mask[1 + i];
+  std::ranges::copy(header.bytes, packet.begin());
+  return outcome;
+}
+
 void ChannelOpenKeys::note_use(Key& key, PacketNumber number, Time now) {
   if (largest_opened_ == k_no_packet_number || number > largest_opened_) largest_opened_ = number;
   for (Key* earlier = keys_.data(); earlier != &key; ++earlier) {
     if (earlier->superseded == k_never) earlier->superseded = now;
   }
+  key.in_use = true;
   if (key.superseded != k_never) key.last_use = now;
 }
 

@@ -31,7 +31,7 @@ class ChannelOpenKeys {
 
   enum class Added : std::uint8_t {
     kAdded,
-    kKnown,    // the same or an earlier sequence
+    kKnown,    // an earlier sequence, or that of a key in use
     kInvalid,  // a first number below that of an earlier key or too far ahead, or another suite
     kTooMany,  // four keys are held, and no later one than the oldest is in use
   };
@@ -49,6 +49,8 @@ class ChannelOpenKeys {
   explicit ChannelOpenKeys(const TrafficSecret& header_secret,
                            CryptoProvider provider = CryptoProvider::kAutomatic);
 
+  // A second key with the sequence of the newest one takes its place while that is not in use: the
+  // source gave it up before it began.
   [[nodiscard]] Added add(const ChannelSecret& secret);
 
   // Reads the header of a packet, which stays as it is. Returns nothing for a packet that is too
@@ -62,27 +64,29 @@ class ChannelOpenKeys {
   [[nodiscard]] Outcome open(const ChannelHeader& header, Bytes packet, Origin origin, Time now,
                              std::uint8_t* out);
 
+  // Writes the header of a packet whose bytes behind the number are known, as forward erasure
+  // correction recovers them. The proof bit is the one with which the packet opens, since it is in
+  // no other place. `out` has room for the payload, and the packet is only changed in its header.
+  [[nodiscard]] Outcome restore_header(Bytes channel, PacketNumber number, MutableBytes packet,
+                                       std::uint8_t* out);
+
   // Wipes keys whose time is over.
   void expire(Time now);
   Time next_expiry() const;
-
-  std::size_t key_count() const { return count_; }
-  std::uint64_t forged() const { return usage_.forged(); }
-  PacketNumber largest_opened() const { return largest_opened_; }
-  // The lowest number that a key is known for; k_no_packet_number without a key
-  PacketNumber first_number() const { return count_ == 0 ? k_no_packet_number : keys_[0].first; }
 
  private:
   struct Key {
     std::uint64_t sequence = 0;
     PacketNumber first = 0;
     std::unique_ptr<Aead> aead;
+    bool in_use = false;        // a proven packet was opened
     Time superseded = k_never;  // when a packet under a later key was first opened
     Time last_use{};            // of the time after that
   };
 
   Key* key_of(PacketNumber number);
   Key* key_with(std::uint64_t sequence);
+  bool is_in_order(const ChannelSecret& secret, const Key* before) const;
   void note_use(Key& key, PacketNumber number, Time now);
   void remove_oldest();
   static Time expiry(const Key& key);

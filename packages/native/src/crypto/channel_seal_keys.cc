@@ -19,8 +19,9 @@ std::uint8_t ChannelSealKeys::key_phase_bit() const {
 }
 
 bool ChannelSealKeys::change(const ChannelSecret& next) {
-  if (next.sequence != sequence_ + 1 || next.first_number != next_number_ ||
-      next.secret.suite != suite_) {
+  const std::uint64_t lowest = usage_.sealed() == 0 ? sequence_ : sequence_ + 1;
+  if (next.sequence < lowest || next.sequence > sequence_ + 1 ||
+      next.first_number != next_number_ || next.secret.suite != suite_) {
     return false;
   }
   sequence_ = next.sequence;

@@ -13,8 +13,9 @@ class ChannelSealKeys {
   ChannelSealKeys(const TrafficSecret& header_secret, const ChannelSecret& first,
                   CryptoProvider provider = CryptoProvider::kAutomatic);
 
-  // Seals all further packets with the next key. Its sequence is one more than the last, its first
-  // number that of the next packet, and its suite the same. Else changes nothing and returns false.
+  // Seals all further packets with the next key. Its sequence is one more than the last, or the
+  // same when nothing was sealed with that key. Its first number is that of the next packet, and
+  // its suite the same. Else changes nothing and returns false.
   [[nodiscard]] bool change(const ChannelSecret& next);
 
   // Seals packets of consecutive numbers, which begin with `next_number`, and protects their

@@ -32,14 +32,17 @@ std::size_t repair_size(std::span<const Bytes> payloads) {
   return k_symbol_head + longest;
 }
 
-void encode_repairs(const Kernel& kernel, const NamedSet& set, std::span<const Bytes> payloads,
+bool encode_repairs(const Kernel& kernel, const NamedSet& set, std::span<const Bytes> payloads,
                     RowIndex first_row, std::span<const MutableBytes> repairs) {
-  assert(payloads.size() == set.size());
+  const std::size_t size = repair_size(payloads);
+  const auto fits = [size](MutableBytes repair) { return repair.size() == size; };
+  if (payloads.size() != set.size() || !std::ranges::all_of(repairs, fits)) return false;
   for (std::size_t at = 0; at < repairs.size(); at += k_max_rows_together) {
     const std::size_t rows = std::min(k_max_rows_together, repairs.size() - at);
     encode_together(kernel, set, payloads, static_cast<RowIndex>(first_row + at),
                     repairs.subspan(at, rows));
   }
+  return true;
 }
 
 }  // namespace sheaf::quic::fec

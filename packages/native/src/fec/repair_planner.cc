@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace sheaf::quic::fec {
 namespace {
@@ -32,23 +33,24 @@ ReceiverKey RepairPlanner::add_receiver() {
   if (free == receivers_.end()) receivers_.emplace_back();
   Receiver& receiver = receivers_[key];
   receiver = {.present = true,
+              .active = false,
               .largest = 0,
               .open = {},
               .unserved = {},
-              .allowance = settings_.max_saved_rows * settings_.packets_per_row};
+              .allowance = settings_.max_saved_rows * settings_.packets_per_row,
+              .counted_to = next_};
   return key;
 }
 
-void RepairPlanner::remove_receiver(ReceiverKey key) { receivers_[key] = {}; }
+void RepairPlanner::remove_receiver(ReceiverKey key) {
+  receivers_[key] = {};
+  std::erase(active_, key);
+}
 
-void RepairPlanner::advance(std::uint64_t next) {
-  assert(next >= next_);
-  const std::uint64_t most = settings_.max_saved_rows * settings_.packets_per_row;
-  for (Receiver& receiver : receivers_) {
-    receiver.allowance = std::min(most, receiver.allowance + std::min(most, next - next_));
-    receiver.open.erase(0, next > settings_.reach ? next - settings_.reach : 0);
-  }
+void RepairPlanner::advance(std::uint64_t next, std::uint64_t oldest) {
+  assert(next >= next_ && oldest <= next);
   next_ = next;
+  floor_ = std::max({floor_, oldest, next > settings_.reach ? next - settings_.reach : 0});
   sent_.erase_if([this](const SentRows& rows) { return rows.set.last() < floor(); });
 }
 
@@ -73,7 +75,16 @@ bool RepairPlanner::report(ReceiverKey key, std::uint64_t largest, std::span<con
   receiver.open.clear();
   for (const Interval& range : open)
     receiver.open.insert(std::max(range.start, floor()), range.end);
+  if (!receiver.open.empty() && !std::exchange(receiver.active, true)) active_.push_back(key);
   return true;
+}
+
+std::uint64_t RepairPlanner::remove(IntervalSet& intervals, std::uint64_t number) const {
+  const std::uint64_t removed = intervals.erase(number, number + 1);
+  if (intervals.size() > settings_.max_ranges) {
+    intervals.erase(intervals.back().start, intervals.back().end);
+  }
+  return removed;
 }
 
 std::span<const PlannedRepairs> RepairPlanner::plan(std::size_t max_rows) {
@@ -98,14 +109,13 @@ std::span<const PlannedRepairs> RepairPlanner::plan(std::size_t max_rows) {
 // Takes away what rows recover that the receiver has not reported on: each of them one packet.
 void RepairPlanner::serve(Receiver& receiver) const {
   receiver.unserved = receiver.open;
-  if (receiver.open.empty()) return;
   for (std::size_t i = 0; i < sent_.size(); ++i) {
     const SentRows& rows = sent_[i];
     if (rows.last <= receiver.largest) continue;
     std::size_t left = rows.rows;
     for (const std::uint64_t number : rows.set.numbers()) {
       if (left == 0 || receiver.unserved.empty()) break;
-      left -= receiver.unserved.erase(number, number + 1);
+      left -= remove(receiver.unserved, number);
     }
   }
 }
@@ -122,9 +132,27 @@ void RepairPlanner::keep_affordable(Receiver& receiver) const {
   }
 }
 
+void RepairPlanner::add_allowance(Receiver& receiver) const {
+  const std::uint64_t most = settings_.max_saved_rows * settings_.packets_per_row;
+  const std::uint64_t sent = next_ - std::exchange(receiver.counted_to, next_);
+  receiver.allowance = std::min(most, receiver.allowance + std::min(most, sent));
+}
+
+void RepairPlanner::drop_inactive() {
+  std::erase_if(active_, [this](ReceiverKey key) {
+    Receiver& receiver = receivers_[key];
+    receiver.open.erase(0, floor());
+    receiver.active = !receiver.open.empty();
+    return !receiver.active;
+  });
+}
+
 void RepairPlanner::count_wanted() {
   std::ranges::fill(wanted_, std::uint64_t{0});
-  for (Receiver& receiver : receivers_) {
+  drop_inactive();
+  for (const ReceiverKey key : active_) {
+    Receiver& receiver = receivers_[key];
+    add_allowance(receiver);
     serve(receiver);
     keep_affordable(receiver);
     for (const Interval& range : receiver.unserved) {
@@ -142,14 +170,15 @@ void RepairPlanner::plan_set(const NamedSet& set, std::size_t max_rows) {
   const std::size_t first_row = next_row(set);
   std::size_t rows = 0;
   std::size_t receivers = 0;
-  for (const Receiver& receiver : receivers_) {
-    const std::size_t needed = need(receiver);
+  for (const ReceiverKey key : active_) {
+    const std::size_t needed = need(receivers_[key]);
     rows = std::max(rows, needed);
     if (needed > 0) ++receivers;
   }
   rows = std::min({rows, max_rows, k_max_row + 1 - first_row});
   if (rows == 0) return;
-  for (Receiver& receiver : receivers_) {
+  for (const ReceiverKey key : active_) {
+    Receiver& receiver = receivers_[key];
     receiver.allowance -= std::min(rows, need(receiver)) * settings_.packets_per_row;
   }
   planned_.push_back({.set = set,

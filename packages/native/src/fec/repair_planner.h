@@ -34,7 +34,8 @@ struct PlannedRepairs {
 //
 // Reports are not trusted. A receiver has an allowance of rows, which grows with the packets that
 // are sent; beyond it its needs count no more. Memory is bounded: `max_ranges` intervals twice for
-// each receiver, 8 bytes for each packet in reach, and 64 sets.
+// each receiver, 8 bytes for each packet in reach, and 64 sets. What a receiver needs in more
+// intervals waits for its next report. Receivers that lack nothing cost no time.
 class RepairPlanner {
  public:
   explicit RepairPlanner(const PlannerSettings& settings);
@@ -42,28 +43,46 @@ class RepairPlanner {
   ReceiverKey add_receiver();
   void remove_receiver(ReceiverKey key);
 
-  // All packets below `next` have been sent.
-  void advance(std::uint64_t next);
-  std::uint64_t floor() const { return next_ > settings_.reach ? next_ - settings_.reach : 0; }
+  // All packets below `next` have been sent. Those below `oldest` are repaired no more.
+  void advance(std::uint64_t next, std::uint64_t oldest = 0);
+  std::uint64_t floor() const { return floor_; }
 
   // A receiver has packets up to `largest`, and lacks `open` of these. They are ascending, and say
   // how many rows it needs (Solver::awaits_another). Ignores a report that is older than the last.
   // Returns false for one that no honest receiver sends.
   bool report(ReceiverKey key, std::uint64_t largest, std::span<const Interval> open);
 
+  // The receiver lacks nothing that repairs could bring.
+  void forget_needs(ReceiverKey key) { receivers_[key].open.clear(); }
+
   // Returns what to send now, oldest packets first, with at most `max_rows` in all. The result is
   // valid until the next call.
   std::span<const PlannedRepairs> plan(std::size_t max_rows);
   // Planned repairs have been sent in packets up to `last`.
   void sent(const PlannedRepairs& repairs, std::uint64_t last);
+  // Packets of a planned set reach their receivers in another way, and are planned no more. Calls
+  // `take(key, number)` for each.
+  template <typename Take>
+  void hand_over(const NamedSet& set, Take&& take) {
+    for (const ReceiverKey key : active_) {
+      Receiver& receiver = receivers_[key];
+      for (const std::uint64_t number : set.numbers()) {
+        if (!receiver.unserved.contains(number)) continue;
+        take(key, number);
+        remove(receiver.open, number);
+      }
+    }
+  }
 
  private:
   struct Receiver {
     bool present = false;
+    bool active = false;
     std::uint64_t largest = 0;
     IntervalSet open;
     IntervalSet unserved;  // of these, what rows on their way do not recover, and it may ask for
-    std::uint64_t allowance = 0;  // in packets
+    std::uint64_t allowance = 0;   // in packets
+    std::uint64_t counted_to = 0;  // packets below are in the allowance
   };
   struct SentRows {
     NamedSet set;
@@ -74,6 +93,10 @@ class RepairPlanner {
   static constexpr std::size_t k_max_sent = 64;
 
   bool is_honest(std::uint64_t largest, std::span<const Interval> open) const;
+  // Removes a number, and the highest interval if that makes too many. Returns how many were there.
+  std::uint64_t remove(IntervalSet& intervals, std::uint64_t number) const;
+  void add_allowance(Receiver& receiver) const;
+  void drop_inactive();
   void serve(Receiver& receiver) const;
   void keep_affordable(Receiver& receiver) const;
   void count_wanted();
@@ -82,7 +105,9 @@ class RepairPlanner {
 
   PlannerSettings settings_;
   std::uint64_t next_ = 0;
+  std::uint64_t floor_ = 0;
   std::vector<Receiver> receivers_;
+  std::vector<ReceiverKey> active_;    // those that lack something
   std::vector<std::uint64_t> wanted_;  // receivers that want floor() + i
   Ring<SentRows> sent_;
   std::vector<PlannedRepairs> planned_;

@@ -86,7 +86,8 @@ TEST(ChannelMessages, HaveKnownBytes) {
       "38c";
   const std::string secret_1 = "1301" + std::string(64, '1');
   const std::string secret_2 = "1301" + std::string(64, '2');
-  const std::string rest = "0546801312d00101aa000007d0415e40648000";
+  const std::string key = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+  const std::string rest = "0546801312d00120" + key + "000007d0415e4064800000";
   const std::string unicast = "00000000000000000000ffff0a0102031151";
   const std::vector<std::string> known = {
       "c001020304050608"
@@ -118,13 +119,16 @@ TEST(ChannelMessages, HaveKnownBytes) {
       "c001020304050608"
       "03"
       "04"
-      "08",
+      "07",
   };
   const auto values = one_of_each_capsule();
   ASSERT_EQ(values.size(), known.size());
   for (std::size_t i = 0; i < known.size(); ++i) {
     EXPECT_EQ(encode(values[i]), from_hex(known[i])) << i;
   }
+  ChannelOffer repaired = example_offer();
+  repaired.repairs = true;
+  EXPECT_EQ(encode(repaired).back(), 1);
   EXPECT_EQ(encode(example_report()),
             from_hex("01 c001020304050608 07 4064 405a 0a 04 01 412c 02 00 02 2f 01"));
 }
@@ -206,7 +210,13 @@ TEST(ChannelMessages, RefuseValuesThatNoPeerWrites) {
     changes[i](offer);
     EXPECT_FALSE(decode(offer, encode(offer))) << i;
   }
-  const std::vector<std::string> states = {"05", "0413", "040c"};
+  ChannelOffer offer = example_offer();
+  auto bytes = encode(offer);
+  bytes.back() = 2;
+  EXPECT_FALSE(decode(offer, bytes)) << "repairs are there or not";
+  offer.channel.back() |= 1;
+  EXPECT_FALSE(decode(offer, encode(offer))) << "the id of repairs";
+  const std::vector<std::string> states = {"05", "0413", "040a"};
   for (const std::string& text : states) {
     EXPECT_FALSE(decode(ChannelState{}, from_hex("c001020304050608 03" + text))) << text;
   }

@@ -22,8 +22,9 @@ inline ChannelOffer example_offer() {
   offer.header = make_secret(CipherSuite::kAes128GcmSha256, std::vector<std::uint8_t>(32, 0x11));
   offer.packet_size = 1350;
   offer.max_rate = 1'250'000;
-  offer.authentication.scheme = 1;
-  offer.authentication.parameters.push_back(0xaa);
+  Ed25519PublicKey key;
+  key.fill(0xaa);
+  offer.authentication = offer_of_public_key(AuthenticationScheme::kSigned, key);
   offer.reach = 2000;
   offer.deadline = 350ms;
   offer.report_interval = 100ms;

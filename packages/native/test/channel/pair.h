@@ -57,7 +57,7 @@ struct ChannelPair {
   }
   // Tells the source what the receiver has to say.
   void say() {
-    if (const auto state = receiver.poll_state()) source.on_state(id, *state);
+    if (const auto state = receiver.poll_state()) source.on_state(id, *state, now);
     if (const auto report = receiver.poll_report(now)) source.on_report(id, *report, now);
   }
   // Publishes a group of so many bytes, and returns the packets that the source sends.

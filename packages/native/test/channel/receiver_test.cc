@@ -79,8 +79,14 @@ TEST(ChannelReceiver, PausesTheGroupWhenNothingOfItIsAuthentic) {
   pair.receiver.on_timeout(end);
   EXPECT_EQ(pair.receiver.counts().pauses, 1u);
   EXPECT_EQ(pair.receiver.state(), ListenState::kUnicast);
+  EXPECT_FALSE(pair.receiver.wants_group(end));
   pair.receiver.receive(sent[1], ChannelWay::kGroup, end + 9s);
   EXPECT_EQ(pair.receiver.state(), ListenState::kUnicast);
+  EXPECT_LE(pair.receiver.next_timeout(), end + 10s);
+  pair.receiver.on_timeout(end + 10s);
+  EXPECT_TRUE(pair.receiver.wants_group(end + 10s));
+  pair.receiver.poll_report(end + 10s);
+  EXPECT_GT(pair.receiver.next_timeout(), end + 10s);
   pair.receiver.receive(sent[1], ChannelWay::kGroup, end + 10s);
   EXPECT_EQ(pair.receiver.state(), ListenState::kReceiving);
 }

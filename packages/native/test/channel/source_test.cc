@@ -78,21 +78,37 @@ TEST(ChannelSource, CopiesUntilTheGroupArrives) {
   pair.publish(5000);
   EXPECT_EQ(copies(pair), 4u);
   pair.publish(5000);
-  pair.source.on_state(pair.id, at(ListenState::kReceiving, 6));
+  pair.source.on_state(pair.id, at(ListenState::kReceiving, 6), pair.now);
   EXPECT_EQ(copies(pair), 2u);
   pair.publish(5000);
   EXPECT_EQ(copies(pair), 0u);
-  pair.source.on_state(pair.id, at(ListenState::kUnicast, 9));
+  pair.source.on_state(pair.id, at(ListenState::kUnicast, 9), pair.now);
   EXPECT_EQ(copies(pair), 3u);
-  pair.source.on_state(pair.id, at(ListenState::kLeft, 0));
+  pair.source.on_state(pair.id, at(ListenState::kLeft, 0), pair.now);
   pair.publish(5000);
   EXPECT_EQ(copies(pair), 0u);
+}
+
+TEST(ChannelSource, GivesTheLogByUnicastOnceInAnInterval) {
+  ChannelPair pair;
+  pair.publish(5000);
+  pair.source.on_state(pair.id, at(ListenState::kReceiving, 0), pair.now);
+  EXPECT_EQ(copies(pair), 0u);
+  for (int i = 0; i < 9; ++i) {
+    pair.source.on_state(pair.id, at(ListenState::kUnicast, 0), pair.now);
+    EXPECT_EQ(copies(pair), i == 0 ? 4u : 0u);
+    pair.now += 11ms;
+  }
+  EXPECT_EQ(pair.source.counts().refused_states, 8u);
+  pair.now += 1ms;
+  pair.source.on_state(pair.id, at(ListenState::kUnicast, 2), pair.now);
+  EXPECT_EQ(copies(pair), 2u);
 }
 
 TEST(ChannelSource, CopiesWhatIsMissingWhileItIsWorthSomething) {
   ChannelPair pair;
   pair.publish(8000);
-  pair.source.on_state(pair.id, at(ListenState::kReceiving, 0));
+  pair.source.on_state(pair.id, at(ListenState::kReceiving, 0), pair.now);
   pair.source.on_report(pair.id, report_of(1, 6, {2, 4}), pair.now);
   EXPECT_EQ(copies(pair), 2u);
   pair.source.on_copy_lost(pair.id, 3);
@@ -105,7 +121,7 @@ TEST(ChannelSource, CopiesWhatIsMissingWhileItIsWorthSomething) {
 TEST(ChannelSource, IgnoresReportsThatAreOldOrTooSoonOrOfTheFuture) {
   ChannelPair pair;
   pair.publish(8000);
-  pair.source.on_state(pair.id, at(ListenState::kReceiving, 0));
+  pair.source.on_state(pair.id, at(ListenState::kReceiving, 0), pair.now);
   pair.source.on_report(pair.id, report_of(1, 1000, {2, 4}), pair.now);
   EXPECT_EQ(pair.source.counts().refused_reports, 1u);
   pair.source.on_report(pair.id, report_of(1, 6, {2, 4}), pair.now);
@@ -142,16 +158,16 @@ TEST(ChannelSource, WhoComesLateGetsTheNewestGroupAndItsKeyAlone) {
 TEST(ChannelSource, NothingIsCopiedToWhoLeftOrWasRemoved) {
   ChannelPair pair;
   pair.publish(8000);
-  pair.source.on_state(pair.id, at(ListenState::kLeft, 0));
+  pair.source.on_state(pair.id, at(ListenState::kLeft, 0), pair.now);
   pair.source.on_copy_lost(pair.id, 3);
   pair.source.on_report(pair.id, report_of(1, 6, {2, 4}), pair.now);
-  pair.source.on_state(pair.id, at(ListenState::kWant, 0));
+  pair.source.on_state(pair.id, at(ListenState::kWant, 0), pair.now);
   EXPECT_FALSE(pair.source.wants_copy(pair.id));
   EXPECT_EQ(copies(pair), 0u);
   pair.source.remove_receiver(pair.id);
   for (const ChannelSource::ReceiverId id : {pair.id, pair.id + 1}) {
     pair.source.remove_receiver(id);
-    pair.source.on_state(id, at(ListenState::kUnicast, 0));
+    pair.source.on_state(id, at(ListenState::kUnicast, 0), pair.now);
     pair.source.on_report(id, report_of(2, 6, {2, 4}), pair.now);
     pair.source.on_copy_lost(id, 3);
     EXPECT_FALSE(pair.source.wants_copy(id));

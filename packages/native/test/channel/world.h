@@ -5,7 +5,10 @@
 #include <map>
 #include <memory>
 
+#include "channel/forger.h"
 #include "channel/messages.h"
+#include "channel_authentication/flight_source.h"
+#include "channel_authentication/timed_source.h"
 #include "sim/channel/member_host.h"
 #include "sim/channel/source_host.h"
 #include "sim/pattern.h"
@@ -20,15 +23,23 @@ class ChannelWorld {
   struct Settings {
     std::uint64_t seed = 1;
     std::size_t branches = 3;
+    double root_loss = 0;
+    double branch_loss = 0;
     double leaf_loss = 0;
     double unicast_loss = 0;
     Duration key_interval = 1s;
     Duration deadline = 350ms;
+    AuthenticationScheme scheme = AuthenticationScheme::kNone;
+    ChannelWay copies = ChannelWay::kSource;
+    bool repairs = false;
+    std::uint16_t report_share = 0x8000;
+    std::uint32_t reach = 2000;
   };
   struct Member {
     std::string name;
-    std::unique_ptr<NoVerifier> verifier = std::make_unique<NoVerifier>();
+    ClockBound clock;
     std::unique_ptr<MemberHost> host;
+    RequestAddresses request;  // as the source names them
     NetworkPath* leaf = nullptr;
     std::map<std::uint64_t, std::uint64_t> sizes;  // bytes in order, by the frame
     std::map<std::uint64_t, Time> complete;
@@ -39,30 +50,37 @@ class ChannelWorld {
   explicit ChannelWorld(const Settings& settings)
       : settings_(settings),
         simulation_(settings.seed),
-        source_(config(settings), authenticator_, simulation_.random()),
+        authenticator_(make_authenticator(settings.scheme)),
+        source_(config(settings), *authenticator_, simulation_.random()),
         trace_(__FILE__, __LINE__, "seed " + std::to_string(settings.seed)) {
     simulation_.add_host("source", source_);
     const ChannelOffer& offer = source_.source().offer();
-    root_ = &simulation_.add_tree({"source", offer.source}, offer.group, "", {.delay = 3ms});
+    root_ = &simulation_.add_tree({"source", offer.source}, offer.group, "",
+                                  {.loss = settings.root_loss, .delay = 3ms});
     for (std::size_t i = 0; i < settings.branches; ++i) {
-      branches_.push_back(&simulation_.add_branch(*root_, "", {.delay = 3ms}));
+      const LinkConfig branch{.loss = settings.branch_loss, .delay = 3ms};
+      branches_.push_back(&simulation_.add_branch(*root_, "", branch));
     }
   }
 
   // Adds a member on one of the branches, which asks to join now.
   Member& add_member() {
-    const auto number = static_cast<std::uint8_t>(members_.size() + 1);
+    const std::size_t number = members_.size() + 1;
     Member& member = *members_.emplace_back(std::make_unique<Member>());
     member.name = "member" + std::to_string(number);
     const auto pair = [&](std::uint16_t port) {
       return AddressPair{channel_address({10, 1, 2, 3}, port),
-                         channel_address({10, 2, 0, number}, port)};
+                         channel_address({10, 2, static_cast<std::uint8_t>(number >> 8),
+                                          static_cast<std::uint8_t>(number)},
+                                         port)};
     };
     const RequestAddresses at_source{pair(1), pair(2)};
+    member.request = at_source;
     const RequestAddresses at_member{{at_source.reliable.remote, at_source.reliable.local},
                                      {at_source.lossy.remote, at_source.lossy.local}};
+    member.clock.on_answer(simulation_.now(), simulation_.now());
     member.host = std::make_unique<MemberHost>(
-        at_member, *member.verifier, simulation_.random(),
+        at_member, VerifierTools{runner_, member.clock, simulation_.random()}, settings_.copies,
         [&](const GroupEvent& event, Bytes bytes, Time now) { note(member, event, bytes, now); });
     simulation_.add_host(member.name, *member.host);
     const auto node = [](const char* host, const Address& address) {
@@ -75,8 +93,26 @@ class ChannelWorld {
                         {.loss = settings_.unicast_loss, .delay = 9ms});
     member.leaf = &simulation_.add_branch(*branches_[members_.size() % branches_.size()],
                                           member.name, leaf_link());
-    source_.accept(at_source);
+    if (forged_ != nullptr) simulation_.add_branch(*forged_, member.name, {.delay = 1ms});
+    source_.accept(at_source, simulation_.now());
     return member;
+  }
+
+  // Ends the request of a member. The network goes on delivering the group to it.
+  void remove_member(std::size_t index) {
+    source_.remove(members_[index]->request, simulation_.now());
+  }
+
+  // Adds a member that forges, near the others.
+  ForgerHost& add_forger() {
+    const AddressPair path{channel_address({10, 66, 6, 6}, 4433), source_.source().offer().group};
+    forger_ = std::make_unique<ForgerHost>(source_, path, simulation_.random());
+    simulation_.add_host("forger", *forger_);
+    forged_ = &simulation_.add_tree({"forger", path.local}, path.remote, "", {.delay = 1ms});
+    for (const auto& member : members_) {
+      simulation_.add_branch(*forged_, member->name, {.delay = 1ms});
+    }
+    return *forger_;
   }
 
   // Publishes a frame of this size every 33 ms for a time, beginning now.
@@ -110,13 +146,35 @@ class ChannelWorld {
   NetworkPath& branch(std::size_t index) { return *branches_[index]; }
   const std::vector<std::unique_ptr<Member>>& members() const { return members_; }
   std::uint64_t frames() const { return published_.size(); }
+  // The sequence of the key that a receiver gets first which joins now
+  std::uint64_t key_sequence() {
+    const auto id = source_.source().add_receiver();
+    const auto key = source_.source().poll_key(*id);
+    source_.source().remove_receiver(*id);
+    return key->sequence;
+  }
 
  private:
   static SourceConfig config(const Settings& settings) {
     SourceConfig config{.offer = example_offer(), .key_interval = settings.key_interval};
-    config.offer.authentication.scheme = 0;
     config.offer.deadline = settings.deadline;
+    config.offer.repairs = settings.repairs;
+    config.offer.report_share = settings.report_share;
+    config.offer.reach = settings.reach;
     return config;
+  }
+
+  std::unique_ptr<Authenticator> make_authenticator(AuthenticationScheme scheme) {
+    switch (scheme) {
+      case AuthenticationScheme::kSigned:
+        return std::make_unique<FlightSource>(FlightConfig{.channel = k_test_channel}, key_,
+                                              runner_);
+      case AuthenticationScheme::kTimed:
+        return std::make_unique<TimedSource>(
+            k_test_channel, TimedSchedule{.start = simulation_.now(), .interval = 30ms}, chain_);
+      default:
+        return std::make_unique<NoAuthenticator>();
+    }
   }
 
   void publish(std::size_t bytes) {
@@ -137,10 +195,15 @@ class ChannelWorld {
 
   Settings settings_;
   Simulation simulation_;
-  NoAuthenticator authenticator_;
+  SigningKey key_{Ed25519Seed{3}};
+  KeyChain chain_{k_test_channel, ChainKey{4}, 2000};
+  InlineRunner runner_;
+  std::unique_ptr<Authenticator> authenticator_;
   SourceHost source_;
   NetworkPath* root_ = nullptr;
   std::vector<NetworkPath*> branches_;
+  std::unique_ptr<ForgerHost> forger_;
+  NetworkPath* forged_ = nullptr;
   std::vector<std::unique_ptr<Member>> members_;
   std::map<std::uint64_t, Time> published_;
   ::testing::ScopedTrace trace_;

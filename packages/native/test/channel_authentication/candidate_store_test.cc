@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "channel_authentication/channel_world.h"
+#include "stream/allocation_counter.h"
 
 namespace sheaf::quic {
 namespace {
@@ -75,12 +76,15 @@ TEST(CandidateStore, ChanceDecidesBetweenNumbersThatShareAnEntry) {
 
 TEST(CandidateStore, MemoryIsBoundedWhateverComes) {
   SeededRandom random{3};
+  const std::size_t before = allocated_bytes();
   CandidateStore store(std::size_t{1} << 30, 1500, random);
-  EXPECT_LE(store.memory(), CandidateStore::k_max_bytes + (std::size_t{1} << 20));
+  EXPECT_LE(allocated_bytes() - before, CandidateStore::k_max_bytes + (std::size_t{1} << 20));
   const std::size_t most = CandidateStore::k_max_bytes / 1500;
   for (int i = 0; i < 20'000; ++i) {
     const TestPacket packet = random_packet(random.below(8000), random, 0, 100);
+    const std::size_t allocations = allocation_count();
     store.add(packet.received(), 0, k_auth_start);
+    ASSERT_EQ(allocation_count(), allocations);
     ASSERT_LE(store.waiting(), most);
   }
   EXPECT_EQ(store.waiting(), most);

@@ -68,6 +68,63 @@ TEST(ChannelAllocation, SignedFlightsNeedNone) {
   expect_no_allocation(source, member);
 }
 
+// Forged packets at many numbers, flights that nobody signed, lists that fit none, and the
+// source's flights in between
+TEST(ChannelAllocation, WhatMembersSendTakesNoMoreThanItsBound) {
+  constexpr std::uint64_t k_seed = 65;
+  SCOPED_TRACE("seed " + std::to_string(k_seed));
+  SeededRandom random{k_seed};
+  const SigningKey key(test_seed(1));
+  InlineRunner runner;
+  FlightSource source({.channel = k_test_channel, .copies = 1}, key, runner);
+  std::size_t allocated = 0;
+  const auto measured = [&](auto&& call) {
+    const std::size_t before = allocated_bytes();
+    call();
+    allocated += allocated_bytes() - before;
+  };
+  std::unique_ptr<FlightVerifier> member;
+  measured([&] {
+    member = std::make_unique<FlightVerifier>(FlightVerifierConfig{.channel = k_test_channel},
+                                              key.public_key(), runner, random);
+  });
+  std::vector<std::uint8_t> noise(80 * 16);
+  Time now = k_auth_start;
+  std::size_t proven = 0;
+  for (PacketNumber first = 0; first < 20'000; first += 100) {
+    const auto sent = send_packets(source, first, 100, random, now);
+    now += 30ms;
+    source.on_timeout(now);
+    const auto frames = frames_of(source, now);
+    random.fill(noise);
+    const Bytes hashes(noise);
+    const TestPacket forged = random_packet(first + random.below(4000), random, 0, 1400);
+    measured([&] {
+      for (const TestPacket& packet : sent) member->on_packet(packet.received(), now);
+      for (PacketNumber i = 0; i < 30; ++i) {
+        ReceivedPacket packet = forged.received();
+        packet.number += i;
+        member->on_packet(packet, now);
+      }
+      member->on_frame(ListFrame{.first = first + 7, .hashes = hashes}, FrameOrigin::kChannel, now);
+      member->on_frame(FlightFrame{.first = first,
+                                   .count = 80,
+                                   .hashes = hashes,
+                                   .signature = hashes.first(k_signature_length)},
+                       FrameOrigin::kChannel, now);
+    });
+    for (const auto& frame : frames) {
+      const IntegrityFrame genuine = decoded(frame);
+      measured([&] { member->on_frame(genuine, FrameOrigin::kChannel, now); });
+    }
+    measured([&] {
+      while (member->next_proven()) ++proven;
+    });
+  }
+  EXPECT_GT(proven, 15'000u);
+  EXPECT_LE(allocated, CandidateStore::k_max_bytes + (std::size_t{2} << 20));
+}
+
 TEST(ChannelAllocation, TimedPacketsNeedNone) {
   SeededRandom random{63};
   KeyChain chain(k_test_channel, ChainKey{1}, 1000);

@@ -86,5 +86,22 @@ TEST(Encoder, CodesTheLengthOfAPacketOfTheLargestSize) {
   EXPECT_EQ(take_recovered(solver, sent, has), 1u);
 }
 
+TEST(Encoder, RefusesOtherLengths) {
+  SeededRandom random(9);
+  const PacketMap sent = random_packets(5, 2, 100, random);
+  const NamedSet set = set_of({5, 6});
+  const std::vector<Bytes> payloads{*sent.find(5), *sent.find(6)};
+  std::vector<std::uint8_t> bytes(repair_size(payloads) + 1, 0xee);
+  const auto makes = [&](std::span<const Bytes> of, std::size_t length) {
+    const MutableBytes repair = MutableBytes(bytes).first(length);
+    return encode_repairs(best_kernel(), set, of, 0, {&repair, 1});
+  };
+  EXPECT_FALSE(makes(payloads, bytes.size()));
+  EXPECT_FALSE(makes(payloads, bytes.size() - 2));
+  EXPECT_FALSE(makes(std::span(payloads).first(1), bytes.size() - 1));
+  EXPECT_TRUE(std::ranges::all_of(bytes, [](auto each) { return each == 0xee; }));
+  EXPECT_TRUE(makes(payloads, bytes.size() - 1));
+}
+
 }  // namespace
 }  // namespace sheaf::quic::fec

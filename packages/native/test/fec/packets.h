@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <vector>
 
@@ -62,7 +63,7 @@ inline std::vector<std::vector<std::uint8_t>> make_repairs(const NamedSet& set,
   std::vector<std::vector<std::uint8_t>> repairs(
       rows, std::vector<std::uint8_t>(repair_size(payloads), 0xee));
   const std::vector<MutableBytes> buffers(repairs.begin(), repairs.end());
-  encode_repairs(kernel, set, payloads, first_row, buffers);
+  if (!encode_repairs(kernel, set, payloads, first_row, buffers)) std::abort();
   return repairs;
 }
 

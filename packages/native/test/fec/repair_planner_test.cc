@@ -146,6 +146,8 @@ TEST(RepairPlanner, ForgetsWhatIsOutOfReach) {
   EXPECT_TRUE(planner.plan(100).empty());
   report(planner, key, 999, {10, 960});
   EXPECT_EQ(rows_of(planner.plan(100)), 1u);
+  planner.advance(1001, 961);
+  EXPECT_TRUE(planner.plan(100).empty());
 }
 
 TEST(RepairPlanner, ForgetsReceiversThatLeave) {
@@ -157,6 +159,44 @@ TEST(RepairPlanner, ForgetsReceiversThatLeave) {
   EXPECT_TRUE(planner.plan(100).empty());
   EXPECT_EQ(planner.add_receiver(), key);
   EXPECT_TRUE(planner.plan(100).empty());
+}
+
+// Rows on their way could cut what a receiver lacks into many intervals.
+TEST(RepairPlanner, KeepsNoMoreIntervalsThanAReportHas) {
+  RepairPlanner planner({.max_ranges = 8});
+  const ReceiverKey others[] = {planner.add_receiver(), planner.add_receiver()};
+  planner.advance(100);
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    std::vector<std::uint64_t> even;
+    for (std::uint64_t j = 0; j < 8; ++j) even.push_back(16 * i + 2 * j);
+    report(planner, others[i], 99, even);
+    for (const PlannedRepairs& each : planner.plan(100)) planner.sent(each, 100);
+    planner.remove_receiver(others[i]);
+  }
+  const ReceiverKey key = planner.add_receiver();
+  EXPECT_TRUE(planner.report(key, 99, std::vector<Interval>{{0, 40}}));
+  const auto planned = planner.plan(100);
+  ASSERT_EQ(planned.size(), 1u);
+  EXPECT_EQ(numbers_of(planned[0]), (std::vector<std::uint64_t>{1, 3, 5, 7, 9, 11, 13, 15}));
+}
+
+TEST(RepairPlanner, HandsPacketsOver) {
+  RepairPlanner planner({});
+  const ReceiverKey first = planner.add_receiver();
+  const ReceiverKey second = planner.add_receiver();
+  planner.advance(100);
+  report(planner, first, 99, {10, 20});
+  report(planner, second, 99, {20});
+  const NamedSet set = planner.plan(100)[0].set;
+  std::vector<std::pair<ReceiverKey, std::uint64_t>> taken;
+  planner.hand_over(set, [&](ReceiverKey key, std::uint64_t number) {
+    taken.emplace_back(key, number);
+  });
+  EXPECT_EQ(taken, (std::vector<std::pair<ReceiverKey, std::uint64_t>>{
+                       {first, 10}, {first, 20}, {second, 20}}));
+  EXPECT_TRUE(planner.plan(100).empty());
+  report(planner, second, 99, {20});
+  EXPECT_EQ(rows_of(planner.plan(100)), 1u) << "it is still missing";
 }
 
 TEST(RepairPlanner, IgnoresOldReportsAndRefusesLies) {

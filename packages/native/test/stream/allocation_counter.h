@@ -6,5 +6,7 @@ namespace sheaf::quic {
 
 // Counts calls of operator new in this test program.
 std::size_t allocation_count();
+// The bytes that they asked for, all together
+std::size_t allocated_bytes();
 
 }  // namespace sheaf::quic

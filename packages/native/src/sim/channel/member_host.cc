@@ -15,7 +15,7 @@ void MemberHost::receive(const Datagram& datagram, Time now) {
   const auto value = decode_channel_datagram(in.read_rest());
   if (!value || !receiver_) return;
   if (const auto* copy = std::get_if<ChannelCopy>(&*value)) {
-    receiver_->receive(copy->packet, ChannelWay::kUnicast, now);
+    receiver_->receive(copy->packet, copies_, now);
   }
   deliver(now);
 }
@@ -26,7 +26,9 @@ void MemberHost::on_capsule(Bytes capsule, Time now) {
   const auto value = decode_channel_capsule(type, in.read_rest());
   if (!value) return;
   if (const auto* offer = std::get_if<ChannelOffer>(&*value)) {
-    receiver_.emplace(*offer, verifier_, random_, now);
+    verifier_ = make_verifier(offer->authentication, offer->channel, offer->packet_size, tools_);
+    if (!verifier_) return;
+    receiver_.emplace(*offer, *verifier_, tools_.random, now);
     receiver_->on_joined();
   } else if (const auto* key = std::get_if<ChannelKey>(&*value)) {
     if (receiver_) receiver_->on_key(*key);
@@ -68,7 +70,7 @@ void MemberHost::say(Time now) {
     Writer out(buffer);
     write_channel_report(out, *report);
     queue_.send_numbered(addresses_.lossy, RequestMessage::kDatagram, 0, out.written());
-    ++reports_;
+    if (!report->missing.empty()) ++loss_reports_;
   }
 }
 

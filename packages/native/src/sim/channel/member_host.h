@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "channel/receiver.h"
+#include "channel_authentication/make_verifier.h"
 #include "sim/channel/request_messages.h"
 
 namespace sheaf::quic {
@@ -15,15 +16,14 @@ class MemberHost final : public Host {
   // Called for each event of a group, with the bytes that became readable.
   using OnGroup = std::function<void(const GroupEvent& event, Bytes bytes, Time now)>;
 
-  MemberHost(const RequestAddresses& addresses, Verifier& verifier, Random& random,
+  // `copies` says whose connection the request is on.
+  MemberHost(const RequestAddresses& addresses, const VerifierTools& tools, ChannelWay copies,
              OnGroup on_group)
-      : addresses_(addresses),
-        verifier_(verifier),
-        random_(random),
-        on_group_(std::move(on_group)) {}
+      : addresses_(addresses), tools_(tools), copies_(copies), on_group_(std::move(on_group)) {}
 
   const ChannelReceiver& receiver() const { return *receiver_; }
-  std::uint64_t reports() const { return reports_; }
+  // Reports that named a missing packet
+  std::uint64_t loss_reports() const { return loss_reports_; }
 
   void receive(const Datagram& datagram, Time now) override;
   void poll_transmit(TransmitBatch& batch, Time now) override;
@@ -36,12 +36,13 @@ class MemberHost final : public Host {
   void say(Time now);
 
   RequestAddresses addresses_;
-  Verifier& verifier_;
-  Random& random_;
+  VerifierTools tools_;
+  ChannelWay copies_;
   OnGroup on_group_;
+  std::unique_ptr<Verifier> verifier_;
   std::optional<ChannelReceiver> receiver_;
   RequestQueue queue_;
-  std::uint64_t reports_ = 0;
+  std::uint64_t loss_reports_ = 0;
 };
 
 }  // namespace sheaf::quic

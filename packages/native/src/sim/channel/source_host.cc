@@ -2,16 +2,26 @@
 
 namespace sheaf::quic {
 
-void SourceHost::accept(const RequestAddresses& addresses) {
+void SourceHost::accept(const RequestAddresses& addresses, Time now) {
   const auto id = source_.add_receiver();
   if (!id) return;
   by_address_[addresses.reliable.remote] = by_address_[addresses.lossy.remote] = requests_.size();
   requests_.push_back({*id, addresses});
-  queue_.send_capsule(addresses.reliable, source_.offer());
+  queue_.send_capsule(addresses.reliable, source_.offer_at(now));
+}
+
+void SourceHost::remove(const RequestAddresses& addresses, Time now) {
+  Request& request = requests_[by_address_.at(addresses.reliable.remote)];
+  by_address_.erase(addresses.reliable.remote);
+  by_address_.erase(addresses.lossy.remote);
+  source_.remove_receiver(request.id);
+  source_.change_key(now);
+  request.ended = true;  // its id may be another receiver's soon
 }
 
 void SourceHost::send_keys() {
   for (const Request& request : requests_) {
+    if (request.ended) continue;
     while (const auto key = source_.poll_key(request.id)) {
       queue_.send_capsule(request.addresses.reliable, *key);
     }
@@ -32,7 +42,7 @@ void SourceHost::on_message(Request& request, Bytes message, Time now) {
       const auto value = decode_channel_capsule(type, in.read_rest());
       if (!value) return;
       if (const auto* state = std::get_if<ChannelState>(&*value)) {
-        source_.on_state(request.id, *state);
+        source_.on_state(request.id, *state, now);
       }
       return;
     }
@@ -56,11 +66,12 @@ void SourceHost::on_message(Request& request, Bytes message, Time now) {
 }
 
 void SourceHost::poll_transmit(TransmitBatch& batch, Time now) {
-  const Bytes packets = source_.poll_transmit(batch.max_segments, now);
+  const Bytes repair = source_.poll_repair(now);
+  const Bytes packets = repair.empty() ? source_.poll_transmit(batch.max_segments, now) : repair;
   if (!packets.empty() && source_.offer().has_group()) {
     std::ranges::copy(packets, batch.buffer.begin());
     batch.size = packets.size();
-    batch.segment_size = source_.offer().packet_size;
+    batch.segment_size = repair.empty() ? source_.packet_size() : repair.size();
     batch.path = {source_.offer().source, source_.offer().group};
     group_bytes_ += packets.size();
     return;
@@ -72,6 +83,7 @@ void SourceHost::poll_transmit(TransmitBatch& batch, Time now) {
 bool SourceHost::poll_copy(TransmitBatch& batch, Time now) {
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     const Request& request = requests_[next_request_++ % requests_.size()];
+    if (request.ended) continue;
     const Bytes packet = source_.poll_copy(request.id, now);
     if (packet.empty()) continue;
     const Copy copy{next_copy_name_++, request.id, source_.last_copy(), now};
@@ -93,7 +105,8 @@ Time SourceHost::next_timeout() const {
   Time next = source_.next_timeout();
   if (!copies_.empty()) next = std::min(next, copies_.front().sent + k_lost_after);
   for (const Request& request : requests_) {
-    if (source_.wants_copy(request.id)) next = std::min(next, source_.next_copy_time());
+    if (!request.ended && source_.wants_copy(request.id))
+      next = std::min(next, source_.next_copy_time());
   }
   return next;
 }

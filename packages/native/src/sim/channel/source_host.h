@@ -16,7 +16,9 @@ class SourceHost final : public Host {
 
   ChannelSource& source() { return source_; }
   // A request came, and its response goes out.
-  void accept(const RequestAddresses& addresses);
+  void accept(const RequestAddresses& addresses, Time now);
+  // The request of a receiver ended: it must not read what comes from now on.
+  void remove(const RequestAddresses& addresses, Time now);
   std::uint64_t copied_bytes() const { return copied_bytes_; }
   std::uint64_t group_bytes() const { return group_bytes_; }
 
@@ -32,6 +34,7 @@ class SourceHost final : public Host {
   struct Request {
     ChannelSource::ReceiverId id;
     RequestAddresses addresses;
+    bool ended = false;
   };
   struct Copy {
     std::uint32_t name;

@@ -1,0 +1,132 @@
+#include <gtest/gtest.h>
+
+#include "channel/world.h"
+
+namespace sheaf::quic {
+namespace {
+
+constexpr std::uint64_t k_proven_seeds = 50;
+constexpr std::size_t k_proven_frame = 2000;
+
+using Settings = ChannelWorld::Settings;
+
+// Every member has every frame in time, and none with other bytes.
+void expect_all_genuine(const ChannelWorld& world, Time since) {
+  for (const auto& member : world.members()) {
+    EXPECT_EQ(world.late_frames(*member, since), 0u) << member->name;
+    EXPECT_FALSE(member->wrong_bytes) << member->name;
+    EXPECT_EQ(member->host->receiver().counts().expired, 0u) << member->name;
+    EXPECT_EQ(member->host->receiver().counts().malformed, 0u) << member->name;
+  }
+}
+
+TEST(ProvenNetwork, SignedChannelBringsEverythingWithoutLoss) {
+  ChannelWorld world({.scheme = AuthenticationScheme::kSigned});
+  for (int i = 0; i < 4; ++i) world.add_member();
+  world.simulation().run_for(200ms);
+  const Time start = world.simulation().now();
+  world.publish_for(3s, k_proven_frame);
+  const std::uint64_t copied = world.source().source().counts().copies;
+  world.publish_for(3s, k_proven_frame);
+  world.simulation().run_for(500ms);
+  expect_all_genuine(world, start);
+  // The group brings everything with its proofs, and nobody needs a copy.
+  EXPECT_EQ(world.source().source().counts().copies, copied);
+  for (const auto& member : world.members()) {
+    EXPECT_EQ(member->host->receiver().state(), ListenState::kReceiving);
+    EXPECT_EQ(member->host->receiver().counts().lost, 0u);
+  }
+}
+
+// So the forger of the next test does what it can.
+TEST(ProvenNetwork, ForgersSucceedWhereNothingIsProven) {
+  ChannelWorld world({.seed = 4});
+  const auto& member = world.add_member();
+  world.simulation().run_for(200ms);
+  world.add_forger();
+  world.publish_for(1s, k_proven_frame);
+  EXPECT_TRUE(member.wrong_bytes);
+}
+
+TEST(ProvenNetwork, SignedChannelSurvivesLossAForgerAndKeysThatChange) {
+  for (std::uint64_t seed = 1; seed <= k_proven_seeds; ++seed) {
+    ChannelWorld world({.seed = seed,
+                        .leaf_loss = 0.05,
+                        .unicast_loss = 0.02,
+                        .key_interval = 600ms,
+                        .scheme = AuthenticationScheme::kSigned});
+    for (int i = 0; i < 3; ++i) world.add_member();
+    world.simulation().run_for(200ms);
+    const ForgerHost& forger = world.add_forger();
+    const Time start = world.simulation().now();
+    world.publish_for(2s, 2 * k_proven_frame);
+    const Time joined = world.simulation().now();
+    const std::uint64_t newest = world.frames() - 1;
+    const auto& late = world.add_member();
+    world.publish_for(1s, 2 * k_proven_frame);
+    world.simulation().run_for(500ms);
+    EXPECT_TRUE(world.has_frame(late, newest));
+    for (const auto& member : world.members()) {
+      EXPECT_FALSE(member->wrong_bytes) << member->name;
+      EXPECT_EQ(member->host->receiver().counts().expired, 0u) << member->name;
+      EXPECT_GT(member->host->receiver().counts().from_group, 100u) << member->name;
+      const Time since = member.get() == &late ? joined : start;
+      EXPECT_EQ(world.late_frames(*member, since), 0u) << member->name;
+    }
+    EXPECT_GT(forger.sent(), 300u);
+    EXPECT_GE(world.key_sequence(), 3u);
+  }
+}
+
+// Copies of an edge prove nothing, so that they need the proofs as well.
+TEST(ProvenNetwork, SignedCopiesOfAnEdgeAreProvenByTheirFlights) {
+  for (std::uint64_t seed = 1; seed <= k_proven_seeds; ++seed) {
+    ChannelWorld world({.seed = seed,
+                        .leaf_loss = 0.05,
+                        .unicast_loss = 0.02,
+                        .scheme = AuthenticationScheme::kSigned,
+                        .copies = ChannelWay::kUnicast});
+    for (int i = 0; i < 2; ++i) world.add_member();
+    world.simulation().run_for(200ms);
+    const Time start = world.simulation().now();
+    world.publish_for(1s, k_proven_frame);
+    const Time joined = world.simulation().now();
+    const auto& late = world.add_member();
+    world.publish_for(1s, k_proven_frame);
+    world.simulation().run_for(500ms);
+    for (const auto& member : world.members()) {
+      const Time since = member.get() == &late ? joined : start;
+      EXPECT_EQ(world.late_frames(*member, since), 0u) << member->name;
+      EXPECT_FALSE(member->wrong_bytes) << member->name;
+    }
+  }
+}
+
+TEST(ProvenNetwork, TimedChannelSurvivesLossAForgerAndKeysThatChange) {
+  for (std::uint64_t seed = 1; seed <= k_proven_seeds; ++seed) {
+    ChannelWorld world({.seed = seed,
+                        .leaf_loss = 0.05,
+                        .unicast_loss = 0.02,
+                        .key_interval = 600ms,
+                        .deadline = 500ms,
+                        .scheme = AuthenticationScheme::kTimed});
+    for (int i = 0; i < 3; ++i) world.add_member();
+    world.simulation().run_for(200ms);
+    const Time start = world.simulation().now();
+    world.add_forger();
+    world.publish_for(1500ms, 2 * k_proven_frame);
+    const Time joined = world.simulation().now();
+    const auto& late = world.add_member();
+    world.publish_for(1s, 2 * k_proven_frame);
+    world.simulation().run_for(500ms);
+    for (const auto& member : world.members()) {
+      const Time since = member.get() == &late ? joined : start;
+      EXPECT_EQ(world.late_frames(*member, since), 0u) << member->name;
+      EXPECT_FALSE(member->wrong_bytes) << member->name;
+      EXPECT_GT(member->host->receiver().counts().from_group, 50u) << member->name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::quic
