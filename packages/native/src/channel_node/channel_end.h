@@ -7,6 +7,8 @@ namespace sheaf::channel_node {
 
 using quic::Time;
 
+class ReceiverEnd;
+
 // One side of a request that joins a channel, on a connection of a loop. It belongs to the
 // connection, and is destroyed before the connection's HTTP session.
 class ChannelEnd {
@@ -22,6 +24,8 @@ class ChannelEnd {
   // To be called after the HTTP session has seen the events of its connection, and this object
   // those of the session.
   virtual void on_turn(Time now) = 0;
+  // Null for the source's side
+  virtual ReceiverEnd* receiver() { return nullptr; }
 };
 
 }  // namespace sheaf::channel_node

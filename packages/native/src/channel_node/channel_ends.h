@@ -27,9 +27,8 @@ class ChannelEnds {
   }
   // Returns null for a stream without an end.
   ChannelEnd* find(quic::StreamId stream) const {
-    const auto found = std::ranges::find_if(ends_, [stream](const auto& end) {
-      return end && end->request().stream() == stream;
-    });
+    const auto found = std::ranges::find_if(
+        ends_, [stream](const auto& end) { return end && end->request().stream() == stream; });
     return found == ends_.end() ? nullptr : found->get();
   }
 
@@ -50,10 +49,15 @@ class ChannelEnds {
       if (end) visit(*end);
     }
   }
-  // Frees those that are over. To be called when that was reported.
+  void remove(quic::StreamId stream) {
+    for (auto& end : ends_) {
+      if (end && end->request().stream() == stream) end.reset();
+    }
+  }
+  // Frees the source's sides that are over. What a receiver has can still be read.
   void remove_over() {
     for (auto& end : ends_) {
-      if (end && end->request().over()) end.reset();
+      if (end && end->request().over() && !end->receiver()) end.reset();
     }
   }
 

@@ -16,9 +16,8 @@ constexpr int k_receive_calls = 16;
 }  // namespace
 
 quic::Result<std::unique_ptr<ReceiverEnd>, io::SocketError> ReceiverEnd::open(
-    uv_loop_t* loop, const Carrier& carrier,
-    const channel_request::ChannelRequest::Place& place, const ReceiverSettings& settings,
-    quic::Random& random) {
+    uv_loop_t* loop, const Carrier& carrier, const channel_request::ChannelRequest::Place& place,
+    const ReceiverSettings& settings, quic::Random& random) {
   std::unique_ptr<ReceiverEnd> end(new ReceiverEnd(loop, carrier, place, settings, random));
   auto timer = io::DeadlineTimer::open(loop, [self = end.get()] { self->on_due(); });
   if (!timer) return timer.error();
@@ -38,6 +37,7 @@ ReceiverEnd::ReceiverEnd(uv_loop_t* loop, const Carrier& carrier,
 void ReceiverEnd::on_turn(Time now) {
   request_.on_turn(now);
   settle(now);
+  if (request_.take_queued()) wake();
 }
 
 void ReceiverEnd::settle(Time now) {
@@ -101,9 +101,8 @@ bool ReceiverEnd::may_join(const quic::Address& source) const {
 void ReceiverEnd::on_packets(io::WatchedSocket& socket) {
   const Time now = io::monotonic_now();
   for (int call = 0; call < k_receive_calls; ++call) {
-    socket.receive([&](const quic::Datagram& datagram) {
-      request_.on_group_packet(datagram.payload, now);
-    });
+    socket.receive(
+        [&](const quic::Datagram& datagram) { request_.on_group_packet(datagram.payload, now); });
     if (socket.drained()) break;
   }
   // The owner is told in the next turn, and may find that the request is over.
@@ -116,6 +115,14 @@ void ReceiverEnd::on_packets(io::WatchedSocket& socket) {
 
 std::optional<quic::GroupEvent> ReceiverEnd::poll_event() {
   return request_.receiver() ? request_.receiver()->groups().poll_event() : std::nullopt;
+}
+
+std::optional<quic::ListenState> ReceiverEnd::take_state() {
+  if (!request_.receiver()) return std::nullopt;
+  const quic::ListenState state = request_.receiver()->state();
+  if (told_state_ == state) return std::nullopt;
+  told_state_ = state;
+  return state;
 }
 
 std::size_t ReceiverEnd::read(quic::StreamId group, quic::MutableBytes out) {

@@ -25,16 +25,20 @@ struct ReceiverSettings {
 class ReceiverEnd final : public ChannelEnd {
  public:
   static quic::Result<std::unique_ptr<ReceiverEnd>, io::SocketError> open(
-      uv_loop_t* loop, const Carrier& carrier,
-      const channel_request::ChannelRequest::Place& place, const ReceiverSettings& settings,
-      quic::Random& random);
+      uv_loop_t* loop, const Carrier& carrier, const channel_request::ChannelRequest::Place& place,
+      const ReceiverSettings& settings, quic::Random& random);
 
   channel_request::ReceiverRequest& request() override { return request_; }
   void on_turn(Time now) override;
+  ReceiverEnd* receiver() override { return this; }
   void leave(Time now);
 
   // Returns what happened to groups of objects, in order.
   std::optional<quic::GroupEvent> poll_event();
+  // Returns where this side listens when that has changed since the last call.
+  std::optional<quic::ListenState> take_state();
+  // Returns true once when the request is over.
+  bool take_over() { return request_.over() && !std::exchange(told_over_, true); }
   // Copies bytes of a group in order; returns how many.
   std::size_t read(quic::StreamId group, quic::MutableBytes out);
   // Why the group of packets could not be joined; empty when it was, or need not be.
@@ -42,8 +46,8 @@ class ReceiverEnd final : public ChannelEnd {
 
  private:
   ReceiverEnd(uv_loop_t* loop, const Carrier& carrier,
-              const channel_request::ChannelRequest::Place& place,
-              const ReceiverSettings& settings, quic::Random& random);
+              const channel_request::ChannelRequest::Place& place, const ReceiverSettings& settings,
+              quic::Random& random);
   // Does what follows from packets, capsules and time.
   void settle(Time now);
   void follow_offer();
@@ -60,6 +64,8 @@ class ReceiverEnd final : public ChannelEnd {
   std::uint64_t followed_ = 0;  // offers
   std::unique_ptr<io::WatchedSocket> socket_;
   std::string join_error_;
+  std::optional<quic::ListenState> told_state_;
+  bool told_over_ = false;
   std::unique_ptr<io::DeadlineTimer> timer_;
 };
 

@@ -50,8 +50,7 @@ quic::Result<std::unique_ptr<io::UdpSocket>, io::SocketError> open_sender(
   if (sending.interface == 0) {
     sending.interface = io::interface_with(settings.source).value_or(0);
   }
-  const auto ready =
-      io::prepare_group_sending((*socket)->descriptor(), settings.group, sending);
+  const auto ready = io::prepare_group_sending((*socket)->descriptor(), settings.group, sending);
   if (!ready) return ready.error();
   return socket;
 }
@@ -83,14 +82,16 @@ SourceNode::SourceNode(const quic::SourceConfig& config, quic::Random& random,
                        std::function<void()> on_room)
     : source_(config, authenticator_, random), on_room_(std::move(on_room)) {}
 
-SourceNode::~SourceNode() = default;
+void SourceNode::close(std::function<void()> done) {
+  closed_ = true;
+  for (SourceEnd* end : ends_) end->withdraw();
+  timer_->close(std::move(done));
+}
 
 // --- groups -------------------------------------------------------------------------------------
 
 std::optional<quic::StreamId> SourceNode::open_group() {
-  const auto group = source_.open_group();
-  if (!group) refused_at_ = source_.counts().packets;
-  return group;
+  return source_.open_group();
 }
 
 quic::SourceLog::Written SourceNode::write(quic::StreamId group, Bytes data, bool fin) {
@@ -144,17 +145,17 @@ void SourceNode::tell_room() {
 }
 
 void SourceNode::set_timer() {
+  if (closed_) return;
   Time next = source_.next_timeout();
-  const bool waits = std::ranges::any_of(
-      ends_, [](SourceEnd* end) { return end->request().waits_for_budget(); });
+  const bool waits =
+      std::ranges::any_of(ends_, [](SourceEnd* end) { return end->request().waits_for_budget(); });
   if (waits) next = std::min(next, source_.next_copy_time());
   timer_->set(next);
 }
 
 // --- requests -----------------------------------------------------------------------------------
 
-SourceEnd::SourceEnd(const Carrier& carrier,
-                     const channel_request::ChannelRequest::Place& place,
+SourceEnd::SourceEnd(const Carrier& carrier, const channel_request::ChannelRequest::Place& place,
                      std::shared_ptr<SourceNode> node, Time now)
     : carrier_(carrier), node_(std::move(node)), request_(place, node_->source(), now) {
   node_->add(*this);
@@ -163,12 +164,22 @@ SourceEnd::SourceEnd(const Carrier& carrier,
 void SourceEnd::on_turn(Time now) {
   request_.on_turn(now);
   node_->set_timer();
+  wake_if_queued();
 }
 
 void SourceEnd::go_on(Time now) {
   if (request_.over()) return;
   request_.send(now);
-  carrier_.loop.wake(carrier_.driver);
+  wake_if_queued();
+}
+
+void SourceEnd::withdraw() {
+  request_.withdraw();
+  wake_if_queued();
+}
+
+void SourceEnd::wake_if_queued() {
+  if (request_.take_queued()) carrier_.loop.wake(carrier_.driver);
 }
 
 }  // namespace sheaf::channel_node

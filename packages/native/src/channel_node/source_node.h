@@ -16,7 +16,7 @@ namespace sheaf::channel_node {
 struct SourceSettings {
   // Without a family: copies by unicast alone. Its port is that of the group.
   quic::Address group;
-  quic::Address source;  // from which packets to the group come; an address of this host
+  quic::Address source;    // from which packets to the group come; an address of this host
   unsigned interface = 0;  // index; 0: the one that has the source's address
   int hops = 1;
   std::uint16_t packet_size = 1300;
@@ -31,8 +31,8 @@ struct SourceSettings {
 
 class SourceEnd;
 
-// A channel that this node is the source of, on a libuv loop: sends packets to the group, and copies
-// on the requests of receivers.
+// A channel that this node is the source of, on a libuv loop: sends packets to the group, and
+// copies on the requests of receivers.
 class SourceNode {
  public:
   // `on_room` is called when `write` takes bytes again that it did not. `random` must outlive this
@@ -40,13 +40,16 @@ class SourceNode {
   static quic::Result<std::unique_ptr<SourceNode>, io::SocketError> open(
       uv_loop_t* loop, const SourceSettings& settings, quic::Random& random,
       std::function<void()> on_room);
-  ~SourceNode();
 
   const quic::ChannelOffer& offer() const { return source_.offer(); }
   quic::ChannelSource& source() { return source_; }
   std::size_t receivers() const { return ends_.size(); }
   // Packets that the system did not take
   std::uint64_t unsent() const { return unsent_; }
+
+  // Withdraws the channel and stops at once. libuv frees the timer later and then calls `done`.
+  void close(std::function<void()> done);
+  bool closed() const { return closed_; }
 
   std::optional<quic::StreamId> open_group();
   // As those of ChannelSource, and sends what is due.
@@ -72,6 +75,7 @@ class SourceNode {
   std::unique_ptr<io::DeadlineTimer> timer_;
   std::vector<SourceEnd*> ends_;
   std::uint64_t unsent_ = 0;
+  bool closed_ = false;
   // Packets that had been sent when bytes found no room
   std::optional<std::uint64_t> refused_at_;
 };
@@ -91,6 +95,8 @@ class SourceEnd final : public ChannelEnd {
 
   // Sends copies and keys that are due because the channel went on.
   void go_on(Time now);
+  void withdraw();
+  void wake_if_queued();
 
   Carrier carrier_;
   std::shared_ptr<SourceNode> node_;

@@ -141,15 +141,16 @@ void ChannelRequest::write_capsule(const quic::ChannelCapsuleValue& value) {
 void ChannelRequest::write(std::uint64_t type, Bytes value) {
   const auto room = place_.session.write_body(place_.stream, wiped_chunk(type, value), false);
   writable_ = room && *room;
+  queued_ = true;
   if (!room) finish(value_of(ErrorCode::kRequestCancelled));
 }
 
 bool ChannelRequest::send_datagram(Bytes payload, quic::PacketNumber number) {
   http3::RequestDatagrams& datagrams = place_.session.datagrams();
   if (payload.size() <= datagrams.max_payload(place_.stream)) {
-    const bool taken =
-        datagrams.send(place_.stream, payload, identifier_of(place_.slot, number));
+    const bool taken = datagrams.send(place_.stream, payload, identifier_of(place_.slot, number));
     datagrams_blocked_ = !taken;
+    queued_ = queued_ || taken;
     return taken;
   }
   if (!may_write()) return false;
@@ -161,12 +162,14 @@ bool ChannelRequest::send_datagram(Bytes payload, quic::PacketNumber number) {
 
 void ChannelRequest::end() {
   if (over_) return;
+  queued_ = true;
   static_cast<void>(place_.session.write_body(place_.stream, {}, true));
   finish(value_of(ErrorCode::kNoError));
 }
 
 void ChannelRequest::fail(ErrorCode code) {
   if (over_) return;
+  queued_ = true;
   place_.session.reset(place_.stream, value_of(code));
   finish(value_of(code));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "channel/channel_messages.h"
 #include "http3/capsule.h"
@@ -37,6 +38,8 @@ class ChannelRequest {
   void on_turn(Time now);
   // Sends what is due.
   virtual void send(Time now) = 0;
+  // Whether something was queued on the connection since the last call
+  bool take_queued() { return std::exchange(queued_, false); }
   // Why the request is over, as a code of HTTP/3; nothing while it is open. `kNoError`: a side
   // ended it in order.
   std::optional<std::uint64_t> over() const { return over_; }
@@ -78,6 +81,7 @@ class ChannelRequest {
   http3::DatagramInbox inbox_;
   bool writable_ = true;
   bool datagrams_blocked_ = false;
+  bool queued_ = false;
   std::optional<std::uint64_t> over_;
 };
 

@@ -54,6 +54,14 @@ void SourceRequest::on_over() {
   if (receiver_) source_.remove_receiver(*std::exchange(receiver_, std::nullopt));
 }
 
+void SourceRequest::withdraw() {
+  quic::ChannelOffer withdrawn;
+  withdrawn.channel = source_.offer().channel;
+  withdrawn.sequence = source_.offer().sequence + 1;
+  if (may_write()) write_capsule(withdrawn);
+  end();
+}
+
 bool SourceRequest::waits_for_budget() const {
   return receiver_ && may_send() && !refused_ && source_.wants_copy(*receiver_);
 }

@@ -17,6 +17,8 @@ class SourceRequest final : public ChannelRequest {
   ~SourceRequest() override { on_over(); }
 
   void send(Time now) override;
+  // Tells the receiver that the channel is over.
+  void withdraw();
   // Whether a copy could leave as soon as the budget of all receivers permits
   bool waits_for_budget() const;
 

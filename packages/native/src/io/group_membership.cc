@@ -80,6 +80,11 @@ quic::Status<SocketError> prepare_group_sending(int descriptor, const Address& g
   return {};
 }
 
+std::optional<unsigned> interface_named(const std::string& name) {
+  const unsigned index = if_nametoindex(name.c_str());
+  return index == 0 ? std::nullopt : std::optional(index);
+}
+
 std::optional<unsigned> interface_with(const Address& local) {
   if (local.scope_id != 0) return local.scope_id;
   ifaddrs* list = nullptr;

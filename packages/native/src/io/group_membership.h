@@ -28,6 +28,8 @@ struct GroupSending {
 quic::Status<SocketError> prepare_group_sending(int descriptor, const quic::Address& group,
                                                 const GroupSending& sending);
 
+// Returns the index of an interface of this host by its name, such as "eth0".
+std::optional<unsigned> interface_named(const std::string& name);
 // Returns the index of the interface that has an address of this host.
 std::optional<unsigned> interface_with(const quic::Address& local);
 // Returns the index of the interface through which packets to `remote` leave. A group of a source

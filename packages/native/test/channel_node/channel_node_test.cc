@@ -112,9 +112,9 @@ class TwoNodes {
     };
   }
   void watch(Node::Peer& peer, quic::StreamId stream) {
-    auto opened = ReceiverEnd::open(
-        &uv_, {receiver_->loop(), peer.driver},
-        channel_request::ChannelRequest::Place{peer.session, stream}, settings_, random_);
+    auto opened = ReceiverEnd::open(&uv_, {receiver_->loop(), peer.driver},
+                                    channel_request::ChannelRequest::Place{peer.session, stream},
+                                    settings_, random_);
     ASSERT_TRUE(opened) << opened.error().message;
     end = opened->get();
     at_receiver.keep(*at_receiver.free_slot(), std::move(*opened));
@@ -218,8 +218,7 @@ TEST(ChannelNodes, AForeignSourceIsNotJoinedUnlessPermitted) {
 TEST(ChannelNodes, AGroupThatCannotBeJoinedComesByCopies) {
   between_hosts([](io::TwoHosts& hosts) {
     hosts.enter(1);
-    const auto occupied =
-        io::UdpSocket::open(*io::parse_address("0.0.0.0", k_group_port), {});
+    const auto occupied = io::UdpSocket::open(*io::parse_address("0.0.0.0", k_group_port), {});
     ASSERT_TRUE(occupied);
     TwoNodes nodes(hosts, to_group(), {});
     ASSERT_TRUE(nodes.run_until_state(quic::ListenState::kWant));

@@ -99,7 +99,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"Scheme", [](auto& offer) { offer.authentication.scheme = 9; },
                 LeaveReason::kScheme},
         Refusal{"Group",
-                [](auto& offer) { offer.group = quic::channel_address({224, 0, 0, 1}, 5004); },
+                [](auto& offer) {
+                  offer.group = quic::channel_address({224, 0, 0, 1}, 5004);
+                },
                 LeaveReason::kAddress},
         Refusal{"Rate", [](auto& offer) { offer.max_rate = 1'000'000'000; }, LeaveReason::kRate},
         Refusal{"Reach", [](auto& offer) { offer.reach = 20'000; }, LeaveReason::kReach}),
