@@ -39,6 +39,9 @@ const readSize = 64 * 1024;
 /** The channels that each endpoint receives, by their streams. A client's endpoint has one connection. */
 const channels = new WeakMap<NativeEndpoint, Map<number, Channel>>();
 
+/** Resolves behind the next turn of the engine, which comes before the loop sleeps: after the first, and before the second. */
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
 class Group implements ReceivedGroup {
   private ended = false;
   private failure: QuicError | undefined;
@@ -58,8 +61,8 @@ class Group implements ReceivedGroup {
         yield part;
         continue;
       }
-      // What was read last may have been the end. The engine says so before the next turn begins.
-      if (this.over) await new Promise((resolve) => setImmediate(resolve));
+      // What was read last may have been the end, which the engine says in its next turn.
+      if (this.over) await nextTurn();
       if (this.ended) return;
       if (this.failure) throw this.failure;
       if (this.over) throw new QuicError('CHANNEL_CLOSED', 'the channel is over');
