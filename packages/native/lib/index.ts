@@ -30,7 +30,6 @@ export type * from './direct_return_types.js';
 export { openChannelSource } from './channel_source.js';
 export { frameHeader, readFrames } from './channel_frames.js';
 export { watchChannel } from './watched_channel.js';
-export type * from './channel_types.js';
 export { QuicError } from './quic_error.js';
 export { readCached } from './cached_file.js';
 export { returnFreedMemory } from './freed_memory.js';
