@@ -47,7 +47,7 @@ class Source implements ChannelSource {
     const { endpoint, connection, stream } = request.location;
     // RFC 9297 §3.4
     response.writeHead(200, { 'capsule-protocol': '?1' });
-    response.flushHeaders();
+    response.leaveToEngine();
     return !this.closed && endpoint.serveChannel(connection, stream, this.native);
   }
 

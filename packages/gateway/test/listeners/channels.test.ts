@@ -20,6 +20,7 @@ const group = { address: '232.98.7.3', port: 5503 };
 
 async function open(options: ChannelSourceOptions = {}) {
   const source = openChannelSource(options);
+  let ended = 0;
   const certificate = await createDevCertificate(['localhost'], new Date());
   const server = createHttp3Server({
     address: '127.0.0.1',
@@ -28,6 +29,7 @@ async function open(options: ChannelSourceOptions = {}) {
     webtransport: true,
   });
   server.on('request', (request, response) => {
+    response.once('close', () => (ended += 1));
     if (request.protocol === 'sheaf-channel' && request.url === '/live')
       expect(source.serve(request, response)).toBe(true);
     else response.writeHead(404).end();
@@ -42,6 +44,7 @@ async function open(options: ChannelSourceOptions = {}) {
   return {
     source,
     client,
+    ended: () => ended,
     watch: (more: Partial<WatchOptions> = {}) => watchChannel(client, { path: '/live', ...more }),
   };
 }
@@ -99,7 +102,7 @@ it('brings it by multicast to several receivers, and costs no copies then', asyn
 });
 
 it('ends on both sides when a receiver leaves, and when the source closes', async () => {
-  const { source, watch } = await open();
+  const { source, watch, ended } = await open();
   const leaving = await watch();
   const staying = await watch();
   await expect.poll(() => source.status().receivers).toBe(2);
@@ -109,9 +112,11 @@ it('ends on both sides when a receiver leaves, and when the source closes', asyn
   leaving.leave();
   expect(await left).toEqual(['wish']);
   await expect.poll(() => source.status().receivers).toBe(1);
+  await expect.poll(ended).toBe(1);
   const withdrawn = once(staying, 'close');
   source.close();
   expect(await withdrawn).toEqual(['withdrawn']);
+  await expect.poll(ended).toBe(2);
   expect(() => source.openGroup()).toThrow(expect.objectContaining({ code: 'CHANNEL_CLOSED' }));
 });
 
