@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import type { Readable } from 'node:stream';
 import { errorMessage, UserError } from '@sheaf/gateway';
 
 /** Maximum wait for a response. A node usually runs on this machine and answers within milliseconds. */
@@ -9,11 +10,11 @@ export interface AdminAnswer {
   text: string;
 }
 
-/** Sends a request to the admin address of a node. @throws UserError when nobody answers */
+/** Sends a request to the admin address of a node. A body may take any time. @throws UserError when nobody answers */
 export function askAdmin(
   address: string,
   path: string,
-  { method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string> } = {},
+  { method = 'GET', headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: Readable } = {},
 ): Promise<AdminAnswer> {
   return new Promise((resolve, reject) => {
     const refuse = (cause: unknown): void =>
@@ -25,7 +26,7 @@ export function askAdmin(
       );
     const url = `http://${address}${path}`;
     if (!URL.canParse(url)) return refuse(new Error('not an address'));
-    const sent = request(url, { method, headers, timeout: timeoutMs }, (response) => {
+    const sent = request(url, { method, headers, ...(body ? {} : { timeout: timeoutMs }) }, (response) => {
       response.setEncoding('utf8');
       let text = '';
       response.on('data', (chunk: string) => (text += chunk));
@@ -33,6 +34,8 @@ export function askAdmin(
       response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
     });
     sent.once('timeout', () => sent.destroy(new Error('timeout'))).once('error', refuse);
-    sent.end();
+    if (!body) return void sent.end();
+    body.once('error', (error) => sent.destroy(error));
+    body.pipe(sent);
   });
 }

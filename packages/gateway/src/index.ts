@@ -13,9 +13,11 @@ export { remediesFor } from './http/fallback_reasons.js';
 export { adminHeader } from './observability/admin_server.js';
 export { Gateway } from './nodes/gateway.js';
 export { closeNodes, startNodes, type RunningNode } from './nodes/start_nodes.js';
+export type { Published } from './channels/publication.js';
 export { listenError } from './values/listen_error.js';
 export { certificateNames } from './configuration/certificate_names.js';
 export type {
+  ChannelStatus,
   EdgeStatus,
   BackendNodeStatus,
   GatewayLinkStatus,

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type { ChannelCounts, ChannelSourceStatus } from './channel_types.js';
 import { QuicError } from './quic_error.js';
 import type { StreamPriority } from './stream_priority.js';
 
@@ -52,6 +53,9 @@ export const EventKind = {
   backendOffered: 55,
   backendWithdrawn: 56,
   primaryLost: 57,
+  channelState: 60,
+  channelGroup: 61,
+  channelOver: 62,
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
@@ -350,6 +354,20 @@ export interface NativeEndpoint {
   executorStats(session: number): ExecutorStats | undefined;
   /** Ends a session, unless the connection carries another one by now. */
   closeNodeSession(connection: number, session: number): void;
+  /**
+   * Source: offers the channel on a request whose response was sent without its end. Returns false when the connection is gone or
+   * has as many channels as it may.
+   */
+  serveChannel(connection: number, stream: number, source: NativeChannelSource): boolean;
+  /** Receiver: takes over a request whose response has come. Returns as `serveChannel`. Throws for options that are wrong. */
+  watchChannel(connection: number, stream: number, options: NativeWatchOptions): boolean;
+  /** Copies bytes of a group of objects in order. Returns how many. */
+  readChannelGroup(connection: number, stream: number, group: number, into: Uint8Array): number;
+  /** Receiver: returns counts; undefined before the offer. */
+  channelStatus(connection: number, stream: number): ChannelCounts | undefined;
+  leaveChannel(connection: number, stream: number): void;
+  /** Receiver: frees what is left of a channel that is over. */
+  forgetChannel(connection: number, stream: number): void;
   /** Returns 0 or a `BackendRefusal`, as does the next. */
   offerBackend(connection: number, backend: number): number;
   withdrawBackend(connection: number, backend: number, gone: boolean): number;
@@ -428,6 +446,44 @@ export interface ExecutorStats {
   expired: number;
 }
 
+/** Options of a channel's source. Rates are in bytes per second. */
+export interface NativeChannelSourceOptions {
+  /** Undefined: copies by unicast alone */
+  group: NativeAddress | undefined;
+  source: string;
+  /** Empty: the one that has the source's address */
+  interface: string;
+  hops: number;
+  packetSize: number;
+  rate: number;
+  copyRate: number;
+  reach: number;
+  deadlineMs: number;
+  reportIntervalMs: number;
+  keyIntervalMs: number;
+  maxReceivers: number;
+}
+
+/** `src/binding/channel_source_object.h` */
+export interface NativeChannelSource {
+  /** Returns the number of the group; -1 while too many are open. */
+  openGroup(): number;
+  /** Returns how many bytes were taken. When these are not all, the source tells once there is room. */
+  write(group: number, bytes: Uint8Array): number;
+  /** Returns false while there is no room; the source tells once there is. */
+  endGroup(group: number): boolean;
+  status(): ChannelSourceStatus;
+  /** Withdraws the channel. */
+  close(): void;
+}
+
+export interface NativeWatchOptions {
+  joins: boolean;
+  sources: string[];
+  /** Empty: the one that leads to the source */
+  interface: string;
+}
+
 /** `src/binding/return_socket_object.h` */
 export interface NativeReturnSocket {
   send(bytes: Uint8Array, to: NativeAddress, size: number): boolean;
@@ -443,6 +499,8 @@ export interface NativeGrantSealer {
 interface Addon {
   /** Throws with `code` set to the system's error name. */
   ReturnSocket: new (from: NativeAddress, transparent: boolean) => NativeReturnSocket;
+  /** Throws with `code` set to the system's error name. */
+  ChannelSource: new (options: NativeChannelSourceOptions, onRoom: () => void) => NativeChannelSource;
   /** `src/direct_return/grant_sealer.h` */
   GrantSealer: new (key: Uint8Array, associated: Uint8Array) => NativeGrantSealer;
   LinkRelay: new (

@@ -39,6 +39,7 @@ import type {
 import { WebTransportConnection, isSessionEvent } from './webtransport/connection.js';
 import type { NativeSession } from './webtransport/native_session.js';
 import type { SessionClient } from './webtransport/session_client.js';
+import { isChannelEvent, onChannelEvent, onChannelsLost } from './watched_channel.js';
 import { WebSession } from './webtransport/web_session.js';
 
 /** Refusals of requests that another connection would take. */
@@ -420,6 +421,7 @@ class Client
         if (isPathEvent(kind)) this.paths?.onEvent(event);
         else if (isBackendEvent(kind)) this.backends?.onEvent(event);
         else if (isSessionEvent(kind)) this.webtransport?.onEvent(event);
+        else if (isChannelEvent(kind)) onChannelEvent(this.endpoint, event);
         else this.onStreamEvent(event);
     }
   }
@@ -515,6 +517,7 @@ class Client
     this.exchanges.clear();
     this.wakeRequests();
     this.webtransport?.onConnectionClosed(closed);
+    onChannelsLost(this.endpoint);
     // Closes the socket once this batch of events is done.
     setImmediate(() => this.endpoint.close());
     this.emit('close', error);

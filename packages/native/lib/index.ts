@@ -27,6 +27,9 @@ export {
   type ReturnWay,
 } from './direct_return.js';
 export type * from './direct_return_types.js';
+export { openChannelSource } from './channel_source.js';
+export { frameHeader, readFrames } from './channel_frames.js';
+export { watchChannel } from './watched_channel.js';
 export { QuicError } from './quic_error.js';
 export { readCached } from './cached_file.js';
 export { returnFreedMemory } from './freed_memory.js';

@@ -120,6 +120,11 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     this.returnedEnd = start + bodyLength;
     return start;
   }
+  /** Sends the head, and leaves the body and its end to the engine. `close` follows when the stream has closed. */
+  leaveToEngine(): void {
+    this.flushHeaders();
+    this.handedOff = true;
+  }
   get acknowledged(): number {
     const { endpoint, connection, stream } = this.location;
     // Nothing is known of a stream that has closed.

@@ -1,10 +1,12 @@
 import type { LinkRelay, LinkRelayOptions } from './link_relay.js';
+import type { ChannelSource, ChannelSourceOptions, WatchedChannel, WatchOptions } from './channel_types.js';
 import type { RequestHeaders } from './header_types.js';
 import type { Http3Client, Http3Server } from './http3_types.js';
 import type { ClientOptions, ServerOptions } from './transport_options.js';
 import type { RelayedSession, WebTransportRequest } from './webtransport_types.js';
 
 export type { SocketAddress } from './address.js';
+export type * from './channel_types.js';
 export type * from './connection_types.js';
 export type * from './header_types.js';
 export type * from './http3_types.js';
@@ -20,6 +22,10 @@ export interface NativeModule {
   createHttp3Server(options: ServerOptions): Http3Server;
   /** Connects to a server. Rejects with `QuicError` when the handshake fails. */
   connectHttp3(options: ClientOptions): Promise<Http3Client>;
+  /** Makes this process the source of a multicast channel. Throws with the system's `code`, such as `EADDRNOTAVAIL`. */
+  openChannelSource(options: ChannelSourceOptions): ChannelSource;
+  /** Joins a channel. Rejects with `QuicError` when the server refuses it. */
+  watchChannel(client: Http3Client, options: WatchOptions): Promise<WatchedChannel>;
   /** Makes a UDP relay that behaves like a network link. */
   createLinkRelay(options: LinkRelayOptions): LinkRelay;
   /**

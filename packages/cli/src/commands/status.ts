@@ -5,6 +5,7 @@ import {
   remediesFor,
   UserError,
   type BackendReport,
+  type ChannelStatus,
   type GatewayBackend,
   type GatewayLinkStatus,
   type NodeStatus,
@@ -76,6 +77,15 @@ async function statusAt(address: string): Promise<NodeStatus> {
   });
 }
 
+function renderChannels(channels: readonly ChannelStatus[]): string {
+  const rows = channels.map(({ name, group, receivers, packets, copies, copiesLost, unsent }) => [
+    name,
+    group ? formatAddress(group) : 'copies alone',
+    ...[receivers, packets, copies, copiesLost, unsent].map(String),
+  ]);
+  return renderTable(['channel', 'group', 'receivers', 'packets', 'copies', 'copies lost', 'not sent'], rows);
+}
+
 export function renderStatus(status: NodeStatus): string {
   const { transport, certificate } = status;
   const facts: [string, string][] = [
@@ -110,6 +120,7 @@ export function renderStatus(status: NodeStatus): string {
   const link = status.role === 'edge' ? status.gateway.connection : undefined;
   const sections = [renderTable(['', ''], facts).replace(/^\s*\n/, '')];
   if (status.role !== 'edge') sections.push(renderRoutes(status.routes));
+  if (status.role === 'gateway' && status.channels) sections.push(renderChannels(status.channels));
   if (status.role === 'gateway' && status.backends)
     sections.push(renderBackends(status.backends), ...returnedResponses(status.backends));
   if (link)

@@ -13,7 +13,9 @@ export function checkNodes(nodes: readonly ParsedNode[], document: Configuration
   const edges = nodes.flatMap((node) =>
     node.role === 'edge' ? [...checkGateway(node, nodes, document), ...checkPaths(node, document)] : [],
   );
-  const routes = nodes.flatMap((node) => (node.role === 'edge' ? [] : checkRoutes(node, document)));
+  const routes = nodes.flatMap((node) =>
+    node.role === 'edge' ? [] : [...checkRoutes(node, document), ...checkChannels(node, document)],
+  );
   return [
     ...edges,
     ...routes,
@@ -21,6 +23,30 @@ export function checkNodes(nodes: readonly ParsedNode[], document: Configuration
     ...checkDirectReturn(nodes, document),
     ...checkAddresses(nodes, document),
   ];
+}
+
+/** A channel belongs to the gateway that is its source. */
+function checkChannels(
+  { node, role, at }: Exclude<ParsedNode, ParsedEdge>,
+  document: ConfigurationDocument,
+): Diagnostic[] {
+  const names = role === 'gateway' ? Object.keys(node.channels) : [];
+  return node.routes.flatMap(({ channel }, index): Diagnostic[] => {
+    if (channel === undefined || names.includes(channel)) return [];
+    const meant = closest(channel, names);
+    const known =
+      role === 'gateway'
+        ? `add it to \`channels\` of \`${at.join('.') || 'this file'}\``
+        : 'only a gateway has channels';
+    return [
+      {
+        code: 'CONFIG_VALUE',
+        message: `there is no channel \`${channel}\``,
+        range: document.locateValue([...at, 'routes', index, 'channel']),
+        hint: meant === undefined ? known : `did you mean \`${meant}\`?`,
+      },
+    ];
+  });
 }
 
 function checkRoutes({ node, at }: Exclude<ParsedNode, ParsedEdge>, document: ConfigurationDocument): Diagnostic[] {

@@ -91,6 +91,14 @@ export const errorCodes = {
     meaning: 'The connection or the stream ended before the response was complete.',
   },
   REQUEST_TIMEOUT: { exitCode: exitCodes.network, meaning: 'The response took longer than `--timeout`.' },
+  CHANNEL_UNKNOWN: {
+    exitCode: exitCodes.usage,
+    meaning: 'No gateway of the configuration file, or of the address, has the channel.',
+  },
+  CHANNEL_INCOMPLETE: {
+    exitCode: exitCodes.failed,
+    meaning: 'A part of what a channel published did not arrive in time.',
+  },
   HTTP_STATUS: { exitCode: exitCodes.failed, meaning: '`sheaf fetch --fail` received a status of 400 or more.' },
   CONTENT_DIFFERS: { exitCode: exitCodes.failed, meaning: 'Repeated requests of one URL returned different bodies.' },
   DEMO_FAILED: { exitCode: exitCodes.failed, meaning: 'The browser did not load the demo page over every transport.' },

@@ -7,9 +7,9 @@ export interface ShadowedRoute {
   by: number;
 }
 
-/** Finds routes that no request reaches. Sessions are compared only with sessions, and requests only with requests. */
+/** Finds routes that no request reaches. Sessions, channels and requests are each compared with their own kind. */
 export function shadowedRoutes(routes: readonly RouteOptions[]): ShadowedRoute[] {
-  const compiled = routes.map((route, index) => compileRoute(route, index, route.webtransport !== undefined));
+  const compiled = routes.map((route, index) => compileRoute(route, index, kindOf(route)));
   return compiled.flatMap((route) => {
     const before = compiled
       .slice(0, route.index)
@@ -17,6 +17,9 @@ export function shadowedRoutes(routes: readonly RouteOptions[]): ShadowedRoute[]
     return before ? [{ index: route.index, by: before.index }] : [];
   });
 }
+
+const kindOf = ({ webtransport, channel }: RouteOptions): string =>
+  webtransport !== undefined ? 'session' : channel !== undefined ? 'channel' : 'request';
 
 function covers(earlier: Route<unknown>, later: Route<unknown>): boolean {
   const hosts =

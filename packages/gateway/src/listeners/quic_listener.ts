@@ -1,10 +1,20 @@
-import type { CertificatePair, Http3Server, NativeModule, ServedConnection } from '@sheaf/native';
+import type {
+  CertificatePair,
+  Http3Server,
+  NativeModule,
+  ServedConnection,
+  ServerRequest,
+  ServerResponse,
+} from '@sheaf/native';
 import type { ListenAddresses } from '../values/scalars.js';
 import type { FrontLimits, FrontOptions } from '../schema/front.js';
 import { congestionControl } from '../values/transport_names.js';
 import { fromQuicRequest } from '../http/quic_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
 import type { TrustedProxies } from '../http/trusted_proxies.js';
+
+/** `:protocol` of requests that join channels (docs/reference/wire.md#channels) */
+const channelProtocol = 'sheaf-channel';
 
 export interface QuicListenerOptions {
   module: NativeModule;
@@ -22,6 +32,8 @@ export interface QuicListenerOptions {
   streamScheduler: FrontOptions['stream_scheduler'];
   certificate: CertificatePair;
   handler: RequestHandler;
+  /** Answers requests that join channels. */
+  channels?: ((request: ServerRequest, response: ServerResponse) => void) | undefined;
   /** Returns headers for every response on this connection. */
   headersFor?: (connection: ServedConnection) => Readonly<Record<string, string>>;
   limits: FrontLimits;
@@ -68,6 +80,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     ...(options.keyLog === undefined ? {} : { keyLogFile: options.keyLog }),
   });
   server.on('request', (request, response) => {
+    if (request.protocol === channelProtocol && options.channels) return options.channels(request, response);
     const received = fromQuicRequest(request, response);
     const converted = options.proxies?.resolve(received) ?? received;
     // No target changes a chunk after it was written.

@@ -1,11 +1,12 @@
-import type { Http3Server, ServedConnection } from '@sheaf/native';
+import type { Http3Server, ServedConnection, ServerRequest, ServerResponse } from '@sheaf/native';
+import { ChannelServer } from '../channels/channel_server.js';
 import type { LoadedGateway } from '../schema/loaded.js';
 import { pathsAlone } from '../multi_end/primary/backend_route.js';
 import { Primary, returnsBy } from '../multi_end/primary/primary.js';
 import { ReturnLink } from '../direct_return/gateway/return_link.js';
 import { ReturnOffers } from '../direct_return/gateway/return_offers.js';
 import { RouteMapResource } from '../multi_end/protocol/route_map.js';
-import { Front } from './front/front.js';
+import { Front, type Sessions } from './front/front.js';
 import { FrontNode } from './front/front_node.js';
 import type { ListenAddress } from '../values/scalars.js';
 import { loadNativeModule } from '../listeners/native_module.js';
@@ -24,12 +25,27 @@ import {
   type CompiledRoutes,
 } from './site/routes.js';
 
+/** A channel goes on for as long as its receivers like, so it is withdrawn as soon as the gateway drains. */
+function withChannels(sessions: SessionServer, channels: ChannelServer | undefined): Sessions {
+  return {
+    get openSessions() {
+      return sessions.openSessions;
+    },
+    drain() {
+      sessions.drain();
+      channels?.close();
+    },
+    close: () => sessions.close(),
+  };
+}
+
 /** One running gateway with its listeners, its routes and their supervision */
 export class Gateway extends FrontNode {
   readonly role = 'gateway';
   readonly #loaded: LoadedGateway;
   readonly #options: SiteOptions;
   #primary: Primary | undefined;
+  #channels: ChannelServer | undefined;
   #routes!: CompiledRoutes;
   #metrics!: Metrics;
   #warnings: string[] = [];
@@ -81,6 +97,7 @@ export class Gateway extends FrontNode {
       ...this.front.status(),
       role: 'gateway',
       routes: reportRoutes(this.#loaded.node, this.#routes),
+      ...(this.#channels ? { channels: this.#channels.status() } : {}),
       ...(this.#primary ? { backends: this.#backends(this.#primary) } : {}),
     };
   }
@@ -126,6 +143,8 @@ export class Gateway extends FrontNode {
       ...(primary ? { routeMap: new RouteMapResource(() => primary.routeMap) } : {}),
     });
     primary?.answerWith(proxied);
+    const channels = await this.#openChannels();
+    this.#channels = channels;
     await front.listen({
       handler,
       proxied,
@@ -134,7 +153,12 @@ export class Gateway extends FrontNode {
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),
         drainBackend: (name: string, drains: boolean) => primary.drain(name, drains),
       }),
-      acceptSessions: (native) => Promise.resolve(new SessionServer({ native, ...sessions })),
+      ...(channels && {
+        channels: (request: ServerRequest, response: ServerResponse) => channels.answer(request, response),
+        publish: (channel: string, bytes: AsyncIterable<Buffer>, name: string) =>
+          channels.publish(channel, bytes, name),
+      }),
+      acceptSessions: (native) => Promise.resolve(withChannels(new SessionServer({ native, ...sessions }), channels)),
       registry: metrics.registry,
       status: () => this.status(),
       refresh: () => refreshRoutes(this.#routes),
@@ -148,6 +172,14 @@ export class Gateway extends FrontNode {
     const { log } = this.front;
     const links = new Map([...runs].map(([name, link]) => [name, new ReturnLink({ ...identity, link, log })]));
     return new ReturnOffers({ links, log });
+  }
+
+  async #openChannels(): Promise<ChannelServer | undefined> {
+    const { channels, routes } = this.#loaded.node;
+    if (Object.keys(channels).length === 0) return undefined;
+    const opened = new ChannelServer({ module: await loadNativeModule(), channels, routes, log: this.front.log });
+    this.front.shutdown.add(() => opened.close());
+    return opened;
   }
 
   async #openPrimary(): Promise<Primary> {

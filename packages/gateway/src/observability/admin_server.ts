@@ -4,6 +4,7 @@ import { isIP, type AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { ListenAddress } from '../values/scalars.js';
 import { hostName } from '../http/router.js';
+import type { Published } from '../channels/publication.js';
 import type { NodeStatus } from './status.js';
 
 /** The sources of an operator's answers */
@@ -14,6 +15,8 @@ export interface AdminSources {
   refresh(): Promise<void>;
   /** Drains a backend, or puts it back into service. Returns false when none has the name. */
   drainBackend?(name: string, drains: boolean): boolean;
+  /** Publishes bytes on a channel. Resolves with undefined when none has the name. */
+  publish?(channel: string, bytes: AsyncIterable<Buffer>, name: string): Promise<Published> | undefined;
 }
 
 /** Header that pages of other origins cannot send without a preflight request (CORS), which this server refuses */
@@ -74,12 +77,11 @@ async function answer(request: IncomingMessage, response: ServerResponse, source
     send(421, 'text/plain', '421 Misdirected Request: ask by an IP address, localhost or a name without a dot\n');
     return;
   }
+  const [, channel] = /^\/channels\/([\w-]+)(?:\?|$)/.exec(request.url ?? '') ?? [];
+  if (channel !== undefined && request.method === 'POST') return publish(channel, request, send, sources);
   const [, backend, action] = /^\/backends\/([\w-]+)\/(drain|resume)$/.exec(request.url ?? '') ?? [];
   if (backend !== undefined && request.method === 'POST') {
-    if (request.headers[adminHeader] === undefined) {
-      send(403, 'text/plain', `403 Forbidden: send the header ${adminHeader}: 1\n`);
-      return;
-    }
+    if (!isOwnRequest(request, send)) return;
     if (sources.drainBackend?.(backend, action === 'drain') !== true) {
       send(404, 'text/plain', '404 Not Found: there is no such backend\n');
       return;
@@ -93,6 +95,22 @@ async function answer(request: IncomingMessage, response: ServerResponse, source
     return;
   }
   await show(request.url?.split('?', 1)[0], send, sources);
+}
+
+/** Refuses what a page of another origin could send. */
+function isOwnRequest(request: IncomingMessage, send: Send): boolean {
+  if (request.headers[adminHeader] !== undefined) return true;
+  send(403, 'text/plain', `403 Forbidden: send the header ${adminHeader}: 1\n`);
+  return false;
+}
+
+/** Publishes the body of a request under the name in its query. */
+async function publish(channel: string, request: IncomingMessage, send: Send, sources: AdminSources): Promise<void> {
+  if (!isOwnRequest(request, send)) return;
+  const name = new URL(request.url ?? '/', 'http://localhost').searchParams.get('name') ?? '';
+  const published = sources.publish?.(channel, request as AsyncIterable<Buffer>, name);
+  if (!published) return send(404, 'text/plain', '404 Not Found: there is no such channel\n');
+  send(200, 'application/json', `${JSON.stringify(await published)}\n`);
 }
 
 /** Answers a request for one of the readable resources. */

@@ -1,4 +1,4 @@
-import type { ConnectionStatus, ExecutorStats, ReturnRecovery, ReturnWay, TransportCounters } from '@sheaf/native';
+import type { ChannelSourceStatus, ConnectionStatus, ExecutorStats, ReturnRecovery, ReturnWay, TransportCounters } from '@sheaf/native';
 import type { BackendReport } from './backend_report.js';
 import type { BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
@@ -41,9 +41,16 @@ export interface RouteStatus {
 /** A backend of a gateway, and how its responses travelled */
 export type GatewayBackend = BackendReport & { deliveries: BackendDeliveries };
 
+/** A channel of a gateway, and what its source did since its begin */
+export interface ChannelStatus extends ChannelSourceStatus {
+  name: string;
+}
+
 export interface GatewayStatus extends FrontStatus {
   role: 'gateway';
   routes: RouteStatus[];
+  /** Present on a gateway with channels */
+  channels?: ChannelStatus[];
   /** Present on a gateway with backends */
   backends?: GatewayBackend[];
 }

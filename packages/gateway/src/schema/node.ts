@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { backboneKeys } from './backbone.js';
 import { edgeConfiguration } from './edge.js';
 import { backendConfiguration, backendsOptions } from './backends.js';
+import { channelsOptions } from './channels.js';
 import { frontKeys } from './front.js';
 import { reachKeys } from './reach.js';
 import { limitsOptions } from './limits.js';
@@ -27,6 +28,7 @@ export const nodeConfiguration = z
     http: frontKeys.http,
     admin: frontKeys.admin,
     routes: z.array(routeOptions).min(1).describe('The first route that matches a request answers it.'),
+    channels: channelsOptions.default({}),
     backends: backendsOptions.optional(),
     backbone: backboneKeys.backbone.optional(),
     key: backboneKeys.key,

@@ -6,7 +6,7 @@ import { upstreamOptions } from './upstream.js';
 import { webTransportOptions } from './webtransport.js';
 
 /** Keys that name the target of a request. A route has exactly one of them. */
-export const targetKeys = ['files', 'upstream', 'webtransport', 'backends'] as const;
+export const targetKeys = ['files', 'upstream', 'webtransport', 'channel', 'backends'] as const;
 
 export const routeOptions = z
   .strictObject({
@@ -24,6 +24,11 @@ export const routeOptions = z
     files: filesOptions.optional(),
     upstream: upstreamOptions.optional(),
     webtransport: webTransportOptions.optional(),
+    channel: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("Multicast channel that receivers join here: a name from the gateway's `channels`."),
     backends: oneOrMore(z.string().min(1))
       .optional()
       .describe("Backends that answer these requests: names from the gateway's `backends`."),
@@ -42,7 +47,7 @@ export const routeOptions = z
         params: {
           code: 'CONFIG_MISSING_KEY',
           missing: targetKeys,
-          hint: 'add `files`, `upstream`, `webtransport` or `backends`',
+          hint: 'add `files`, `upstream`, `webtransport`, `channel` or `backends`',
         },
       });
     }
@@ -62,10 +67,10 @@ export const routeOptions = z
         params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'add `backends`, or remove `delivery`' },
       });
     }
-    if (route.webtransport !== undefined && route.methods !== undefined) {
+    if ((route.webtransport ?? route.channel) !== undefined && route.methods !== undefined) {
       context.addIssue({
         code: 'custom',
-        message: 'a WebTransport route takes no `methods`: a session is always opened with CONNECT',
+        message: 'a route for sessions or a channel takes no `methods`: clients always ask for these with CONNECT',
         path: ['methods'],
         params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'remove `methods`' },
       });

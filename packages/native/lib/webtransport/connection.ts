@@ -10,7 +10,7 @@ import type { NativeStream } from './native_stream.js';
 const APPLICATION_FAILED = 1;
 
 export function isSessionEvent(kind: EventKind): boolean {
-  return kind >= EventKind.sessionReady;
+  return kind >= EventKind.sessionReady && kind <= EventKind.sessionDatagramsWritable;
 }
 
 /** The WebTransport sessions of one connection and their streams. */

@@ -1,6 +1,7 @@
 #include <napi.h>
 
 #include "binding/call_arguments.h"
+#include "binding/channel_source_object.h"
 #include "binding/endpoint_object.h"
 #include "binding/field_list.h"
 #include "binding/grant_sealer_object.h"
@@ -53,6 +54,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("Endpoint", sheaf::binding::EndpointObject::define(env));
   exports.Set("LinkRelay", sheaf::binding::LinkRelayObject::define(env));
   exports.Set("ReturnSocket", sheaf::binding::ReturnSocketObject::define(env));
+  exports.Set("ChannelSource", sheaf::binding::ChannelSourceObject::define(env));
   exports.Set("GrantSealer", sheaf::binding::GrantSealerObject::define(env));
   exports.Set("encodeHead", Napi::Function::New<encode_head>(env, "encodeHead"));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));

@@ -91,5 +91,13 @@ Napi::Value returned_bytes(EndpointParts& parts, const Napi::CallbackInfo& info)
 Napi::Value executor_stats(EndpointParts& parts, const Napi::CallbackInfo& info);
 void close_node_session(EndpointParts& parts, const Napi::CallbackInfo& info);
 
+// channel_calls.cc
+Napi::Value serve_channel(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value watch_channel(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value read_channel_group(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value channel_status(EndpointParts& parts, const Napi::CallbackInfo& info);
+void leave_channel(EndpointParts& parts, const Napi::CallbackInfo& info);
+void forget_channel(EndpointParts& parts, const Napi::CallbackInfo& info);
+
 }  // namespace calls
 }  // namespace sheaf::binding

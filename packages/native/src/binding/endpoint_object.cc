@@ -72,6 +72,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
       method<calls::counters>("counters"),
       InstanceMethod<&EndpointObject::close>("close")};
   add_return_methods(methods);
+  add_channel_methods(methods);
   return DefineClass(env, "Endpoint", methods);
 }
 
@@ -89,6 +90,17 @@ void EndpointObject::add_return_methods(std::vector<PropertyDescriptor>& methods
         method<calls::returned_bytes>("returnedBytes"),
         method<calls::executor_stats>("executorStats"),
         method<calls::close_node_session>("closeNodeSession")}) {
+    methods.push_back(each);
+  }
+}
+
+void EndpointObject::add_channel_methods(std::vector<PropertyDescriptor>& methods) {
+  for (const PropertyDescriptor& each :
+       {method<calls::serve_channel>("serveChannel"), method<calls::watch_channel>("watchChannel"),
+        method<calls::read_channel_group>("readChannelGroup"),
+        method<calls::channel_status>("channelStatus"),
+        method<calls::leave_channel>("leaveChannel"),
+        method<calls::forget_channel>("forgetChannel")}) {
     methods.push_back(each);
   }
 }

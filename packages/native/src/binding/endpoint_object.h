@@ -47,6 +47,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   }
 
   static void add_return_methods(std::vector<PropertyDescriptor>& methods);
+  static void add_channel_methods(std::vector<PropertyDescriptor>& methods);
   // `first` is true until the endpoint is bound to an address.
   std::optional<io::SocketError> listen_on(const quic::Address& address, bool first);
   void write_key_log(std::string_view line);

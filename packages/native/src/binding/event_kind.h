@@ -52,7 +52,9 @@ enum class EventKind : std::uint32_t {
   kBackendOffered = 55,
   kBackendWithdrawn = 56,
   kPrimaryLost = 57,
-
+  kChannelState = 60,
+  kChannelGroup = 61,
+  kChannelOver = 62,
 };
 
 }  // namespace sheaf::binding

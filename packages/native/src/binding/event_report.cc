@@ -144,6 +144,7 @@ bool report_http_events(HostedConnection& hosted, EventList& events, quic::Time 
     auto event = hosted.session()->poll_event();
     if (!event) break;
     any = true;
+    if (hosted.channels.on_event(*event, now)) continue;
     if (hosted.sessions() && hosted.sessions()->on_event(*event, now)) continue;
     report_session_event(hosted, *event, events);
   }
@@ -228,6 +229,8 @@ void report_events(HostedConnection& hosted, EventList& events) {
   while (report_http_events(hosted, events, now) || report_webtransport_events(hosted, events)) {
   }
   report_datagrams(hosted, events);
+  hosted.channels.on_turn(now);
+  report_channels(hosted, events);
   report_backend_messages(hosted, events, now);
   if (closed) report_connection_event(hosted, *closed, events);
 }

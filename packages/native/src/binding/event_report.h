@@ -24,6 +24,8 @@ void report_returned_bodies(switchboard::ReturnedBodies& bodies, EventList& even
 void report_established(HostedConnection& hosted, EventList& events);
 // Reports events of WebTransport sessions, and returns whether there were any.
 bool report_webtransport_events(HostedConnection& hosted, EventList& events);
+// Reports what happened to channels that this side receives.
+void report_channels(HostedConnection& hosted, EventList& events);
 // Reports the datagrams of a turn as one Buffer and a list of their sizes.
 void report_datagrams(HostedConnection& hosted, EventList& events);
 

@@ -59,7 +59,9 @@ HostedConnection::HostedConnection(std::uint32_t handle, quic::ConnectionDriver&
 }
 
 HostedConnection::~HostedConnection() {
-  node_session.reset();  // refers to the session
+  // They refer to the session.
+  node_session.reset();
+  channels = {};
   driver_.connection().set_event_log(nullptr);
   if (logs_) logs_->release(std::move(log_));
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "binding/datagram_batch.h"
+#include "channel_node/channel_ends.h"
 #include "endpoint/connection_driver.h"
 #include "http3/connection_transport.h"
 #include "http3/session.h"
@@ -49,6 +50,8 @@ class HostedConnection {
   bool multi_end_reported = false;
   // A session with another node of the site, if the connection carries one
   std::unique_ptr<switchboard::SessionEnd> node_session;
+  // Requests of this connection that join channels
+  channel_node::ChannelEnds channels;
   bool paths_changed = false;  // a path was abandoned or has moved, so a socket may be unused
 
  private:

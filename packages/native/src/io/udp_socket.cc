@@ -67,6 +67,7 @@ UdpSocket::UdpSocket(int descriptor, bool ipv6, const UdpSocketOptions& options)
 
 void UdpSocket::set_options(bool ipv6, const UdpSocketOptions& options) {
   if (options.reuse_port) set_option(descriptor_, SOL_SOCKET, SO_REUSEPORT);
+  if (options.group_member) set_group_options(ipv6);
   enlarge(descriptor_, SocketBuffer::kReceive);
   enlarge(descriptor_, SocketBuffer::kSend);
   forbid_fragments(descriptor_, ipv6);
@@ -75,9 +76,17 @@ void UdpSocket::set_options(bool ipv6, const UdpSocketOptions& options) {
   set_option(descriptor_, IPPROTO_IP, IP_PKTINFO);
   set_option(descriptor_, IPPROTO_IP, IP_RECVTOS);
   if (!ipv6) return;
-  set_option(descriptor_, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  set_option(descriptor_, IPPROTO_IPV6, IPV6_V6ONLY, options.group_member ? 1 : 0);
   set_option(descriptor_, IPPROTO_IPV6, IPV6_RECVPKTINFO);
   set_option(descriptor_, IPPROTO_IPV6, IPV6_RECVTCLASS);
+}
+
+// Linux gives a socket the packets of all groups that any socket of the host has joined, unless it
+// is told otherwise before it is bound.
+void UdpSocket::set_group_options(bool ipv6) {
+  set_option(descriptor_, SOL_SOCKET, SO_REUSEADDR);
+  set_option(descriptor_, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+  if (ipv6) set_option(descriptor_, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
 }
 
 UdpSocket::~UdpSocket() { ::close(descriptor_); }

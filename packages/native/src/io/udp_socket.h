@@ -15,7 +15,10 @@
 namespace sheaf::io {
 
 struct UdpSocketOptions {
-  bool reuse_port = false;           // lets several threads share the port
+  bool reuse_port = false;  // lets several threads share the port
+  // Receives from a group of which others of this host may be members, too: each gets a copy. Hears
+  // no groups but those that this socket joins (io/group_membership.h).
+  bool group_member = false;
   bool segmentation_offload = true;  // uses UDP_SEGMENT and UDP_GRO where the kernel has them
   // Sends what is due each time that so many datagrams have come, also within a batch; 0: after the
   // batch. A client then acknowledges as often as its connection says.
@@ -77,6 +80,7 @@ class UdpSocket {
 
   UdpSocket(int descriptor, bool ipv6, const UdpSocketOptions& options);
   void set_options(bool ipv6, const UdpSocketOptions& options);
+  void set_group_options(bool ipv6);
   std::size_t receive_messages();
   void take(std::size_t index);
 

@@ -24,6 +24,8 @@ class WatchedSocket {
   WatchedSocket& operator=(const WatchedSocket&) = delete;
 
   const quic::Address& local_address() const { return socket_->local_address(); }
+  // For options of the system alone: this object reads, writes and closes it.
+  int descriptor() const { return socket_->descriptor(); }
   template <typename Sink>
   std::size_t receive(Sink&& sink) {
     return socket_->receive(std::forward<Sink>(sink));

@@ -5,7 +5,7 @@
 namespace sheaf::switchboard {
 
 RunChannel::RunChannel(const Request& request) : request_(request) {
-  request_.session.datagrams().claim(request_.stream, *this);
+  request_.session.datagrams().claim(request_.stream, inbox_);
 }
 
 RunChannel::~RunChannel() { request_.session.datagrams().release(request_.stream); }
@@ -19,17 +19,6 @@ bool RunChannel::send(quic::Bytes payload) {
 
 void RunChannel::flush() {
   if (std::exchange(queued_, false)) request_.loop.send_now(request_.driver);
-}
-
-// The queue of the transport bounds what one turn brings.
-void RunChannel::on_datagram(http3::HttpDatagram datagram) {
-  received_.insert(received_.end(), datagram.payload.begin(), datagram.payload.end());
-  sizes_.push_back(datagram.payload.size());
-}
-
-void RunChannel::forget_received() {
-  received_.clear();
-  sizes_.clear();
 }
 
 }  // namespace sheaf::switchboard

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <vector>
-
+#include "http3/datagram_inbox.h"
 #include "http3/session.h"
 #include "io/endpoint_loop.h"
 
@@ -9,7 +8,7 @@ namespace sheaf::switchboard {
 
 // Carries datagrams between two nodes of a site: those of one long request on a connection of the
 // backbone. None passes through JavaScript. Datagrams may be lost, and come in any order.
-class RunChannel final : private http3::DatagramConsumer {
+class RunChannel final {
  public:
   // The request on this connection of the loop. It is open, and its peer sends the first datagram
   // only after this side has made its channel (RFC 9297 §2). All must outlive this object.
@@ -46,29 +45,20 @@ class RunChannel final : private http3::DatagramConsumer {
     flush();
   }
 
-  bool has_received() const { return !sizes_.empty(); }
+  bool has_received() const { return !inbox_.empty(); }
   // Calls `take(payload)` for each datagram that has come. `take` may call `send`, but must not
   // destroy the channel. To be called after the session has seen the events of its connection.
   template <typename Take>
   void drain(Take&& take) {
-    quic::Bytes rest(received_);
-    for (const std::size_t size : sizes_) {
-      take(rest.first(size));
-      rest = rest.subspan(size);
-    }
-    forget_received();
+    inbox_.drain(take);
   }
 
   // Datagrams that `send` has dropped so far
   std::uint64_t dropped() const { return dropped_; }
 
  private:
-  void on_datagram(http3::HttpDatagram datagram) override;
-  void forget_received();
-
   Request request_;
-  std::vector<std::uint8_t> received_;  // one behind the other
-  std::vector<std::size_t> sizes_;
+  http3::DatagramInbox inbox_;
   bool queued_ = false;
   std::uint64_t dropped_ = 0;
 };

@@ -175,6 +175,10 @@ class MemoryNetwork {
       return event;
     }
     std::size_t open_streams() const { return streams_.size(); }
+    std::size_t unsent(StreamId id) const {
+      const auto found = streams_.find(id);
+      return found == streams_.end() ? 0 : found->second.unsent;
+    }
     std::size_t unread(StreamId id) const {
       const auto found = streams_.find(id);
       return found == streams_.end() ? 0 : found->second.unread;

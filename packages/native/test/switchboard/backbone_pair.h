@@ -34,9 +34,9 @@ class Node final : public io::EndpointLoop::Listener {
   };
 
   Node(uv_loop_t* loop, const quic::EndpointConfig& config, std::uint64_t seed,
-       bool shares_port = false)
+       bool shares_port = false, const char* ip = "127.0.0.1")
       : random_(seed), endpoint_(config, random_), loop_(loop, endpoint_, *this) {
-    EXPECT_TRUE(loop_.bind(*io::parse_address("127.0.0.1", 0), {.reuse_port = shares_port}));
+    EXPECT_TRUE(loop_.bind(*io::parse_address(ip, 0), {.reuse_port = shares_port}));
   }
 
   Peer& call(const quic::Address& remote, const quic::ConnectionConfig& config) {

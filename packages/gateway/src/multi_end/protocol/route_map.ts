@@ -41,8 +41,8 @@ export function describeRoutes(
   idOf: (backend: string) => number | undefined,
 ): RouteMap {
   const described = routes
-    // Sessions are opened with CONNECT, which no backend answers.
-    .filter(({ webtransport }) => webtransport === undefined)
+    // Sessions and channels are asked for with CONNECT, which no backend answers.
+    .filter(({ webtransport, channel }) => webtransport === undefined && channel === undefined)
     .map(({ path, host, methods, backends = [], delivery }) => ({
       path,
       ...(host ? { host } : {}),

@@ -1,11 +1,19 @@
 import { mkdir } from 'node:fs/promises';
-import type { CertificatePair, Http3Server, NativeModule, ServedConnection } from '@sheaf/native';
+import type {
+  CertificatePair,
+  Http3Server,
+  NativeModule,
+  ServedConnection,
+  ServerRequest,
+  ServerResponse,
+} from '@sheaf/native';
 import type { DestinationStream, Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ValuePath } from '../../values/document.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../../values/scalars.js';
 import { errorMessage, systemErrorCode, UserError } from '../../errors/user_error.js';
 import { watchStrayErrors } from '../../errors/stray_errors.js';
+import type { Published } from '../../channels/publication.js';
 import type { RequestHandler } from '../../http/request_handler.js';
 import { TrustedProxies } from '../../http/trusted_proxies.js';
 import { formatAddress, listenError } from '../../values/listen_error.js';
@@ -56,6 +64,10 @@ export interface Service {
   proxied?: RequestHandler;
   /** Gets the QUIC listener before the first connection. */
   attach?(native: Http3Server): void;
+  /** Answers requests that join channels. */
+  channels?(request: ServerRequest, response: ServerResponse): void;
+  /** Publishes bytes on a channel. Returns undefined when none has the name. */
+  publish?(channel: string, bytes: AsyncIterable<Buffer>, name: string): Promise<Published> | undefined;
   /** Returns headers for every response on a QUIC connection. */
   headersFor?(connection: ServedConnection): Readonly<Record<string, string>>;
   /** Accepts the sessions of a QUIC listener. */
@@ -292,6 +304,7 @@ export class Front {
       streamScheduler: options.stream_scheduler,
       certificate: this.certificate.pair,
       handler: service.handler,
+      channels: service.channels && ((request, response) => service.channels?.(request, response)),
       headersFor: (connection) => service.headersFor?.(connection) ?? {},
       limits: options.limits,
       proxies: this.#proxies,

@@ -77,6 +77,7 @@ function mayOpenSessions(
 function describeTarget(route: NodeConfiguration['routes'][number]): string {
   if (route.files) return `files ${route.files.root}`;
   if (route.upstream) return `upstream ${route.upstream.to.map((origin) => origin.origin).join(', ')}`;
+  if (route.channel !== undefined) return `channel ${route.channel}`;
   if (route.backends)
     return `backends ${route.backends.join(', ')} (${[route.delivery ?? 'direct'].flat().join(', ')})`;
   return `webtransport ${route.webtransport?.application ?? ''}`;

@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import {
+  adminHeader,
+  closest,
+  exitCodes,
+  formatAddress,
+  loadConfiguration,
+  systemErrorCode,
+  UserError,
+  type LoadedConfiguration,
+  type Published,
+} from '@sheaf/gateway';
+import { askAdmin } from '../admin.js';
+import type { Command } from '../command.js';
+import { shownPath } from '../configuration_file.js';
+import { printLine, type World } from '../world.js';
+
+interface PublishOptions {
+  channel: string;
+  input: string;
+  file: string;
+  admin: string | undefined;
+  json: boolean;
+}
+
+export const publish: Command<PublishOptions> = {
+  usage: 'publish <channel> <input> [file]',
+  summary: 'Send a file to everybody who watches a channel of a running gateway',
+  options: (yargs) =>
+    yargs
+      .positional('channel', { type: 'string', demandOption: true, describe: 'Name of the channel' })
+      .positional('input', { type: 'string', demandOption: true, describe: 'File to send, or - for standard input' })
+      .positional('file', {
+        type: 'string',
+        default: 'sheaf.yaml',
+        describe: 'Configuration file with the `admin` address',
+      })
+      .option('admin', {
+        type: 'string',
+        requiresArg: true,
+        describe: 'Use this admin address instead, such as 127.0.0.1:9433',
+      })
+      .option('json', { type: 'boolean', default: false, describe: 'Print JSON about what was sent' })
+      .example('$0 publish live update.bin', 'Send a file once')
+      .example('camera | $0 publish live -', 'Send what a program writes'),
+  async run({ channel, input, file, admin, json }, world) {
+    const address = admin ?? adminOf(await loadConfiguration(shownPath(file, world.cwd)), channel, file);
+    const name = input === '-' ? '' : basename(input);
+    const { status, text } = await askAdmin(
+      address,
+      `/channels/${encodeURIComponent(channel)}?name=${encodeURIComponent(name)}`,
+      { method: 'POST', headers: { [adminHeader]: '1' }, body: await openInput(input, world) },
+    );
+    if (status === 404)
+      throw new UserError('CHANNEL_UNKNOWN', `the gateway at ${address} has no channel \`${channel}\``, {
+        hint: '`sheaf status` lists its channels',
+      });
+    if (status !== 200)
+      throw new UserError('ADMIN_UNREACHABLE', `${address} answered: ${text.trim()}`, {
+        hint: 'is it the admin address of a gateway?',
+      });
+    const { bytes, sha256 } = JSON.parse(text) as Published;
+    await printLine(world.stdout, json ? text.trim() : `${bytes} bytes given to the channel, sha256 ${sha256}`);
+    return exitCodes.success;
+  },
+};
+
+async function openInput(input: string, world: World): Promise<Readable> {
+  if (input === '-') return process.stdin;
+  const stream = createReadStream(resolve(world.cwd, input));
+  try {
+    await once(stream, 'ready');
+    return stream;
+  } catch (error) {
+    throw new UserError('USAGE', `${input} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, {
+      hint: 'name a file, or - for standard input',
+      cause: error,
+    });
+  }
+}
+
+/** Returns the admin address of the gateway that has the channel. @throws UserError */
+function adminOf({ nodes }: LoadedConfiguration, channel: string, file: string): string {
+  const gateways = nodes.filter((node) => node.role === 'gateway');
+  const gateway = gateways.find(({ node }) => Object.hasOwn(node.channels, channel));
+  if (!gateway) {
+    const names = gateways.flatMap(({ node }) => Object.keys(node.channels));
+    const meant = closest(channel, names);
+    const known =
+      names.length === 0
+        ? 'no gateway of it has channels'
+        : `its channels: ${names.map((each) => `\`${each}\``).join(', ')}`;
+    throw new UserError('CHANNEL_UNKNOWN', `${file} has no channel \`${channel}\``, {
+      hint: meant === undefined ? known : `did you mean \`${meant}\`?`,
+    });
+  }
+  if (gateway.node.admin) return formatAddress(gateway.node.admin);
+  throw new UserError('ADMIN_UNREACHABLE', `the gateway \`${gateway.name}\` has no \`admin\` address`, {
+    hint: 'add `admin: 127.0.0.1:9433` and restart it',
+  });
+}

@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import {
+  errorMessage,
+  exitCodes,
+  loadNativeModule,
+  systemErrorCode,
+  UserError,
+} from '@sheaf/gateway/client';
+import { readPart, type Part } from '@sheaf/gateway/publication';
+import type { Http3Client, ReceivedGroup, WatchedChannel } from '@sheaf/native';
+import type { Command } from '../command.js';
+import { clientOptions, parseUrl } from '../download/client_options.js';
+import type { BodySink } from '../download/download.js';
+import { OutputFile } from '../download/output_file.js';
+import { printLine, printNotice, write, type World } from '../world.js';
+
+interface WatchOptions {
+  url: string;
+  output: string | undefined;
+  report: boolean;
+  insecure: boolean;
+  ca: string | undefined;
+  certificateHash: string[] | undefined;
+  unicast: boolean;
+  source: string[] | undefined;
+  interface: string | undefined;
+}
+
+/** Milliseconds between reports */
+const reportInterval = 1_000;
+
+export const watch: Command<WatchOptions> = {
+  usage: 'watch <url>',
+  summary: 'Join a channel, and receive what is published next',
+  options: (yargs) =>
+    yargs
+      .positional('url', { type: 'string', demandOption: true, describe: 'URL of the route that serves the channel' })
+      .option('output', {
+        alias: 'o',
+        type: 'string',
+        requiresArg: true,
+        describe: 'Write the bytes to this file; default: standard output',
+      })
+      .option('report', {
+        type: 'boolean',
+        default: false,
+        describe: 'Print states and counts as JSON lines on standard error',
+      })
+      .option('insecure', { alias: 'k', type: 'boolean', default: false, describe: 'Accept any certificate' })
+      .option('ca', {
+        type: 'string',
+        requiresArg: true,
+        describe: 'Accept the certificate authorities of this PEM file, too',
+      })
+      .option('certificate-hash', {
+        type: 'string',
+        array: true,
+        requiresArg: true,
+        describe: 'Accept the certificate with this SHA-256',
+      })
+      .option('unicast', { type: 'boolean', default: false, describe: 'Do not join the multicast group' })
+      .option('source', {
+        type: 'string',
+        array: true,
+        requiresArg: true,
+        describe: 'Join groups of this source, too, beside those of the server; can be repeated',
+      })
+      .option('interface', { type: 'string', requiresArg: true, describe: 'Join on this network interface' })
+      .example('$0 watch -k -o update.bin https://192.0.2.1:4433/live', 'Wait for a file'),
+  async run(options, world) {
+    const url = parseUrl(options.url);
+    const client = await connect(url, options, world);
+    const output =
+      options.output === undefined
+        ? undefined
+        : await OutputFile.open(resolve(world.cwd, options.output), options.output);
+    const stop = world.onSignal(
+      () => void Promise.resolve(output?.discard()).finally(() => world.exit(exitCodes.interrupted)),
+    );
+    try {
+      const channel = await join(client, url, options);
+      const sink: BodySink = output?.sink ?? ((part) => write(world.stdout, Buffer.from(part)));
+      const received = await receive(channel, sink, options.report ? world : undefined);
+      await output?.commit();
+      if (output) await printLine(world.stdout, `${received.bytes} bytes, sha256 ${received.sha256}`);
+      return exitCodes.success;
+    } catch (error) {
+      await output?.discard();
+      throw error;
+    } finally {
+      stop();
+      await client.close();
+    }
+  },
+};
+
+async function connect(url: URL, options: WatchOptions, world: World): Promise<Http3Client> {
+  const connection = await clientOptions(
+    url,
+    { ...options, alpn: ['h3'], qlog: undefined, congestion: 'cubic', pathScheduler: 'ecf' },
+    world,
+  );
+  const { connectHttp3 } = await loadNativeModule();
+  // The source sends packets while there is nothing to receive, but a receiver of a group may not answer any.
+  return connectHttp3({ ...connection, multiEnd: false, datagrams: true, keepAliveMs: 10_000 }).catch(
+    (error: unknown) => {
+      throw new UserError('CONNECT_FAILED', `no connection to ${url.host}: ${errorMessage(error)}`, {
+        hint: 'is the server up, does UDP get through, and is its certificate accepted (--insecure, --ca, --certificate-hash)?',
+        cause: error,
+      });
+    },
+  );
+}
+
+async function join(client: Http3Client, url: URL, options: WatchOptions): Promise<WatchedChannel> {
+  const { watchChannel } = await loadNativeModule();
+  return watchChannel(client, {
+    path: url.pathname + url.search,
+    authority: url.host,
+    joins: !options.unicast,
+    ...(options.source && { sources: options.source }),
+    ...(options.interface !== undefined && { interface: options.interface }),
+  }).catch((error: unknown) => {
+    throw new UserError('REQUEST_FAILED', `${url.href} cannot be watched: ${errorMessage(error)}`, {
+      hint: 'does a route with `channel` have this path, and may this client join?',
+      cause: error,
+    });
+  });
+}
+
+interface Received {
+  bytes: number;
+  sha256: string;
+}
+
+/** Receives one publication from its start to its end. @throws UserError when a part of it is missing */
+async function receive(channel: WatchedChannel, sink: BodySink, reportTo: World | undefined): Promise<Received> {
+  const stopReports = reportTo ? report(channel, reportTo) : () => undefined;
+  const hash = createHash('sha256');
+  let id: string | undefined;
+  let bytes = 0;
+  try {
+    for await (const part of partsOf(channel)) {
+      const { head } = part;
+      // Whoever joins in the middle of a publication waits for the next one.
+      if (id === undefined && head.offset === 0) id = head.id;
+      if (id !== head.id) continue;
+      if (head.offset !== bytes) throw incomplete(`${head.offset - bytes} bytes are missing`);
+      for await (const piece of part.bytes) {
+        hash.update(piece);
+        bytes += piece.length;
+        await sink(piece);
+      }
+      if (!head.end) continue;
+      const sha256 = hash.digest('hex');
+      if (head.end.sha256 !== sha256) throw incomplete('its hash differs');
+      channel.leave();
+      return { bytes, sha256 };
+    }
+    throw incomplete('the channel ended');
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    throw incomplete(errorMessage(error), systemErrorCode(error) === undefined ? error : undefined);
+  } finally {
+    stopReports();
+  }
+}
+
+const incomplete = (reason: string, cause?: unknown): UserError =>
+  new UserError('CHANNEL_INCOMPLETE', `the publication did not arrive as a whole: ${reason}`, {
+    hint: 'with --report, `expired` and `lost` tell how much was lost on the way',
+    ...(cause === undefined ? {} : { cause }),
+  });
+
+/** Yields parts of publications in the order in which their groups begin. */
+async function* partsOf(channel: WatchedChannel): AsyncGenerator<Part> {
+  const groups: ReceivedGroup[] = [];
+  let over = false;
+  let wake: (() => void) | undefined;
+  channel.on('group', (group) => {
+    groups.push(group);
+    wake?.();
+  });
+  channel.on('close', () => {
+    over = true;
+    wake?.();
+  });
+  for (;;) {
+    const group = groups.shift();
+    if (group) yield await readPart(group);
+    else if (over) return;
+    else await new Promise<void>((resolve) => (wake = resolve));
+  }
+}
+
+/** Prints what happens to a channel. Returns a function that stops this. */
+function report(channel: WatchedChannel, world: World): () => void {
+  const print = (more: object): void =>
+    void printNotice(world.stderr, JSON.stringify({ state: channel.state, ...more, ...channel.status() }));
+  channel.on('state', (_state, joinError) => print(joinError === '' ? {} : { joinError }));
+  const timer = setInterval(() => print({}), reportInterval);
+  return () => {
+    clearInterval(timer);
+    print({});
+  };
+}

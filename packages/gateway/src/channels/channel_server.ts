@@ -1,0 +1,109 @@
+import type { ChannelSource, NativeModule, ServerRequest, ServerResponse } from '@sheaf/native';
+import type { Logger } from 'pino';
+import { errorMessage, UserError } from '../errors/user_error.js';
+import { parseRequestTarget } from '../http/request_target.js';
+import { compileRoute, findRoute, type Route } from '../http/router.js';
+import type { ChannelOptions } from '../schema/channels.js';
+import type { RouteOptions } from '../schema/routes.js';
+import { formatAddress } from '../values/listen_error.js';
+import { Networks } from '../values/networks.js';
+import { publish, type Published } from './publication.js';
+
+/** A channel that this gateway is the source of */
+interface Channel {
+  name: string;
+  source: ChannelSource;
+  receivers: number;
+  clients: Networks | undefined;
+}
+
+export interface ChannelServerOptions {
+  module: NativeModule;
+  channels: Readonly<Record<string, ChannelOptions>>;
+  routes: readonly RouteOptions[];
+  log: Logger;
+}
+
+/** Lets clients join the channels of a gateway, and publishes on them. */
+export class ChannelServer {
+  readonly #channels = new Map<string, Channel>();
+  readonly #routes: Route<Channel>[];
+  readonly #log: Logger;
+
+  /** Opens the sources of all channels. @throws UserError when the machine refuses one */
+  constructor({ module, channels, routes, log }: ChannelServerOptions) {
+    this.#log = log;
+    try {
+      for (const [name, options] of Object.entries(channels))
+        this.#channels.set(name, openChannel(module, name, options));
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+    this.#routes = routes.flatMap((route, index) => {
+      const channel = route.channel === undefined ? undefined : this.#channels.get(route.channel);
+      return channel ? [compileRoute(route, index, channel)] : [];
+    });
+  }
+
+  /** Answers a request that joins a channel. */
+  answer(request: ServerRequest, response: ServerResponse): void {
+    const remoteAddress = formatAddress(request.remoteAddress);
+    const refuse = (status: number): void => {
+      this.#log.info({ path: request.url, status, remoteAddress }, 'channel refused');
+      response.writeHead(status).end();
+    };
+    const pathname = parseRequestTarget(request.url)?.routed;
+    if (pathname === undefined) return refuse(400);
+    const match = findRoute(this.#routes, { host: request.authority, pathname, method: 'CONNECT' });
+    if (!match.found) return refuse(match.ambiguous ? 400 : 404);
+    const { name, source, receivers, clients } = match.route.answer;
+    if (clients?.has(request.remoteAddress.address) === false) return refuse(403);
+    if (source.status().receivers >= receivers) return refuse(503);
+    const started = performance.now();
+    response.once('close', () => {
+      const seconds = (performance.now() - started) / 1_000;
+      this.#log.info({ channel: name, remoteAddress, seconds }, 'receiver left');
+    });
+    if (source.serve(request, response)) this.#log.info({ channel: name, remoteAddress }, 'receiver joined');
+    else response.destroy();
+  }
+
+  /** Publishes bytes as they come. Returns undefined when there is no channel of this name. */
+  publish(channel: string, bytes: AsyncIterable<Buffer>, name: string): Promise<Published> | undefined {
+    const found = this.#channels.get(channel);
+    return found && publish(found.source, bytes, name);
+  }
+
+  status() {
+    return [...this.#channels.values()].map(({ name, source }) => ({ name, ...source.status() }));
+  }
+
+  /** Withdraws all channels. */
+  close(): void {
+    for (const { source } of this.#channels.values()) source.close();
+  }
+}
+
+function openChannel(module: NativeModule, name: string, options: ChannelOptions): Channel {
+  const { group, source, hops, rate, copies, deadline, receivers, clients } = options;
+  try {
+    const opened = module.openChannelSource({
+      ...(group && { group: { address: group.address, port: group.port } }),
+      ...(source !== undefined && { source }),
+      ...(options.interface !== undefined && { interface: options.interface }),
+      hops,
+      rate,
+      copyRate: copies,
+      deadlineMs: deadline,
+      reportIntervalMs: Math.min(200, Math.floor(deadline / 8)),
+      maxReceivers: receivers,
+    });
+    return { name, source: opened, receivers, clients: clients && new Networks(clients) };
+  } catch (error) {
+    throw new UserError('ADDRESS_UNAVAILABLE', `the channel \`${name}\` cannot be sent: ${errorMessage(error)}`, {
+      hint: '`ip addr` lists the interfaces of this machine with their addresses, of which `source` is one',
+      cause: error,
+    });
+  }
+}

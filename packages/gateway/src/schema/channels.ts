@@ -1,0 +1,110 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import { z } from 'zod';
+import { byteSize, duration, ipAddress, listenAddress } from '../values/scalars.js';
+import { networks } from './reach.js';
+
+/** Lowest port of a group, which must not reach services of a receiver's system (docs/reference/wire.md#channels) */
+const leastPort = 1024;
+
+/** RFC 4607: 232.0.0.0/8 without the reserved 232.0.0.0/24, and ff3x::/32 */
+const isSourceSpecific = (address: string): boolean =>
+  isIPv4(address) ? /^232\.(?!0\.0\.)/.test(address) : /^ff3[0-9a-f]:(?::|0{1,4}:)/i.test(address);
+
+const group = listenAddress
+  .refine(({ address }) => isSourceSpecific(address), {
+    error: 'this is no group of one source',
+    params: { hint: 'write an address of 232.0.1.0 to 232.255.255.255, or of ff3x::/32, with a port' },
+  })
+  .refine(({ port }) => port >= leastPort, {
+    error: 'a group has a port from 1024 on',
+    params: { hint: 'write one such as `232.1.2.3:5004`' },
+  });
+
+const channelOptions = z
+  .strictObject({
+    group: group
+      .optional()
+      .describe(
+        'Multicast group of one source, `232.1.2.3:5004` or `[ff35::8000:1]:5004`. Default: none; receivers get copies over their connections alone.',
+      ),
+    source: ipAddress
+      .optional()
+      .describe(
+        'With `group`: address of this machine from which its packets come. Receivers join only groups whose source is the gateway, or a source that they were told.',
+      ),
+    interface: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('With `group`: network interface. Default: the one that has `source`.'),
+    hops: z
+      .number()
+      .int()
+      .min(1)
+      .max(255)
+      .default(1)
+      .describe('With `group`: routers that packets may pass, plus one. 1 keeps them on the link.'),
+    rate: byteSize
+      .refine((bytes) => bytes <= 125_000_000, {
+        error: 'receivers take at most 125MB in a second',
+        params: { hint: 'write less, such as `1250KB` for 10 Mbit/s' },
+      })
+      .prefault('1250KB')
+      .describe('Most bytes in a second, for the group.'),
+    copies: byteSize
+      .prefault('12500KB')
+      .describe('Most bytes in a second for copies over connections, to all receivers together.'),
+    deadline: duration
+      .refine((milliseconds) => milliseconds >= 1_000, {
+        error: 'a receiver needs a second to notice that its group is silent, and to get copies',
+        params: { hint: 'write `1s` or more; the default is `2s`' },
+      })
+      .prefault('2s')
+      .describe('Age at which bytes are worth nothing to receivers. At least 1s.'),
+    authentication: z
+      .enum(['none'])
+      .default('none')
+      .describe(
+        "How receivers know that packets are the source's. `none`: every receiver can forge packets for the others.",
+      ),
+    receivers: z.number().int().min(1).default(1_000).describe('Most receivers at one time; more are answered 503.'),
+    clients: networks
+      .optional()
+      .describe('Addresses and networks whose clients may join; others are answered 403. Default: all.'),
+  })
+  .superRefine((channel, context) => {
+    const refuse = (key: 'group' | 'source', code: string, message: string, hint: string): void =>
+      context.addIssue({ code: 'custom', message, path: [key], params: { code, place: 'key', hint } });
+    if (channel.source !== undefined && channel.group === undefined)
+      refuse(
+        'source',
+        'CONFIG_CONFLICT',
+        '`source` needs `group`, which this channel does not have',
+        'add `group`, or remove `source`',
+      );
+    if (channel.group === undefined) return;
+    if (channel.source === undefined) {
+      refuse(
+        'group',
+        'CONFIG_CONFLICT',
+        '`group` needs `source`, which this channel does not have',
+        'add `source`, the address of this machine that packets come from',
+      );
+    } else if (isIPv6(channel.source) !== isIPv6(channel.group.address)) {
+      refuse(
+        'source',
+        'CONFIG_CONFLICT',
+        '`source` and `group` are of different families',
+        'write two addresses of IPv4, or two of IPv6',
+      );
+    }
+  });
+
+/** Multicast channels of a gateway, by their names */
+export const channelsOptions = z
+  .record(z.string().regex(/^[a-z][a-z0-9_-]*$/i, 'a name is made of letters, digits, `-` and `_`'), channelOptions)
+  .describe(
+    'Multicast channels by name, such as `channels: { live: { group: 232.1.2.3:5004, source: 192.0.2.1 } }`. A route with `channel` serves each.',
+  );
+
+export type ChannelOptions = z.output<typeof channelOptions>;

@@ -1,0 +1,114 @@
+import { addon, type NativeChannelSource } from './addon.js';
+import type { ChannelGroupWriter, ChannelSource, ChannelSourceOptions, ChannelSourceStatus } from './channel_types.js';
+import { IncomingBody } from './http3_body.js';
+import { QuicError } from './quic_error.js';
+import { Http3ServerResponse } from './server_response.js';
+import type { ServerRequest, ServerResponse } from './types.js';
+
+/** `GroupStreams::k_max_group` in src/channel/group_streams.h */
+const maxGroup = 32 * 1024 * 1024;
+
+class Source implements ChannelSource {
+  private readonly native: NativeChannelSource;
+  private waiting: (() => void)[] = [];
+  private closed = false;
+
+  constructor(options: ChannelSourceOptions) {
+    const rate = options.rate ?? 1_250_000;
+    this.native = new (addon().ChannelSource)(
+      {
+        group: options.group,
+        source: options.source ?? '',
+        interface: options.interface ?? '',
+        hops: options.hops ?? 1,
+        packetSize: options.packetSize ?? 1300,
+        rate,
+        copyRate: options.copyRate ?? 10 * rate,
+        reach: options.reach ?? 8192,
+        deadlineMs: options.deadlineMs ?? 2000,
+        reportIntervalMs: options.reportIntervalMs ?? 200,
+        keyIntervalMs: options.keyIntervalMs ?? 10_000,
+        maxReceivers: options.maxReceivers ?? 1000,
+      },
+      () => this.onRoom(),
+    );
+  }
+
+  openGroup(): ChannelGroupWriter {
+    this.assertOpen();
+    const id = this.native.openGroup();
+    if (id < 0) throw new QuicError('TOO_MANY_GROUPS', 'at most 64 groups from the oldest open one on can be open');
+    return new GroupWriter(id, this, this.native);
+  }
+
+  serve(request: ServerRequest, response: ServerResponse): boolean {
+    if (!(request instanceof IncomingBody) || !(response instanceof Http3ServerResponse))
+      throw new TypeError('this is no request of HTTP/3');
+    const { endpoint, connection, stream } = request.location;
+    // RFC 9297 §3.4
+    response.writeHead(200, { 'capsule-protocol': '?1' });
+    response.leaveToEngine();
+    return !this.closed && endpoint.serveChannel(connection, stream, this.native);
+  }
+
+  status(): ChannelSourceStatus {
+    return this.native.status();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.native.close();
+    this.onRoom();
+  }
+
+  /** Resolves once bytes that found no room may find some. */
+  room(): Promise<void> {
+    return new Promise((resolve) => this.waiting.push(resolve));
+  }
+
+  assertOpen(): void {
+    if (this.closed) throw new QuicError('CHANNEL_CLOSED', 'the channel is closed');
+  }
+
+  private onRoom(): void {
+    const { waiting } = this;
+    this.waiting = [];
+    for (const wake of waiting) wake();
+  }
+}
+
+class GroupWriter implements ChannelGroupWriter {
+  private bytes = 0;
+
+  constructor(
+    readonly id: number,
+    private readonly source: Source,
+    private readonly native: NativeChannelSource,
+  ) {}
+
+  async write(bytes: Uint8Array): Promise<void> {
+    this.bytes += bytes.byteLength;
+    if (this.bytes > maxGroup) throw new RangeError(`a group has at most ${maxGroup} bytes`);
+    for (let rest = bytes; ; await this.source.room()) {
+      this.source.assertOpen();
+      rest = rest.subarray(this.native.write(this.id, rest));
+      if (rest.byteLength === 0) return;
+    }
+  }
+
+  async end(): Promise<void> {
+    for (;;) {
+      this.source.assertOpen();
+      if (this.native.endGroup(this.id)) return;
+      await this.source.room();
+    }
+  }
+}
+
+/**
+ * Makes this process the source of a multicast channel, which goes on until it is closed.
+ * @throws Error with the system's `code`, such as `EADDRNOTAVAIL` when no interface has the source's address
+ */
+export function openChannelSource(options: ChannelSourceOptions = {}): ChannelSource {
+  return new Source(options);
+}

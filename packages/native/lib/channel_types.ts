@@ -1,0 +1,162 @@
+import type { EventEmitter } from 'node:events';
+import type { SocketAddress } from './address.js';
+import type { RequestHeaders } from './header_types.js';
+import type { ServerRequest, ServerResponse } from './http3_types.js';
+
+/** Options of a channel's source. */
+export interface ChannelSourceOptions {
+  /** Group of one source (232.0.0.0/8 or ff3x::/32) and its port. Default none: receivers get copies by unicast alone. */
+  group?: { address: string; port: number };
+  /** Address of this host from which packets to the group come. */
+  source?: string;
+  /** Interface through which they leave. Default the one that has the source's address. */
+  interface?: string;
+  /** Routers that packets to the group may pass, plus one. Default 1: they stay on the link. */
+  hops?: number;
+  /** Most bytes of a packet, 1200 to 1452. Default 1300. */
+  packetSize?: number;
+  /** Most bytes per second. Default 1,250,000. */
+  rate?: number;
+  /** Most bytes per second for copies by unicast, to all receivers together. Default ten times `rate`. */
+  copyRate?: number;
+  /** Packets that are kept for copies, 64 to 16,384. Default 8192. */
+  reach?: number;
+  /** Milliseconds after which a packet is worth nothing. Default 2000. */
+  deadlineMs?: number;
+  /** Milliseconds between reports of a receiver. Default 200. */
+  reportIntervalMs?: number;
+  /** Milliseconds for which a key serves. Default 10,000. */
+  keyIntervalMs?: number;
+  /** Default 1000. */
+  maxReceivers?: number;
+}
+
+/** What a channel's source did since its begin. */
+export interface ChannelSourceStatus {
+  /** Where packets to the group come from; absent without a group */
+  source?: SocketAddress;
+  /** Absent without a group */
+  group?: SocketAddress;
+  /** Requests that join the channel now */
+  receivers: number;
+  /** Packets of the channel */
+  packets: number;
+  /** Copies by unicast */
+  copies: number;
+  /** Copies that were lost on the way */
+  copiesLost: number;
+  /** Reports that were too old, came too soon, or named packets that do not exist */
+  refusedReports: number;
+  /** Packets to the group that the system did not take */
+  unsent: number;
+}
+
+/** A group of objects that is being written. */
+export interface ChannelGroupWriter {
+  /** Number of the group; later groups have higher ones. */
+  readonly id: number;
+  /** Resolves once all bytes are taken. @throws RangeError for a group above 32 MiB, QuicError `CHANNEL_CLOSED` */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Resolves once the end is taken. @throws QuicError `CHANNEL_CLOSED` */
+  end(): Promise<void>;
+}
+
+/** A multicast channel that this process is the source of. */
+export interface ChannelSource {
+  /** Begins a group, at which receivers that come later begin, too. @throws QuicError `TOO_MANY_GROUPS`, `CHANNEL_CLOSED` */
+  openGroup(): ChannelGroupWriter;
+  /**
+   * Lets the client of a request join the channel: an extended CONNECT with the protocol `sheaf-channel`. The request goes on until
+   * a side ends it; `close` of the response tells. Returns false, and answers nothing, when the connection has as many channels as
+   * it may.
+   */
+  serve(request: ServerRequest, response: ServerResponse): boolean;
+  /** Reads the source's counts; a copy. */
+  status(): ChannelSourceStatus;
+  /** Withdraws the channel from all receivers. */
+  close(): void;
+}
+
+/**
+ * Where a receiver listens: `want` copies by unicast; `joined` the group, and gets copies until it has heard it; `receiving` from the
+ * group; `unicast` since the group fell silent; `left`.
+ */
+export type ChannelState = 'want' | 'joined' | 'receiving' | 'unicast' | 'left';
+
+/** Why a receiver has left, in the order of the numbers in docs/reference/wire.md#channels. */
+export type LeaveReason =
+  | 'wish'
+  | 'address'
+  | 'packetSize'
+  | 'rate'
+  | 'reach'
+  | 'scheme'
+  | 'channels'
+  | 'nothingAuthentic'
+  | 'forgedPackets'
+  | 'malformed'
+  | 'groupLimits'
+  | 'withdrawn';
+
+/** Packets of a channel that came, since the source's offer. */
+export interface ChannelCounts {
+  /** Different packets that the group brought first */
+  fromGroup: number;
+  /** Different packets that copies brought first */
+  fromUnicast: number;
+  duplicates: number;
+  /** Too late to be of use */
+  late: number;
+  /** Numbers that were missing at some time */
+  lost: number;
+  /** Of them, those that did not come in time */
+  expired: number;
+  /** Not of this channel, or under a key that is not here */
+  unreadable: number;
+  /** Not the source's */
+  forged: number;
+  /** Without room, or too late to be proven */
+  refused: number;
+  malformed: number;
+  overLimits: number;
+}
+
+/** A group of objects as it arrives: its bytes in order. Fails with QuicError `GROUP_RESET`, `GROUP_EXPIRED` or `CHANNEL_CLOSED`. */
+export interface ReceivedGroup extends AsyncIterable<Buffer> {
+  /** Number of the group; later groups have higher ones. */
+  readonly id: number;
+}
+
+/** Options of {@link watchChannel}. */
+export interface WatchOptions {
+  /** Path of the route that serves the channel. */
+  path: string;
+  /** Host and port to ask for. Default: those that the client connected to. */
+  authority?: string;
+  /** Fields of the request. */
+  headers?: RequestHeaders;
+  /** Whether to join the group. Default true; otherwise copies by unicast alone. */
+  joins?: boolean;
+  /** Addresses of sources whose groups may be joined, beside the server's own. */
+  sources?: string[];
+  /** Interface on which to join. Default the one that leads to the source. */
+  interface?: string;
+}
+
+/** Events of a {@link WatchedChannel}. */
+export interface WatchedChannelEvents {
+  /** A group begins. */
+  group: [group: ReceivedGroup];
+  /** Another state. `joinError` says why the group could not be joined; empty when it was, or there is none. */
+  state: [state: ChannelState, joinError: string];
+  /** The channel is over: why this side left, or undefined when the source or the connection ended it. */
+  close: [reason: LeaveReason | undefined];
+}
+
+/** A multicast channel that this process receives. */
+export interface WatchedChannel extends EventEmitter<{ [K in keyof WatchedChannelEvents]: WatchedChannelEvents[K] }> {
+  readonly state: ChannelState;
+  /** Reads the counts; a copy, and the last one after the channel is over. Undefined before the source's offer. */
+  status(): ChannelCounts | undefined;
+  leave(): void;
+}

@@ -1,0 +1,76 @@
+#include "binding/channel_settings.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "binding/address_argument.h"
+
+namespace sheaf::binding {
+
+namespace {
+
+quic::Duration milliseconds(const Napi::Object& options, const char* name) {
+  constexpr std::uint64_t k_day = 24 * 3600 * 1000;
+  return std::chrono::milliseconds(std::clamp<std::uint64_t>(number(options, name), 1, k_day));
+}
+
+// Returns 0 for an empty name.
+quic::Result<unsigned, std::string> interface_of(const Napi::Object& options) {
+  const std::string name = options.Get("interface").ToString();
+  if (name.empty()) return 0U;
+  const auto index = io::interface_named(name);
+  if (!index) return "this host has no interface " + name;
+  return *index;
+}
+
+}  // namespace
+
+quic::Result<channel_node::SourceSettings, std::string> source_settings(
+    const Napi::Object& options) {
+  channel_node::SourceSettings settings;
+  if (options.Get("group").IsObject()) {
+    const auto group = address_argument(options.Get("group"));
+    const auto source = io::parse_address(std::string(options.Get("source").ToString()), 0);
+    if (!group || !source || group->family != source->family) {
+      return std::string("source and group are no IP addresses of one family");
+    }
+    settings.group = *group;
+    settings.source = *source;
+  }
+  const auto interface = interface_of(options);
+  if (!interface) return interface.error();
+  settings.interface = *interface;
+  settings.hops = static_cast<int>(std::clamp<std::uint64_t>(number(options, "hops"), 1, 255));
+  settings.packet_size = static_cast<std::uint16_t>(
+      std::clamp<std::uint64_t>(number(options, "packetSize"), quic::k_min_channel_packet_size,
+                                quic::ChannelLimits{}.max_packet_size));
+  settings.rate =
+      std::clamp<std::uint64_t>(number(options, "rate"), 1, quic::ChannelLimits{}.max_rate);
+  settings.copy_rate = std::max<std::uint64_t>(number(options, "copyRate"), 1);
+  settings.reach = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(number(options, "reach"), 64, quic::ChannelLimits{}.max_reach));
+  settings.deadline = milliseconds(options, "deadlineMs");
+  settings.report_interval = milliseconds(options, "reportIntervalMs");
+  settings.key_interval = milliseconds(options, "keyIntervalMs");
+  settings.max_receivers = number(options, "maxReceivers");
+  return settings;
+}
+
+quic::Result<channel_node::ReceiverSettings, std::string> receiver_settings(
+    const Napi::Object& options) {
+  channel_node::ReceiverSettings settings;
+  settings.joins = options.Get("joins").ToBoolean();
+  const auto interface = interface_of(options);
+  if (!interface) return interface.error();
+  settings.interface = *interface;
+  const auto sources = options.Get("sources").As<Napi::Array>();
+  for (std::uint32_t i = 0; i < sources.Length(); ++i) {
+    const std::string text = sources.Get(i).ToString();
+    const auto source = io::parse_address(text, 0);
+    if (!source) return "not an IP address: " + text;
+    settings.sources.push_back(*source);
+  }
+  return settings;
+}
+
+}  // namespace sheaf::binding

@@ -1,0 +1,129 @@
+#include "binding/channel_source_object.h"
+
+#include <optional>
+#include <utility>
+
+#include "binding/address_argument.h"
+#include "binding/channel_settings.h"
+#include "binding/javascript_buffer.h"
+#include "binding/status_report.h"
+#include "binding/system_error.h"
+
+namespace sheaf::binding {
+
+namespace {
+
+// Tells objects of this class from others. A random number.
+constexpr napi_type_tag k_type{0x5be1094c77d2a3f6, 0xa60d3e918c25f47b};
+
+}  // namespace
+
+Napi::Function ChannelSourceObject::define(Napi::Env env) {
+  return DefineClass(env, "ChannelSource",
+                     {InstanceMethod<&ChannelSourceObject::open_group>("openGroup"),
+                      InstanceMethod<&ChannelSourceObject::write>("write"),
+                      InstanceMethod<&ChannelSourceObject::end_group>("endGroup"),
+                      InstanceMethod<&ChannelSourceObject::status>("status"),
+                      InstanceMethod<&ChannelSourceObject::close>("close")});
+}
+
+// Arguments: options, function to call when there is room again.
+ChannelSourceObject::ChannelSourceObject(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<ChannelSourceObject>(info),
+      on_room_(Napi::Persistent(info[1].As<Napi::Function>())),
+      async_context_(info.Env(), "SheafChannelSource") {
+  info.This().As<Napi::Object>().TypeTag(&k_type);
+  const auto settings = source_settings(info[0].As<Napi::Object>());
+  if (!settings) {
+    Napi::Error::New(info.Env(), settings.error()).ThrowAsJavaScriptException();
+    return;
+  }
+  uv_loop_t* loop = nullptr;
+  napi_get_uv_event_loop(info.Env(), &loop);
+  auto opened = channel_node::SourceNode::open(loop, *settings, random_, [this] { tell_room(); });
+  if (!opened) {
+    system_error(info.Env(), opened.error()).ThrowAsJavaScriptException();
+    return;
+  }
+  node_ = std::move(*opened);
+  napi_add_async_cleanup_hook(info.Env(), on_environment_end, this, &cleanup_hook_);
+  Ref();  // a channel goes on until `close`
+}
+
+ChannelSourceObject::~ChannelSourceObject() {
+  if (cleanup_hook_) napi_remove_async_cleanup_hook(cleanup_hook_);
+}
+
+void ChannelSourceObject::on_environment_end(napi_async_cleanup_hook_handle, void* object) {
+  auto& self = *static_cast<ChannelSourceObject*>(object);
+  if (!self.node_->closed()) self.stop();  // otherwise its end removes the hook
+}
+
+// Requests still refer to the channel, but not to this object, once it is closed.
+void ChannelSourceObject::stop() {
+  node_->close([this] {
+    on_room_.Reset();
+    napi_remove_async_cleanup_hook(std::exchange(cleanup_hook_, nullptr));
+    Unref();
+  });
+}
+
+std::shared_ptr<channel_node::SourceNode> ChannelSourceObject::node_of(const Napi::Value& value) {
+  if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&k_type)) return nullptr;
+  const auto node = Unwrap(value.As<Napi::Object>())->node_;
+  return node && !node->closed() ? node : nullptr;
+}
+
+void ChannelSourceObject::tell_room() {
+  Napi::Env env = Env();
+  const Napi::HandleScope scope(env);
+  on_room_.MakeCallback(Value(), {}, async_context_);
+  if (env.IsExceptionPending()) {
+    const Napi::Error error = env.GetAndClearPendingException();
+    napi_fatal_exception(env, error.Value());
+  }
+}
+
+// Returns the group, or -1 while too many are open.
+Napi::Value ChannelSourceObject::open_group(const Napi::CallbackInfo& info) {
+  const auto group = node_->closed() ? std::nullopt : node_->open_group();
+  return Napi::Number::New(info.Env(), group ? static_cast<double>(group->value) : -1);
+}
+
+// Arguments: group, bytes. Returns how many were taken.
+Napi::Value ChannelSourceObject::write(const Napi::CallbackInfo& info) {
+  const auto bytes = as_bytes(info[1]);
+  if (!bytes || node_->closed()) return Napi::Number::New(info.Env(), 0);
+  const auto written =
+      node_->write({number_argument(info, 0)}, {bytes->Data(), bytes->ByteLength()}, false);
+  return Napi::Number::New(info.Env(), static_cast<double>(written.bytes));
+}
+
+// Argument: group. Returns false while there is no room.
+Napi::Value ChannelSourceObject::end_group(const Napi::CallbackInfo& info) {
+  const bool ended = !node_->closed() && node_->write({number_argument(info, 0)}, {}, true).fin;
+  return Napi::Boolean::New(info.Env(), ended);
+}
+
+Napi::Value ChannelSourceObject::status(const Napi::CallbackInfo& info) {
+  const quic::SourceCounts& counts = node_->source().counts();
+  const quic::ChannelOffer& offer = node_->offer();
+  Napi::Object out = Napi::Object::New(info.Env());
+  if (offer.has_group()) {
+    out.Set("source", address_object(info.Env(), offer.source));
+    out.Set("group", address_object(info.Env(), offer.group));
+  }
+  out.Set("receivers", static_cast<double>(node_->receivers()));
+  out.Set("packets", static_cast<double>(counts.packets));
+  out.Set("copies", static_cast<double>(counts.copies));
+  out.Set("copiesLost", static_cast<double>(counts.copies_lost));
+  out.Set("refusedReports", static_cast<double>(counts.refused_reports));
+  out.Set("unsent", static_cast<double>(node_->unsent()));
+  return out;
+}
+
+void ChannelSourceObject::close(const Napi::CallbackInfo&) {
+  if (!node_->closed()) stop();
+}
+
+}  // namespace sheaf::binding

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+
+#include "channel_node/source_node.h"
+#include "io/system_random.h"
+
+namespace sheaf::binding {
+
+// Implements `NativeChannelSource` of lib/addon.ts: a channel that this process is the source of.
+class ChannelSourceObject final : public Napi::ObjectWrap<ChannelSourceObject> {
+ public:
+  static Napi::Function define(Napi::Env env);
+  explicit ChannelSourceObject(const Napi::CallbackInfo& info);
+  ~ChannelSourceObject() override;
+
+  // Returns null for any other value, and for a channel that is closed.
+  static std::shared_ptr<channel_node::SourceNode> node_of(const Napi::Value& value);
+
+ private:
+  Napi::Value open_group(const Napi::CallbackInfo& info);
+  Napi::Value write(const Napi::CallbackInfo& info);
+  Napi::Value end_group(const Napi::CallbackInfo& info);
+  Napi::Value status(const Napi::CallbackInfo& info);
+  void close(const Napi::CallbackInfo& info);
+  void tell_room();
+  static void on_environment_end(napi_async_cleanup_hook_handle hook, void* object);
+  void stop();
+
+  io::SystemRandom random_;
+  std::shared_ptr<channel_node::SourceNode> node_;  // null when the constructor threw
+  Napi::FunctionReference on_room_;
+  Napi::AsyncContext async_context_;
+  napi_async_cleanup_hook_handle cleanup_hook_ = nullptr;
+};
+
+}  // namespace sheaf::binding

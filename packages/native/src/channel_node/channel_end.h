@@ -1,0 +1,31 @@
+#pragma once
+
+#include "channel_request/channel_request.h"
+#include "io/endpoint_loop.h"
+
+namespace sheaf::channel_node {
+
+using quic::Time;
+
+class ReceiverEnd;
+
+// One side of a request that joins a channel, on a connection of a loop. It belongs to the
+// connection, and is destroyed before the connection's HTTP session.
+class ChannelEnd {
+ public:
+  // All must outlive the end.
+  struct Carrier {
+    io::EndpointLoop& loop;
+    quic::ConnectionDriver& driver;
+  };
+
+  virtual ~ChannelEnd() = default;
+  virtual channel_request::ChannelRequest& request() = 0;
+  // To be called after the HTTP session has seen the events of its connection, and this object
+  // those of the session.
+  virtual void on_turn(Time now) = 0;
+  // Null for the source's side
+  virtual ReceiverEnd* receiver() { return nullptr; }
+};
+
+}  // namespace sheaf::channel_node

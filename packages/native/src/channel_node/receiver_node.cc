@@ -1,0 +1,143 @@
+#include "channel_node/receiver_node.h"
+
+#include <algorithm>
+
+#include "io/monotonic_clock.h"
+
+namespace sheaf::channel_node {
+
+using quic::Bytes;
+
+namespace {
+
+// System calls in a turn, so that other sockets get theirs, too.
+constexpr int k_receive_calls = 16;
+
+}  // namespace
+
+quic::Result<std::unique_ptr<ReceiverEnd>, io::SocketError> ReceiverEnd::open(
+    uv_loop_t* loop, const Carrier& carrier, const channel_request::ChannelRequest::Place& place,
+    const ReceiverSettings& settings, quic::Random& random) {
+  std::unique_ptr<ReceiverEnd> end(new ReceiverEnd(loop, carrier, place, settings, random));
+  auto timer = io::DeadlineTimer::open(loop, [self = end.get()] { self->on_due(); });
+  if (!timer) return timer.error();
+  end->timer_ = std::move(*timer);
+  end->settle(io::monotonic_now());
+  return end;
+}
+
+ReceiverEnd::ReceiverEnd(uv_loop_t* loop, const Carrier& carrier,
+                         const channel_request::ChannelRequest::Place& place,
+                         const ReceiverSettings& settings, quic::Random& random)
+    : loop_(loop),
+      carrier_(carrier),
+      settings_(settings),
+      request_(place, settings.limits, random, io::monotonic_now()) {}
+
+void ReceiverEnd::on_turn(Time now) {
+  request_.on_turn(now);
+  settle(now);
+  if (request_.take_queued()) wake();
+}
+
+void ReceiverEnd::settle(Time now) {
+  follow_offer();
+  request_.send(now);
+  if (request_.over()) socket_.reset();
+  timer_->set(request_.next_timeout());
+}
+
+void ReceiverEnd::on_due() {
+  const Time now = io::monotonic_now();
+  request_.on_timeout(now);
+  settle(now);
+  wake();
+}
+
+void ReceiverEnd::leave(Time now) {
+  request_.leave(quic::LeaveReason::kWish, now);
+  settle(now);
+}
+
+// --- the group ----------------------------------------------------------------------------------
+
+void ReceiverEnd::follow_offer() {
+  if (request_.offers() == followed_ || request_.over()) return;
+  followed_ = request_.offers();
+  socket_.reset();
+  join_error_.clear();
+  if (!settings_.joins || !request_.offer().has_group()) return;
+  join_error_ = join();
+  if (join_error_.empty()) request_.on_joined();
+}
+
+std::string ReceiverEnd::join() {
+  const quic::ChannelOffer& offer = request_.offer();
+  if (!may_join(offer.source)) {
+    return "the source " + to_string(offer.source) + " is neither the server nor permitted";
+  }
+  io::GroupMembership membership{offer.source, offer.group, settings_.interface};
+  if (membership.interface == 0) {
+    membership.interface = io::interface_towards(offer.source).value_or(0);
+  }
+  auto socket = io::WatchedSocket::open(loop_, offer.group, {.group_member = true},
+                                        [this](io::WatchedSocket& ready) { on_packets(ready); });
+  if (!socket) return socket.error().message;
+  const auto joined = io::join_group((*socket)->descriptor(), membership);
+  if (!joined) return joined.error().message;
+  socket_ = std::move(*socket);
+  return {};
+}
+
+bool ReceiverEnd::may_join(const quic::Address& source) const {
+  const auto paths = carrier_.driver.connection().paths().stats();
+  const bool from_peer = std::ranges::any_of(
+      paths, [&](const auto& path) { return path.addresses.remote.same_ip(source); });
+  return from_peer || std::ranges::any_of(settings_.sources, [&](const quic::Address& permitted) {
+           return permitted.same_ip(source);
+         });
+}
+
+void ReceiverEnd::on_packets(io::WatchedSocket& socket) {
+  const Time now = io::monotonic_now();
+  for (int call = 0; call < k_receive_calls; ++call) {
+    socket.receive(
+        [&](const quic::Datagram& datagram) { request_.on_group_packet(datagram.payload, now); });
+    if (socket.drained()) break;
+  }
+  // The owner is told in the next turn, and may find that the request is over.
+  request_.send(now);
+  timer_->set(request_.next_timeout());
+  wake();
+}
+
+// --- groups of objects --------------------------------------------------------------------------
+
+std::optional<quic::GroupEvent> ReceiverEnd::poll_event() {
+  return request_.receiver() ? request_.receiver()->groups().poll_event() : std::nullopt;
+}
+
+std::optional<quic::ListenState> ReceiverEnd::take_state() {
+  if (!request_.receiver()) return std::nullopt;
+  const quic::ListenState state = request_.receiver()->state();
+  if (told_state_ == state) return std::nullopt;
+  told_state_ = state;
+  return state;
+}
+
+std::size_t ReceiverEnd::read(quic::StreamId group, quic::MutableBytes out) {
+  if (!request_.receiver()) return 0;
+  quic::GroupStreams& groups = request_.receiver()->groups();
+  std::size_t size = 0;
+  while (size < out.size()) {
+    const Bytes bytes = groups.peek(group);
+    if (bytes.empty()) break;
+    const std::size_t part = std::min(bytes.size(), out.size() - size);
+    std::copy_n(bytes.begin(), part, out.begin() + static_cast<std::ptrdiff_t>(size));
+    groups.consume(group, part);
+    size += part;
+  }
+  return size;
+}
+
+}  // namespace sheaf::channel_node

@@ -1,0 +1,185 @@
+#include "channel_node/source_node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "io/monotonic_clock.h"
+
+namespace sheaf::channel_node {
+
+using quic::Bytes;
+
+namespace {
+
+// What one call of the kernel sends (UDP_MAX_SEGMENTS of older kernels), within 64 KiB
+constexpr std::size_t k_packets_per_call = 48;
+
+// An address for offers of channels without a group, where it means nothing
+quic::Address no_source() {
+  quic::Address address{.port = 1024, .family = quic::Address::Family::kIpv4};
+  address.ip = {127, 0, 0, 1};
+  return address;
+}
+
+quic::SourceConfig config_of(const SourceSettings& settings, quic::Random& random) {
+  quic::SourceConfig config;
+  quic::ChannelOffer& offer = config.offer;
+  random.fill(offer.channel);
+  offer.channel.back() &= 0xfe;  // odd ones are for repairs
+  offer.source = no_source();
+  offer.group = settings.group;
+  offer.header.suite = quic::CipherSuite::kAes128GcmSha256;
+  offer.header.length = static_cast<std::uint8_t>(quic::secret_length(offer.header.suite));
+  random.fill(quic::MutableBytes(offer.header.bytes).first(offer.header.length));
+  offer.packet_size = settings.packet_size;
+  offer.max_rate = settings.rate;
+  offer.reach = settings.reach;
+  offer.deadline = settings.deadline;
+  offer.report_interval = settings.report_interval;
+  config.key_interval = settings.key_interval;
+  config.copy_rate = settings.copy_rate;
+  config.max_receivers = settings.max_receivers;
+  return config;
+}
+
+quic::Result<std::unique_ptr<io::UdpSocket>, io::SocketError> open_sender(
+    const SourceSettings& settings) {
+  auto socket = io::UdpSocket::open(settings.source, {});
+  if (!socket) return socket;
+  io::GroupSending sending{.interface = settings.interface, .hops = settings.hops};
+  if (sending.interface == 0) {
+    sending.interface = io::interface_with(settings.source).value_or(0);
+  }
+  const auto ready = io::prepare_group_sending((*socket)->descriptor(), settings.group, sending);
+  if (!ready) return ready.error();
+  return socket;
+}
+
+}  // namespace
+
+quic::Result<std::unique_ptr<SourceNode>, io::SocketError> SourceNode::open(
+    uv_loop_t* loop, const SourceSettings& settings, quic::Random& random,
+    std::function<void()> on_room) {
+  quic::SourceConfig config = config_of(settings, random);
+  std::unique_ptr<io::UdpSocket> socket;
+  if (config.offer.has_group()) {
+    auto opened = open_sender(settings);
+    if (!opened) return opened.error();
+    socket = std::move(*opened);
+    config.offer.source = socket->local_address();
+  }
+  std::unique_ptr<SourceNode> node(new SourceNode(config, random, std::move(on_room)));
+  node->socket_ = std::move(socket);
+  auto timer =
+      io::DeadlineTimer::open(loop, [self = node.get()] { self->run(io::monotonic_now()); });
+  if (!timer) return timer.error();
+  node->timer_ = std::move(*timer);
+  node->run(io::monotonic_now());
+  return node;
+}
+
+SourceNode::SourceNode(const quic::SourceConfig& config, quic::Random& random,
+                       std::function<void()> on_room)
+    : source_(config, authenticator_, random), on_room_(std::move(on_room)) {}
+
+void SourceNode::close(std::function<void()> done) {
+  closed_ = true;
+  for (SourceEnd* end : ends_) end->withdraw();
+  timer_->close(std::move(done));
+}
+
+// --- groups -------------------------------------------------------------------------------------
+
+std::optional<quic::StreamId> SourceNode::open_group() {
+  return source_.open_group();
+}
+
+quic::SourceLog::Written SourceNode::write(quic::StreamId group, Bytes data, bool fin) {
+  const auto written = source_.write(group, data, fin);
+  if (written.bytes < data.size() || (fin && !written.fin)) {
+    refused_at_ = source_.counts().packets;
+  }
+  // What is written in one turn of the loop leaves together.
+  set_timer();
+  return written;
+}
+
+bool SourceNode::reset(quic::StreamId group, std::uint64_t error) {
+  const bool done = source_.reset(group, error);
+  set_timer();
+  return done;
+}
+
+// --- sending ------------------------------------------------------------------------------------
+
+void SourceNode::run(Time now) {
+  source_.on_timeout(now);
+  send_to_group(now);
+  for (SourceEnd* end : ends_) end->go_on(now);
+  set_timer();
+  tell_room();
+}
+
+void SourceNode::send_to_group(Time now) {
+  while (true) {
+    const Bytes packets = source_.poll_transmit(k_packets_per_call, now);
+    if (packets.empty()) return;
+    if (!socket_) continue;
+    quic::TransmitBatch batch;
+    // A batch that is sent is read alone.
+    batch.buffer = {const_cast<std::uint8_t*>(packets.data()), packets.size()};
+    batch.size = packets.size();
+    batch.segment_size = offer().packet_size;
+    batch.path.remote = offer().group;
+    // What is blocked counts as lost, as in the full queue of a router: receivers ask for copies.
+    if (socket_->send(batch) != io::SendOutcome::kSent) unsent_ += batch.segments();
+  }
+}
+
+// Tells the writer once a quarter of the log has left since, so that it is not called for a packet.
+// At that time, half of the log waited.
+void SourceNode::tell_room() {
+  if (!refused_at_ || source_.counts().packets < *refused_at_ + offer().reach / 4) return;
+  refused_at_.reset();
+  on_room_();
+}
+
+void SourceNode::set_timer() {
+  if (closed_) return;
+  Time next = source_.next_timeout();
+  const bool waits =
+      std::ranges::any_of(ends_, [](SourceEnd* end) { return end->request().waits_for_budget(); });
+  if (waits) next = std::min(next, source_.next_copy_time());
+  timer_->set(next);
+}
+
+// --- requests -----------------------------------------------------------------------------------
+
+SourceEnd::SourceEnd(const Carrier& carrier, const channel_request::ChannelRequest::Place& place,
+                     std::shared_ptr<SourceNode> node, Time now)
+    : carrier_(carrier), node_(std::move(node)), request_(place, node_->source(), now) {
+  node_->add(*this);
+}
+
+void SourceEnd::on_turn(Time now) {
+  request_.on_turn(now);
+  node_->set_timer();
+  wake_if_queued();
+}
+
+void SourceEnd::go_on(Time now) {
+  if (request_.over()) return;
+  request_.send(now);
+  wake_if_queued();
+}
+
+void SourceEnd::withdraw() {
+  request_.withdraw();
+  wake_if_queued();
+}
+
+void SourceEnd::wake_if_queued() {
+  if (request_.take_queued()) carrier_.loop.wake(carrier_.driver);
+}
+
+}  // namespace sheaf::channel_node

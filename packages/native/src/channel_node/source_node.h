@@ -1,0 +1,106 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "channel/source.h"
+#include "channel_node/channel_end.h"
+#include "channel_request/source_request.h"
+#include "io/deadline_timer.h"
+#include "io/group_membership.h"
+#include "io/udp_socket.h"
+
+namespace sheaf::channel_node {
+
+struct SourceSettings {
+  // Without a family: copies by unicast alone. Its port is that of the group.
+  quic::Address group;
+  quic::Address source;    // from which packets to the group come; an address of this host
+  unsigned interface = 0;  // index; 0: the one that has the source's address
+  int hops = 1;
+  std::uint16_t packet_size = 1300;
+  std::uint64_t rate = 1'250'000;  // bytes per second
+  std::uint32_t reach = 8192;      // packets
+  quic::Duration deadline = std::chrono::seconds(1);
+  quic::Duration report_interval = std::chrono::milliseconds(100);
+  quic::Duration key_interval = std::chrono::seconds(10);
+  std::uint64_t copy_rate = 12'500'000;  // bytes per second, to all receivers together
+  std::size_t max_receivers = 1000;
+};
+
+class SourceEnd;
+
+// A channel that this node is the source of, on a libuv loop: sends packets to the group, and
+// copies on the requests of receivers.
+class SourceNode {
+ public:
+  // `on_room` is called when `write` takes bytes again that it did not. `random` must outlive this
+  // object.
+  static quic::Result<std::unique_ptr<SourceNode>, io::SocketError> open(
+      uv_loop_t* loop, const SourceSettings& settings, quic::Random& random,
+      std::function<void()> on_room);
+
+  const quic::ChannelOffer& offer() const { return source_.offer(); }
+  quic::ChannelSource& source() { return source_; }
+  std::size_t receivers() const { return ends_.size(); }
+  // Packets that the system did not take
+  std::uint64_t unsent() const { return unsent_; }
+
+  // Withdraws the channel and stops at once. libuv frees the timer later and then calls `done`.
+  void close(std::function<void()> done);
+  bool closed() const { return closed_; }
+
+  std::optional<quic::StreamId> open_group();
+  // As those of ChannelSource, and sends what is due.
+  quic::SourceLog::Written write(quic::StreamId group, quic::Bytes data, bool fin);
+  bool reset(quic::StreamId group, std::uint64_t error);
+
+ private:
+  friend class SourceEnd;
+
+  SourceNode(const quic::SourceConfig& config, quic::Random& random, std::function<void()> on_room);
+  void add(SourceEnd& end) { ends_.push_back(&end); }
+  void remove(SourceEnd& end) { std::erase(ends_, &end); }
+  // Sends all that is due now to the group and to receivers.
+  void run(Time now);
+  void send_to_group(Time now);
+  void tell_room();
+  void set_timer();
+
+  quic::NoAuthenticator authenticator_;
+  quic::ChannelSource source_;
+  std::function<void()> on_room_;
+  std::unique_ptr<io::UdpSocket> socket_;  // null without a group
+  std::unique_ptr<io::DeadlineTimer> timer_;
+  std::vector<SourceEnd*> ends_;
+  std::uint64_t unsent_ = 0;
+  bool closed_ = false;
+  // Packets that had been sent when bytes found no room
+  std::optional<std::uint64_t> refused_at_;
+};
+
+// The source's side of a receiver's request
+class SourceEnd final : public ChannelEnd {
+ public:
+  SourceEnd(const Carrier& carrier, const channel_request::ChannelRequest::Place& place,
+            std::shared_ptr<SourceNode> node, Time now);
+  ~SourceEnd() override { node_->remove(*this); }
+
+  channel_request::SourceRequest& request() override { return request_; }
+  void on_turn(Time now) override;
+
+ private:
+  friend class SourceNode;
+
+  // Sends copies and keys that are due because the channel went on.
+  void go_on(Time now);
+  void withdraw();
+  void wake_if_queued();
+
+  Carrier carrier_;
+  std::shared_ptr<SourceNode> node_;
+  channel_request::SourceRequest request_;
+};
+
+}  // namespace sheaf::channel_node

@@ -1,0 +1,117 @@
+#include "channel_request/receiver_request.h"
+
+#include <array>
+
+namespace sheaf::channel_request {
+
+using quic::LeaveReason;
+
+namespace {
+
+// Numbers of schemes of authentication in offers
+constexpr std::uint8_t k_scheme_none = 0;
+
+std::optional<LeaveReason> objection_to(const quic::ChannelOffer& offer,
+                                        const quic::ChannelLimits& limits) {
+  if (const auto reason = quic::objection(offer, limits)) return reason;
+  if (offer.authentication.scheme != k_scheme_none) return LeaveReason::kScheme;
+  return std::nullopt;
+}
+
+}  // namespace
+
+ReceiverRequest::ReceiverRequest(const Place& place, const quic::ChannelLimits& limits,
+                                 quic::Random& random, Time now)
+    : ChannelRequest(place), limits_(limits), random_(random) {
+  begin(now);
+}
+
+bool ReceiverRequest::on_capsule(const quic::ChannelCapsuleValue& value, Time now) {
+  if (const auto* offer = std::get_if<quic::ChannelOffer>(&value)) return on_offer(*offer, now);
+  const auto* key = std::get_if<quic::ChannelKey>(&value);
+  if (!key || !receiver_ || key->channel != offer_.channel) return false;
+  receiver_->channel.on_key(*key);
+  return true;
+}
+
+bool ReceiverRequest::on_offer(const quic::ChannelOffer& offer, Time now) {
+  const bool first = offers_ == 0;
+  if (!first && (offer.channel != offer_.channel || offer.sequence <= offer_.sequence)) {
+    return false;
+  }
+  if (const auto reason = objection_to(offer, limits_)) {
+    refuse(offer, *reason);
+    return true;
+  }
+  offer_ = offer;
+  ++offers_;
+  receiver_ = std::make_unique<Receiver>(offer, random_, now);
+  return true;
+}
+
+void ReceiverRequest::refuse(const quic::ChannelOffer& offer, LeaveReason reason) {
+  if (receiver_) receiver_->channel.leave(reason);
+  left_ = reason;
+  write_capsule(quic::ChannelState{.channel = offer.channel,
+                                   .offer = offer.sequence,
+                                   .state = quic::ListenState::kLeft,
+                                   .reason = reason});
+  end();
+}
+
+bool ReceiverRequest::on_datagram(const quic::ChannelDatagram& datagram, Time now) {
+  const auto* copy = std::get_if<quic::ChannelCopy>(&datagram);
+  if (!copy || offers_ == 0) return false;
+  if (receiver_) receiver_->channel.receive(copy->packet, quic::ChannelWay::kUnicast, now);
+  return true;
+}
+
+void ReceiverRequest::on_group_packet(Bytes packet, Time now) {
+  if (receiver_ && !over()) receiver_->channel.receive(packet, quic::ChannelWay::kGroup, now);
+}
+
+void ReceiverRequest::on_joined() {
+  if (receiver_ && !over()) receiver_->channel.on_joined();
+}
+
+void ReceiverRequest::leave(LeaveReason reason, Time now) {
+  if (over()) return;
+  if (!receiver_) return end();
+  receiver_->channel.leave(reason);
+  send(now);
+  if (!may_write()) end();  // the source does not read, so it hears the end alone
+}
+
+Time ReceiverRequest::next_timeout() const {
+  return receiver_ && !over() ? receiver_->channel.next_timeout() : quic::k_never;
+}
+
+void ReceiverRequest::on_timeout(Time now) {
+  if (receiver_ && !over()) receiver_->channel.on_timeout(now);
+}
+
+void ReceiverRequest::send(Time now) {
+  if (receiver_ && may_write()) send_state();
+  if (receiver_ && may_send()) send_report(now);
+}
+
+void ReceiverRequest::send_state() {
+  const auto state = receiver_->channel.poll_state();
+  if (!state) return;
+  write_capsule(*state);
+  if (state->state != quic::ListenState::kLeft) return;
+  left_ = state->reason;
+  end();
+}
+
+// A report that finds no room is worth nothing later: the next one says more.
+void ReceiverRequest::send_report(Time now) {
+  const auto report = receiver_->channel.poll_report(now);
+  if (!report) return;
+  std::array<std::uint8_t, quic::k_max_channel_report> buffer;
+  quic::Writer out(buffer);
+  quic::write_channel_report(out, *report);
+  send_datagram(out.written(), quic::k_no_packet_number);
+}
+
+}  // namespace sheaf::channel_request

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+
+#include "channel/offer_check.h"
+#include "channel/receiver.h"
+#include "channel_request/channel_request.h"
+
+namespace sheaf::channel_request {
+
+// The receiver's side of the request that joins a channel.
+class ReceiverRequest final : public ChannelRequest {
+ public:
+  // `random` must outlive this object.
+  ReceiverRequest(const Place& place, const quic::ChannelLimits& limits, quic::Random& random,
+                  Time now);
+
+  // Null before the source's offer, and for an offer that was refused. When the request is over,
+  // what has arrived can still be read.
+  quic::ChannelReceiver* receiver() { return receiver_ ? &receiver_->channel : nullptr; }
+  // The offer of `receiver`
+  const quic::ChannelOffer& offer() const { return offer_; }
+  // How many offers were taken. Each is a receiver of its own.
+  std::uint64_t offers() const { return offers_; }
+  // Why this side left; nothing while it has not
+  std::optional<quic::LeaveReason> left() const { return left_; }
+
+  void on_group_packet(Bytes packet, Time now);
+  void on_joined();
+  void leave(quic::LeaveReason reason, Time now);
+  Time next_timeout() const;
+  void on_timeout(Time now);
+  void send(Time now) override;
+
+ private:
+  // What depends on an offer
+  struct Receiver {
+    Receiver(const quic::ChannelOffer& offer, quic::Random& random, Time now)
+        : channel(offer, verifier, random, now) {}
+    quic::NoVerifier verifier;
+    quic::ChannelReceiver channel;
+  };
+
+  bool on_capsule(const quic::ChannelCapsuleValue& value, Time now) override;
+  bool on_datagram(const quic::ChannelDatagram& datagram, Time now) override;
+  bool on_offer(const quic::ChannelOffer& offer, Time now);
+  void refuse(const quic::ChannelOffer& offer, quic::LeaveReason reason);
+  void send_state();
+  void send_report(Time now);
+
+  quic::ChannelLimits limits_;
+  quic::Random& random_;
+  quic::ChannelOffer offer_;
+  std::uint64_t offers_ = 0;
+  std::unique_ptr<Receiver> receiver_;
+  std::optional<quic::LeaveReason> left_;
+};
+
+}  // namespace sheaf::channel_request

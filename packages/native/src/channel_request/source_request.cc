@@ -1,0 +1,99 @@
+#include "channel_request/source_request.h"
+
+#include <utility>
+
+namespace sheaf::channel_request {
+
+SourceRequest::SourceRequest(const Place& place, quic::ChannelSource& source, Time now)
+    : ChannelRequest(place),
+      source_(source),
+      datagram_(quic::k_channel_copy_head + source.offer().packet_size) {
+  write_capsule(source_.offer());
+  begin(now);
+}
+
+bool SourceRequest::on_capsule(const quic::ChannelCapsuleValue& value, Time) {
+  const auto* state = std::get_if<quic::ChannelState>(&value);
+  return state && state->channel == source_.offer().channel && on_state(*state);
+}
+
+bool SourceRequest::on_state(const quic::ChannelState& state) {
+  // It was said before the receiver had the latest offer.
+  if (state.offer != source_.offer().sequence) return true;
+  if (state.state == quic::ListenState::kLeft) {
+    end();
+    return true;
+  }
+  if (!receiver_ && !begin_copies(state.state)) return false;
+  if (receiver_) source_.on_state(*receiver_, state);
+  return true;
+}
+
+// A receiver may have joined the group by the time of its first state. It has no keys, so it
+// cannot have opened a packet.
+bool SourceRequest::begin_copies(quic::ListenState first) {
+  if (first != quic::ListenState::kWant && first != quic::ListenState::kJoined) return false;
+  receiver_ = source_.add_receiver();
+  if (!receiver_) end();  // as many receivers as the source takes
+  return true;
+}
+
+bool SourceRequest::on_datagram(const quic::ChannelDatagram& datagram, Time now) {
+  const auto* report = std::get_if<quic::ChannelReport>(&datagram);
+  if (!report || report->channel != source_.offer().channel) return false;
+  // A datagram may overtake the state that it follows.
+  if (receiver_) source_.on_report(*receiver_, *report, now);
+  return true;
+}
+
+void SourceRequest::on_lost(quic::PacketNumber number) {
+  if (receiver_) source_.on_copy_lost(*receiver_, number);
+}
+
+void SourceRequest::on_over() {
+  if (receiver_) source_.remove_receiver(*std::exchange(receiver_, std::nullopt));
+}
+
+void SourceRequest::withdraw() {
+  quic::ChannelOffer withdrawn;
+  withdrawn.channel = source_.offer().channel;
+  withdrawn.sequence = source_.offer().sequence + 1;
+  if (may_write()) write_capsule(withdrawn);
+  end();
+}
+
+bool SourceRequest::waits_for_budget() const {
+  return receiver_ && may_send() && !refused_ && source_.wants_copy(*receiver_);
+}
+
+void SourceRequest::send(Time now) {
+  while (receiver_ && may_write()) {
+    const auto key = source_.poll_key(*receiver_);
+    if (!key) break;
+    write_capsule(*key);
+  }
+  send_copies(now);
+}
+
+void SourceRequest::send_copies(Time now) {
+  if (refused_ && may_send()) {
+    const Bytes packet = source_.ring().find(*refused_);
+    if (!packet.empty() && !send_copy(*refused_, packet)) return;
+    refused_.reset();
+  }
+  while (receiver_ && !refused_ && may_send()) {
+    const Bytes packet = source_.poll_copy(*receiver_, now);
+    if (packet.empty()) return;
+    const quic::PacketNumber number = source_.last_copy();
+    if (!send_copy(number, packet)) refused_ = number;
+  }
+}
+
+bool SourceRequest::send_copy(quic::PacketNumber number, Bytes packet) {
+  quic::Writer out(datagram_);
+  quic::write_channel_copy_head(out);
+  out.write_bytes(packet);
+  return send_datagram(out.written(), number);
+}
+
+}  // namespace sheaf::channel_request

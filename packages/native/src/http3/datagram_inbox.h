@@ -1,0 +1,36 @@
+#pragma once
+
+#include <vector>
+
+#include "http3/datagram_router.h"
+
+namespace sheaf::http3 {
+
+// Keeps the datagrams of a request until the turn ends, since nobody may call the session while it
+// delivers them. The queue of the transport bounds what one turn brings. Allocates nothing once it
+// has grown to that.
+class DatagramInbox final : public DatagramConsumer {
+ public:
+  void on_datagram(HttpDatagram datagram) override {
+    bytes_.insert(bytes_.end(), datagram.payload.begin(), datagram.payload.end());
+    sizes_.push_back(datagram.payload.size());
+  }
+  bool empty() const { return sizes_.empty(); }
+  // Calls `take(payload)` for each datagram. It must not destroy this object.
+  template <typename Take>
+  void drain(Take&& take) {
+    Bytes rest(bytes_);
+    for (const std::size_t size : sizes_) {
+      take(rest.first(size));
+      rest = rest.subspan(size);
+    }
+    bytes_.clear();
+    sizes_.clear();
+  }
+
+ private:
+  std::vector<std::uint8_t> bytes_;  // one behind the other
+  std::vector<std::size_t> sizes_;
+};
+
+}  // namespace sheaf::http3
