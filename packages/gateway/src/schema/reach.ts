@@ -20,7 +20,7 @@ const network = z
     return z.NEVER;
   });
 
-const networks = oneOrMore(network);
+export const networks = oneOrMore(network);
 
 /** Address where clients find a node: a host name or address (IPv6 in brackets), and a port */
 export interface PublicAddress {

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { oneOrMore } from '../values/scalars.js';
 import { deliveryOption } from './delivery.js';
 import { filesOptions } from './files.js';
+import { mediaOptions } from './media.js';
 import { upstreamOptions } from './upstream.js';
 import { webTransportOptions } from './webtransport.js';
 
 /** Keys that name the target of a request. A route has exactly one of them. */
-export const targetKeys = ['files', 'upstream', 'webtransport', 'backends'] as const;
+export const targetKeys = ['files', 'upstream', 'webtransport', 'media', 'backends'] as const;
 
 export const routeOptions = z
   .strictObject({
@@ -24,6 +25,7 @@ export const routeOptions = z
     files: filesOptions.optional(),
     upstream: upstreamOptions.optional(),
     webtransport: webTransportOptions.optional(),
+    media: mediaOptions.optional(),
     backends: oneOrMore(z.string().min(1))
       .optional()
       .describe("Backends that answer these requests: names from the gateway's `backends`."),
@@ -42,7 +44,7 @@ export const routeOptions = z
         params: {
           code: 'CONFIG_MISSING_KEY',
           missing: targetKeys,
-          hint: 'add `files`, `upstream`, `webtransport` or `backends`',
+          hint: 'add `files`, `upstream`, `webtransport`, `media` or `backends`',
         },
       });
     }
@@ -62,10 +64,11 @@ export const routeOptions = z
         params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'add `backends`, or remove `delivery`' },
       });
     }
-    if (route.webtransport !== undefined && route.methods !== undefined) {
+    const opensSessions = route.webtransport ?? route.media;
+    if (opensSessions !== undefined && route.methods !== undefined) {
       context.addIssue({
         code: 'custom',
-        message: 'a WebTransport route takes no `methods`: a session is always opened with CONNECT',
+        message: `a ${route.media ? 'media' : 'WebTransport'} route takes no \`methods\`: a session is always opened with CONNECT`,
         path: ['methods'],
         params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'remove `methods`' },
       });
