@@ -69,3 +69,13 @@ test('the player of @moq/watch shows the clock', async ({ live, open }, info) =>
   const picture = await viewer.locator('canvas').screenshot({ path: info.outputPath('watch.png') });
   expect(digitPixels(picture)).toBeGreaterThan(300);
 });
+
+test('hls.js plays the clock, part by part', async ({ live, open }, info) => {
+  await publishClock(open, `${live.httpsUrl}/live`);
+  const viewer = await open('hls');
+  await viewer.evaluate((url) => media.watch!(url, ''), `${live.httpUrl}/live/${clock}/index.m3u8`);
+  await expect.poll(() => framesShown(viewer)).toBeGreaterThan(60);
+  expect(await viewer.evaluate(() => media.partsLoaded!())).toBeGreaterThan(5);
+  const picture = await viewer.locator('video').screenshot({ path: info.outputPath('hls.png') });
+  expect(digitPixels(picture)).toBeGreaterThan(300);
+});

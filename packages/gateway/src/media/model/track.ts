@@ -30,6 +30,7 @@ export class Track {
   /** Highest number of a group that is no longer kept */
   #dropped = -1;
   #ended = false;
+  #changes = 0;
   #error: MediaError | undefined;
 
   constructor(
@@ -55,6 +56,10 @@ export class Track {
   get open(): boolean {
     return !this.#ended && this.#error === undefined;
   }
+  /** Grows with each change: whoever derives something from the track tells by it whether that still holds */
+  get changes(): number {
+    return this.#changes;
+  }
   /** Groups that are kept, the lowest number first */
   get groups(): Group[] {
     return [...this.#groups.values()].sort((left, right) => left.sequence - right.sequence);
@@ -68,7 +73,7 @@ export class Track {
   accept(info: TrackInfo): void {
     if (this.#info !== undefined) throw new Error(`the track ${this.name} has its properties already`);
     this.#info = info;
-    this.#changed.notify();
+    this.#note();
   }
 
   /** Begins a group. @throws MediaError when its number was used before or is too old, the memory is used up, or the track has ended */
@@ -88,7 +93,7 @@ export class Track {
       throw error;
     }
     for (const reader of this.#readers) reader.offer(group);
-    this.#changed.notify();
+    this.#note();
     return group;
   }
 
@@ -101,13 +106,13 @@ export class Track {
     const frame = makeFrame(group.frames.at(-1)?.timestamp ?? 0, timestamp, payload);
     if (this.cache.admit(costOf(frame))) group.add(frame);
     else this.#remove(group, new MediaError('too_large', `group ${group.sequence} needs more memory than there is`));
-    this.#changed.notify();
+    this.#note();
   }
 
   /** Ends a group in order. */
   finish(group: Group): void {
     group.finish();
-    this.#changed.notify();
+    this.#note();
   }
 
   /** No further group begins. */
@@ -175,6 +180,11 @@ export class Track {
 
   #wake(): void {
     for (const reader of this.#readers) reader.wake();
+    this.#note();
+  }
+
+  #note(): void {
+    this.#changes += 1;
     this.#changed.notify();
   }
 }

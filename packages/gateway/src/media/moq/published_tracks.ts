@@ -26,17 +26,17 @@ const stragglersMs = 2_000;
 /** Priority of our subscriptions at a publisher, whose own priorities order its tracks */
 const priority = 128;
 
+/** A subscription to a track; its stream is missing while it is opened. */
 interface Subscribed {
   id: number;
-  track: Track;
-  stream: MoqStream;
+  stream?: MoqStream;
 }
 
 /** The tracks that one client publishes, as far as somebody wants them */
 export class PublishedTracks {
   /** Tracks whose stream is being opened, or is open */
   readonly #wanted = new Map<Track, Subscribed | undefined>();
-  readonly #byId = new Map<number, Subscribed>();
+  readonly #byId = new Map<number, Track>();
   #next = 0;
 
   constructor(
@@ -66,11 +66,16 @@ export class PublishedTracks {
       ...{ id, broadcast, track: track.name, priority, ordered: false },
       ...{ maxLatency: Math.round(this.history), start: undefined, end: undefined },
     });
-    const stream = await this.streams.request(REQUEST_STREAM.subscribe, message);
-    const subscribed: Subscribed = { id, track, stream };
-    if (!this.#wanted.has(track)) { stream.sent.end(); return; }
+    const subscribed: Subscribed = { id };
     this.#wanted.set(track, subscribed);
-    this.#byId.set(id, subscribed);
+    // Groups may come before the request has left for good.
+    this.#byId.set(id, track);
+    const stream = await this.streams.request(REQUEST_STREAM.subscribe, message);
+    if (!this.#wanted.has(track)) {
+      this.streams.abandon(stream, unwanted());
+      return;
+    }
+    subscribed.stream = stream;
     const groups = await this.#readResponses(stream.reader);
     await this.#awaitGroups(track, groups);
     track.end();
@@ -122,8 +127,8 @@ export class PublishedTracks {
   async receive(reader: ByteReader): Promise<void> {
     const { subscription, sequence } = decodeGroupHead(await reader.requiredMessage());
     if (subscription >= this.#next) throw violation(`there is no subscription ${subscription}`);
-    const track = this.#byId.get(subscription)?.track;
-    if (track === undefined) { reader.cancel(new MediaError('cancelled', 'the subscription has ended')); return; }
+    const track = this.#byId.get(subscription);
+    if (track === undefined) throw unwanted();
     const group = track.begin(sequence);
     try {
       while (await readFrame(reader, track, group));
@@ -146,9 +151,13 @@ export class PublishedTracks {
     this.#wanted.delete(track);
     if (subscribed === undefined) return;
     this.#byId.delete(subscribed.id);
-    subscribed.stream.sent.end();
-    subscribed.stream.reader.cancel(new MediaError('cancelled', 'nobody wants the track any more'));
+    subscribed.stream?.sent.end();
+    subscribed.stream?.reader.cancel(unwanted());
   }
+}
+
+function unwanted(): MediaError {
+  return new MediaError('cancelled', 'nobody wants the track any more');
 }
 
 /** Reads one frame into the group. Returns false at the end of the stream, or when the group has no room for more. */

@@ -8,6 +8,10 @@ export interface MediaPage {
   publish?: (url: string, name: string) => Promise<void>;
   /** Frames that the player decoded */
   framesShown?: () => number;
+  /** Parts of segments that the player loaded */
+  partsLoaded?: () => number;
+  /** Seconds between the player and the live edge of the playlist */
+  latency?: () => number;
   watch?: (url: string, name: string) => Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const pages = ['publish_clock', 'receive_frames', 'watch_element'];
+const pages = ['publish_clock', 'receive_frames', 'watch_element', 'hls'];
 
 /** Makes a directory with one page for each script. */
 export async function buildMediaSite(): Promise<{ directory: string; remove(): Promise<void> }> {
