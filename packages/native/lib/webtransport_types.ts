@@ -22,6 +22,12 @@ export interface WebTransportBidirectionalStream {
   setExpectedBytes(bytes: number): void;
 }
 
+/** A unidirectional stream to the peer, of the W3C interface, with a method beyond it. */
+export interface WebTransportSendStream extends WritableStream<Uint8Array> {
+  /** Sets the priority of the bytes that this side sends. */
+  setPriority(priority: StreamPriority): void;
+}
+
 /** Datagrams of a session. */
 export interface WebTransportDatagrams {
   /** Datagrams from the peer. At most 256 of them and 256 KiB wait for the reader; then the oldest are dropped. */
@@ -75,7 +81,7 @@ export interface WebTransportSession {
    */
   createBidirectionalStream(options?: { waitUntilAvailable?: boolean }): Promise<WebTransportBidirectionalStream>;
   /** Opens a unidirectional stream; rejects and waits like `createBidirectionalStream`. */
-  createUnidirectionalStream(options?: { waitUntilAvailable?: boolean }): Promise<WritableStream<Uint8Array>>;
+  createUnidirectionalStream(options?: { waitUntilAvailable?: boolean }): Promise<WebTransportSendStream>;
   /** Asks the peer to wind the session down. */
   notifySessionDraining(): void;
   /** Closes the session; code and reason default to 0 and empty. */

@@ -25,10 +25,14 @@ export function respondStatus(exchange: Exchange, status: number, headers: Heade
   respondText(exchange, status, text, { 'content-type': 'text/plain; charset=utf-8', ...headers });
 }
 
-/** Answers with a complete body. */
+/** Answers with a text as the complete body. */
 export function respondText(exchange: Exchange, status: number, text: string, headers: Headers): void {
+  respondBytes(exchange, status, Buffer.from(text), headers);
+}
+
+/** Answers with these bytes as the complete body. */
+export function respondBytes(exchange: Exchange, status: number, body: Buffer, headers: Headers): void {
   const { response, request } = exchange;
-  const body = Buffer.from(text);
   setHead(exchange, status, { ...headers, 'content-length': body.length });
   if (request.method === 'HEAD') {
     response.end();

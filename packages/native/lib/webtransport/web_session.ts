@@ -4,6 +4,7 @@ import type {
   WebTransportCloseInfo,
   WebTransportDatagramCounts,
   WebTransportDatagrams,
+  WebTransportSendStream,
   WebTransportSession,
 } from '../types.js';
 import type { DatagramBatch } from './datagram_batch.js';
@@ -71,9 +72,9 @@ export class WebSession implements SessionHandler, WebTransportSession {
     const stream = await this.create(this.wantedBidirectional, () => this.native.orderBidiStream(options));
     return stream.bidirectional();
   }
-  async createUnidirectionalStream(options: StreamOptions = {}): Promise<WritableStream<Uint8Array>> {
+  async createUnidirectionalStream(options: StreamOptions = {}): Promise<WebTransportSendStream> {
     const stream = await this.create(this.wantedUnidirectional, () => this.native.orderUnidiStream(options));
-    return stream.writable!;
+    return stream.unidirectional();
   }
 
   notifySessionDraining(): void {

@@ -5,7 +5,7 @@ import {
   type UnderlyingByteSource,
   type WritableStreamDefaultController,
 } from 'node:stream/web';
-import type { StreamPriority, WebTransportBidirectionalStream } from '../types.js';
+import type { StreamPriority, WebTransportBidirectionalStream, WebTransportSendStream } from '../types.js';
 import { streamErrorCode, WebTransportError } from './errors.js';
 import type { NativeStream, NetworkTask, ReadBuffer, StreamHandler } from './native_stream.js';
 
@@ -38,6 +38,13 @@ export class WebStream implements StreamHandler {
       setPriority: (priority: StreamPriority) => this.native.setPriority(priority),
       setExpectedBytes: (bytes: number) => this.native.setExpectedBytes(bytes),
     };
+  }
+
+  /** Returns a stream without a readable half in the form that an application receives. */
+  unidirectional(): WebTransportSendStream {
+    return Object.assign(this.writable!, {
+      setPriority: (priority: StreamPriority) => this.native.setPriority(priority),
+    });
   }
 
   /** Called when the session is over. */

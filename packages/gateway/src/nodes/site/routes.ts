@@ -42,11 +42,19 @@ export async function compileRoutes(
       const target = toBackends(route.backends, deliveryOrder(route.delivery));
       compiled.requests.push(compileRoute(route, index, target));
     }
+    if (route.media) {
+      const { origins } = route.media;
+      const { MediaRoute } = await import('../../media/media_route.js');
+      const media = new MediaRoute(route.media);
+      compiled.requests.push(compileRoute(route, index, media));
+      const isAllowed = sessionOrigins(origins);
+      compiled.sessions.push(compileRoute(route, index, { ...media.sessions, isOriginAllowed: isAllowed }));
+    }
     if (route.webtransport) {
       const { application, origins } = route.webtransport;
       const target: SessionTarget = {
         application: await loadApplication(application, log),
-        isOriginAllowed: (origin, authority) => mayOpenSessions(origins, origin, authority),
+        isOriginAllowed: sessionOrigins(origins),
       };
       compiled.sessions.push(compileRoute(route, index, target));
     }
@@ -61,16 +69,12 @@ async function openUpstream(...options: Parameters<typeof UpstreamGroup.open>): 
 }
 
 /**
- * Returns whether this origin may open sessions. Pages of other sites run in browsers of people who are logged in here.
+ * Returns the rule for which origins may open sessions. Pages of other sites run in browsers of people who are logged in here.
  * Clients that are not browsers send no origin.
  */
-function mayOpenSessions(
-  origins: readonly string[] | undefined,
-  origin: string | undefined,
-  authority: string,
-): boolean {
-  if (!origins) return origin === undefined || isOriginAllowed(origin, authority);
-  return origins.includes('*') || (origin !== undefined && origins.includes(origin));
+function sessionOrigins(origins: readonly string[] | undefined): SessionTarget['isOriginAllowed'] {
+  if (!origins) return (origin, authority) => origin === undefined || isOriginAllowed(origin, authority);
+  return (origin) => origins.includes('*') || (origin !== undefined && origins.includes(origin));
 }
 
 /** Describes the target of a route in a few words for the status. */
@@ -80,6 +84,7 @@ function describeTarget(route: NodeConfiguration['routes'][number]): string {
   if (route.channel !== undefined) return `channel ${route.channel}`;
   if (route.backends)
     return `backends ${route.backends.join(', ')} (${[route.delivery ?? 'direct'].flat().join(', ')})`;
+  if (route.media) return 'media';
   return `webtransport ${route.webtransport?.application ?? ''}`;
 }
 

@@ -5,11 +5,14 @@ import { parseRequestTarget } from '../../http/request_target.js';
 import { findRoute, type Route } from '../../http/router.js';
 import type { LoadedApplication } from './application.js';
 import { ApplicationRun } from './application_run.js';
+import { choiceHeader, chooseProtocol, offerHeader } from './offered_protocols.js';
 import type { WebTransportContext } from './session.js';
 
 /** The application of a route for sessions, and who may open them */
 export interface SessionTarget {
   application: LoadedApplication;
+  /** Protocols of which a client has to offer one; without them, any client may open a session. */
+  protocols?: readonly string[];
   isOriginAllowed(origin: string | undefined, authority: string): boolean;
 }
 
@@ -79,7 +82,11 @@ export class SessionServer {
     const match = findRoute(this.#options.routes, { host: authority, pathname, method: 'CONNECT' });
     if (!match.found) return refuse(match.ambiguous ? 400 : 404);
     if (!match.route.answer.isOriginAllowed(origin, authority)) return refuse(403);
-    void this.#run(request.accept(), match.route, { url, authority, origin, remoteAddress, log: this.#options.log });
+    const { protocols } = match.route.answer;
+    const protocol = chooseProtocol(protocols, request.headers[offerHeader]);
+    if (protocols && protocol === undefined) return refuse(406);
+    const session = request.accept(protocol === undefined ? {} : { [choiceHeader]: `"${protocol}"` });
+    void this.#run(session, match.route, { url, authority, origin, remoteAddress, log: this.#options.log });
   }
 
   async #run(

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import type { MediaOptions } from '../schema/media.js';
+import { Networks } from '../values/networks.js';
+import type { Exchange, Target } from '../http/exchange.js';
+import { respondStatus, respondText } from '../http/respond.js';
+import type { SessionTarget } from '../targets/webtransport/session_server.js';
+import { respondGroup } from './group_file.js';
+import { HlsFace } from './hls/hls_face.js';
+import { Broadcasts } from './model/broadcasts.js';
+import { systemClock } from './model/clock.js';
+import { MediaError } from './model/media_error.js';
+import { MOQ_PROTOCOL } from './moq/messages.js';
+import { MoqSession } from './moq/moq_session.js';
+
+/** A route to live broadcasts, which clients publish and watch in sessions, and fetch by requests */
+export class MediaRoute implements Target {
+  readonly broadcasts = new Broadcasts();
+  readonly ignoresCredentials = true;
+  readonly sessions: Omit<SessionTarget, 'isOriginAllowed'>;
+  readonly #hls = new HlsFace(systemClock);
+  readonly #publishers: Networks | undefined;
+  /** Number of this node in announcements. Zero means unknown, and 53 bits are what all clients read. */
+  readonly #origin = BigInt(`0x${randomBytes(6).toString('hex')}`) + 1n;
+
+  constructor(options: MediaOptions) {
+    this.#publishers = options.publish === 'everybody' ? undefined : new Networks(options.publish);
+    this.sessions = {
+      protocols: [MOQ_PROTOCOL],
+      application: {
+        run: (session, { remoteAddress }) =>
+          new MoqSession({
+            session,
+            broadcasts: this.broadcasts,
+            mayPublish: this.#publishers?.has(hostOf(remoteAddress)) ?? true,
+            origin: this.#origin,
+            limits: { history: options.history, bytes: options.memory },
+            clock: systemClock,
+          }).run(),
+      },
+    };
+  }
+
+  /** Answers with a file of a broadcast. */
+  async handle(exchange: Exchange): Promise<void> {
+    if (exchange.request.method !== 'GET' && exchange.request.method !== 'HEAD') {
+      respondStatus(exchange, 405, { allow: 'GET, HEAD' });
+      return;
+    }
+    try {
+      await this.#answer(exchange, segmentsOfPath(exchange.rest));
+    } catch (error) {
+      if (!(error instanceof MediaError) || exchange.response.headersSent) throw error;
+      respondStatus(exchange, error.kind === 'too_large' ? 503 : 404);
+    }
+  }
+
+  async #answer(exchange: Exchange, path: readonly string[]): Promise<void> {
+    const name = path.at(-1) ?? '';
+    if (path.length === 0) {
+      const names = [...this.broadcasts.all].map((broadcast) => broadcast.name);
+      respondText(exchange, 200, JSON.stringify({ broadcasts: names }), { 'content-type': 'application/json' });
+      return;
+    }
+    const whole = this.broadcasts.get(path.slice(0, -1).join('/'));
+    if (whole && name === 'index.m3u8') return this.#hls.index(exchange, whole);
+    const broadcast = this.broadcasts.get(path.slice(0, -2).join('/'));
+    const track = path.at(-2);
+    if (broadcast === undefined || track === undefined) {
+      respondStatus(exchange, 404);
+      return;
+    }
+    if (await this.#hls.file(exchange, broadcast, track, name)) return;
+    await respondGroup(exchange, broadcast.track(track), name);
+  }
+}
+
+/** Returns the segments of a path, decoded. A path that is malformed has none that a broadcast could have. */
+function segmentsOfPath(path: string): string[] {
+  const parts = path.split('/').filter((part) => part !== '');
+  try {
+    return parts.map(decodeURIComponent);
+  } catch {
+    return [''];
+  }
+}
+
+/** Returns the address of `192.0.2.1:443` or `[2001:db8::1]:443`. */
+function hostOf(address: string): string {
+  return address.replace(/:\d+$/, '').replaceAll(/[[\]]/g, '');
+}

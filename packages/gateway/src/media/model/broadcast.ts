@@ -1,0 +1,115 @@
+import type { Clock } from './clock.js';
+import { GroupCache, type CacheLimits } from './group_cache.js';
+import { MediaError } from './media_error.js';
+import { Track } from './track.js';
+
+/**
+ * Where the tracks of a broadcast come from: a client that publishes, or the receiver of a channel. It gives the track its properties by
+ * `accept`, and its groups by `begin`, `write` and `finish`. It ends the track by `end` or `fail`.
+ */
+export interface BroadcastSource {
+  /** Somebody wants a track. */
+  open(track: Track): void;
+  /** Nobody wants the track any more. A source without this method delivers its tracks in any case. */
+  close?(track: Track): void;
+}
+
+export interface BroadcastOptions {
+  source: BroadcastSource;
+  limits: CacheLimits;
+  clock: Clock;
+  /** Nodes that the broadcast came through, its publisher first */
+  hops?: readonly bigint[];
+}
+
+/** Tracks of a broadcast that are open at one time */
+const maxTracks = 64;
+
+/** Milliseconds for which a track stays open after its last reader. Players that poll come back within. */
+const lingerMs = 10_000;
+
+/** A named set of tracks of one publisher. Tracks are opened at their source when somebody wants them. */
+export class Broadcast {
+  readonly hops: readonly bigint[];
+  readonly #tracks = new Map<string, Track>();
+  readonly #lingering = new Map<Track, () => void>();
+  readonly #cache: GroupCache;
+  #ended = false;
+
+  constructor(
+    readonly name: string,
+    private readonly options: BroadcastOptions,
+  ) {
+    this.hops = options.hops ?? [];
+    this.#cache = new GroupCache(options.limits, options.clock);
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+  /** Bytes that the cache holds */
+  get bytes(): number {
+    return this.#cache.bytes;
+  }
+
+  /** Returns the track of this name, and opens it. @throws MediaError when too many are open, or the broadcast has ended */
+  track(name: string): Track {
+    const known = this.#tracks.get(name);
+    if (known && known.error === undefined) {
+      if (this.#lingering.has(known)) this.#linger(known);
+      return known;
+    }
+    if (this.#ended) throw new MediaError('not_found', `the broadcast ${this.name} has ended`);
+    if (known) this.#close(known);
+    if (this.#tracks.size >= maxTracks)
+      throw new MediaError('too_large', `the broadcast ${this.name} has ${maxTracks} tracks open`);
+    const track = new Track(name, this.#cache, (changed, readers) => this.#onReaders(changed, readers));
+    this.#tracks.set(name, track);
+    this.#linger(track);
+    this.options.source.open(track);
+    return track;
+  }
+
+  /** Ends the broadcast and all of its tracks. Readers still get the frames that are there. */
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    for (const track of this.#tracks.values()) {
+      for (const group of track.groups)
+        group.abort(new MediaError('cancelled', `the broadcast ${this.name} has ended`));
+      track.end();
+      this.#release(track);
+    }
+  }
+
+  #onReaders(track: Track, readers: number): void {
+    this.#stopLingering(track);
+    if (readers === 0) this.#linger(track);
+  }
+
+  #linger(track: Track): void {
+    const { source, clock } = this.options;
+    this.#stopLingering(track);
+    if (source.close === undefined || this.#ended || this.#tracks.get(track.name) !== track) return;
+    this.#lingering.set(
+      track,
+      clock.after(lingerMs, () => this.#close(track)),
+    );
+  }
+
+  #stopLingering(track: Track): void {
+    this.#lingering.get(track)?.();
+    this.#lingering.delete(track);
+  }
+
+  #release(track: Track): void {
+    this.#stopLingering(track);
+    if (this.#tracks.get(track.name) === track) this.#tracks.delete(track.name);
+    this.options.source.close?.(track);
+  }
+
+  #close(track: Track): void {
+    this.#release(track);
+    track.clear();
+  }
+}

@@ -1,0 +1,70 @@
+import type { WebTransportBidirectionalStream, WebTransportSession } from '@sheaf/native';
+import { asMediaError, MediaError } from '../model/media_error.js';
+import { ByteReader, type Allowance } from './byte_reader.js';
+import { varint } from './fields.js';
+import { SentBytes } from './sent_bytes.js';
+
+/** Both halves of a request of moq-lite */
+export interface MoqStream {
+  reader: ByteReader;
+  sent: SentBytes;
+}
+
+/** What waits for the peer to allow streams, in one session */
+const maxOpening = 256;
+
+/** Makes the streams of one session, and reads them within its allowance. */
+export class MoqStreams {
+  #opening = 0;
+
+  constructor(
+    readonly session: WebTransportSession,
+    readonly allowance: Allowance,
+  ) {}
+
+  /** Wraps a stream that the peer opened. */
+  accept(stream: WebTransportBidirectionalStream): MoqStream {
+    // Requests are small, and everything that groups bring depends on them.
+    stream.setPriority({ urgency: 0, incremental: false });
+    return { reader: new ByteReader(stream.readable, this.allowance), sent: new SentBytes(stream.writable) };
+  }
+
+  /** Opens a request of this type and sends its first message. */
+  async request(type: number, message: Uint8Array): Promise<MoqStream> {
+    const stream = await this.#open(() => this.session.createBidirectionalStream({ waitUntilAvailable: true }));
+    const opened = this.accept(stream);
+    await opened.sent.write(Buffer.concat([varint(type), message]));
+    return opened;
+  }
+
+  /** Opens a unidirectional stream, when the peer allows one. */
+  unidirectional(): ReturnType<WebTransportSession['createUnidirectionalStream']> {
+    return this.#open(() => this.session.createUnidirectionalStream({ waitUntilAvailable: true }));
+  }
+
+  /** Ends a stream early, in both directions. */
+  abandon({ reader, sent }: MoqStream, error: unknown): void {
+    const reason = asMediaError(error);
+    sent.reset(reason);
+    reader.cancel(reason);
+  }
+
+  /** Ends the session of a peer that violates the protocol. */
+  close(error: MediaError): void {
+    this.session.close({ closeCode: error.streamErrorCode, reason: error.message.slice(0, 200) });
+  }
+
+  async #open<Stream>(create: () => Promise<Stream>): Promise<Stream> {
+    if (this.#opening >= maxOpening) {
+      const error = new MediaError('too_large', 'the peer asks for more than it allows streams for');
+      this.close(error);
+      throw error;
+    }
+    this.#opening += 1;
+    try {
+      return await create();
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import { Broadcast } from '../model/broadcast.js';
+import type { Broadcasts } from '../model/broadcasts.js';
+import type { Clock } from '../model/clock.js';
+import type { CacheLimits } from '../model/group_cache.js';
+import { MediaError } from '../model/media_error.js';
+import { violation } from './cursor.js';
+import { decodeAnnouncement, decodeAnnounceOk, encodeAnnounceRequest, MOQ_LIMITS, REQUEST_STREAM } from './messages.js';
+import type { MoqStreams } from './moq_streams.js';
+import type { PublishedTracks } from './published_tracks.js';
+
+/** Broadcasts of one client at one time */
+const maxBroadcasts = 32;
+
+export interface PublishedBroadcastsOptions {
+  streams: MoqStreams;
+  tracks: PublishedTracks;
+  broadcasts: Broadcasts;
+  limits: CacheLimits;
+  clock: Clock;
+  /** The number of this node */
+  origin: bigint;
+}
+
+/** Takes the announcements of a client, and makes its broadcasts known while it is there. */
+export class PublishedBroadcasts {
+  readonly #own = new Map<string, Broadcast>();
+
+  constructor(private readonly options: PublishedBroadcastsOptions) {}
+
+  /** Runs until the client ends its announcements, or the session. @throws MediaError when the client violates the protocol */
+  async run(): Promise<void> {
+    const { streams, origin } = this.options;
+    const stream = await streams.request(
+      REQUEST_STREAM.announce,
+      encodeAnnounceRequest({ prefix: '', excludeHop: origin }),
+    );
+    try {
+      const { origin: publisher } = decodeAnnounceOk(await stream.reader.requiredMessage());
+      for (;;) {
+        const message = await stream.reader.message();
+        if (message === undefined) return;
+        const { active, suffix, hops } = decodeAnnouncement(message);
+        if (active) this.#begin(suffix, hops, publisher);
+        else this.#end(suffix);
+      }
+    } finally {
+      this.close();
+      stream.sent.end();
+    }
+  }
+
+  close(): void {
+    for (const name of [...this.#own.keys()]) this.#end(name);
+  }
+
+  #begin(name: string, hops: readonly bigint[], publisher: bigint): void {
+    const { broadcasts, tracks, limits, clock, origin } = this.options;
+    if (name === '') throw violation('a broadcast has no name');
+    if (hops.includes(origin) || hops.length === MOQ_LIMITS.hops) return;
+    if (!this.#own.has(name) && this.#own.size === maxBroadcasts)
+      throw new MediaError('too_large', `a client announces more than ${maxBroadcasts} broadcasts`);
+    const source = tracks.source(name);
+    const broadcast = new Broadcast(name, { source, limits, clock, hops: [...hops, publisher] });
+    broadcasts.add(broadcast);
+    this.#own.set(name, broadcast);
+  }
+
+  #end(name: string): void {
+    const broadcast = this.#own.get(name);
+    if (broadcast === undefined) throw violation(`the end of a broadcast that was not announced: ${name}`);
+    this.#own.delete(name);
+    this.options.broadcasts.remove(broadcast);
+  }
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { byteSize, duration, oneOrMore } from '../values/scalars.js';
+import { networks } from './reach.js';
+
+const minHistoryMs = 1_000;
+const minMemory = 1_048_576;
+
+export const mediaOptions = z
+  .strictObject({
+    publish: z
+      .union([z.literal('everybody').transform(() => 'everybody' as const), networks])
+      .prefault(['127.0.0.0/8', '::1'])
+      .describe(
+        'Networks whose clients may publish broadcasts, or `everybody`. Default: this machine. A client behind an edge has the address of the edge.',
+      ),
+    origins: oneOrMore(z.string().min(1))
+      .optional()
+      .describe(
+        'Web origins whose pages may open sessions, such as `https://example.com`, or `*` for all. Default: pages of the host that the session is for, and clients that are no browsers.',
+      ),
+    history: duration
+      .refine((milliseconds) => milliseconds >= minHistoryMs, {
+        message: 'less than 1 s of media cannot be played',
+        params: { hint: 'write `1s` or more' },
+      })
+      .prefault('10s')
+      .describe('How long a group is kept after it began. The newest group of each track is always kept.'),
+    memory: byteSize
+      .refine((bytes) => bytes >= minMemory, {
+        message: 'less than 1 MiB does not hold a group of video',
+        params: { hint: 'write `1MiB` or more' },
+      })
+      .prefault('64MiB')
+      .describe('Memory of each broadcast. Beyond it, the oldest groups leave.'),
+  })
+  .describe(
+    'Live broadcasts: clients publish and watch them by moq-lite over WebTransport, and anybody plays them as LL-HLS or fetches their groups as files.',
+  );
+
+export type MediaOptions = z.output<typeof mediaOptions>;

@@ -1,0 +1,76 @@
+import * as Moq from '@moq/net';
+import type { WebTransportSession } from '@sheaf/native';
+import { onTestFinished } from 'vitest';
+import { connect } from './http3_client.js';
+
+// `@moq/net` is made for browsers; Node 20 lacks two of their functions.
+if (!('withResolvers' in Promise)) Object.assign(Promise, { withResolvers });
+if (!('difference' in Set.prototype)) Object.assign(Set.prototype, { difference });
+
+function withResolvers() {
+  const functions: { resolve?: (value: unknown) => void; reject?: (reason: Error) => void } = {};
+  const promise = new Promise((resolve, reject) => Object.assign(functions, { resolve, reject }));
+  return { promise, ...functions };
+}
+
+function difference(this: ReadonlySet<unknown>, other: ReadonlySet<unknown>): Set<unknown> {
+  return new Set([...this].filter((item) => !other.has(item)));
+}
+
+/** The offer of a client that speaks the version of moq-lite that the gateway speaks. */
+export const moqOffer = { 'wt-available-protocols': '"moq-lite-05", "moq-lite-04"' };
+
+/** A session to `/live` on our own transport. */
+export async function openMoqSession(port: number): Promise<WebTransportSession> {
+  const client = await connect(port, { webtransport: true });
+  return client.openWebTransport('/live', moqOffer);
+}
+
+/** A client of `@moq/net`, which speaks moq-lite over a session of our own transport; closes with the test. */
+export async function connectMoq(port: number): Promise<Moq.Connection.Established> {
+  const session = await openMoqSession(port);
+  const transport = Object.assign(session, { protocol: 'moq-lite-05' }) as never;
+  const connection = await Moq.Connection.connect(new URL(`https://127.0.0.1:${port}/live`), { transport });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+/** Publishes a broadcast with a track `video`. */
+export function publish(connection: Moq.Connection.Established, name: string) {
+  const broadcast = new Moq.Broadcast.Producer();
+  const video = broadcast.createTrack('video', { timescale: Moq.Time.Timescale(1_000_000) });
+  connection.publish(Moq.Path.from(name), broadcast);
+  return { broadcast, video };
+}
+
+/** Adds a complete group with these frames, 40 ms apart. */
+export function addGroup(track: Moq.Track.Producer, frames: readonly Uint8Array[]): number {
+  const group = track.appendGroup();
+  for (const [index, payload] of frames.entries())
+    group.writeFrame({ payload, timestamp: Moq.Time.Timestamp.fromMillis(Moq.Time.Milli(index * 40)) });
+  group.close();
+  return group.sequence;
+}
+
+/** Resolves when the broadcast begins or ends. */
+export async function announcement(
+  announcements: Moq.Announce.Consumer,
+  name: string,
+  active = true,
+): Promise<Moq.Announce.Event> {
+  for (;;) {
+    const next = await announcements.next();
+    if (next === undefined) throw new Error('the announcements ended');
+    if (next.path === name && next.active === active) return next;
+  }
+}
+
+/** Reads all frames of a group. */
+export async function framesOf(group: Moq.Group.Consumer): Promise<Buffer[]> {
+  const frames: Buffer[] = [];
+  for (;;) {
+    const frame = await group.readFrame();
+    if (frame === undefined) return frames;
+    frames.push(Buffer.from(frame.payload));
+  }
+}
