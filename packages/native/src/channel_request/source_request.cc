@@ -12,12 +12,13 @@ SourceRequest::SourceRequest(const Place& place, quic::ChannelSource& source, Ti
   begin(now);
 }
 
-bool SourceRequest::on_capsule(const quic::ChannelCapsuleValue& value, Time) {
+bool SourceRequest::on_capsule(const quic::ChannelCapsuleValue& value, Time now) {
   const auto* state = std::get_if<quic::ChannelState>(&value);
-  return state && state->channel == source_.offer().channel && on_state(*state);
+  return state && state->channel == source_.offer().channel &&
+         on_state(*state, now);
 }
 
-bool SourceRequest::on_state(const quic::ChannelState& state) {
+bool SourceRequest::on_state(const quic::ChannelState& state, Time now) {
   // It was said before the receiver had the latest offer.
   if (state.offer != source_.offer().sequence) return true;
   if (state.state == quic::ListenState::kLeft) {
@@ -25,7 +26,7 @@ bool SourceRequest::on_state(const quic::ChannelState& state) {
     return true;
   }
   if (!receiver_ && !begin_copies(state.state)) return false;
-  if (receiver_) source_.on_state(*receiver_, state);
+  if (receiver_) source_.on_state(*receiver_, state, now);
   return true;
 }
 

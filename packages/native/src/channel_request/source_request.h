@@ -27,7 +27,7 @@ class SourceRequest final : public ChannelRequest {
   bool on_datagram(const quic::ChannelDatagram& datagram, Time now) override;
   void on_lost(quic::PacketNumber number) override;
   void on_over() override;
-  bool on_state(const quic::ChannelState& state);
+  bool on_state(const quic::ChannelState& state, Time now);
   bool begin_copies(quic::ListenState first);
   void send_copies(Time now);
   bool send_copy(quic::PacketNumber number, Bytes packet);
