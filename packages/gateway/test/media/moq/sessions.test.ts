@@ -99,7 +99,7 @@ describe('a broadcast of a client of @moq/net', () => {
     );
     publish(publisher, name);
     const other = await connectMoq(port);
-    // The answer to a later question shows that nothing was announced before.
+    // What follows later on the same session shows that nothing was announced before.
     await expect(other.consume(name).subscribe('video').info()).rejects.toMatchObject({ code: 13 });
     await expect(viewer.consume(name).subscribe('video').info()).rejects.toMatchObject({ code: 13 });
   });
