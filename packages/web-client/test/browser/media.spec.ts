@@ -46,9 +46,10 @@ const test = base.extend<{ mediaSite: string; live: Origins; edge: Origins; open
 });
 
 /** Publishes the clock from a page of its own. */
-async function publishClock(open: Open, to: Origins): Promise<Page> {
+async function publishClock(open: Open, to: Origins, options = { codec: vp9, sound: false }): Promise<Page> {
   const page = await open(to, 'publish_clock');
-  await page.evaluate(([url, name]) => media.publish!(url!, name!), [`${to.httpsUrl}/live`, clock]);
+  const given = { url: `${to.httpsUrl}/live`, name: clock, options };
+  await page.evaluate(({ url, name, options: how }) => media.publish!(url, name, how), given);
   return page;
 }
 
@@ -61,6 +62,8 @@ async function watchClock(open: Open, from: Origins, name: 'receive_frames' | 'w
 }
 
 const clock = 'studio/clock';
+const vp9 = 'vp09.00.10.08';
+const av1 = 'av01.0.04M.08';
 const hashes = (page: Page): Promise<Record<string, string>> => page.evaluate(() => media.hashes);
 const framesShown = (page: Page): Promise<number> => page.evaluate(() => media.framesShown?.() ?? 0);
 
@@ -99,6 +102,14 @@ test('hls.js plays the clock, part by part', async ({ live, open }, info) => {
   expect(await viewer.evaluate(() => media.partsLoaded!())).toBeGreaterThan(5);
   const picture = await viewer.locator('video').screenshot({ path: info.outputPath('hls.png') });
   expect(digitPixels(picture)).toBeGreaterThan(300);
+});
+
+test('hls.js plays AV1 with sound in Opus', async ({ live, open }) => {
+  await publishClock(open, live, { codec: av1, sound: true });
+  const viewer = await watchClock(open, live, 'hls');
+  await expect.poll(() => framesShown(viewer)).toBeGreaterThan(60);
+  expect(await viewer.evaluate(() => media.soundDecoded!())).toBeGreaterThan(1_000);
+  expect(digitPixels(await viewer.locator('video').screenshot())).toBeGreaterThan(300);
 });
 
 test('both players show the clock through an edge', async ({ edge, open }) => {
