@@ -31,6 +31,7 @@ const waiting = [
   'packages/bench/test/loss/download.test.ts',
   'packages/cli/test/{direct_return_faults,multi_end*}.test.ts',
   'packages/gateway/test/listeners/{hostile_http,transport}.test.ts',
+  'packages/gateway/test/media/moq/sessions.test.ts',
   'packages/gateway/test/multi_end/backend/unread_responses.test.ts',
   'packages/gateway/test/multi_end/client/direct.test.ts',
   'packages/gateway/test/nodes/edge/edge.test.ts',

@@ -155,6 +155,7 @@ describe('documentation', () => {
     'docs/guide/edge.md',
     'docs/guide/getting-started.md',
     'docs/guide/applications.md',
+    'docs/guide/live-media.md',
   ]) {
     const path = new URL(`../../../../${file}`, import.meta.url);
     it(`${file} shows configurations that are valid`, async () => {

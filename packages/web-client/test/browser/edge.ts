@@ -21,7 +21,8 @@ export class EdgeProcesses {
     private readonly adminPort: number,
   ) {}
 
-  static async start(site: string): Promise<EdgeProcesses> {
+  /** Starts both for a site; `routes` are further routes of the gateway, in YAML. */
+  static async start(site: string, routes = ['{ path: /echo, webtransport: echo }']): Promise<EdgeProcesses> {
     const directory = await mkdtemp(join(tmpdir(), 'sheaf-edge-test-'));
     const gatewayPort = await freePort();
     const [port, httpPort, adminPort] = [await freePort(), await freePort(), await freePort()];
@@ -44,7 +45,7 @@ export class EdgeProcesses {
   center:
     role: gateway
     listen: 127.0.0.1:${gatewayPort}
-    routes: [{ path: /echo, webtransport: echo }, { files: ${JSON.stringify(site)} }]
+    routes: [${routes.join(', ')}, { files: ${JSON.stringify(site)} }]
   laptop:
     role: edge
     listen: 127.0.0.1:${port}

@@ -1,5 +1,6 @@
 import type { Page } from '@playwright/test';
 import { PNG } from 'pngjs';
+import { EdgeProcesses } from './edge.js';
 import { expect, test as base } from './fixtures.js';
 import { GatewayProcess } from './gateway.js';
 import { buildMediaSite } from './media/media_site.js';
@@ -7,34 +8,62 @@ import type { MediaPage } from './media/media_page.js';
 
 declare const media: MediaPage;
 
-const test = base.extend<{ live: GatewayProcess; open: (page: string) => Promise<Page> }>({
-  live: async ({}, use) => {
+/** What pages talk to. */
+interface Origins {
+  readonly httpUrl: string;
+  readonly httpsUrl: string;
+}
+
+type Open = (from: Origins, page: string) => Promise<Page>;
+
+const route = '{ path: /live, media: {} }';
+
+const test = base.extend<{ mediaSite: string; live: Origins; edge: Origins; open: Open }>({
+  mediaSite: async ({}, use) => {
     const site = await buildMediaSite();
-    const files = `{ files: ${JSON.stringify(site.directory)} }`;
-    const gateway = await GatewayProcess.startWith(['{ path: /live, media: {} }', files]);
-    await use(gateway);
-    await gateway.remove();
+    await use(site.directory);
     await site.remove();
   },
-  open: async ({ live, launchBrowser }, use) => {
+  live: async ({ mediaSite }, use) => {
+    const gateway = await GatewayProcess.startWith([route, `{ files: ${JSON.stringify(mediaSite)} }`]);
+    await use(gateway);
+    await gateway.remove();
+  },
+  edge: async ({ mediaSite }, use) => {
+    const edge = await EdgeProcesses.start(mediaSite, [route]);
+    await use(edge);
+    await edge.remove();
+  },
+  open: async ({ launchBrowser }, use) => {
     // One browser for all pages: those in the background go on, since headless Chromium throttles none.
     const browser = await launchBrowser();
-    await use(async (name) => {
+    await use(async (from, name) => {
       const page = await browser.newPage();
-      await page.goto(`${live.httpUrl}/${name}.html`);
+      await page.goto(`${from.httpUrl}/${name}.html`);
       return page;
     });
   },
 });
 
 /** Publishes the clock from a page of its own. */
-async function publishClock(open: (page: string) => Promise<Page>, url: string): Promise<Page> {
-  const page = await open('publish_clock');
-  await page.evaluate(([to, name]) => media.publish!(to!, name!), [url, clock]);
+async function publishClock(open: Open, to: Origins, options = { codec: vp9, sound: false }): Promise<Page> {
+  const page = await open(to, 'publish_clock');
+  const given = { url: `${to.httpsUrl}/live`, name: clock, options };
+  await page.evaluate(({ url, name, options: how }) => media.publish!(url, name, how), given);
+  return page;
+}
+
+/** Opens a page that watches the clock: by moq-lite, or its playlist. */
+async function watchClock(open: Open, from: Origins, name: 'receive_frames' | 'watch_element' | 'hls'): Promise<Page> {
+  const page = await open(from, name);
+  const url = name === 'hls' ? `${from.httpUrl}/live/${clock}/index.m3u8` : `${from.httpsUrl}/live`;
+  await page.evaluate(([to, broadcast]) => media.watch!(to!, broadcast!), [url, clock]);
   return page;
 }
 
 const clock = 'studio/clock';
+const vp9 = 'vp09.00.10.08';
+const av1 = 'av01.0.04M.08';
 const hashes = (page: Page): Promise<Record<string, string>> => page.evaluate(() => media.hashes);
 const framesShown = (page: Page): Promise<number> => page.evaluate(() => media.framesShown?.() ?? 0);
 
@@ -50,10 +79,8 @@ function digitPixels(picture: Buffer): number {
 }
 
 test('frames that a page publishes by moq-lite reach another page unchanged', async ({ live, open }) => {
-  const url = `${live.httpsUrl}/live`;
-  const publisher = await publishClock(open, url);
-  const viewer = await open('receive_frames');
-  await viewer.evaluate(([to, name]) => media.watch!(to!, name!), [url, clock]);
+  const publisher = await publishClock(open, live);
+  const viewer = await watchClock(open, live, 'receive_frames');
   await expect.poll(async () => Object.keys(await hashes(viewer)).length).toBeGreaterThan(60);
   const [received, sent] = [await hashes(viewer), await hashes(publisher)];
   expect(Object.entries(received).filter(([frame, hash]) => sent[frame] !== hash)).toEqual([]);
@@ -61,21 +88,35 @@ test('frames that a page publishes by moq-lite reach another page unchanged', as
 });
 
 test('the player of @moq/watch shows the clock', async ({ live, open }, info) => {
-  const url = `${live.httpsUrl}/live`;
-  await publishClock(open, url);
-  const viewer = await open('watch_element');
-  await viewer.evaluate(([to, name]) => media.watch!(to!, name!), [url, clock]);
+  await publishClock(open, live);
+  const viewer = await watchClock(open, live, 'watch_element');
   await expect.poll(() => framesShown(viewer)).toBeGreaterThan(60);
   const picture = await viewer.locator('canvas').screenshot({ path: info.outputPath('watch.png') });
   expect(digitPixels(picture)).toBeGreaterThan(300);
 });
 
 test('hls.js plays the clock, part by part', async ({ live, open }, info) => {
-  await publishClock(open, `${live.httpsUrl}/live`);
-  const viewer = await open('hls');
-  await viewer.evaluate((url) => media.watch!(url, ''), `${live.httpUrl}/live/${clock}/index.m3u8`);
+  await publishClock(open, live);
+  const viewer = await watchClock(open, live, 'hls');
   await expect.poll(() => framesShown(viewer)).toBeGreaterThan(60);
   expect(await viewer.evaluate(() => media.partsLoaded!())).toBeGreaterThan(5);
   const picture = await viewer.locator('video').screenshot({ path: info.outputPath('hls.png') });
   expect(digitPixels(picture)).toBeGreaterThan(300);
+});
+
+test('hls.js plays AV1 with sound in Opus', async ({ live, open }) => {
+  await publishClock(open, live, { codec: av1, sound: true });
+  const viewer = await watchClock(open, live, 'hls');
+  await expect.poll(() => framesShown(viewer)).toBeGreaterThan(60);
+  expect(await viewer.evaluate(() => media.soundDecoded!())).toBeGreaterThan(1_000);
+  expect(digitPixels(await viewer.locator('video').screenshot())).toBeGreaterThan(300);
+});
+
+test('both players show the clock through an edge', async ({ edge, open }) => {
+  await publishClock(open, edge);
+  const viewers = [await watchClock(open, edge, 'watch_element'), await watchClock(open, edge, 'hls')];
+  for (const viewer of viewers) {
+    await expect.poll(() => framesShown(viewer)).toBeGreaterThan(60);
+    expect(digitPixels(await viewer.locator('canvas, video').screenshot())).toBeGreaterThan(300);
+  }
 });

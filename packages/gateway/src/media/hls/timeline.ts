@@ -33,7 +33,7 @@ export interface Segment {
   parts: readonly Part[];
   /** Whether all parts are there */
   complete: boolean;
-  /** Of the complete parts, in microseconds */
+  /** Duration of the complete parts, in microseconds */
   duration: number;
   /** Times of all frames, and of the first frame behind the group, in microseconds */
   times: readonly number[];

@@ -1,9 +1,15 @@
 import type { Group } from './group.js';
-import type { Track } from './track.js';
+import type { MediaError } from './media_error.js';
 import { Wakeup } from './wakeup.js';
 
 /** Groups that wait for a reader. Older ones are skipped. */
 const maxWaiting = 64;
+
+/** What a reader has to know of its track */
+interface TrackEnd {
+  readonly ended: boolean;
+  readonly error: MediaError | undefined;
+}
 
 /** The groups of a track, in the order in which they began. Groups that were dropped before they were read are skipped. */
 export class TrackReader {
@@ -13,7 +19,7 @@ export class TrackReader {
   #skipped = 0;
 
   constructor(
-    private readonly track: Track,
+    private readonly track: TrackEnd,
     private readonly first: number,
     kept: readonly Group[],
     private readonly onClose: () => void,

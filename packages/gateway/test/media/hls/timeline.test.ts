@@ -166,14 +166,14 @@ describe('the catalogue', () => {
     ['av01.0.04M.08', '61763143' + '81040c00'],
     ['av01.1.13H.10', '61763143' + '812dcc00'],
   ])('of %s becomes a configuration with these bytes', (codec, expected) => {
-    const init = initSegment({ ...video, codec } as Rendition)!;
+    const init = initSegment({ ...video, codec })!;
     expect(init.toString('hex')).toContain(expected);
   });
 
   it.each(['vp8', 'vp09', 'vp09.00.10', 'vp09.00.10.999', 'av01.9.04M.08', 'av01.0.4.08', 'hvc1.1.6.L93'])(
     'of %s has no file',
     (codec) => {
-      expect(initSegment({ ...video, codec } as Rendition)).toBeUndefined();
+      expect(initSegment({ ...video, codec })).toBeUndefined();
     },
   );
 });

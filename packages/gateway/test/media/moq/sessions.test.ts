@@ -70,6 +70,18 @@ describe('a broadcast of a client of @moq/net', () => {
     expect(await framesOf(await late.consume(name).fetchGroup('video', 1))).toEqual([Buffer.of(1)]);
   });
 
+  it('is no longer asked for a track a while after its last viewer', async () => {
+    const { publisher, viewer } = await startStudio();
+    const { video } = publish(publisher, name);
+    await announcement(viewer.announced(), name);
+    const track = viewer.consume(name).subscribe('video');
+    addGroup(video, [Buffer.of(1)]);
+    await track.recvGroup();
+    expect(video.used.peek()).toBe(true);
+    track.close();
+    await video.unused();
+  });
+
   it('ends for viewers when it ends, and when its publisher is lost', async () => {
     const { publisher, viewer } = await startStudio();
     const announcements = viewer.announced();
@@ -99,7 +111,7 @@ describe('a broadcast of a client of @moq/net', () => {
     );
     publish(publisher, name);
     const other = await connectMoq(port);
-    // The answer to a later question shows that nothing was announced before.
+    // What follows later on the same session shows that nothing was announced before.
     await expect(other.consume(name).subscribe('video').info()).rejects.toMatchObject({ code: 13 });
     await expect(viewer.consume(name).subscribe('video').info()).rejects.toMatchObject({ code: 13 });
   });

@@ -19,6 +19,7 @@ page.watch = (url) => {
   hls.loadSource(url);
   hls.attachMedia(video);
   page.framesShown = () => video.getVideoPlaybackQuality().totalVideoFrames;
+  page.soundDecoded = () => (video as unknown as { webkitAudioDecodedByteCount: number }).webkitAudioDecodedByteCount;
   page.partsLoaded = () => parts.size;
   page.latency = () => hls.latency;
   return Promise.resolve();

@@ -31,7 +31,7 @@ async function receive(track: Moq.Track.Subscriber): Promise<void> {
       for (let index = 0; ; index += 1) {
         const frame = await group.readFrame();
         if (frame === undefined) return;
-        noteFrame(page, group.sequence, index, frame.payload);
+        noteFrame(page, track.name, group.sequence, index, frame.payload);
       }
     })();
   }
