@@ -173,8 +173,8 @@ bool give(Run& run, Bytes input) {
 }  // namespace
 
 // Records of an operation, a length and bytes: frames of a member, datagrams of an outsider,
-// repairs, and time that passes. The same comes to a receiver without authentication, and to one that only takes
-// what the source signed, which nobody does here.
+// repairs, and time that passes. The same comes to a receiver without authentication, and to one
+// that only takes what the source signed, which nobody does here.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   SeededRandom random{1};
   NoVerifier none;

@@ -59,7 +59,8 @@ class RepairGroup {
 
   // Lets the receiver say what it has to. Returns its report, which the source gets.
   std::optional<ChannelReport> say(std::size_t index) {
-    if (const auto state = receivers_[index]->poll_state()) source.on_state(ids_[index], *state, now);
+    if (const auto state = receivers_[index]->poll_state())
+      source.on_state(ids_[index], *state, now);
     const auto report = receivers_[index]->poll_report(now);
     if (report) source.on_report(ids_[index], *report, now);
     return report;
@@ -98,8 +99,7 @@ class RepairGroup {
  private:
   void add_receiver() {
     ids_.push_back(*source.add_receiver());
-    receivers_.push_back(
-        std::make_unique<ChannelReceiver>(source.offer(), verifier, random, now));
+    receivers_.push_back(std::make_unique<ChannelReceiver>(source.offer(), verifier, random, now));
     while (const auto key = source.poll_key(ids_.back())) {
       last_key_ = *key;
       receivers_.back()->on_key(*key);
@@ -117,9 +117,8 @@ class RepairForger {
  public:
   explicit RepairForger(const ChannelOffer& offer)
       : id_(repair_id(offer.channel)),
-        keys_(repair_secret(offer.header), {.sequence = 0,
-                                            .first_number = k_first,
-                                            .secret = repair_secret(offer.header)}) {}
+        keys_(repair_secret(offer.header),
+              {.sequence = 0, .first_number = k_first, .secret = repair_secret(offer.header)}) {}
 
   std::vector<std::uint8_t> seal(Bytes message) {
     std::vector<std::uint8_t> packet(k_channel_overhead + message.size());

@@ -43,9 +43,8 @@ TEST(RepairPair, OneRepairBringsEachReceiverWhatItLost) {
 TEST(RepairPair, WhatFewMissIsCopied) {
   RepairGroup group(3);
   group.repairs();
-  group.publish(5000, [](std::size_t receiver, std::size_t packet) {
-    return receiver == 1 && packet == 2;
-  });
+  group.publish(
+      5000, [](std::size_t receiver, std::size_t packet) { return receiver == 1 && packet == 2; });
   group.pass(76ms);
   EXPECT_TRUE(group.say(1));
   group.now += 25ms;

@@ -107,8 +107,7 @@ TEST(ChannelKeys, RestoreTheHeaderOfARecoveredPacket) {
   const std::vector<std::uint8_t> channel(k_channel_id_length, 0xc1);
   for (const std::uint8_t proof : {std::uint8_t{0}, k_channel_proof_bit}) {
     const PacketNumber number = source.next_number();
-    auto sealed =
-        plain_packet(number, static_cast<std::uint8_t>(source.key_phase_bit() | proof));
+    auto sealed = plain_packet(number, static_cast<std::uint8_t>(source.key_phase_bit() | proof));
     const SealJob job = job_for(sealed, number);
     ASSERT_TRUE(source.seal({&job, 1}));
     auto recovered = sealed;
@@ -120,9 +119,9 @@ TEST(ChannelKeys, RestoreTheHeaderOfARecoveredPacket) {
     EXPECT_EQ(member.restore_header(channel, number + 1, recovered, opened.data()),
               ChannelOutcome::kWrongTag);
     EXPECT_EQ(member.restore_header(channel, 39, recovered, opened.data()), ChannelOutcome::kNoKey);
-    EXPECT_EQ(member.restore_header(channel, number, MutableBytes(recovered).first(28),
-                                    opened.data()),
-              ChannelOutcome::kWrongTag);
+    EXPECT_EQ(
+        member.restore_header(channel, number, MutableBytes(recovered).first(28), opened.data()),
+        ChannelOutcome::kWrongTag);
   }
 }
 
