@@ -78,5 +78,55 @@ TEST(ProvenNetwork, SignedChannelSurvivesLossAForgerAndKeysThatChange) {
   }
 }
 
+// Copies of an edge prove nothing, so that they need the proofs as well.
+TEST(ProvenNetwork, SignedCopiesOfAnEdgeAreProvenByTheirFlights) {
+  for (std::uint64_t seed = 1; seed <= k_proven_seeds; ++seed) {
+    ChannelWorld world({.seed = seed,
+                        .leaf_loss = 0.05,
+                        .unicast_loss = 0.02,
+                        .scheme = AuthenticationScheme::kSigned,
+                        .copies = ChannelWay::kUnicast});
+    for (int i = 0; i < 2; ++i) world.add_member();
+    world.simulation().run_for(200ms);
+    const Time start = world.simulation().now();
+    world.publish_for(1s, k_proven_frame);
+    const Time joined = world.simulation().now();
+    const auto& late = world.add_member();
+    world.publish_for(1s, k_proven_frame);
+    world.simulation().run_for(500ms);
+    for (const auto& member : world.members()) {
+      const Time since = member.get() == &late ? joined : start;
+      EXPECT_EQ(world.late_frames(*member, since), 0u) << member->name;
+      EXPECT_FALSE(member->wrong_bytes) << member->name;
+    }
+  }
+}
+
+TEST(ProvenNetwork, TimedChannelSurvivesLossAForgerAndKeysThatChange) {
+  for (std::uint64_t seed = 1; seed <= k_proven_seeds; ++seed) {
+    ChannelWorld world({.seed = seed,
+                        .leaf_loss = 0.05,
+                        .unicast_loss = 0.02,
+                        .key_interval = 600ms,
+                        .deadline = 500ms,
+                        .scheme = AuthenticationScheme::kTimed});
+    for (int i = 0; i < 3; ++i) world.add_member();
+    world.simulation().run_for(200ms);
+    const Time start = world.simulation().now();
+    world.add_forger();
+    world.publish_for(1500ms, 2 * k_proven_frame);
+    const Time joined = world.simulation().now();
+    const auto& late = world.add_member();
+    world.publish_for(1s, 2 * k_proven_frame);
+    world.simulation().run_for(500ms);
+    for (const auto& member : world.members()) {
+      const Time since = member.get() == &late ? joined : start;
+      EXPECT_EQ(world.late_frames(*member, since), 0u) << member->name;
+      EXPECT_FALSE(member->wrong_bytes) << member->name;
+      EXPECT_GT(member->host->receiver().counts().from_group, 50u) << member->name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::quic

@@ -2,6 +2,8 @@
 
 #include "channel/pair.h"
 #include "channel_authentication/flight_source.h"
+#include "channel_authentication/flight_verifier.h"
+#include "channel_authentication/helper_thread.h"
 #include "channel_authentication/make_verifier.h"
 #include "channel_authentication/packet_signatures.h"
 #include "channel_authentication/timed_source.h"
@@ -203,6 +205,50 @@ TEST(SignedPair, ProofsGoBeforePacketsThatWaitForTheRate) {
   EXPECT_LT(pair->source.counts().packets, 200u) << "most packets wait";
   pair.run_for(800ms);
   EXPECT_EQ(pair.read_group(), 800'000u);
+}
+
+struct EmptyJob final : Job {
+  void work() override {}
+};
+
+// Signatures and hashes come from another thread, after the calls that ask for them.
+TEST(SignedPair, AHelperThreadProvesAsWell) {
+  SeededRandom random{2};
+  const SigningKey key{Ed25519Seed{3}};
+  HelperThread helper;
+  FlightSource flights({.channel = k_test_channel}, key, helper);
+  FlightVerifier verifier({.channel = k_test_channel}, key.public_key(), helper, random);
+  ChannelPair pair(flights, verifier);
+  const auto move = [&] {
+    pair.source.on_timeout(pair.now);
+    for (const auto& packet : pair.packets()) {
+      pair.receiver.receive(packet, ChannelWay::kGroup, pair.now);
+    }
+    pair.receiver.on_timeout(pair.now);
+    pair.say();
+  };
+  const StreamId group = *pair.source.open_group();
+  pair.source.write(group, pattern_from(0, 40'000), true);
+  // Time passes as source and receiver name it, and the group ends at last.
+  std::size_t bytes = 0;
+  for (bool ended = false; !ended;) {
+    EmptyJob last;
+    helper.submit(last);
+    helper.wait(last);
+    pair.now = std::max(pair.now + 1us,
+                        std::min(pair.source.next_timeout(), pair.receiver.next_timeout()));
+    move();
+    while (const auto event = pair.receiver.groups().poll_event()) {
+      ASSERT_NE(event->kind, GroupEvent::Kind::kExpired);
+      for (Bytes next; !(next = pair.receiver.groups().peek(event->group)).empty();) {
+        EXPECT_TRUE(matches_pattern(next, bytes));
+        bytes += next.size();
+        pair.receiver.groups().consume(event->group, next.size());
+      }
+      ended = event->kind == GroupEvent::Kind::kEnded;
+    }
+  }
+  EXPECT_EQ(bytes, 40'000u);
 }
 
 TEST(SignedPair, AChannelWhosePacketsHaveNoRoomForItsProofsSendsNothing) {
