@@ -6,6 +6,7 @@
 #include "channel/receiver.h"
 #include "channel_authentication/flight_verifier.h"
 #include "crypto/channel_seal_keys.h"
+#include "fec/encoder.h"
 
 namespace {
 
@@ -21,13 +22,16 @@ ChannelOffer offer() {
   offer.reach = 64;
   offer.deadline = 350ms;
   offer.report_interval = 100ms;
+  offer.repairs = true;
   return offer;
 }
 
 // A receiver with a verifier, and a member that has its keys and seals any frames
 struct Run {
   Run(Verifier& verifier, Random& random)
-      : receiver(offer(), verifier, random, now), keys(offer().header, first) {
+      : receiver(offer(), verifier, random, now),
+        keys(offer().header, first),
+        repair_keys(repair.secret, repair) {
     ChannelKey key;
     key.channel = offer().channel;
     key.secret = first.secret;
@@ -35,19 +39,54 @@ struct Run {
     receiver.on_joined();
   }
 
-  void give_sealed(Bytes frames, ChannelWay way, bool proof) {
-    std::vector<std::uint8_t> packet(k_channel_overhead + frames.size());
+  static std::vector<std::uint8_t> seal(ChannelSealKeys& keys, const ChannelId& channel,
+                                        Bytes content, bool proof) {
+    std::vector<std::uint8_t> packet(k_channel_overhead + content.size());
     Writer out(packet);
-    write_channel_header(out, offer().channel, false, keys.next_number(), proof);
-    out.write_bytes(frames);
+    write_channel_header(out, channel, false, keys.next_number(), proof);
+    out.write_bytes(content);
     const SealJob job{.packet = packet.data(),
-                      .payload_length = static_cast<std::uint32_t>(frames.size()),
+                      .payload_length = static_cast<std::uint32_t>(content.size()),
                       .header_length = k_channel_header_length,
                       .packet_number_length = k_channel_number_length,
                       .path = {},
                       .number = keys.next_number()};
     if (!keys.seal({&job, 1})) std::abort();
-    receiver.receive(packet, way, now);
+    return packet;
+  }
+
+  // Seals a packet. Nobody gets it yet.
+  Bytes add_sealed(Bytes frames, bool proof) {
+    return sealed.emplace_back(seal(keys, offer().channel, frames, proof));
+  }
+  void give_sealed(Bytes frames, ChannelWay way, bool proof) {
+    receiver.receive(add_sealed(frames, proof), way, now);
+  }
+  // Gives what a member put into a packet of repairs.
+  void give_repair_message(Bytes message) {
+    receiver.receive(seal(repair_keys, repair_id(offer().channel), message, false),
+                     ChannelWay::kGroup, now);
+  }
+  // Gives a repair of some of the last eight packets, with one byte changed unless `damage` is 0.
+  void give_repair(std::uint8_t row, std::uint8_t which, std::uint8_t damage) {
+    fec::NamedSet set;
+    std::vector<Bytes> payloads;
+    const std::size_t from = sealed.size() - std::min<std::size_t>(sealed.size(), 8);
+    for (std::size_t i = from; i < sealed.size(); ++i) {
+      if ((which >> (i - from) & 1) == 0) continue;
+      set.add(i);
+      payloads.push_back(Bytes(sealed[i]).subspan(k_channel_header_length));
+    }
+    if (set.empty()) return;
+    std::vector<std::uint8_t> message(64);
+    Writer out(message);
+    write_repair_head(out, set, row);
+    const std::size_t head = out.size();
+    message.resize(head + fec::repair_size(payloads));
+    const MutableBytes bytes = MutableBytes(message).subspan(head);
+    if (!fec::encode_repairs(fec::best_kernel(), set, payloads, row, {&bytes, 1})) std::abort();
+    bytes[damage % bytes.size()] ^= damage;
+    give_repair_message(message);
   }
 
   void wait(Duration time) {
@@ -70,14 +109,31 @@ struct Run {
 
   Time now{1s};
   ChannelSecret first{.sequence = 0, .first_number = 0, .secret = offer().header};
+  ChannelSecret repair{.sequence = 0, .first_number = 0, .secret = repair_secret(offer().header)};
   ChannelReceiver receiver;
   ChannelSealKeys keys;
+  ChannelSealKeys repair_keys;
+  std::vector<std::vector<std::uint8_t>> sealed;  // by number
   std::uint64_t events = 0;
 };
 
 ChannelWay way_of(std::uint8_t operation) {
   if ((operation & 16) != 0) return ChannelWay::kSource;
   return (operation & 1) != 0 ? ChannelWay::kGroup : ChannelWay::kUnicast;
+}
+
+void give_repairs(Run& run, std::uint8_t operation, Bytes bytes) {
+  switch (operation >> 1 & 3) {
+    case 0:
+      run.give_repair_message(bytes);
+      break;
+    case 1:
+      if (bytes.size() >= 4) run.add_sealed(bytes, (operation & 8) != 0);
+      break;
+    default:
+      if (bytes.size() >= 3) run.give_repair(bytes[0], bytes[1], bytes[2]);
+      break;
+  }
 }
 
 // Returns whether a packet came that its connection proves.
@@ -89,6 +145,10 @@ bool give(Run& run, Bytes input) {
     const std::size_t length = std::min<std::size_t>(in.read_u8(), in.remaining());
     const Bytes bytes = in.read_bytes(length);
     const ChannelWay way = way_of(operation);
+    if ((operation & 32) != 0) {
+      give_repairs(run, operation, bytes);
+      continue;
+    }
     any_proven |= way == ChannelWay::kSource;
     switch (operation >> 1 & 3) {
       case 0:
@@ -112,9 +172,9 @@ bool give(Run& run, Bytes input) {
 
 }  // namespace
 
-// Records of an operation, a length and bytes: frames of a member, datagrams of an outsider, and
-// time that passes. The same comes to a receiver without authentication, and to one that only takes
-// what the source signed, which nobody does here.
+// Records of an operation, a length and bytes: frames of a member, datagrams of an outsider,
+// repairs, and time that passes. The same comes to a receiver without authentication, and to one
+// that only takes what the source signed, which nobody does here.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   SeededRandom random{1};
   NoVerifier none;

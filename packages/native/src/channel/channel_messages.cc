@@ -107,7 +107,8 @@ bool read(Reader& in, ChannelOffer& offer) {
   const std::uint8_t repairs = in.read_u8();
   offer.repairs = repairs == 1;
   const bool is_even = (offer.channel.back() & 1) == 0;
-  return durations && is_even && repairs <= 1 && offer.reach > 0 && offer.deadline > 0ms && offer.report_interval > 0ms;
+  return durations && is_even && repairs <= 1 && offer.reach > 0 && offer.deadline > 0ms &&
+         offer.report_interval > 0ms;
 }
 
 void write(Writer& out, const ChannelKey& key) {

@@ -70,7 +70,9 @@ class ChannelReceiver {
   ListenState state() const { return states_.state(); }
   LeaveReason reason() const { return states_.reason(); }
   const ReceiverCounts& counts() const { return counts_; }
-  RepairsReceived repair_counts() const { return repairs_ ? repairs_->counts() : RepairsReceived{}; }
+  RepairsReceived repair_counts() const {
+    return repairs_ ? repairs_->counts() : RepairsReceived{};
+  }
 
  private:
   // Keys that wait for a place

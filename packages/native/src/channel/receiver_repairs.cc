@@ -63,8 +63,7 @@ void ReceiverRepairs::receive(Bytes datagram, const PacketRing& log, Time now) {
   }
   if (!is_new(header->number)) return;
   ++counts_.packets;
-  const auto message =
-      read_repair_message({opened_.get(), datagram.size() - k_channel_overhead});
+  const auto message = read_repair_message({opened_.get(), datagram.size() - k_channel_overhead});
   if (!message) {
     ++counts_.malformed;
   } else if (const auto* repair = std::get_if<ChannelRepair>(&*message)) {
@@ -81,9 +80,9 @@ void ReceiverRepairs::on_repair(const ChannelRepair& repair, PacketNumber number
     --each.rows;
     break;
   }
-  const auto outcome = solver_.add(
-      {.number = number, .set = repair.set, .row = repair.row, .bytes = repair.bytes},
-      LogPackets(log));
+  const auto outcome =
+      solver_.add({.number = number, .set = repair.set, .row = repair.row, .bytes = repair.bytes},
+                  LogPackets(log));
   if (outcome == fec::RepairOutcome::kContradiction) distrust(now);
 }
 
@@ -119,8 +118,7 @@ std::optional<ReceiverRepairs::Recovered> ReceiverRepairs::poll_recovered(Time n
     std::ranges::copy(solution->payload, packet_.get() + k_channel_header_length);
     if (claims_.size() == fec::k_max_equations) claims_.erase(claims_.begin());
     claims_.push_back(number);
-    return Recovered{number,
-                     {packet_.get(), k_channel_header_length + solution->payload.size()}};
+    return Recovered{number, {packet_.get(), k_channel_header_length + solution->payload.size()}};
   }
   return std::nullopt;
 }

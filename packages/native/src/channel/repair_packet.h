@@ -18,9 +18,9 @@ namespace sheaf::quic {
 // A packet of the channel is so much shorter than the offer's packet size: a repair holds its set,
 // and the longest packet of this set behind the number.
 inline constexpr std::size_t k_repair_kind_length = 1;
-inline constexpr std::size_t k_repair_overhead =
-    k_repair_kind_length + fec::k_max_set_bytes + sizeof(fec::RowIndex) + fec::k_symbol_head +
-    k_aead_tag_length;
+inline constexpr std::size_t k_repair_overhead = k_repair_kind_length + fec::k_max_set_bytes +
+                                                 sizeof(fec::RowIndex) + fec::k_symbol_head +
+                                                 k_aead_tag_length;
 
 // The id in these packets. The id of the channel is even.
 inline ChannelId repair_id(ChannelId channel) {

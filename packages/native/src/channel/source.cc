@@ -169,9 +169,8 @@ void ChannelSource::change_key(Time now) {
 
 void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now) {
   ReceiverCopies* copies = receiver(id);
-  const bool taken =
-      copies == nullptr ||
-      copies->on_state(state, log_.sent_end(), config_.offer.report_interval, now);
+  const bool taken = copies == nullptr ||
+                     copies->on_state(state, log_.sent_end(), config_.offer.report_interval, now);
   if (!taken) ++counts_.refused_states;
   if (copies != nullptr && repairs_ && copies->state() != ListenState::kReceiving) {
     repairs_->forget_needs(id);

@@ -83,9 +83,9 @@ class SourceRepairs {
   Time plan_at_ = k_never;
   Time status_at_{};
   std::span<const fec::PlannedRepairs> planned_;
-  bool more_ = false;          // than the rate had room for
-  std::size_t next_set_ = 0;   // of those planned
-  std::size_t next_row_ = 0;   // of this set
+  bool more_ = false;           // than the rate had room for
+  std::size_t next_set_ = 0;    // of those planned
+  std::size_t next_row_ = 0;    // of this set
   std::size_t row_length_ = 0;  // of a packet with a row of this set, without its tag
   std::unique_ptr<std::uint8_t[]> buffers_;
   std::vector<Copy> copies_;

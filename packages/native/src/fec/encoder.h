@@ -15,7 +15,8 @@ std::size_t repair_size(std::span<const Bytes> payloads);
 // is that of `repair_size`. `payloads` are those of the packets of the set, in its order. Reads
 // each payload once for every four rows, and allocates nothing. Returns false, and writes nothing,
 // when the lengths are others.
-[[nodiscard]] bool encode_repairs(const Kernel& kernel, const NamedSet& set, std::span<const Bytes> payloads,
-                    RowIndex first_row, std::span<const MutableBytes> repairs);
+[[nodiscard]] bool encode_repairs(const Kernel& kernel, const NamedSet& set,
+                                  std::span<const Bytes> payloads, RowIndex first_row,
+                                  std::span<const MutableBytes> repairs);
 
 }  // namespace sheaf::quic::fec

@@ -78,9 +78,36 @@ TEST(ProvenNetwork, SignedChannelSurvivesLossAForgerAndKeysThatChange) {
   }
 }
 
+// What repairs bring needs the same proofs. A whole flight is missing when both copies of its proof
+// are lost. At the end of a stream this shows with the next PING and its proof, and takes longest.
+TEST(ProvenNetwork, SignedChannelIsRepaired) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    ChannelWorld world({.seed = seed,
+                        .leaf_loss = 0.05,
+                        .unicast_loss = 0.02,
+                        .key_interval = 600ms,
+                        .deadline = 700ms,
+                        .scheme = AuthenticationScheme::kSigned,
+                        .repairs = true});
+    for (int i = 0; i < 4; ++i) world.add_member();
+    world.simulation().run_for(200ms);
+    const Time start = world.simulation().now();
+    if (seed % 2 == 0) world.add_forger();
+    world.publish_for(1500ms, 2 * k_proven_frame);
+    world.simulation().run_for(500ms);
+    std::uint64_t recovered = 0;
+    for (const auto& member : world.members()) {
+      recovered += member->host->receiver().counts().recovered;
+      EXPECT_EQ(world.late_frames(*member, start), 0u) << member->name;
+      EXPECT_FALSE(member->wrong_bytes) << member->name;
+    }
+    EXPECT_GT(recovered, 0u);
+  }
+}
+
 // Copies of an edge prove nothing, so that they need the proofs as well.
 TEST(ProvenNetwork, SignedCopiesOfAnEdgeAreProvenByTheirFlights) {
-  for (std::uint64_t seed = 1; seed <= k_proven_seeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     ChannelWorld world({.seed = seed,
                         .leaf_loss = 0.05,
                         .unicast_loss = 0.02,
@@ -103,7 +130,7 @@ TEST(ProvenNetwork, SignedCopiesOfAnEdgeAreProvenByTheirFlights) {
 }
 
 TEST(ProvenNetwork, TimedChannelSurvivesLossAForgerAndKeysThatChange) {
-  for (std::uint64_t seed = 1; seed <= k_proven_seeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     ChannelWorld world({.seed = seed,
                         .leaf_loss = 0.05,
                         .unicast_loss = 0.02,

@@ -18,14 +18,12 @@ struct RepairTotals {
   std::uint64_t statuses = 0;
 };
 
-// Twelve members lose a share of the packets, half of it at the branches. Returns what that costs.
-void run_lossy(std::uint64_t seed, double loss, bool repairs, RepairTotals& totals) {
-  ChannelWorld world({.seed = seed,
-                      .branch_loss = loss / 2,
-                      .leaf_loss = loss / 2,
-                      .unicast_loss = 0.01,
-                      .key_interval = 1h,  // a change sends many empty packets
-                      .repairs = repairs});
+// Twelve members lose a share of the packets, half of it at the branches. Adds what that costs.
+void run_lossy(ChannelWorld::Settings settings, double loss, RepairTotals& totals) {
+  settings.branch_loss = settings.leaf_loss = loss / 2;
+  settings.unicast_loss = 0.01;
+  settings.key_interval = 1h;  // a change sends many empty packets
+  ChannelWorld world(settings);
   for (int i = 0; i < 12; ++i) world.add_member();
   world.publish_for(200ms, 500);
   const std::uint64_t copied = world.source().source().counts().copies;
@@ -52,8 +50,8 @@ TEST(RepairNetwork, RepairsReplaceCopiesAndEverythingComesInTime) {
     RepairTotals without;
     RepairTotals with;
     for (std::uint64_t seed = 1; seed <= k_repair_seeds; ++seed) {
-      run_lossy(seed, loss, false, without);
-      run_lossy(seed, loss, true, with);
+      run_lossy({.seed = seed}, loss, without);
+      run_lossy({.seed = seed, .repairs = true}, loss, with);
     }
     std::cout << "loss " << loss << ": " << without.copies << " copies without repairs; with them "
               << with.copies << " copies, " << with.repairs << " repairs, " << with.statuses
@@ -62,6 +60,18 @@ TEST(RepairNetwork, RepairsReplaceCopiesAndEverythingComesInTime) {
     EXPECT_LT(with.copies, without.copies / 2);
     EXPECT_LT(with.copies + with.repairs, without.copies * 3 / 4);
   }
+}
+
+// Proofs of flights are packets of the log as well, and what repairs bring waits for them.
+TEST(RepairNetwork, RepairsBringSignedPackets) {
+  RepairTotals totals;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    run_lossy({.seed = seed, .scheme = AuthenticationScheme::kSigned, .repairs = true}, 0.05,
+              totals);
+  }
+  std::cout << "signed: " << totals.copies << " copies, " << totals.repairs << " repairs, "
+            << totals.recovered << " of " << totals.lost << " recovered\n";
+  EXPECT_GT(totals.recovered, totals.lost / 2);
 }
 
 // A thousand members on ten branches lose what is lost at the root. Returns how many reports named

@@ -99,6 +99,32 @@ TEST(ChannelKeys, SealsTheExampleOfTheDraft) {
   EXPECT_EQ(payload[0], 1);
 }
 
+// Forward erasure correction recovers what stands behind the number.
+TEST(ChannelKeys, RestoreTheHeaderOfARecoveredPacket) {
+  ChannelSealKeys source(k_header_secret, channel_secret(1, 40));
+  ChannelOpenKeys member(k_header_secret);
+  ASSERT_EQ(member.add(channel_secret(1, 40)), Added::kAdded);
+  const std::vector<std::uint8_t> channel(k_channel_id_length, 0xc1);
+  for (const std::uint8_t proof : {std::uint8_t{0}, k_channel_proof_bit}) {
+    const PacketNumber number = source.next_number();
+    auto sealed = plain_packet(number, static_cast<std::uint8_t>(source.key_phase_bit() | proof));
+    const SealJob job = job_for(sealed, number);
+    ASSERT_TRUE(source.seal({&job, 1}));
+    auto recovered = sealed;
+    std::fill_n(recovered.begin(), k_channel_header_length, std::uint8_t{0xee});
+    std::vector<std::uint8_t> opened(sealed.size());
+    EXPECT_EQ(member.restore_header(channel, number, recovered, opened.data()),
+              ChannelOutcome::kOpened);
+    EXPECT_EQ(recovered, sealed);
+    EXPECT_EQ(member.restore_header(channel, number + 1, recovered, opened.data()),
+              ChannelOutcome::kWrongTag);
+    EXPECT_EQ(member.restore_header(channel, 39, recovered, opened.data()), ChannelOutcome::kNoKey);
+    EXPECT_EQ(
+        member.restore_header(channel, number, MutableBytes(recovered).first(28), opened.data()),
+        ChannelOutcome::kWrongTag);
+  }
+}
+
 TEST(ChannelKeys, FollowTheSourceThroughManyKeys) {
   for (CipherSuite suite : k_all_suites) {
     const TrafficSecret header_secret = seeded_secret(1000, suite);

@@ -189,9 +189,8 @@ TEST(RepairPlanner, HandsPacketsOver) {
   report(planner, second, 99, {20});
   const NamedSet set = planner.plan(100)[0].set;
   std::vector<std::pair<ReceiverKey, std::uint64_t>> taken;
-  planner.hand_over(set, [&](ReceiverKey key, std::uint64_t number) {
-    taken.emplace_back(key, number);
-  });
+  planner.hand_over(
+      set, [&](ReceiverKey key, std::uint64_t number) { taken.emplace_back(key, number); });
   EXPECT_EQ(taken, (std::vector<std::pair<ReceiverKey, std::uint64_t>>{
                        {first, 10}, {first, 20}, {second, 20}}));
   EXPECT_TRUE(planner.plan(100).empty());
