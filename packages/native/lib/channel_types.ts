@@ -118,7 +118,7 @@ export interface ChannelCounts {
   late: number;
   /** Numbers that were missing at some time */
   lost: number;
-  /** Of them, those that did not come in time */
+  /** Missing numbers that did not come in time */
   expired: number;
   /** Not of this channel, or under a key that is not here */
   unreadable: number;
