@@ -1,4 +1,11 @@
-import type { ChannelSourceStatus, ConnectionStatus, ExecutorStats, ReturnRecovery, ReturnWay, TransportCounters } from '@sheaf/native';
+import type {
+  ChannelSourceStatus,
+  ConnectionStatus,
+  ExecutorStats,
+  ReturnRecovery,
+  ReturnWay,
+  TransportCounters,
+} from '@sheaf/native';
 import type { BackendReport } from './backend_report.js';
 import type { BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
