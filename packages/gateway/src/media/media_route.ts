@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { MediaOptions } from '../schema/media.js';
 import { Networks } from '../values/networks.js';
-import type { Exchange, Target } from '../http/exchange.js';
+import { headerValue, type Exchange, type Target } from '../http/exchange.js';
 import { respondStatus, respondText } from '../http/respond.js';
 import type { SessionTarget } from '../targets/webtransport/session_server.js';
 import { respondGroup } from './group_file.js';
@@ -22,7 +22,7 @@ export class MediaRoute implements Target {
   /** Number of this node in announcements. Zero means unknown, and 53 bits are what all clients read. */
   readonly #origin = BigInt(`0x${randomBytes(6).toString('hex')}`) + 1n;
 
-  constructor(options: MediaOptions) {
+  constructor(private readonly options: MediaOptions) {
     this.#publishers = options.publish === 'everybody' ? undefined : new Networks(options.publish);
     this.sessions = {
       protocols: [MOQ_PROTOCOL],
@@ -46,12 +46,22 @@ export class MediaRoute implements Target {
       respondStatus(exchange, 405, { allow: 'GET, HEAD' });
       return;
     }
+    this.#allowOrigin(exchange);
     try {
       await this.#answer(exchange, segmentsOfPath(exchange.rest));
     } catch (error) {
       if (!(error instanceof MediaError) || exchange.response.headersSent) throw error;
       respondStatus(exchange, error.kind === 'too_large' ? 503 : 404);
     }
+  }
+
+  /** Lets pages of the route's origins read responses, as they may open sessions. */
+  #allowOrigin({ request, response }: Exchange): void {
+    const { origins = [] } = this.options;
+    const origin = headerValue(request.headers, 'origin');
+    if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return;
+    response.setHeader('access-control-allow-origin', origin);
+    response.setHeader('vary', 'origin');
   }
 
   async #answer(exchange: Exchange, path: readonly string[]): Promise<void> {
