@@ -1,4 +1,4 @@
-// Calls of `NativeEndpoint` about direct server return (docs/internals/direct-return-plan.md).
+// Calls of `NativeEndpoint` about direct server return (docs/internals/direct-return.md).
 #include <array>
 
 #include "binding/call_arguments.h"
