@@ -40,7 +40,7 @@ class ChannelEnds {
   }
   void on_turn(Time now) {
     for (const auto& end : ends_) {
-      if (end && !end->request().over()) end->on_turn(now);
+      if (end) end->on_turn(now);
     }
   }
   template <typename Visit>
