@@ -15,8 +15,8 @@
       ],
       "conditions": [
         ["target_arch=='x64'", {
-          "defines": ["SHEAF_HAVE_IPSEC_MB=1"],
-          "libraries": ["-lIPSec_MB"]
+          "defines": ["SHEAF_HAVE_IPSEC_MB=1", "SHEAF_HAVE_ISA_L=1"],
+          "libraries": ["-lIPSec_MB", "<!@(pkg-config --libs libisal)"]
         }]
       ]
     }

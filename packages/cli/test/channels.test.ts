@@ -21,6 +21,9 @@ interface Report {
   fromGroup?: number;
   fromUnicast?: number;
   expired?: number;
+  forged?: number;
+  joinDelayMs?: number;
+  unicastShare?: number;
 }
 
 /** Two hosts with a cable between them, and a gateway on the first one. */
@@ -82,10 +85,14 @@ class Watcher {
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-const group = '{ group: "232.97.1.1:5497", source: 10.97.0.1 }';
+const withOptions = (options: string): string => `{ group: "232.97.1.1:5497", source: 10.97.0.1, ${options} }`;
+// Signed, with repairs
+const group = withOptions('hops: 1');
 
 it.skipIf(missing !== undefined).each([
   ['by multicast', group, [], 'receiving'],
+  ['with a signature behind each packet', withOptions('authentication: per-packet'), [], 'receiving'],
+  ['without proofs and repairs', withOptions('authentication: none, repairs: false'), [], 'receiving'],
   ['by copies where the channel has no group', '{}', [], 'want'],
   ['by copies for a receiver that does not join', group, ['--unicast'], 'want'],
   // What a network without multicast does: the receiver joins where nothing of the group comes.
@@ -101,10 +108,13 @@ it.skipIf(missing !== undefined).each([
     expect(await sheaf('publish', 'live', 'sent.bin')).toContain(sha256(bytes));
     expect(await watcher.ended).toEqual([0, null]);
     expect(sha256(await readFile(join(directory, 'got.bin')))).toBe(sha256(bytes));
-    const { fromGroup = 0, fromUnicast = 0, expired } = watcher.last;
-    expect(expired).toBe(0);
-    if (state === 'receiving') expect(fromGroup).toBeGreaterThan(bytes.length / 1300);
-    else expect([fromGroup, fromUnicast > bytes.length / 1300]).toEqual([0, true]);
+    const { fromGroup = 0, fromUnicast = 0, expired, forged, joinDelayMs, unicastShare } = watcher.last;
+    expect([expired, forged]).toEqual([0, 0]);
+    if (state === 'receiving') {
+      expect(fromGroup).toBeGreaterThan(bytes.length / 1300);
+      expect(joinDelayMs).toBeGreaterThan(0);
+      expect(unicastShare).toBeLessThan(0.1);
+    } else expect([fromGroup, fromUnicast > bytes.length / 1300]).toEqual([0, true]);
     expect(await sheaf('status')).toMatch(/live +(232\.97\.1\.1:5497|copies alone) +0 /);
   },
   120_000,

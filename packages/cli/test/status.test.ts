@@ -119,3 +119,26 @@ it('shows what a backend sent from addresses of gateways', () => {
     'from 203.0.113.7:443 (transparent), recovery by the backend, 1 gateway connected; 2 responses now; 300 packets with 400000 bytes sent; runs refused 12: noData 9, late 3',
   );
 });
+
+it('shows what channels lose before and after repairs, and how soon receivers hear them', () => {
+  const counts = { copiesLost: 0, refusedReports: 0, droppedProofs: 0, expired: 0, unsent: 7 };
+  const live = { name: 'live', group: { family: 'IPv4', address: '232.1.2.3', port: 5004 }, ...counts } as const;
+  const seen = { receivers: 3, receiving: 2, packets: 1_000, repairs: 40, copies: 100, received: 1_800, lost: 200 };
+  const idle = { name: 'idle', ...counts, receivers: 0, receiving: 0, packets: 0, repairs: 0, copies: 0 };
+  const status: GatewayStatus = {
+    ...front,
+    alpn: ['h3'],
+    connections: [],
+    routes: [],
+    role: 'gateway',
+    channels: [
+      { ...live, ...seen, recovered: 100, joins: 2, joinSeconds: 0.05 },
+      { ...idle, received: 0, lost: 0, recovered: 0, joins: 0, joinSeconds: 0 },
+    ],
+  };
+  const rows = renderStatus(status)
+    .split('\n')
+    .map((row) => row.replace(/ {2,}/g, ' | ').trim());
+  expect(rows).toContain('live | 232.1.2.3:5004 | 3 | 2 | 1000 | 40 | 10.0 % | 5.0 % | 5.0 % | 25 ms | 7');
+  expect(rows.find((row) => row.startsWith('idle'))).toMatch(/^idle \| copies alone \| 0 \| 0 \| 0 \| 0 \|.* 7$/);
+});

@@ -27,6 +27,22 @@ quic::ChannelOffer offer() {
   return offer;
 }
 
+// The same channel with a group, repairs and a scheme that signs
+quic::ChannelOffer proven_offer(quic::AuthenticationScheme scheme) {
+  quic::ChannelOffer proven = offer();
+  proven.group = {.ip = {232, 1, 2, 3}, .port = 5004, .family = quic::Address::Family::kIpv4};
+  proven.authentication =
+      quic::offer_of_public_key(scheme, quic::SigningKey(quic::Ed25519Seed{1}).public_key());
+  proven.repairs = true;
+  return proven;
+}
+
+quic::ChannelOffer chosen_offer(std::uint8_t choice) {
+  if ((choice & 4) == 0) return offer();
+  return proven_offer((choice & 8) == 0 ? quic::AuthenticationScheme::kSigned
+                                        : quic::AuthenticationScheme::kPacketSignatures);
+}
+
 // A request of which one side is ours and the other an attacker
 struct Run {
   explicit Run(bool source)
@@ -101,8 +117,8 @@ struct Run {
 };
 
 // What begins a channel in order, so that the bytes that follow meet one that runs
-void begin(Run& run) {
-  const auto value = run.receiver ? quic::ChannelCapsuleValue(offer())
+void begin(Run& run, std::uint8_t choice) {
+  const auto value = run.receiver ? quic::ChannelCapsuleValue(chosen_offer(choice))
                                   : quic::ChannelCapsuleValue(quic::ChannelState{
                                         .channel = offer().channel, .offer = offer().sequence});
   const auto bytes = quic::encode_channel_capsule(value);
@@ -111,14 +127,15 @@ void begin(Run& run) {
 
 }  // namespace
 
-// The first byte chooses the side and whether the channel has begun. Then records of an operation,
-// a length and bytes: bytes of the stream, capsules, datagrams, packets of the group, and time.
+// The first byte chooses the side, whether the channel has begun, and its offer. Then records of an
+// operation, a length and bytes: bytes of the stream, capsules, datagrams, packets of the group,
+// and time.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   quic::Reader in({data, size});
   const std::uint8_t choice = in.read_u8();
   Run run((choice & 1) != 0);
   run.settle();
-  if ((choice & 2) != 0) begin(run);
+  if ((choice & 2) != 0) begin(run, choice);
   for (int steps = 0; !in.empty() && steps < 64; ++steps) {
     const std::uint8_t operation = in.read_u8();
     const std::size_t length = std::min<std::size_t>(in.read_u8(), in.remaining());

@@ -21,8 +21,9 @@ export const requirements = [
   library('libnghttp3-dev', 'libnghttp3', '1.8'),
 ];
 
-// Elsewhere packets are protected by GnuTLS.
+// Elsewhere packets are protected by GnuTLS, and repairs are computed without a library.
 if (process.arch === 'x64') {
+  requirements.push(library('libisal-dev', 'libisal'));
   requirements.push({
     name: 'libipsec-mb-dev',
     // The library has no file for pkg-config.

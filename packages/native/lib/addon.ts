@@ -462,6 +462,10 @@ export interface NativeChannelSourceOptions {
   reportIntervalMs: number;
   keyIntervalMs: number;
   maxReceivers: number;
+  authentication: 'signed' | 'per-packet' | 'none';
+  /** 32 bytes, which the call wipes; undefined: a random one */
+  seed: Uint8Array | undefined;
+  repairs: boolean;
 }
 
 /** `src/binding/channel_source_object.h` */

@@ -29,6 +29,9 @@ class Source implements ChannelSource {
         reportIntervalMs: options.reportIntervalMs ?? 200,
         keyIntervalMs: options.keyIntervalMs ?? 10_000,
         maxReceivers: options.maxReceivers ?? 1000,
+        authentication: options.authentication ?? (options.group ? 'signed' : 'none'),
+        seed: options.seed,
+        repairs: options.repairs ?? true,
       },
       () => this.onRoom(),
     );

@@ -37,6 +37,16 @@ export interface ChannelSourceOptions {
   keyIntervalMs?: number;
   /** Default 1000. */
   maxReceivers?: number;
+  /**
+   * How receivers know that packets are the source's. `signed`: by Ed25519 signatures over many packets. `per-packet`: by a signature
+   * behind each packet, which excludes repairs and costs some 100 times as much. `none`: every receiver can forge packets for the
+   * others. Default `signed` with a group, and `none` without.
+   */
+  authentication?: 'signed' | 'per-packet' | 'none';
+  /** Private Ed25519 key (RFC 8032 §5.1.5) of 32 bytes, which are wiped. Default a new one. */
+  seed?: Uint8Array;
+  /** Whether the group brings repairs of lost packets, too. Default true, with a group. */
+  repairs?: boolean;
 }
 
 /** What a channel's source did since its begin. */
@@ -47,16 +57,34 @@ export interface ChannelSourceStatus {
   group?: SocketAddress;
   /** Requests that join the channel now */
   receivers: number;
+  /** Of them, those that hear the group */
+  receiving: number;
   /** Packets of the channel */
   packets: number;
+  /** Packets with repairs */
+  repairs: number;
   /** Copies by unicast */
   copies: number;
   /** Copies that were lost on the way */
   copiesLost: number;
   /** Reports that were too old, came too soon, or named packets that do not exist */
   refusedReports: number;
+  /** Proofs that were not sent, so that copies had to bring their packets */
+  droppedProofs: number;
   /** Packets to the group that the system did not take */
   unsent: number;
+  /** Packets from the group, of all receivers together, as they reported */
+  received: number;
+  /** Packets that the group did not bring them in time */
+  lost: number;
+  /** Lost packets that repairs brought */
+  recovered: number;
+  /** Lost packets that nothing brought in time */
+  expired: number;
+  /** Receivers that have heard the group */
+  joins: number;
+  /** Seconds from each one's begin to that moment, added up */
+  joinSeconds: number;
 }
 
 /** A group of objects that is being written. */
@@ -100,10 +128,8 @@ export type LeaveReason =
   | 'reach'
   | 'scheme'
   | 'channels'
-  | 'nothingAuthentic'
   | 'forgedPackets'
   | 'malformed'
-  | 'groupLimits'
   | 'withdrawn';
 
 /** Packets of a channel that came, since the source's offer. */
@@ -112,6 +138,8 @@ export interface ChannelCounts {
   fromGroup: number;
   /** Different packets that copies brought first */
   fromUnicast: number;
+  /** Different packets that repairs brought first */
+  recovered: number;
   /** Packets that had come already */
   duplicates: number;
   /** Too late to be of use */
@@ -126,6 +154,10 @@ export interface ChannelCounts {
   forged: number;
   /** Without room, or too late to be proven */
   refused: number;
+  /** How often the group was left for a while, since what came from it was not the source's */
+  pauses: number;
+  /** Packets with repairs, or with their status */
+  repairs: number;
   /** Packets with frames that no source sends */
   malformed: number;
   /** Frames for which there was no room */
@@ -168,6 +200,8 @@ export interface WatchedChannelEvents {
 export interface WatchedChannel extends EventEmitter<{ [K in keyof WatchedChannelEvents]: WatchedChannelEvents[K] }> {
   /** Where this side listens now. */
   readonly state: ChannelState;
+  /** Milliseconds from the request to the first packet of the group that was the source's; undefined before */
+  readonly joinDelayMs: number | undefined;
   /** Reads the counts; a copy, and the last one after the channel is over. Undefined before the source's offer. */
   status(): ChannelCounts | undefined;
   /** Leaves the channel; `close` follows. */

@@ -24,10 +24,8 @@ const reasons = [
   'reach',
   'scheme',
   'channels',
-  'nothingAuthentic',
   'forgedPackets',
   'malformed',
-  'groupLimits',
   'withdrawn',
 ] as const satisfies LeaveReason[];
 /** `quic::GroupEvent::Kind` */
@@ -97,12 +95,14 @@ class Channel
   implements WatchedChannel
 {
   state: ChannelState = 'want';
+  joinDelayMs: number | undefined;
   private readonly groups = new Map<number, Group>();
   private last: ChannelCounts | undefined;
   private over = false;
 
   constructor(
     private readonly location: StreamLocation,
+    private readonly started: number,
     private readonly onEnd: () => void,
   ) {
     super();
@@ -121,6 +121,7 @@ class Channel
 
   onState(state: number, joinError: string): void {
     this.state = states[state] ?? 'left';
+    if (this.state === 'receiving') this.joinDelayMs ??= performance.now() - this.started;
     this.emit('state', this.state, joinError);
   }
 
@@ -190,6 +191,7 @@ export async function watchChannel(
   client: Http3Client,
   { path, authority, headers, joins = true, sources = [], interface: name = '' }: WatchOptions,
 ): Promise<WatchedChannel> {
+  const started = performance.now();
   let end!: () => void;
   const ended = new Promise<void>((resolve) => (end = resolve));
   const response = await client.request({
@@ -207,7 +209,7 @@ export async function watchChannel(
   }
   const { location } = response;
   const { endpoint, connection, stream } = location;
-  const channel = new Channel(location, end);
+  const channel = new Channel(location, started, end);
   const known = channels.get(endpoint) ?? new Map<number, Channel>();
   channels.set(endpoint, known.set(stream, channel));
   if (endpoint.watchChannel(connection, stream, { joins, sources, interface: name })) return channel;

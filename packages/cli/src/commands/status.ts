@@ -77,13 +77,25 @@ async function statusAt(address: string): Promise<NodeStatus> {
   });
 }
 
+/** Returns a part as a percentage; nothing of nothing is empty. */
+const share = (part: number, whole: number): string => (whole === 0 ? '' : `${((100 * part) / whole).toFixed(1)} %`);
+
 function renderChannels(channels: readonly ChannelStatus[]): string {
-  const rows = channels.map(({ name, group, receivers, packets, copies, copiesLost, unsent }) => [
-    name,
-    group ? formatAddress(group) : 'copies alone',
-    ...[receivers, packets, copies, copiesLost, unsent].map(String),
-  ]);
-  return renderTable(['channel', 'group', 'receivers', 'packets', 'copies', 'copies lost', 'not sent'], rows);
+  const rows = channels.map((channel) => {
+    const { name, group, receivers, receiving, packets, repairs, copies, received, lost, recovered, unsent } = channel;
+    return [
+      name,
+      group ? formatAddress(group) : 'copies alone',
+      ...[receivers, receiving, packets, repairs].map(String),
+      share(lost, received + lost),
+      share(lost - recovered, received + lost),
+      share(copies, received + recovered + copies),
+      channel.joins === 0 ? '' : `${Math.round((1_000 * channel.joinSeconds) / channel.joins)} ms`,
+      String(unsent),
+    ];
+  });
+  const losses = ['lost', 'after repairs', 'by copies', 'join delay'];
+  return renderTable(['channel', 'group', 'receivers', 'of group', 'packets', 'repairs', ...losses, 'not sent'], rows);
 }
 
 export function renderStatus(status: NodeStatus): string {

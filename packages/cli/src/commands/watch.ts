@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { errorMessage, exitCodes, loadNativeModule, systemErrorCode, UserError } from '@sheaf/gateway/client';
 import { readPart, type Part } from '@sheaf/gateway/publication';
-import type { Http3Client, ReceivedGroup, WatchedChannel } from '@sheaf/native';
+import type { ChannelCounts, Http3Client, ReceivedGroup, WatchedChannel } from '@sheaf/native';
 import type { Command } from '../command.js';
 import { clientOptions, parseUrl } from '../download/client_options.js';
 import type { BodySink } from '../download/download.js';
@@ -188,10 +188,26 @@ async function* partsOf(channel: WatchedChannel): AsyncGenerator<Part> {
   }
 }
 
+/** Shares of lost packets in those of the group, before and after repairs, and of copies in all packets */
+function sharesOf({ fromGroup, fromUnicast, recovered, lost }: ChannelCounts) {
+  const share = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
+  return {
+    loss: share(lost, fromGroup + lost),
+    lossAfterRepairs: share(lost - recovered, fromGroup + lost),
+    unicastShare: share(fromUnicast, fromGroup + fromUnicast + recovered),
+  };
+}
+
 /** Prints what happens to a channel. Returns a function that stops this. */
 function report(channel: WatchedChannel, world: World): () => void {
-  const print = (more: object): void =>
-    void printNotice(world.stderr, JSON.stringify({ state: channel.state, ...more, ...channel.status() }));
+  const print = (more: object): void => {
+    const counts = channel.status();
+    const { state, joinDelayMs } = channel;
+    void printNotice(
+      world.stderr,
+      JSON.stringify({ state, joinDelayMs, ...more, ...counts, ...(counts && sharesOf(counts)) }),
+    );
+  };
   channel.on('state', (_state, joinError) => print(joinError === '' ? {} : { joinError }));
   const timer = setInterval(() => print({}), reportInterval);
   return () => {

@@ -1,12 +1,15 @@
 import type { ChannelSource, NativeModule, ServerRequest, ServerResponse } from '@sheaf/native';
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import { errorMessage, UserError } from '../errors/user_error.js';
 import { parseRequestTarget } from '../http/request_target.js';
 import { compileRoute, findRoute, type Route } from '../http/router.js';
+import { channelMetrics } from '../observability/channel_metrics.js';
 import type { ChannelOptions } from '../schema/channels.js';
 import type { RouteOptions } from '../schema/routes.js';
 import { formatAddress } from '../values/listen_error.js';
 import { Networks } from '../values/networks.js';
+import { readNodeKey } from '../values/node_key.js';
 import { publish, type Published } from './publication.js';
 
 /** A channel that this gateway is the source of */
@@ -21,25 +24,36 @@ export interface ChannelServerOptions {
   module: NativeModule;
   channels: Readonly<Record<string, ChannelOptions>>;
   routes: readonly RouteOptions[];
+  registry: Registry;
   log: Logger;
 }
 
 /** Lets clients join the channels of a gateway, and publishes on them. */
 export class ChannelServer {
-  readonly #channels = new Map<string, Channel>();
+  readonly #channels: ReadonlyMap<string, Channel>;
   readonly #routes: Route<Channel>[];
   readonly #log: Logger;
 
-  /** Opens the sources of all channels. @throws UserError when the machine refuses one */
-  constructor({ module, channels, routes, log }: ChannelServerOptions) {
-    this.#log = log;
+  /** Opens the sources of all channels. @throws UserError when the machine refuses one, or a key cannot be used */
+  static async open(options: ChannelServerOptions): Promise<ChannelServer> {
+    const channels = new Map<string, Channel>();
     try {
-      for (const [name, options] of Object.entries(channels))
-        this.#channels.set(name, openChannel(module, name, options));
+      for (const [name, channel] of Object.entries(options.channels))
+        channels.set(name, await openChannel(options.module, name, channel));
     } catch (error) {
-      this.close();
+      for (const { source } of channels.values()) source.close();
       throw error;
     }
+    return new ChannelServer(channels, options);
+  }
+
+  private constructor(
+    channels: ReadonlyMap<string, Channel>,
+    { routes, registry, log }: Pick<ChannelServerOptions, 'routes' | 'registry' | 'log'>,
+  ) {
+    this.#channels = channels;
+    this.#log = log;
+    channelMetrics(registry, () => this.status());
     this.#routes = routes.flatMap((route, index) => {
       const channel = route.channel === undefined ? undefined : this.#channels.get(route.channel);
       return channel ? [compileRoute(route, index, channel)] : [];
@@ -85,8 +99,9 @@ export class ChannelServer {
   }
 }
 
-function openChannel(module: NativeModule, name: string, options: ChannelOptions): Channel {
-  const { group, source, hops, rate, copies, deadline, receivers, clients } = options;
+async function openChannel(module: NativeModule, name: string, options: ChannelOptions): Promise<Channel> {
+  const { group, source, hops, rate, copies, deadline, receivers, clients, authentication, repairs } = options;
+  const key = options.key === undefined ? undefined : await readNodeKey(options.key);
   try {
     const opened = module.openChannelSource({
       ...(group && { group: { address: group.address, port: group.port } }),
@@ -98,6 +113,9 @@ function openChannel(module: NativeModule, name: string, options: ChannelOptions
       deadlineMs: deadline,
       reportIntervalMs: Math.min(200, Math.floor(deadline / 8)),
       maxReceivers: receivers,
+      ...(authentication !== undefined && { authentication }),
+      ...(key && { seed: key.seed() }),
+      ...(repairs !== undefined && { repairs }),
     });
     return { name, source: opened, receivers, clients: clients && new Networks(clients) };
   } catch (error) {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { NodeKeyOptions } from '../schema/backbone.js';
 import type { EdgeConfiguration } from '../schema/edge.js';
 import type { BackendConfiguration } from '../schema/backends.js';
+import type { ChannelOptions } from '../schema/channels.js';
 import type { RouteOptions } from '../schema/routes.js';
 import type { TlsOptions } from '../schema/tls.js';
 import type { UpstreamTlsOptions } from '../schema/upstream.js';
@@ -20,6 +21,7 @@ export function resolvePaths<Node extends NodeConfiguration | BackendConfigurati
   return {
     ...resolveFileKeys(node, absolute),
     key: resolveKey(node.key, absolute),
+    ...('channels' in node && { channels: resolveChannels(node.channels, absolute) }),
     routes: node.routes.map((route) => resolveRoute(route, absolute)),
   };
 }
@@ -46,6 +48,18 @@ function resolveFileKeys<Node extends FileKeys>(node: Node, absolute: (path: str
 
 function resolveKey(key: NodeKeyOptions, absolute: (path: string) => string): NodeKeyOptions {
   return key === 'dev' ? 'dev' : { file: absolute(key.file) };
+}
+
+function resolveChannels(
+  channels: Readonly<Record<string, ChannelOptions>>,
+  absolute: (path: string) => string,
+): Record<string, ChannelOptions> {
+  return Object.fromEntries(
+    Object.entries(channels).map(([name, { key, ...channel }]) => [
+      name,
+      { ...channel, ...(key === undefined ? {} : { key: absolute(key) }) },
+    ]),
+  );
 }
 
 export function resolveTls(tls: TlsOptions, absolute: (path: string) => string): TlsOptions {

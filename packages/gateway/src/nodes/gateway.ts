@@ -143,7 +143,7 @@ export class Gateway extends FrontNode {
       ...(primary ? { routeMap: new RouteMapResource(() => primary.routeMap) } : {}),
     });
     primary?.answerWith(proxied);
-    const channels = await this.#openChannels();
+    const channels = await this.#openChannels(metrics);
     this.#channels = channels;
     await front.listen({
       handler,
@@ -174,10 +174,11 @@ export class Gateway extends FrontNode {
     return new ReturnOffers({ links, log });
   }
 
-  async #openChannels(): Promise<ChannelServer | undefined> {
+  async #openChannels({ registry }: Metrics): Promise<ChannelServer | undefined> {
     const { channels, routes } = this.#loaded.node;
     if (Object.keys(channels).length === 0) return undefined;
-    const opened = new ChannelServer({ module: await loadNativeModule(), channels, routes, log: this.front.log });
+    const module = await loadNativeModule();
+    const opened = await ChannelServer.open({ module, channels, routes, registry, log: this.front.log });
     this.front.shutdown.add(() => opened.close());
     return opened;
   }

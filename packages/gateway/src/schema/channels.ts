@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
-import { byteSize, duration, ipAddress, listenAddress } from '../values/scalars.js';
+import { byteSize, duration, filePath, ipAddress, listenAddress } from '../values/scalars.js';
 import { networks } from './reach.js';
 
 /** Lowest port of a group, which must not reach services of a receiver's system (docs/reference/wire.md#channels) */
@@ -62,10 +62,21 @@ const channelOptions = z
       .prefault('2s')
       .describe('Age at which bytes are worth nothing to receivers. At least 1s.'),
     authentication: z
-      .enum(['none'])
-      .default('none')
+      .enum(['signed', 'per-packet', 'none'])
+      .optional()
       .describe(
-        "How receivers know that packets are the source's. `none`: every receiver can forge packets for the others.",
+        "How receivers know that packets are the source's. `signed`: by signatures over many packets; the default with `group`. `per-packet`: by a signature behind each packet, at a hundred times the cost. `none`: every receiver can forge packets for the others.",
+      ),
+    key: filePath
+      .optional()
+      .describe(
+        'With `authentication`: PEM file with the Ed25519 key that signs, as `sheaf keys new` writes it. Default: a new one at each start.',
+      ),
+    repairs: z
+      .boolean()
+      .optional()
+      .describe(
+        'With `group`: whether it brings repairs of lost packets, too. Default: true, except for `per-packet`.',
       ),
     receivers: z.number().int().min(1).default(1_000).describe('Most receivers at one time; more are answered 503.'),
     clients: networks
@@ -73,8 +84,30 @@ const channelOptions = z
       .describe('Addresses and networks whose clients may join; others are answered 403. Default: all.'),
   })
   .superRefine((channel, context) => {
-    const refuse = (key: 'group' | 'source', code: string, message: string, hint: string): void =>
+    const refuse = (key: 'group' | 'source' | 'key' | 'repairs', code: string, message: string, hint: string): void =>
       context.addIssue({ code: 'custom', message, path: [key], params: { code, place: 'key', hint } });
+    const authentication = channel.authentication ?? (channel.group ? 'signed' : 'none');
+    if (channel.key !== undefined && authentication === 'none')
+      refuse(
+        'key',
+        'CONFIG_CONFLICT',
+        '`key` signs nothing, since this channel has no authentication',
+        'add `authentication: signed`, or remove `key`',
+      );
+    if (channel.repairs === true && channel.group === undefined)
+      refuse(
+        'repairs',
+        'CONFIG_CONFLICT',
+        '`repairs` needs `group`, which this channel does not have',
+        'add `group`, or remove `repairs`; copies over connections are repaired anyway',
+      );
+    else if (channel.repairs === true && authentication === 'per-packet')
+      refuse(
+        'repairs',
+        'CONFIG_CONFLICT',
+        'repairs cannot restore signatures behind packets',
+        'write `authentication: signed`, or remove `repairs`',
+      );
     if (channel.source !== undefined && channel.group === undefined)
       refuse(
         'source',

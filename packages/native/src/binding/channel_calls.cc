@@ -95,6 +95,7 @@ Napi::Value channel_status(EndpointParts& parts, const Napi::CallbackInfo& info)
   };
   set("fromGroup", counts.from_group);
   set("fromUnicast", counts.from_unicast);
+  set("recovered", counts.recovered);
   set("duplicates", counts.duplicates);
   set("late", counts.late);
   set("lost", counts.lost);
@@ -102,8 +103,10 @@ Napi::Value channel_status(EndpointParts& parts, const Napi::CallbackInfo& info)
   set("unreadable", counts.unreadable);
   set("forged", counts.forged);
   set("refused", counts.refused);
+  set("pauses", counts.pauses);
   set("malformed", counts.malformed);
   set("overLimits", counts.over_limits);
+  set("repairs", channel->repair_counts().packets);
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "binding/address_argument.h"
+#include "binding/javascript_buffer.h"
 
 namespace sheaf::binding {
 
@@ -21,6 +22,26 @@ quic::Result<unsigned, std::string> interface_of(const Napi::Object& options) {
   const auto index = io::interface_named(name);
   if (!index) return "this host has no interface " + name;
   return *index;
+}
+
+quic::Result<quic::AuthenticationScheme, std::string> scheme_of(const Napi::Object& options) {
+  using quic::AuthenticationScheme;
+  const std::string name = options.Get("authentication").ToString();
+  if (name == "none") return AuthenticationScheme::kNone;
+  if (name == "signed") return AuthenticationScheme::kSigned;
+  if (name == "per-packet") return AuthenticationScheme::kPacketSignatures;
+  return "no authentication of channels is named " + name;
+}
+
+// Wipes the seed of the options. Returns false for one of another length.
+bool take_seed(const Napi::Object& options, channel_node::SourceSettings& settings) {
+  auto bytes = as_bytes(options.Get("seed"));
+  if (!bytes) return true;
+  auto& seed = settings.seed.emplace().value;
+  const bool fits = bytes->ByteLength() == seed.size();
+  if (fits) std::copy_n(bytes->Data(), seed.size(), seed.begin());
+  quic::wipe(bytes->Data(), bytes->ByteLength());
+  return fits;
 }
 
 }  // namespace
@@ -53,6 +74,11 @@ quic::Result<channel_node::SourceSettings, std::string> source_settings(
   settings.report_interval = milliseconds(options, "reportIntervalMs");
   settings.key_interval = milliseconds(options, "keyIntervalMs");
   settings.max_receivers = number(options, "maxReceivers");
+  const auto scheme = scheme_of(options);
+  if (!scheme) return scheme.error();
+  settings.scheme = *scheme;
+  settings.repairs = options.Get("repairs").ToBoolean();
+  if (!take_seed(options, settings)) return std::string("a seed has 32 bytes");
   return settings;
 }
 

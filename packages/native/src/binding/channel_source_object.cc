@@ -1,5 +1,6 @@
 #include "binding/channel_source_object.h"
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -106,19 +107,33 @@ Napi::Value ChannelSourceObject::end_group(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value ChannelSourceObject::status(const Napi::CallbackInfo& info) {
-  const quic::SourceCounts& counts = node_->source().counts();
-  const quic::ChannelOffer& offer = node_->offer();
+  const quic::ChannelSource& source = node_->source();
+  const quic::SourceCounts& counts = source.counts();
+  const quic::ChannelOffer& offer = source.offer();
+  const quic::Reception& reception = source.reception();
   Napi::Object out = Napi::Object::New(info.Env());
+  const auto set = [&](const char* name, std::uint64_t value) {
+    out.Set(name, static_cast<double>(value));
+  };
   if (offer.has_group()) {
     out.Set("source", address_object(info.Env(), offer.source));
     out.Set("group", address_object(info.Env(), offer.group));
   }
-  out.Set("receivers", static_cast<double>(node_->receivers()));
-  out.Set("packets", static_cast<double>(counts.packets));
-  out.Set("copies", static_cast<double>(counts.copies));
-  out.Set("copiesLost", static_cast<double>(counts.copies_lost));
-  out.Set("refusedReports", static_cast<double>(counts.refused_reports));
-  out.Set("unsent", static_cast<double>(node_->unsent()));
+  set("receivers", node_->receivers());
+  set("receiving", source.receiving());
+  set("packets", counts.packets);
+  set("repairs", source.repair_counts().repairs);
+  set("copies", counts.copies);
+  set("copiesLost", counts.copies_lost);
+  set("refusedReports", counts.refused_reports);
+  set("droppedProofs", counts.dropped_proofs);
+  set("unsent", node_->unsent());
+  set("received", reception.received);
+  set("lost", reception.lost);
+  set("recovered", reception.recovered);
+  set("expired", reception.expired);
+  set("joins", reception.joins);
+  out.Set("joinSeconds", std::chrono::duration<double>(reception.join_delay).count());
   return out;
 }
 

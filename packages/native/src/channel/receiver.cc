@@ -95,6 +95,7 @@ Verdict ChannelReceiver::authenticate(const ChannelHeader& header, Bytes datagra
       break;
     case Verdict::kForged:
       on_forged(way, now);
+      ++told_forged_;
       break;
     case Verdict::kRefused:
       ++counts_.refused;
@@ -156,6 +157,9 @@ void ChannelReceiver::take_waiting(Time now) {
       take(*header, proven->sealed, way, now);
     }
   }
+  // Those that waited until the proof of their number came
+  const std::uint64_t forged = verifier_.counts().forged_packets;
+  for (; told_forged_ < forged; ++told_forged_) on_forged(ChannelWay::kGroup, now);
 }
 
 // The same bytes as those of a packet that was authenticated are authentic, too. So a receiver

@@ -113,6 +113,7 @@ class ChannelReceiver {
   std::deque<ChannelKey> waiting_keys_;     // by sequence
   std::unique_ptr<std::uint8_t[]> opened_;  // frames of one packet
   ReceiverCounts counts_;
+  std::uint64_t told_forged_ = 0;  // packets that the verifier found out, of those counted
   std::uint64_t report_sequence_ = 0;
   Time last_arrival_{};
   Duration last_interval_{};

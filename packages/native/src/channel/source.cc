@@ -149,6 +149,7 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
   *place = std::make_unique<ReceiverCopies>(log_.group_start(), log_.sent_end());
   (*place)->next_key = log_.keys().sequence_of(log_.group_start());
   const auto id = static_cast<ReceiverId>(place - receivers_.begin());
+  reception_.add_receiver(id);
   // Both take the lowest id that is free.
   if (repairs_ && repairs_->add_receiver() != id) assert(false);
   return id;
@@ -158,6 +159,12 @@ void ChannelSource::remove_receiver(ReceiverId id) {
   if (receiver(id) == nullptr) return;
   receivers_[id].reset();
   if (repairs_) repairs_->remove_receiver(id);
+}
+
+std::size_t ChannelSource::receiving() const {
+  return static_cast<std::size_t>(std::ranges::count_if(receivers_, [](const auto& copies) {
+    return copies && copies->state() == ListenState::kReceiving;
+  }));
 }
 
 void ChannelSource::change_key(Time now) {
@@ -172,6 +179,7 @@ void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now)
   const bool taken = copies == nullptr ||
                      copies->on_state(state, log_.sent_end(), config_.offer.report_interval, now);
   if (!taken) ++counts_.refused_states;
+  if (copies != nullptr) reception_.on_state(id, copies->state(), now);
   if (copies != nullptr && repairs_ && copies->state() != ListenState::kReceiving) {
     repairs_->forget_needs(id);
   }
@@ -181,6 +189,7 @@ void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time n
   ReceiverCopies* copies = receiver(id);
   const bool taken = copies != nullptr &&
                      copies->on_report(report, log_.sent_end(), config_.offer.report_interval, now);
+  if (taken) reception_.on_report(id, report, log_.sent_end());
   if (!taken) {
     ++counts_.refused_reports;
   } else if (repairs_ && copies->state() == ListenState::kReceiving) {

@@ -6,6 +6,7 @@
 #include "channel/byte_rate.h"
 #include "channel/group_streams.h"
 #include "channel/receiver_copies.h"
+#include "channel/reception_totals.h"
 #include "channel/source_log.h"
 #include "channel/source_repairs.h"
 
@@ -49,6 +50,10 @@ class ChannelSource {
   // Of a full packet of the log. Repairs are up to the offer's packet size.
   std::size_t packet_size() const { return packet_size_; }
   RepairCounts repair_counts() const { return repairs_ ? repairs_->counts() : RepairCounts{}; }
+  // What receivers said of packets from the group
+  const Reception& reception() const { return reception_.sum(); }
+  // How many receivers hear the group now
+  std::size_t receiving() const;
   // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
   bool stopped() const { return log_.stopped(); }
 
@@ -117,6 +122,7 @@ class ChannelSource {
   std::uint64_t next_group_ = 0;
   Time last_sent_{};
   std::vector<std::unique_ptr<ReceiverCopies>> receivers_;
+  ReceptionTotals reception_;
   PacketNumber last_copy_ = k_no_packet_number;
   SourceCounts counts_;
 };

@@ -41,9 +41,8 @@ void ReceiverEnd::on_turn(Time now) {
 }
 
 void ReceiverEnd::settle(Time now) {
-  follow_offer();
+  follow_group(now);
   request_.send(now);
-  if (request_.over()) socket_.reset();
   timer_->set(request_.next_timeout());
 }
 
@@ -61,12 +60,14 @@ void ReceiverEnd::leave(Time now) {
 
 // --- the group ----------------------------------------------------------------------------------
 
-void ReceiverEnd::follow_offer() {
-  if (request_.offers() == followed_ || request_.over()) return;
-  followed_ = request_.offers();
+void ReceiverEnd::follow_group(Time now) {
+  const bool is_new = std::exchange(followed_, request_.offers()) != request_.offers();
+  const bool wants = settings_.joins && request_.wants_group(now);
+  if (!is_new && wants == wants_group_) return;
+  wants_group_ = wants;
   socket_.reset();
-  join_error_.clear();
-  if (!settings_.joins || !request_.offer().has_group()) return;
+  if (is_new) join_error_.clear();
+  if (!wants) return;
   join_error_ = join();
   if (join_error_.empty()) request_.on_joined();
 }

@@ -50,7 +50,8 @@ class ReceiverEnd final : public ChannelEnd {
               quic::Random& random);
   // Does what follows from packets, capsules and time.
   void settle(Time now);
-  void follow_offer();
+  // Joins the group and leaves it, as the receiver wants.
+  void follow_group(Time now);
   std::string join();
   bool may_join(const quic::Address& source) const;
   void on_packets(io::WatchedSocket& socket);
@@ -62,6 +63,7 @@ class ReceiverEnd final : public ChannelEnd {
   ReceiverSettings settings_;
   channel_request::ReceiverRequest request_;
   std::uint64_t followed_ = 0;  // offers
+  bool wants_group_ = false;
   std::unique_ptr<io::WatchedSocket> socket_;
   std::string join_error_;
   std::optional<quic::ListenState> told_state_;

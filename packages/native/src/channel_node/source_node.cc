@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "channel_authentication/flight_source.h"
+#include "channel_authentication/packet_signatures.h"
 #include "io/monotonic_clock.h"
 
 namespace sheaf::channel_node {
@@ -36,6 +38,7 @@ quic::SourceConfig config_of(const SourceSettings& settings, quic::Random& rando
   offer.reach = settings.reach;
   offer.deadline = settings.deadline;
   offer.report_interval = settings.report_interval;
+  offer.repairs = settings.repairs;
   config.key_interval = settings.key_interval;
   config.copy_rate = settings.copy_rate;
   config.max_receivers = settings.max_receivers;
@@ -68,7 +71,7 @@ quic::Result<std::unique_ptr<SourceNode>, io::SocketError> SourceNode::open(
     socket = std::move(*opened);
     config.offer.source = socket->local_address();
   }
-  std::unique_ptr<SourceNode> node(new SourceNode(config, random, std::move(on_room)));
+  std::unique_ptr<SourceNode> node(new SourceNode(config, settings, random, std::move(on_room)));
   node->socket_ = std::move(socket);
   auto timer =
       io::DeadlineTimer::open(loop, [self = node.get()] { self->run(io::monotonic_now()); });
@@ -78,9 +81,44 @@ quic::Result<std::unique_ptr<SourceNode>, io::SocketError> SourceNode::open(
   return node;
 }
 
-SourceNode::SourceNode(const quic::SourceConfig& config, quic::Random& random,
-                       std::function<void()> on_room)
-    : source_(config, authenticator_, random), on_room_(std::move(on_room)) {}
+// --- proofs -------------------------------------------------------------------------------------
+
+ChannelProof::ChannelProof(const SourceSettings& settings, const quic::ChannelOffer& offer,
+                           quic::Random& random) {
+  if (settings.scheme != quic::AuthenticationScheme::kNone) {
+    quic::Wiped<quic::Ed25519Seed> seed;
+    if (settings.seed) {
+      seed.value = settings.seed->value;
+    } else {
+      random.fill(seed.value);
+    }
+    key_.emplace(seed.value);
+  }
+  authenticator_ = make(settings.scheme, offer);
+}
+
+std::unique_ptr<quic::Authenticator> ChannelProof::make(quic::AuthenticationScheme scheme,
+                                                        const quic::ChannelOffer& offer) {
+  if (scheme == quic::AuthenticationScheme::kPacketSignatures) {
+    return std::make_unique<quic::PacketSigner>(offer.channel, *key_);
+  }
+  if (scheme != quic::AuthenticationScheme::kSigned) {
+    return std::make_unique<quic::NoAuthenticator>();
+  }
+  quic::FlightConfig config{.channel = offer.channel};
+  const std::size_t room = offer.packet_size - quic::k_repair_overhead - quic::k_channel_overhead;
+  config.max_frame = std::min(config.max_frame, room);
+  helper_ = std::make_unique<quic::HelperThread>();
+  return std::make_unique<quic::FlightSource>(config, *key_, *helper_);
+}
+
+// --- the channel --------------------------------------------------------------------------------
+
+SourceNode::SourceNode(const quic::SourceConfig& config, const SourceSettings& settings,
+                       quic::Random& random, std::function<void()> on_room)
+    : proof_(settings, config.offer, random),
+      source_(config, proof_.authenticator(), random),
+      on_room_(std::move(on_room)) {}
 
 void SourceNode::close(std::function<void()> done) {
   closed_ = true;
@@ -125,18 +163,31 @@ void SourceNode::run(Time now) {
 
 void SourceNode::send_to_group(Time now) {
   while (true) {
+    send_repairs(now);
     const Bytes packets = source_.poll_transmit(k_packets_per_call, now);
     if (packets.empty()) return;
-    if (!socket_) continue;
-    quic::TransmitBatch batch;
-    // A batch that is sent is read alone.
-    batch.buffer = {const_cast<std::uint8_t*>(packets.data()), packets.size()};
-    batch.size = packets.size();
-    batch.segment_size = offer().packet_size;
-    batch.path.remote = offer().group;
-    // What is blocked counts as lost, as in the full queue of a router: receivers ask for copies.
-    if (socket_->send(batch) != io::SendOutcome::kSent) unsent_ += batch.segments();
+    send(packets, source_.packet_size());
   }
+}
+
+void SourceNode::send_repairs(Time now) {
+  while (true) {
+    const Bytes repair = source_.poll_repair(now);
+    if (repair.empty()) return;
+    send(repair, repair.size());
+  }
+}
+
+void SourceNode::send(Bytes packets, std::size_t segment_size) {
+  if (!socket_) return;
+  quic::TransmitBatch batch;
+  // A batch that is sent is read alone.
+  batch.buffer = {const_cast<std::uint8_t*>(packets.data()), packets.size()};
+  batch.size = packets.size();
+  batch.segment_size = segment_size;
+  batch.path.remote = offer().group;
+  // What is blocked counts as lost, as in the full queue of a router: receivers ask for copies.
+  if (socket_->send(batch) != io::SendOutcome::kSent) unsent_ += batch.segments();
 }
 
 // Tells the writer once a quarter of the log has left since, so that it is not called for a packet.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "channel/source.h"
+#include "channel_authentication/helper_thread.h"
 #include "channel_node/channel_end.h"
 #include "channel_request/source_request.h"
 #include "io/deadline_timer.h"
@@ -27,9 +28,30 @@ struct SourceSettings {
   quic::Duration key_interval = std::chrono::seconds(10);
   std::uint64_t copy_rate = 12'500'000;  // bytes per second, to all receivers together
   std::size_t max_receivers = 1000;
+  // `timed` is not served: requests do not tell the source's time.
+  quic::AuthenticationScheme scheme = quic::AuthenticationScheme::kNone;
+  // Of the schemes that sign. Without one, the channel has a key of its own. Not kept.
+  std::optional<quic::Wiped<quic::Ed25519Seed>> seed;
+  bool repairs = false;  // where there is a group, and packets have no trailer
 };
 
 class SourceEnd;
+
+// What makes packets of a channel provable: the authenticator of a scheme, and all that it uses
+class ChannelProof {
+ public:
+  ChannelProof(const SourceSettings& settings, const quic::ChannelOffer& offer,
+               quic::Random& random);
+  quic::Authenticator& authenticator() { return *authenticator_; }
+
+ private:
+  std::unique_ptr<quic::Authenticator> make(quic::AuthenticationScheme scheme,
+                                            const quic::ChannelOffer& offer);
+
+  std::optional<quic::SigningKey> key_;
+  std::unique_ptr<quic::HelperThread> helper_;  // hashes and signs flights
+  std::unique_ptr<quic::Authenticator> authenticator_;
+};
 
 // A channel that this node is the source of, on a libuv loop: sends packets to the group, and
 // copies on the requests of receivers.
@@ -59,16 +81,19 @@ class SourceNode {
  private:
   friend class SourceEnd;
 
-  SourceNode(const quic::SourceConfig& config, quic::Random& random, std::function<void()> on_room);
+  SourceNode(const quic::SourceConfig& config, const SourceSettings& settings, quic::Random& random,
+             std::function<void()> on_room);
   void add(SourceEnd& end) { ends_.push_back(&end); }
   void remove(SourceEnd& end) { std::erase(ends_, &end); }
   // Sends all that is due now to the group and to receivers.
   void run(Time now);
   void send_to_group(Time now);
+  void send_repairs(Time now);
+  void send(quic::Bytes packets, std::size_t segment_size);
   void tell_room();
   void set_timer();
 
-  quic::NoAuthenticator authenticator_;
+  ChannelProof proof_;
   quic::ChannelSource source_;
   std::function<void()> on_room_;
   std::unique_ptr<io::UdpSocket> socket_;  // null without a group

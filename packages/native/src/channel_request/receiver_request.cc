@@ -8,13 +8,13 @@ using quic::LeaveReason;
 
 namespace {
 
-// Numbers of schemes of authentication in offers
-constexpr std::uint8_t k_scheme_none = 0;
+constexpr auto k_timed = static_cast<std::uint8_t>(quic::AuthenticationScheme::kTimed);
 
 std::optional<LeaveReason> objection_to(const quic::ChannelOffer& offer,
                                         const quic::ChannelLimits& limits) {
   if (const auto reason = quic::objection(offer, limits)) return reason;
-  if (offer.authentication.scheme != k_scheme_none) return LeaveReason::kScheme;
+  // The request does not tell the source's time, without which nothing of this scheme is proven.
+  if (offer.authentication.scheme == k_timed) return LeaveReason::kScheme;
   return std::nullopt;
 }
 
@@ -45,8 +45,13 @@ bool ReceiverRequest::on_offer(const quic::ChannelOffer& offer, Time now) {
   }
   offer_ = offer;
   ++offers_;
-  receiver_ = std::make_unique<Receiver>(offer, random_, now);
+  receiver_ = std::make_unique<Receiver>(offer, verifier_of(offer), random_, now);
   return true;
+}
+
+std::unique_ptr<quic::Verifier> ReceiverRequest::verifier_of(const quic::ChannelOffer& offer) {
+  return quic::make_verifier(offer.authentication, offer.channel, offer.packet_size,
+                             {.runner = runner_, .clock = clock_, .random = random_});
 }
 
 void ReceiverRequest::refuse(const quic::ChannelOffer& offer, LeaveReason reason) {
@@ -62,7 +67,9 @@ void ReceiverRequest::refuse(const quic::ChannelOffer& offer, LeaveReason reason
 bool ReceiverRequest::on_datagram(const quic::ChannelDatagram& datagram, Time now) {
   const auto* copy = std::get_if<quic::ChannelCopy>(&datagram);
   if (!copy || offers_ == 0) return false;
-  if (receiver_) receiver_->channel.receive(copy->packet, quic::ChannelWay::kUnicast, now);
+  // The connection that brought the offer, and with it the source's public key, proves copies as
+  // well as it proves that key.
+  if (receiver_) receiver_->channel.receive(copy->packet, quic::ChannelWay::kSource, now);
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "channel/offer_check.h"
 #include "channel/receiver.h"
+#include "channel_authentication/make_verifier.h"
 #include "channel_request/channel_request.h"
 
 namespace sheaf::channel_request {
@@ -25,6 +26,10 @@ class ReceiverRequest final : public ChannelRequest {
   // Why this side left; nothing while it has not
   std::optional<quic::LeaveReason> left() const { return left_; }
 
+  // Whether this side should be a member of the group: see ChannelReceiver.
+  bool wants_group(Time now) const {
+    return receiver_ && !over() && receiver_->channel.wants_group(now);
+  }
   void on_group_packet(Bytes packet, Time now);
   void on_joined();
   void leave(quic::LeaveReason reason, Time now);
@@ -35,21 +40,25 @@ class ReceiverRequest final : public ChannelRequest {
  private:
   // What depends on an offer
   struct Receiver {
-    Receiver(const quic::ChannelOffer& offer, quic::Random& random, Time now)
-        : channel(offer, verifier, random, now) {}
-    quic::NoVerifier verifier;
+    Receiver(const quic::ChannelOffer& offer, std::unique_ptr<quic::Verifier> of_scheme,
+             quic::Random& random, Time now)
+        : verifier(std::move(of_scheme)), channel(offer, *verifier, random, now) {}
+    std::unique_ptr<quic::Verifier> verifier;
     quic::ChannelReceiver channel;
   };
 
   bool on_capsule(const quic::ChannelCapsuleValue& value, Time now) override;
   bool on_datagram(const quic::ChannelDatagram& datagram, Time now) override;
   bool on_offer(const quic::ChannelOffer& offer, Time now);
+  std::unique_ptr<quic::Verifier> verifier_of(const quic::ChannelOffer& offer);
   void refuse(const quic::ChannelOffer& offer, quic::LeaveReason reason);
   void send_state();
   void send_report(Time now);
 
   quic::ChannelLimits limits_;
   quic::Random& random_;
+  quic::InlineRunner runner_;
+  quic::ClockBound clock_;  // not known: no offer of `timed` is taken
   quic::ChannelOffer offer_;
   std::uint64_t offers_ = 0;
   std::unique_ptr<Receiver> receiver_;

@@ -8,14 +8,13 @@ SourceRequest::SourceRequest(const Place& place, quic::ChannelSource& source, Ti
     : ChannelRequest(place),
       source_(source),
       datagram_(quic::k_channel_copy_head + source.offer().packet_size) {
-  write_capsule(source_.offer());
+  write_capsule(source_.offer_at(now));
   begin(now);
 }
 
 bool SourceRequest::on_capsule(const quic::ChannelCapsuleValue& value, Time now) {
   const auto* state = std::get_if<quic::ChannelState>(&value);
-  return state && state->channel == source_.offer().channel &&
-         on_state(*state, now);
+  return state && state->channel == source_.offer().channel && on_state(*state, now);
 }
 
 bool SourceRequest::on_state(const quic::ChannelState& state, Time now) {

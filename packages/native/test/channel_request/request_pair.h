@@ -16,11 +16,23 @@ inline quic::ChannelOffer copies_offer() {
   return offer;
 }
 
+// Proves nothing, whatever it offers
+class OfferedAuthenticator final : public quic::Authenticator {
+ public:
+  explicit OfferedAuthenticator(const quic::AuthenticationOffer& offer) : offer_(offer) {}
+  quic::AuthenticationOffer offer(Time) override { return offer_; }
+  void add(std::span<const quic::SealedPacket>, Time) override {}
+
+ private:
+  quic::AuthenticationOffer offer_;
+};
+
 // A source and a receiver at the ends of one request, in memory
 struct RequestPair {
   explicit RequestPair(const quic::ChannelOffer& offer = copies_offer(),
                        std::size_t max_datagram = 1400)
       : http(1, {.extended_connect = true, .datagrams = true}, {.max_datagram = max_datagram}),
+        authenticator(offer.authentication),
         source({.offer = offer, .key_interval = 1s}, authenticator, random) {
     // Capsules wait for whoever takes the request over.
     http.client.reading = http.server.reading = false;
@@ -94,7 +106,7 @@ struct RequestPair {
   bool stalled = false;  // the receiver reads nothing
   http3::SessionPair http;
   quic::SeededRandom random{7};
-  quic::NoAuthenticator authenticator;
+  OfferedAuthenticator authenticator;
   quic::ChannelSource source;
   quic::StreamId stream;
   std::optional<SourceRequest> at_source;

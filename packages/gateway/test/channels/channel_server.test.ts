@@ -1,0 +1,52 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ChannelSourceOptions, NativeModule } from '@sheaf/native';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { expect, it, onTestFinished } from 'vitest';
+import { ChannelServer } from '../../src/channels/channel_server.js';
+import { channelsOptions } from '../../src/schema/channels.js';
+import { NodeKey } from '../../src/values/node_key.js';
+
+/** Opens the channels of a configuration. Returns the options of their sources, and whether each is closed. */
+async function open(channels: Record<string, unknown>) {
+  const sources: { options: ChannelSourceOptions; closed: boolean }[] = [];
+  const openChannelSource = (options: ChannelSourceOptions) => {
+    const source = { options, closed: false, close: () => (source.closed = true) };
+    sources.push(source);
+    return source;
+  };
+  const opening = ChannelServer.open({
+    module: { openChannelSource } as unknown as NativeModule,
+    channels: channelsOptions.parse(channels),
+    routes: [],
+    registry: new Registry(),
+    log: pino({ level: 'silent' }),
+  });
+  return { sources, opening };
+}
+
+async function keyFile(pem: string): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'sheaf-channel-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const file = join(directory, 'live.key');
+  await writeFile(file, pem);
+  await chmod(file, 0o600);
+  return file;
+}
+
+const group = { group: '232.1.2.3:5004', source: '192.0.2.1' };
+
+it('signs with the key of a file', async () => {
+  const key = NodeKey.generate();
+  const { sources, opening } = await open({ live: { ...group, key: await keyFile(key.toPem()) }, other: group });
+  await opening;
+  expect(sources.map(({ options }) => options.seed)).toEqual([key.seed(), undefined]);
+});
+
+it('closes what it opened when a key cannot be used', async () => {
+  const { sources, opening } = await open({ first: group, live: { ...group, key: await keyFile('no key') } });
+  await expect(opening).rejects.toMatchObject({ code: 'KEY_UNUSABLE' });
+  expect(sources.map(({ closed }) => closed)).toEqual([true]);
+});
