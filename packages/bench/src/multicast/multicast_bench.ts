@@ -36,10 +36,11 @@ const simulatedSchema = z.strictObject({
 export const multicastBench: Experiment = {
   name: 'multicast',
   options: [...new Set([memorySchema, simulatedSchema].flatMap(({ shape }) => Object.keys(shape)))],
-  run: (rawOptions, context) =>
-    rawOptions['sim'] === true
+  async run(rawOptions, context) {
+    return rawOptions['sim'] === true
       ? runSimulated(simulatedSchema.parse(rawOptions), context)
-      : runInMemory(memorySchema.parse(rawOptions), context),
+      : runInMemory(memorySchema.parse(rawOptions), context);
+  },
 };
 
 async function runInMemory(
