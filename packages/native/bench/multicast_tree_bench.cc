@@ -4,10 +4,11 @@
 //   video MBPS FRAME_MS SECONDS             seconds that count, after a second that does not
 //   loss ROOT BRANCH LEAF UNICAST           shares of the packets
 //   channel REPORT_MS DEADLINE_MS REPAIRS SIGNED   the last two: 0 or 1
-//   buffer MS                               after which a frame is late
-//   budget MBPS                             for copies by unicast, to all receivers together
-//   cut root|BRANCH AT_MS FOR_MS            a part of the tree carries nothing; many lines are
-//   allowed
+//   unicast 0|1                             1: copies by unicast alone, without a tree
+//   first_branch_only 0|1                   1: BRANCH is the loss of one branch, and 0 of the
+//   others buffer MS                               after which a frame is late budget MBPS for
+//   copies by unicast, to all receivers together cut root|BRANCH AT_MS FOR_MS            a part of
+//   the tree carries nothing; many lines are allowed
 // Prints a JSON line for each run; the run with index i has the seed SEED + i and replays with it.
 // `wall_s` is what the run took in real time.
 #include <chrono>
@@ -64,6 +65,12 @@ void read_channel(std::istream& in, TreeSetting& setting) {
 
 void read_buffer(std::istream& in, TreeSetting& setting) { setting.buffer = read_milliseconds(in); }
 
+void read_unicast(std::istream& in, TreeSetting& setting) { in >> setting.by_unicast; }
+
+void read_first_branch_only(std::istream& in, TreeSetting& setting) {
+  in >> setting.first_branch_only;
+}
+
 void read_budget(std::istream& in, TreeSetting& setting) { in >> setting.budget_mbps; }
 
 void read_cut(std::istream& in, TreeSetting& setting) {
@@ -81,12 +88,12 @@ void print(std::uint64_t seed, const TreeResult& result, double wall) {
               ",\"due\":%" PRIu64 ",\"on_time\":%" PRIu64 ",\"lost\":%" PRIu64
               ",\"loss_reports\":%" PRIu64 ",\"from_group\":%" PRIu64 ",\"from_unicast\":%" PRIu64
               ",\"recovered\":%" PRIu64 ",\"expired\":%" PRIu64 ",\"group_bytes\":%" PRIu64
-              ",\"copied_bytes\":%" PRIu64 ",\"repairs\":%" PRIu64
+              ",\"copied_bytes\":%" PRIu64 ",\"repairs\":%" PRIu64 ",\"repair_bytes\":%" PRIu64
               ",\"peak_unicast_mbps\":%.3f,\"recovery_ms\":%.1f,\"wall_s\":%.2f}\n",
               seed, result.digest, result.frames, result.due, result.on_time, result.lost,
               result.loss_reports, result.from_group, result.from_unicast, result.recovered,
               result.expired, result.group_bytes, result.copied_bytes, result.repairs,
-              result.peak_unicast_mbps, to_ms(result.recovery), wall);
+              result.repair_bytes, result.peak_unicast_mbps, to_ms(result.recovery), wall);
   std::fflush(stdout);
 }
 
@@ -104,7 +111,9 @@ int main(int argc, char** argv) {
                                          {"channel", read_channel},
                                          {"buffer", read_buffer},
                                          {"budget", read_budget},
-                                         {"cut", read_cut}};
+                                         {"cut", read_cut},
+                                         {"unicast", read_unicast},
+                                         {"first_branch_only", read_first_branch_only}};
   if (const auto line = read_lines(std::cin, readers, setting)) {
     std::fprintf(stderr, "multicast_tree_bench: not understood: %s\n", line->c_str());
     return 2;

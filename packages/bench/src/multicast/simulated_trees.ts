@@ -25,6 +25,10 @@ export interface TreeSetting {
   deadline_ms: number;
   repairs: boolean;
   signed: boolean;
+  /** Copies by unicast alone, without a tree */
+  unicast: boolean;
+  /** Whether one branch alone has the loss of branches */
+  first_branch_only: boolean;
   /** Frames that are complete later are late. */
   buffer_ms: number;
   /** Of copies by unicast to all receivers together */
@@ -49,6 +53,7 @@ export const treeRunSchema = z.object({
   group_bytes: z.number(),
   copied_bytes: z.number(),
   repairs: z.number(),
+  repair_bytes: z.number(),
   peak_unicast_mbps: z.number(),
   recovery_ms: z.number(),
   wall_s: z.number(),
@@ -62,6 +67,8 @@ export const describeTree = ({ loss, cuts, ...setting }: TreeSetting): string =>
     `video ${setting.mbps} ${setting.frame_ms} ${setting.seconds}`,
     `loss ${loss.root} ${loss.branch} ${loss.leaf} ${loss.unicast}`,
     `channel ${setting.report_ms} ${setting.deadline_ms} ${Number(setting.repairs)} ${Number(setting.signed)}`,
+    `unicast ${Number(setting.unicast)}`,
+    `first_branch_only ${Number(setting.first_branch_only)}`,
     `buffer ${setting.buffer_ms}`,
     `budget ${setting.budget_mbps}`,
     ...cuts.map(({ part, at_ms, for_ms }) => `cut ${part} ${at_ms} ${for_ms}`),
@@ -92,6 +99,8 @@ const plain: TreeSetting = {
   deadline_ms: 350,
   repairs: true,
   signed: false,
+  unicast: false,
+  first_branch_only: false,
   buffer_ms: 100,
   budget_mbps: 200,
   cuts: [],

@@ -32,7 +32,9 @@ struct TreeSetting {
   Duration deadline = 350ms;
   bool repairs = true;
   bool is_signed = false;
-  double budget_mbps = 100;  // of copies by unicast
+  bool by_unicast = false;         // copies alone, without a tree
+  bool first_branch_only = false;  // no other one loses packets
+  double budget_mbps = 100;        // of copies by unicast
   std::vector<TreeCut> cuts{};
 };
 
@@ -44,7 +46,7 @@ struct TreeResult {
   std::uint64_t lost = 0;          // packets, of all receivers
   std::uint64_t loss_reports = 0;  // that named a missing packet
   std::uint64_t from_group = 0, from_unicast = 0, recovered = 0, expired = 0;
-  std::uint64_t group_bytes = 0, copied_bytes = 0, repairs = 0;
+  std::uint64_t group_bytes = 0, copied_bytes = 0, repairs = 0, repair_bytes = 0;
   double peak_unicast_mbps = 0;  // in 100 ms
   Duration recovery{};           // from the first cut to the last frame that was late for somebody
 };
@@ -64,9 +66,11 @@ class TreeWorld {
     simulation_.add_host("source", source_);
     clock_.on_answer(simulation_.now(), simulation_.now());
     const ChannelOffer& offer = source_.source().offer();
-    root_ = &simulation_.add_tree({"source", offer.source}, offer.group, "", root_link(false));
-    for (std::size_t i = 0; i < setting.branches; ++i) {
-      branches_.push_back(&simulation_.add_branch(*root_, "", branch_link(false)));
+    if (!setting.by_unicast) {
+      root_ = &simulation_.add_tree({"source", offer.source}, offer.group, "", root_link(false));
+      for (std::size_t i = 0; i < setting.branches; ++i) {
+        branches_.push_back(&simulation_.add_branch(*root_, "", branch_link(i, false)));
+      }
     }
     members_.reserve(setting.receivers);
     for (std::size_t i = 0; i < setting.receivers; ++i) add_member(i);
@@ -105,7 +109,7 @@ class TreeWorld {
     ChannelOffer& offer = config.offer;
     offer.channel = k_id;
     offer.source = address({10, 1, 2, 3}, 4433);
-    offer.group = address({232, 7, 8, 9}, 5004);
+    if (!setting.by_unicast) offer.group = address({232, 7, 8, 9}, 5004);
     offer.header.length = 32;
     offer.header.bytes.fill(0x11);
     offer.packet_size = 1350;
@@ -128,8 +132,9 @@ class TreeWorld {
   LinkConfig root_link(bool down) const {
     return {.down = down, .loss = setting_.root_loss, .delay = k_link_delay};
   }
-  LinkConfig branch_link(bool down) const {
-    return {.down = down, .loss = setting_.branch_loss, .delay = k_link_delay};
+  LinkConfig branch_link(std::size_t index, bool down) const {
+    const bool loses = index == 0 || !setting_.first_branch_only;
+    return {.down = down, .loss = loses ? setting_.branch_loss : 0, .delay = k_link_delay};
   }
 
   void add_member(std::size_t index) {
@@ -151,6 +156,7 @@ class TreeWorld {
                         {.delay = k_unicast_delay});
     simulation_.connect({name, at_member.lossy.local}, {"source", at_member.lossy.remote},
                         {.loss = setting_.unicast_loss, .delay = k_unicast_delay});
+    if (setting_.by_unicast) return source_.accept(at_source, simulation_.now());
     simulation_.add_branch(*branches_[index % branches_.size()], name,
                            {.loss = setting_.leaf_loss, .delay = k_link_delay});
     source_.accept(at_source, simulation_.now());
@@ -182,11 +188,13 @@ class TreeWorld {
     simulation_.after(cut.at + cut.length, [this, cut] { change(cut, false); });
   }
   void change(const TreeCut& cut, bool down) {
+    if (setting_.by_unicast) return;  // there is nothing to cut
     const Time now = simulation_.now();
     if (cut.root) {
       root_->there.change(root_link(down), now);
     } else {
-      branches_[cut.branch % branches_.size()]->there.change(branch_link(down), now);
+      const std::size_t index = cut.branch % branches_.size();
+      branches_[index]->there.change(branch_link(index, down), now);
     }
   }
 
@@ -215,6 +223,7 @@ class TreeWorld {
     sum.group_bytes = source_.group_bytes();
     sum.copied_bytes = source_.copied_bytes();
     sum.repairs = source_.source().repair_counts().repairs;
+    sum.repair_bytes = source_.source().repair_counts().bytes;
     return sum;
   }
 
@@ -229,6 +238,7 @@ class TreeWorld {
     made.group_bytes -= before.group_bytes;
     made.copied_bytes -= before.copied_bytes;
     made.repairs -= before.repairs;
+    made.repair_bytes -= before.repair_bytes;
     made.digest = simulation_.digest();
     made.peak_unicast_mbps = peak_mbps_;
     made.frames = last - first_counted_;
