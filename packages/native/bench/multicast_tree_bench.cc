@@ -4,6 +4,7 @@
 //   video MBPS FRAME_MS SECONDS             seconds that count, after a second that does not
 //   loss ROOT BRANCH LEAF UNICAST           shares of the packets
 //   channel REPORT_MS DEADLINE_MS REPAIRS SIGNED   the last two: 0 or 1
+//   lossy_receivers COUNT                   so many have the losses LEAF and UNICAST
 //   unicast 0|1                             1: copies by unicast alone, without a tree
 //   first_branch_only 0|1                   1: BRANCH is the loss of one branch, and 0 of the
 //   others buffer MS                               after which a frame is late budget MBPS for
@@ -67,6 +68,8 @@ void read_buffer(std::istream& in, TreeSetting& setting) { setting.buffer = read
 
 void read_unicast(std::istream& in, TreeSetting& setting) { in >> setting.by_unicast; }
 
+void read_lossy_receivers(std::istream& in, TreeSetting& setting) { in >> setting.lossy_receivers; }
+
 void read_first_branch_only(std::istream& in, TreeSetting& setting) {
   in >> setting.first_branch_only;
 }
@@ -113,6 +116,7 @@ int main(int argc, char** argv) {
                                          {"budget", read_budget},
                                          {"cut", read_cut},
                                          {"unicast", read_unicast},
+                                         {"lossy_receivers", read_lossy_receivers},
                                          {"first_branch_only", read_first_branch_only}};
   if (const auto line = read_lines(std::cin, readers, setting)) {
     std::fprintf(stderr, "multicast_tree_bench: not understood: %s\n", line->c_str());

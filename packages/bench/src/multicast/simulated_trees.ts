@@ -16,6 +16,8 @@ interface Cut {
 export interface TreeSetting {
   receivers: number;
   branches: number;
+  /** So many have the losses of leaves and of unicast. */
+  lossy_receivers: number;
   mbps: number;
   frame_ms: number;
   /** Seconds that count */
@@ -67,6 +69,7 @@ export const describeTree = ({ loss, cuts, ...setting }: TreeSetting): string =>
     `video ${setting.mbps} ${setting.frame_ms} ${setting.seconds}`,
     `loss ${loss.root} ${loss.branch} ${loss.leaf} ${loss.unicast}`,
     `channel ${setting.report_ms} ${setting.deadline_ms} ${Number(setting.repairs)} ${Number(setting.signed)}`,
+    `lossy_receivers ${setting.lossy_receivers}`,
     `unicast ${Number(setting.unicast)}`,
     `first_branch_only ${Number(setting.first_branch_only)}`,
     `buffer ${setting.buffer_ms}`,
@@ -91,6 +94,7 @@ export async function simulateTrees(
 const plain: TreeSetting = {
   receivers: 20,
   branches: 20,
+  lossy_receivers: 1000,
   mbps: 5,
   frame_ms: 33,
   seconds: 10,

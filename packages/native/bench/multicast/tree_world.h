@@ -26,6 +26,7 @@ struct TreeSetting {
   double mbps = 10;
   Duration frame_interval = 33ms;
   Duration counted = 10s;
+  std::size_t lossy_receivers = SIZE_MAX;  // so many have the losses of leaves and unicast
   double root_loss = 0, branch_loss = 0, leaf_loss = 0, unicast_loss = 0;
   Duration buffer = 100ms;  // frames that are complete later are late
   Duration report_interval = 20ms;
@@ -147,6 +148,7 @@ class TreeWorld {
     const RequestAddresses at_source{pair(1), pair(2)};
     const RequestAddresses at_member{{at_source.reliable.remote, at_source.reliable.local},
                                      {at_source.lossy.remote, at_source.lossy.local}};
+    const bool loses = index < setting_.lossy_receivers;
     const std::string name = "member" + std::to_string(index);
     auto& member = members_.emplace_back(std::make_unique<MemberHost>(
         at_member, VerifierTools{runner_, clock_, simulation_.random()}, ChannelWay::kSource,
@@ -155,10 +157,10 @@ class TreeWorld {
     simulation_.connect({name, at_member.reliable.local}, {"source", at_member.reliable.remote},
                         {.delay = k_unicast_delay});
     simulation_.connect({name, at_member.lossy.local}, {"source", at_member.lossy.remote},
-                        {.loss = setting_.unicast_loss, .delay = k_unicast_delay});
+                        {.loss = loses ? setting_.unicast_loss : 0, .delay = k_unicast_delay});
     if (setting_.by_unicast) return source_.accept(at_source, simulation_.now());
     simulation_.add_branch(*branches_[index % branches_.size()], name,
-                           {.loss = setting_.leaf_loss, .delay = k_link_delay});
+                           {.loss = loses ? setting_.leaf_loss : 0, .delay = k_link_delay});
     source_.accept(at_source, simulation_.now());
   }
 

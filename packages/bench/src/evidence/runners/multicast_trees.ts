@@ -18,6 +18,8 @@ const share = z.number().min(0).max(1);
 const optionsSchema = z.strictObject({
   receivers: z.number().int().min(1),
   branches: z.number().int().min(1),
+  /** So many receivers lose packets, of the group and of unicast. */
+  lossy_receivers: z.number().int().min(1),
   mbps: z.number().positive(),
   frame_ms: milliseconds,
   seconds: z.number().positive(),
