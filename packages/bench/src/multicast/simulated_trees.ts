@@ -78,17 +78,18 @@ export const describeTree = ({ loss, cuts, ...setting }: TreeSetting): string =>
     '',
   ].join('\n');
 
+/** Builds the program of the trees. Returns its path. @throws UserError when tools are missing */
+export const buildTrees = (progress: (line: string) => void): Promise<string> =>
+  buildNativeBench('multicast_tree_bench', progress);
+
 /** Runs a setting with several seeds, in virtual time. @throws UserError */
 export async function simulateTrees(
+  program: string,
   setting: TreeSetting,
   { runs, seed }: { runs: number; seed: number },
-  progress: (line: string) => void,
 ): Promise<TreeRun[]> {
-  const program = await buildNativeBench('multicast_tree_bench', progress);
-  return parseJsonLines(
-    await runProgram(program, [String(seed), String(runs)], { input: describeTree(setting) }),
-    treeRunSchema,
-  );
+  const output = await runProgram(program, [String(seed), String(runs)], { input: describeTree(setting) });
+  return parseJsonLines(output, treeRunSchema);
 }
 
 const plain: TreeSetting = {
@@ -172,12 +173,13 @@ export async function runTreeCases(
   { cases, runs, seed }: { cases: readonly TreeCase[]; runs: number; seed: number },
   progress: (line: string) => void,
 ): Promise<TreeCell[]> {
+  const program = await buildTrees(progress);
   const cells: TreeCell[] = [];
   for (const name of cases) {
     // The minute shows how fast the simulator is. One run takes long enough.
     for (let run = 0; run < (name === 'minute' ? 1 : runs); run += 1) {
       progress(`${name}: seed ${seed + run}`);
-      const made = await simulateTrees(settingOf(name, seed + run), { runs: 1, seed: seed + run }, progress);
+      const made = await simulateTrees(program, settingOf(name, seed + run), { runs: 1, seed: seed + run });
       cells.push(...made.map((each) => ({ case: name, ...each })));
     }
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import {
+  buildTrees,
   onTimeShare,
   simulateTrees,
   treeRunSchema,
@@ -105,10 +106,11 @@ export const multicastTrees: Runner = {
         ),
       ),
     );
+    const program = await buildTrees(context.progress);
     const finished = await finishParts(
       parts,
       { file: join(context.directory, 'trees.jsonl'), schema: treeRunSchema, ...context },
-      async ({ setting }) => simulateTrees(setting, context, context.progress),
+      async ({ setting }) => simulateTrees(program, setting, context),
     );
     return {
       cells: finished.flatMap(({ part: { arm, at }, runs }) => cellsAt({ arm, at }, runs, quantities)),
