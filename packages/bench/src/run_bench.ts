@@ -8,6 +8,7 @@ import { greedyBench } from './greedy/greedy_bench.js';
 import { httpBench } from './http/http_bench.js';
 import { machineLine, type Machine } from './measure/machine.js';
 import { multiEndBench } from './multi_end/multi_end_bench.js';
+import { multicastBench } from './multicast/multicast_bench.js';
 import { pagesBench } from './pages/pages_bench.js';
 import { pathsBench } from './paths/paths_bench.js';
 import { schedulersBench } from './schedulers/schedulers_bench.js';
@@ -20,6 +21,7 @@ const experiments: readonly Experiment[] = [
   greedyBench,
   httpBench,
   multiEndBench,
+  multicastBench,
   pagesBench,
   pathsBench,
   schedulersBench,

@@ -11,7 +11,7 @@ interface BenchOptions {
 const options = {
   check: {
     type: 'boolean',
-    describe: 'direct-return, engine, http: end with code 5 when the comparison misses a required figure',
+    describe: 'direct-return, engine, http, multicast: end with code 5 when the comparison misses a required figure',
   },
   profile: {
     type: 'boolean',
@@ -23,7 +23,7 @@ const options = {
     describe: 'direct-return (2,10,32): packets for each acknowledgement of the clients, with commas between',
   },
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
-  sim: { type: 'boolean', describe: 'direct-return, multi-end, pages, paths: run in virtual time' },
+  sim: { type: 'boolean', describe: 'direct-return, multi-end, multicast, pages, paths: run in virtual time' },
   browser: {
     type: 'string',
     describe: 'pages: run in a browser, chromium (default) or firefox, over links in real time',
@@ -38,7 +38,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (3; simulated: 5), engine (30), greedy (5), http (5), multi-end (20, 3, 5), pages (20), paths (30, 5), schedulers (5), upload (5): repeat each measurement so often',
+      'direct-return (3; simulated: 5), engine (30), greedy (5), http (5), multi-end (20, 3, 5), multicast (30; simulated: 5), pages (20), paths (30, 5), schedulers (5), upload (5): repeat each measurement so often',
   },
   'fault-runs': {
     type: 'string',
@@ -49,7 +49,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (1000 to 10000000, with commas between), engine (100 MB), http (1 GB), multi-end (500 KB), paths (200 MB), upload (1 GB): size of a transfer',
+      'direct-return (1000 to 10000000, with commas between), engine (100 MB), http (1 GB), multi-end (500 KB), multicast (2 MB), paths (200 MB), upload (1 GB): size of a transfer',
   },
   connections: {
     type: 'string',
@@ -72,13 +72,13 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return, multi-end, pages, paths (1): seed of the first simulated run; soak (random): seed of the hostile clients',
+      'direct-return, multi-end, multicast, pages, paths (1): seed of the first simulated run; soak (random): seed of the hostile clients',
   },
   clients: {
     type: 'string',
     requiresArg: true,
     describe:
-      'greedy (1): clients at one time, or several such numbers (1,100); multi-end (8): client processes; pages (1): clients that load the page at one time over the same links',
+      'greedy (1): clients at one time, or several such numbers (1,100); multi-end (8): client processes; multicast (1,10,50,100,1000): numbers of receivers; pages (1): clients that load the page at one time over the same links',
   },
   requests: {
     type: 'string',
@@ -105,7 +105,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (first-packet,loss,numbers,fairness,faults): simulated experiments; greedy (files,upstream,headers,bodies): requests of the greedy clients',
+      'direct-return (first-packet,loss,numbers,fairness,faults): simulated experiments; greedy (files,upstream,headers,bodies): requests of the greedy clients; multicast (reports,failures,all-at-once,minute): simulated trees',
   },
   report: {
     type: 'string',
@@ -129,7 +129,7 @@ export const bench: Command<BenchOptions> = {
         type: 'string',
         demandOption: true,
         describe:
-          'Experiment: direct-return, engine, greedy, http, multi-end, pages, paths, schedulers, soak or upload',
+          'Experiment: direct-return, engine, greedy, http, multi-end, multicast, pages, paths, schedulers, soak or upload',
       })
       .option('json', { type: 'boolean', default: false, describe: 'Print only JSON on standard output' })
       .options(options)
@@ -155,6 +155,8 @@ export const bench: Command<BenchOptions> = {
         '$0 bench multi-end --real',
         'Processor time of a primary and its backends for direct delivery, proxying, and Caddy',
       )
+      .example('$0 bench multicast --check', 'What a channel costs its source and a receiver, next to unicast')
+      .example('$0 bench multicast --sim', 'A channel on a tree with 1,000 receivers, in virtual time')
       .example(
         '$0 bench pages --sim --report pages',
         'Page loads over two paths with every stream scheduler, in virtual time',

@@ -17,6 +17,8 @@ import { directReturnNumbers } from './direct_return_numbers.js';
 import { directReturnSimulation } from './direct_return_simulation.js';
 import { engine } from './engine.js';
 import { http } from './http.js';
+import { multicastCosts } from './multicast_costs.js';
+import { multicastTrees } from './multicast_trees.js';
 import { pathsFailover } from './paths_failover.js';
 import { pathsLoopback } from './paths_loopback.js';
 import { pathsSimulation } from './paths_simulation.js';
@@ -38,6 +40,8 @@ const runners: readonly Runner[] = [
   multiEndProcesses,
   multiEndSimulation,
   multiEndTransfers,
+  multicastCosts,
+  multicastTrees,
   pagesBrowser,
   pagesSimulation,
   pathsFailover,
