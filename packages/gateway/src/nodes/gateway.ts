@@ -179,6 +179,7 @@ export class Gateway extends FrontNode {
     if (Object.keys(channels).length === 0) return undefined;
     const opened = new ChannelServer({ module: await loadNativeModule(), channels, routes, log: this.front.log });
     this.front.shutdown.add(() => opened.close());
+    for (const [name, media] of this.#routes.carried) media.carryTo(opened.carry(name));
     return opened;
   }
 

@@ -1,4 +1,4 @@
-import type { ChannelSourceStatus, ConnectionStatus, ExecutorStats, ReturnRecovery, ReturnWay, TransportCounters } from '@sheaf/native';
+import type { ChannelSourceStatus, ChannelState, ConnectionStatus, ExecutorStats, ReturnRecovery, ReturnWay, TransportCounters } from '@sheaf/native';
 import type { BackendReport } from './backend_report.js';
 import type { BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
@@ -92,9 +92,43 @@ export interface GatewayLinkStatus {
   connection?: ConnectionStatus;
 }
 
+/** What an edge receives of a channel of its gateway */
+export interface ChannelLinkStatus {
+  /** Path of the channel at the gateway */
+  channel: string;
+  /** Where the edge listens. `waiting`: it is not in the channel, and joins after a pause. */
+  state: ChannelState | 'waiting';
+  /** Why the latest attempt failed, or why the channel was over */
+  reason?: string;
+  /** How often it has joined so far */
+  joined: number;
+  /** Packets that the group brought first */
+  fromGroup: number;
+  /** Packets that the connection to the gateway brought first */
+  fromUnicast: number;
+  /** Share of the latter, 0 to 1 */
+  unicastShare: number;
+  /** Packets that were missing at some time: the loss before repair */
+  lost: number;
+  /** Of them, those that did not come in time: the loss after repair */
+  expired: number;
+  /** Segments of broadcasts that were not read to their ends */
+  unreadable: number;
+}
+
+/** A route of an edge to broadcasts that a channel brings */
+export interface EdgeMediaStatus extends ChannelLinkStatus {
+  route: string;
+  broadcasts: number;
+  /** Open sessions */
+  viewers: number;
+}
+
 export interface EdgeStatus extends FrontStatus {
   role: 'edge';
   gateway: GatewayLinkStatus;
+  /** Present on an edge with `media` */
+  media?: EdgeMediaStatus[];
 }
 
 /** The response of /status, which `sheaf status` shows */
