@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ChannelSource } from '@sheaf/native';
 import type { MediaOptions } from '../schema/media.js';
 import { Networks } from '../values/networks.js';
-import type { Exchange, Target } from '../http/exchange.js';
+import { headerValue, type Exchange, type Target } from '../http/exchange.js';
 import { respondStatus, respondText } from '../http/respond.js';
 import type { SessionTarget } from '../targets/webtransport/session_server.js';
 import { ChannelPublisher } from './channel/channel_publisher.js';
@@ -15,7 +15,7 @@ import { MediaError } from './model/media_error.js';
 import { MOQ_PROTOCOL } from './moq/messages.js';
 import { MoqSession } from './moq/moq_session.js';
 
-export type MediaRouteOptions = Pick<MediaOptions, 'publish' | 'history' | 'memory'>;
+export type MediaRouteOptions = Pick<MediaOptions, 'publish' | 'origins' | 'history' | 'memory'>;
 
 /** A route to live broadcasts, which clients publish and watch in sessions, and fetch by requests */
 export class MediaRoute implements Target {
@@ -32,7 +32,7 @@ export class MediaRoute implements Target {
   /** How much of each broadcast is kept, and by which clock */
   readonly cache: { limits: CacheLimits; clock: Clock };
 
-  constructor(options: MediaRouteOptions) {
+  constructor(private readonly options: MediaRouteOptions) {
     this.cache = { limits: { history: options.history, bytes: options.memory }, clock: systemClock };
     this.#publishers = options.publish === 'everybody' ? undefined : new Networks(options.publish);
     this.sessions = {
@@ -76,12 +76,22 @@ export class MediaRoute implements Target {
       respondStatus(exchange, 405, { allow: 'GET, HEAD' });
       return;
     }
+    this.#allowOrigin(exchange);
     try {
       await this.#answer(exchange, segmentsOfPath(exchange.rest));
     } catch (error) {
       if (!(error instanceof MediaError) || exchange.response.headersSent) throw error;
       respondStatus(exchange, error.kind === 'too_large' ? 503 : 404);
     }
+  }
+
+  /** Lets pages of the route's origins read responses, as they may open sessions. */
+  #allowOrigin({ request, response }: Exchange): void {
+    const { origins = [] } = this.options;
+    const origin = headerValue(request.headers, 'origin');
+    if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return;
+    response.setHeader('access-control-allow-origin', origin);
+    response.setHeader('vary', 'origin');
   }
 
   async #answer(exchange: Exchange, path: readonly string[]): Promise<void> {

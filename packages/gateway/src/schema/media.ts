@@ -23,7 +23,7 @@ export const mediaOptions = z
     origins: oneOrMore(z.string().min(1))
       .optional()
       .describe(
-        'Web origins whose pages may open sessions, such as `https://example.com`, or `*` for all. Default: pages of the host that the session is for, and clients that are no browsers.',
+        'Web origins whose pages may open sessions and read responses, such as `https://example.com`, or `*` for all. Default: pages of the host that the session is for, and clients that are no browsers.',
       ),
     history: duration
       .refine((milliseconds) => milliseconds >= minHistoryMs, {

@@ -128,3 +128,16 @@ describe('a broadcast as files', () => {
     expect((await get(port, `${base}/video/0`)).body).toEqual(body);
   });
 });
+
+describe('a page of another origin', () => {
+  it.each([
+    ['{}', undefined],
+    ['{ origins: "*" }', 'https://player.example'],
+    ['{ origins: "https://player.example" }', 'https://player.example'],
+    ['{ origins: "https://other.example" }', undefined],
+  ])('reads responses of %s only when it is named', async (options, expected) => {
+    const { port } = await startFullGateway(`routes: [{ path: /live, media: ${options} }]`);
+    const { headers } = await get(port, '/live', { headers: { origin: 'https://player.example' } });
+    expect(headers['access-control-allow-origin']).toBe(expected);
+  });
+});

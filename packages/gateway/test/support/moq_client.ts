@@ -1,6 +1,8 @@
 import * as Moq from '@moq/net';
 import type { WebTransportSession } from '@sheaf/native';
 import { onTestFinished } from 'vitest';
+import { varint } from '../../src/media/moq/fields.js';
+import { encodeSubscribe, REQUEST_STREAM, type SubscribeOptions } from '../../src/media/moq/messages.js';
 import { connect } from './http3_client.js';
 
 // `@moq/net` is made for browsers; Node 20 lacks two of their functions.
@@ -73,4 +75,20 @@ export async function framesOf(group: Moq.Group.Consumer): Promise<Buffer[]> {
     if (frame === undefined) return frames;
     frames.push(Buffer.from(frame.payload));
   }
+}
+
+/** Sends bytes on a new bidirectional stream. Returns the reader of its other half. */
+export async function request(session: WebTransportSession, bytes: Uint8Array) {
+  const { readable, writable } = await session.createBidirectionalStream();
+  const writer = writable.getWriter();
+  writer.closed.catch(() => undefined);
+  await writer.write(bytes);
+  return readable.getReader();
+}
+
+/** The request for the track `video` of a broadcast, with id 0. */
+export function subscribe(broadcast: string, options: Partial<SubscribeOptions> = {}): Buffer {
+  const defaults = { priority: 1, ordered: false, maxLatency: 0, start: undefined, end: undefined };
+  const message = encodeSubscribe({ id: 0, broadcast, track: 'video', ...defaults, ...options });
+  return Buffer.concat([varint(REQUEST_STREAM.subscribe), message]);
 }

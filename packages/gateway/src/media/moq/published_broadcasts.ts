@@ -3,7 +3,6 @@ import type { Broadcasts } from '../model/broadcasts.js';
 import type { Clock } from '../model/clock.js';
 import type { CacheLimits } from '../model/group_cache.js';
 import { MediaError } from '../model/media_error.js';
-import { violation } from './cursor.js';
 import { decodeAnnouncement, decodeAnnounceOk, encodeAnnounceRequest, MOQ_LIMITS, REQUEST_STREAM } from './messages.js';
 import type { MoqStreams } from './moq_streams.js';
 import type { PublishedTracks } from './published_tracks.js';
@@ -46,6 +45,7 @@ export class PublishedBroadcasts {
     } finally {
       this.close();
       stream.sent.end();
+      stream.reader.cancel(new MediaError('cancelled', 'announcements are no longer read'));
     }
   }
 
@@ -55,7 +55,6 @@ export class PublishedBroadcasts {
 
   #begin(name: string, hops: readonly bigint[], publisher: bigint): void {
     const { broadcasts, tracks, limits, clock, origin } = this.options;
-    if (name === '') throw violation('a broadcast has no name');
     if (hops.includes(origin) || hops.length === MOQ_LIMITS.hops) return;
     if (!this.#own.has(name) && this.#own.size === maxBroadcasts)
       throw new MediaError('too_large', `a client announces more than ${maxBroadcasts} broadcasts`);
@@ -67,7 +66,8 @@ export class PublishedBroadcasts {
 
   #end(name: string): void {
     const broadcast = this.#own.get(name);
-    if (broadcast === undefined) throw violation(`the end of a broadcast that was not announced: ${name}`);
+    // Broadcasts that came through this node are not taken, and end all the same.
+    if (broadcast === undefined) return;
     this.#own.delete(name);
     this.options.broadcasts.remove(broadcast);
   }

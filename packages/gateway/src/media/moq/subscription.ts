@@ -78,13 +78,17 @@ export class Subscription {
     await this.#sendGroups(this.#reader, sent);
   }
 
+  get #lastWanted(): number {
+    return this.#wanted.end ?? Infinity;
+  }
+
   async #sendGroups(reader: TrackReader, sent: SentBytes): Promise<void> {
     let first = true;
     const running = new Set<Promise<void>>();
     for (;;) {
       const group = await reader.next();
       if (group === undefined || this.#over) break;
-      if (this.#wanted.end !== undefined && group.sequence > this.#wanted.end) continue;
+      if (group.sequence > this.#lastWanted) break;
       if (first) await sent.write(encodeSubscribeResponse({ kind: 'start', group: group.sequence }));
       first = false;
       const sender = await this.#open(group);
@@ -96,6 +100,7 @@ export class Subscription {
       }
       const done = this.#send(sender).finally(() => running.delete(done));
       running.add(done);
+      if (group.sequence === this.#lastWanted) break;
     }
     await Promise.all(running);
     if (!this.#over) await sent.write(encodeSubscribeResponse({ kind: 'end', group: this.#last + 1 }));

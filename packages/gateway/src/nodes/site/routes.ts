@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { NodeConfiguration } from '../../schema/node.js';
 import { deliveryOrder, type Delivery } from '../../schema/delivery.js';
 import type { MediaRoute, MediaRouteOptions } from '../../media/media_route.js';
-import type { MediaOptions } from '../../schema/media.js';
 import type { RouteOptions } from '../../schema/routes.js';
 import type { BackendConfiguration } from '../../schema/backends.js';
 import { StaticFiles } from '../../targets/files/static_files.js';
@@ -69,7 +68,7 @@ export async function compileRoutes(
 export async function compileMedia(
   route: Pick<RouteOptions, 'path' | 'host'>,
   index: number,
-  options: MediaRouteOptions & Pick<MediaOptions, 'origins'>,
+  options: MediaRouteOptions,
   { requests, sessions }: Pick<CompiledRoutes, 'requests' | 'sessions'>,
 ): Promise<MediaRoute> {
   const { MediaRoute } = await import('../../media/media_route.js');

@@ -1,14 +1,17 @@
 import type { WebTransportSession } from '@sheaf/native';
 import { describe, expect, it } from 'vitest';
 import { varint } from '../../../src/media/moq/fields.js';
-import {
-  encodeAnnounceOk,
-  encodeAnnouncement,
-  encodeGroupHead,
-  encodeSubscribe,
-} from '../../../src/media/moq/messages.js';
+import { encodeAnnounceOk, encodeAnnouncement, encodeGroupHead } from '../../../src/media/moq/messages.js';
 import { startFullGateway } from '../../support/gateway.js';
-import { addGroup, announcement, connectMoq, openMoqSession, publish } from '../../support/moq_client.js';
+import {
+  addGroup,
+  announcement,
+  connectMoq,
+  openMoqSession,
+  publish,
+  request,
+  subscribe,
+} from '../../support/moq_client.js';
 
 const violation = { closeCode: 15 };
 
@@ -17,30 +20,11 @@ async function start() {
   return { port, session: await openMoqSession(port) };
 }
 
-/** Sends bytes on a new bidirectional stream, and returns what it ends with. */
-async function request(session: WebTransportSession, bytes: Uint8Array, close = false) {
-  const { readable, writable } = await session.createBidirectionalStream();
-  const writer = writable.getWriter();
-  writer.closed.catch(() => undefined);
-  await writer.write(bytes);
-  if (close) await writer.close();
-  return readable.getReader();
-}
-
 async function sendData(session: WebTransportSession, bytes: Uint8Array): Promise<void> {
   const writer = (await session.createUnidirectionalStream()).getWriter();
   writer.closed.catch(() => undefined);
   await writer.write(bytes);
 }
-
-const subscribe = (broadcast: string, id = 0): Buffer =>
-  Buffer.concat([
-    varint(2),
-    encodeSubscribe({
-      ...{ id, broadcast, track: 'video', priority: 1, ordered: false },
-      ...{ maxLatency: 0, start: undefined, end: undefined },
-    }),
-  ]);
 
 describe('a client that violates the protocol loses its session:', () => {
   it.each([

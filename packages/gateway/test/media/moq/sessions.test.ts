@@ -1,9 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import * as Moq from '@moq/net';
 import { describe, expect, it, vi } from 'vitest';
+import { encodeSubscribeResponse } from '../../../src/media/moq/messages.js';
 import { startFullGateway } from '../../support/gateway.js';
 import { connect } from '../../support/http3_client.js';
-import { addGroup, announcement, connectMoq, framesOf, publish } from '../../support/moq_client.js';
+import {
+  addGroup,
+  announcement,
+  connectMoq,
+  framesOf,
+  openMoqSession,
+  publish,
+  request,
+  subscribe,
+} from '../../support/moq_client.js';
 import { startPair } from '../../support/nodes.js';
 
 const routes = 'routes: [{ path: /live, media: {} }]';
@@ -68,6 +78,25 @@ describe('a broadcast of a client of @moq/net', () => {
     const group = await late.consume(name).subscribe('video').recvGroup();
     expect([group?.sequence, await framesOf(group!)]).toEqual([2, [Buffer.of(2)]]);
     expect(await framesOf(await late.consume(name).fetchGroup('video', 1))).toEqual([Buffer.of(1)]);
+  });
+
+  it('has subscriptions to some groups, which end with the last of them', async () => {
+    const { port, publisher, viewer } = await startStudio();
+    const { video } = publish(publisher, name);
+    await announcement(viewer.announced(), name);
+    const track = viewer.consume(name).subscribe('video');
+    for (let sequence = 0; sequence < 4; sequence += 1) {
+      addGroup(video, [Buffer.of(sequence)]);
+      await track.recvGroup();
+    }
+    const responses = await request(await openMoqSession(port), subscribe(name, { start: 1, end: 2 }));
+    const bytes: Uint8Array[] = [];
+    for (let next = await responses.read(); !next.done; next = await responses.read()) bytes.push(next.value);
+    const [start, end] = [
+      encodeSubscribeResponse({ kind: 'start', group: 1 }),
+      encodeSubscribeResponse({ kind: 'end', group: 3 }),
+    ];
+    expect(Buffer.concat(bytes)).toEqual(Buffer.concat([start, end]));
   });
 
   it('is no longer asked for a track a while after its last viewer', async () => {
