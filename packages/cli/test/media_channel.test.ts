@@ -136,7 +136,9 @@ const startPeer = ({ directory }: Site, host: Host, task: string, address: strin
   new Frames(start(directory, ...command(host, peer, task, address, '4433')));
 
 async function mediaOf({ laptop }: Site): Promise<NonNullable<EdgeStatus['media']>[number]> {
-  const { stdout } = await promisify(execFile)(...command(laptop, program, 'status', '--admin', '10.98.0.2:9433', '--json'));
+  const { stdout } = await promisify(execFile)(
+    ...command(laptop, program, 'status', '--admin', '10.98.0.2:9433', '--json'),
+  );
   return (JSON.parse(stdout) as EdgeStatus).media![0]!;
 }
 

@@ -92,10 +92,8 @@ export type LeaveReason =
   | 'reach'
   | 'scheme'
   | 'channels'
-  | 'nothingAuthentic'
   | 'forgedPackets'
   | 'malformed'
-  | 'groupLimits'
   | 'withdrawn';
 
 /** Packets of a channel that came, since the source's offer. */
@@ -109,7 +107,7 @@ export interface ChannelCounts {
   late: number;
   /** Numbers that were missing at some time */
   lost: number;
-  /** Of them, those that did not come in time */
+  /** Missing ones that did not come in time */
   expired: number;
   /** Not of this channel, or under a key that is not here */
   unreadable: number;

@@ -1,4 +1,12 @@
-import type { ChannelSourceStatus, ChannelState, ConnectionStatus, ExecutorStats, ReturnRecovery, ReturnWay, TransportCounters } from '@sheaf/native';
+import type {
+  ChannelSourceStatus,
+  ChannelState,
+  ConnectionStatus,
+  ExecutorStats,
+  ReturnRecovery,
+  ReturnWay,
+  TransportCounters,
+} from '@sheaf/native';
 import type { BackendReport } from './backend_report.js';
 import type { BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
@@ -106,11 +114,11 @@ export interface ChannelLinkStatus {
   fromGroup: number;
   /** Packets that the connection to the gateway brought first */
   fromUnicast: number;
-  /** Share of the latter, 0 to 1 */
+  /** Share of the packets that the connection brought, 0 to 1 */
   unicastShare: number;
   /** Packets that were missing at some time: the loss before repair */
   lost: number;
-  /** Of them, those that did not come in time: the loss after repair */
+  /** Those that did not come in time either: the loss after repair */
   expired: number;
   /** Segments of broadcasts that were not read to their ends */
   unreadable: number;

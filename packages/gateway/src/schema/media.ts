@@ -59,7 +59,9 @@ export const carriedMediaOptions = z.strictObject({
   multicast: z
     .boolean()
     .default(true)
-    .describe('Whether to join the group of the channel. Otherwise everything comes over the connection to the gateway.'),
+    .describe(
+      'Whether to join the group of the channel. Otherwise everything comes over the connection to the gateway.',
+    ),
   interface: z
     .string()
     .min(1)

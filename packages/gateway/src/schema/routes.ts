@@ -72,7 +72,8 @@ export const routeOptions = z
     if ((route.webtransport ?? route.media ?? route.channel) !== undefined && route.methods !== undefined) {
       context.addIssue({
         code: 'custom',
-        message: 'a route for sessions, media or a channel takes no `methods`: clients always ask for these with CONNECT',
+        message:
+          'a route for sessions, media or a channel takes no `methods`: clients always ask for these with CONNECT',
         path: ['methods'],
         params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'remove `methods`' },
       });

@@ -26,6 +26,7 @@ async function open(options: ChannelSourceOptions = {}) {
     address: '127.0.0.1',
     port: 0,
     certificate,
+    alpn: ['h3'],
     webtransport: true,
   });
   server.on('request', (request, response) => {

@@ -1,41 +1,33 @@
 import { EventEmitter } from 'node:events';
 import type { ChannelGroupWriter, LeaveReason, ReceivedGroup } from '@sheaf/native';
+import { Wakeup } from '../../src/media/model/wakeup.js';
 
 /** A group of a channel in memory, which any number of receivers read from its beginning */
 class MemoryGroup {
-  readonly #parts: Buffer[] = [];
-  #ended = false;
-  #failure: Error | undefined;
-  #wake: (() => void)[] = [];
+  readonly parts: Buffer[] = [];
+  ended = false;
+  readonly #changed = new Wakeup();
 
   constructor(readonly id: number) {}
 
   write(part: Uint8Array): void {
-    this.#parts.push(Buffer.from(part));
-    this.#notify();
+    this.parts.push(Buffer.from(part));
+    this.#changed.notify();
   }
   end(): void {
-    this.#ended = true;
-    this.#notify();
-  }
-  fail(error: Error): void {
-    this.#failure = error;
-    this.#notify();
+    this.ended = true;
+    this.#changed.notify();
   }
 
-  async *read(): AsyncGenerator<Buffer, void, undefined> {
+  /** Returns the bytes for a reader, whom `lost` tells that no more come. */
+  async *read(lost: Promise<never>): AsyncGenerator<Buffer, void, undefined> {
     for (let index = 0; ; index += 1) {
-      while (index >= this.#parts.length) {
-        if (this.#failure) throw this.#failure;
-        if (this.#ended) return;
-        await new Promise<void>((resolve) => this.#wake.push(resolve));
+      while (index >= this.parts.length) {
+        if (this.ended) return;
+        await Promise.race([this.#changed.wait(), lost]);
       }
-      yield this.#parts[index]!;
+      yield this.parts[index]!;
     }
-  }
-
-  #notify(): void {
-    for (const wake of this.#wake.splice(0)) wake();
   }
 }
 
@@ -47,7 +39,7 @@ export class MemoryChannel {
   openGroup(): ChannelGroupWriter {
     const group = new MemoryGroup(this.groups.length * 4 + 3);
     this.groups.push(group);
-    for (const receiver of this.#receivers) receiver.hear(group.id);
+    for (const receiver of this.#receivers) receiver.begin(group.id);
     return {
       id: group.id,
       write: (bytes) => Promise.resolve(group.write(bytes)),
@@ -67,19 +59,39 @@ export class MemoryChannel {
 
 export class MemoryReceiver extends EventEmitter<{
   group: [group: ReceivedGroup];
-  state: [state: never, joinError: string];
   close: [reason: LeaveReason | undefined];
 }> {
+  /** Groups that were begun since `hold` */
+  readonly held: number[] = [];
+  #holds = false;
+  #lose: (error: Error) => void = () => undefined;
+
   constructor(private readonly groups: readonly MemoryGroup[]) {
     super();
   }
 
-  hear(id: number): void {
-    const group = this.groups.find((each) => each.id === id)!;
-    this.emit('group', Object.assign(group.read(), { id }));
+  /** The source has begun a group. */
+  begin(id: number): void {
+    if (this.#holds) this.held.push(id);
+    else this.hear(id);
   }
 
-  end(): void {
-    this.emit('close', undefined);
+  /** Hears no group until the test says so. */
+  hold(): void {
+    this.#holds = true;
+  }
+
+  hear(id: number): void {
+    const lost = new Promise<never>((_, reject) => {
+      this.#lose = reject;
+    });
+    lost.catch(() => undefined);
+    this.emit('group', Object.assign(this.groups.find((each) => each.id === id)!.read(lost), { id }));
+  }
+
+  /** Loses the rest of the newest group, and the channel as well if it `isOver`. */
+  lose(error: Error, { isOver = true } = {}): void {
+    this.#lose(error);
+    if (isOver) this.emit('close', undefined);
   }
 }

@@ -1,4 +1,4 @@
-import { readFrames, type LeaveReason, type ReceivedGroup, type WatchedChannel } from '@sheaf/native';
+import { readFrames, type LeaveReason, type ReceivedGroup } from '@sheaf/native';
 import type { Logger } from 'pino';
 import type { Clock } from '../model/clock.js';
 import type { Group } from '../model/group.js';
@@ -9,7 +9,11 @@ import { incomplete, SegmentReader } from './segment_reader.js';
 /** Milliseconds for which broadcasts go on without their channel, which may come back */
 const graceMs = 10_000;
 
-export type ReceivedChannel = Pick<WatchedChannel, 'on'>;
+/** What is needed of a channel that this process receives */
+export interface ReceivedChannel {
+  on(event: 'group', listener: (group: ReceivedGroup) => void): unknown;
+  on(event: 'close', listener: (reason: LeaveReason | undefined) => void): unknown;
+}
 
 export interface ChannelReceiverOptions extends CarriedBroadcastsOptions {
   log: Logger;

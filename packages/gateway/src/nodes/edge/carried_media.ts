@@ -32,7 +32,10 @@ export class CarriedMedia {
     // Made by `open`.
   }
 
-  static async open(routes: readonly CarriedMediaOptions[], dependencies: CarriedMediaDependencies): Promise<CarriedMedia> {
+  static async open(
+    routes: readonly CarriedMediaOptions[],
+    dependencies: CarriedMediaDependencies,
+  ): Promise<CarriedMedia> {
     const opened = new CarriedMedia();
     for (const [index, options] of routes.entries()) await opened.#add(options, index, dependencies);
     return opened;
@@ -56,7 +59,11 @@ export class CarriedMedia {
     for (const { link } of this.#carried) link.close();
   }
 
-  async #add(options: CarriedMediaOptions, index: number, { gateway, module, log }: CarriedMediaDependencies): Promise<void> {
+  async #add(
+    options: CarriedMediaOptions,
+    index: number,
+    { gateway, module, log }: CarriedMediaDependencies,
+  ): Promise<void> {
     const { ChannelReceiver } = await import('../../media/channel/channel_receiver.js');
     const media = await compileMedia(options, index, { ...options, publish: [] }, this);
     const receiver = new ChannelReceiver({ ...media.cache, broadcasts: media.broadcasts, log });

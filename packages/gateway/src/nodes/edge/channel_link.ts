@@ -83,7 +83,10 @@ export class ChannelLink {
     this.#joined += 1;
     log.info({ channel: options.channel }, 'joined the channel');
     channel.on('state', (state, joinError) => {
-      log.info({ channel: options.channel, state, ...(joinError !== '' && { joinError }) }, 'the channel comes otherwise');
+      log.info(
+        { channel: options.channel, state, ...(joinError !== '' && { joinError }) },
+        'the channel comes otherwise',
+      );
     });
     const reason = await receiver.run(channel);
     this.#before = this.#totals();

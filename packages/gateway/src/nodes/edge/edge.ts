@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { WELL_KNOWN_PREFIX } from '@sheaf/web-client/protocol';
-import type { Http3Client, NativeModule, WebTransportRequest } from '@sheaf/native';
+import type { Http3Client, Http3Server, NativeModule } from '@sheaf/native';
 import type { LoadedEdge } from '../../schema/loaded.js';
 import type { ListenAddress } from '../../values/scalars.js';
 import { describeListener } from '../front/description.js';
@@ -17,7 +17,7 @@ import { combineObservers } from '../../observability/observers.js';
 import type { EdgeStatus } from '../../observability/status.js';
 import { compileRoute } from '../../http/router.js';
 import { watchSlowClients } from '../../slow_clients/slow_clients.js';
-import { SessionServer } from '../../targets/webtransport/session_server.js';
+import { SessionServer, type SessionServerOptions } from '../../targets/webtransport/session_server.js';
 import { CarriedMedia } from './carried_media.js';
 import { connectFirst } from './connect_first.js';
 import { Forwarder } from './forwarder.js';
@@ -38,11 +38,23 @@ export interface EdgeOptions extends NodeOptions {
 /** Interval at which the machine's addresses are checked */
 const reconcileMs = 1_000;
 
-/** Two kinds of sessions, which begin and end as one */
-function together(parts: readonly Sessions[]): Sessions {
+/** Answers sessions of these routes, and forwards the others. */
+function acceptSessions(
+  native: Http3Server,
+  routes: SessionServerOptions['routes'],
+  forwarder: SessionForwarder,
+  common: Pick<SessionServerOptions, 'observer' | 'log'>,
+): Sessions {
+  const own = new SessionServer({
+    ...common,
+    native,
+    routes,
+    otherwise: (request) => void forwarder.forward(request),
+  });
+  const parts: Sessions[] = [own, forwarder];
   return {
     get openSessions() {
-      return parts.reduce((sum, { openSessions }) => sum + openSessions, 0);
+      return own.openSessions + forwarder.openSessions;
     },
     drain: () => parts.forEach((part) => part.drain()),
     close: () => parts.forEach((part) => part.close()),
@@ -111,14 +123,7 @@ export class Edge extends FrontNode {
     const media = await CarriedMedia.open(node.media, { gateway, module, log });
     this.#media = media;
     front.shutdown.add(() => media.close());
-    const metrics = new Metrics({
-      transport: () => front.quic?.counters(),
-      limitHits: () => front.limitHits(),
-      tcpConnections: () => front.tcpConnections,
-      upstreams: () => [],
-      certificateExpiry: () => certificate.expiry,
-      media: () => media.status(),
-    });
+    const metrics = this.#observe(media);
     const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
     const responses = node.show_paths ? new ResponseReports() : undefined;
     const handler = new RequestHandler({
@@ -141,20 +146,28 @@ export class Edge extends FrontNode {
       log,
       timingName: 'sheaf-edge',
     });
+    const forwarder = new SessionForwarder({ module, gateway, observer, log });
     await front.listen({
       handler,
-      acceptSessions: (native) => {
-        const forwarder = new SessionForwarder({ module, gateway, observer, log });
-        const otherwise = (request: WebTransportRequest): void => void forwarder.forward(request);
-        const own = new SessionServer({ native, routes: media.sessions, otherwise, observer, log });
-        return Promise.resolve(together([own, forwarder]));
-      },
+      acceptSessions: (native) => Promise.resolve(acceptSessions(native, media.sessions, forwarder, { observer, log })),
       registry: metrics.registry,
       status: () => this.status(),
       refresh: () => Promise.resolve(),
     });
     media.start();
     front.serve(this.warnings);
+  }
+
+  #observe(media: CarriedMedia): Metrics {
+    const { front } = this;
+    return new Metrics({
+      transport: () => front.quic?.counters(),
+      limitHits: () => front.limitHits(),
+      tcpConnections: () => front.tcpConnections,
+      upstreams: () => [],
+      certificateExpiry: () => front.certificate.expiry,
+      media: () => media.status(),
+    });
   }
 
   /**

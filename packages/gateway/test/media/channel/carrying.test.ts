@@ -1,10 +1,14 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { frameHeader } from '@sheaf/native';
+import fc from 'fast-check';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { ChannelPublisher } from '../../../src/media/channel/channel_publisher.js';
 import { ChannelReceiver } from '../../../src/media/channel/channel_receiver.js';
+import { encodeEnd, encodeFrameHead, encodeGroup, encodeList } from '../../../src/media/channel/pieces.js';
 import { Broadcast } from '../../../src/media/model/broadcast.js';
 import { Broadcasts } from '../../../src/media/model/broadcasts.js';
+import { makeFrame } from '../../../src/media/model/frame.js';
 import type { Track } from '../../../src/media/model/track.js';
 import { ManualClock } from '../../support/manual_clock.js';
 import { MemoryChannel, type MemoryReceiver } from '../../support/media_channel.js';
@@ -103,9 +107,13 @@ describe('broadcasts over a channel', () => {
     expect(edge.textOf('catalog.json', 0)).toBe(`${catalog}.`);
     expect(edge.broadcasts.get('studio')!.hops).toEqual([5n, 9n]);
     expect(edge.broadcasts.get('studio')!.track('video').info).toEqual(info);
-    expect(edge.broadcasts.get('studio')!.track('video').group(4)!.frames.map(({ timestamp }) => timestamp)).toEqual([
-      0, 40, 80,
-    ]);
+    expect(
+      edge.broadcasts
+        .get('studio')!
+        .track('video')
+        .group(4)!
+        .frames.map(({ timestamp }) => timestamp),
+    ).toEqual([0, 40, 80]);
     source.broadcasts.remove(broadcast);
     await settle();
     expect(edge.broadcasts.get('studio')).toBeUndefined();
@@ -148,33 +156,89 @@ describe('broadcasts over a channel', () => {
     const video = await track('video');
     addGroup(video, 0, ['key', 'delta'], false);
     await settle();
-    first.end();
-    source.channel.groups.at(-1)!.fail(new Error('the channel is over'));
+    first.lose(new Error('the channel is over'));
     await settle();
-    addFrame(video, 0, 'later');
-    source.clock.advance(10_000 - 1);
-    source.clock.advance(1);
+    addFrame(video, 0, 'meanwhile');
     await settle();
-    // The grace of ten seconds is over, and the source has begun a segment.
-    expect(edge.broadcasts.get('studio')).toBeUndefined();
+    expect(edge.textOf('video', 0)).toBe('key delta…');
+    const group = edge.broadcasts.get('studio')!.track('video').group(0);
     join(edge.receiver, source);
     await settle();
-    expect(edge.textOf('video', 0)).toBe('key delta later…');
+    addFrame(video, 0, 'later');
+    video.finish(video.group(0)!);
+    await settle();
+    expect(edge.textOf('video', 0)).toBe('key delta meanwhile later.');
+    expect(edge.broadcasts.get('studio')!.track('video').group(0)).toBe(group);
   });
 
-  it('mark a group of which a part did not come', async () => {
+  it('end when the channel does not come back within ten seconds', async () => {
+    const source = startSource();
+    const edge = startEdge(source.clock);
+    const first = join(edge.receiver, source);
+    publish(source);
+    await settle();
+    first.lose(new Error('the channel is over'));
+    await settle();
+    source.clock.advance(9_999);
+    expect(edge.broadcasts.get('studio')).toBeDefined();
+    source.clock.advance(1);
+    expect(edge.broadcasts.get('studio')).toBeUndefined();
+  });
+
+  it('mark a group of which a part did not come, and go on behind it', async () => {
     const source = startSource();
     const edge = startEdge(source.clock);
     const joined = join(edge.receiver, source);
     const { track } = publish(source);
     const video = await track('video');
-    addGroup(video, 0, ['key'], false);
+    // Too large to be repeated
+    addGroup(video, 0, ['key'.padEnd(70_000)], false);
     await settle();
-    expect(edge.textOf('video', 0)).toBe('key…');
-    joined.removeAllListeners('group');
-    source.channel.groups.at(-1)!.fail(new Error('a part did not come in time'));
+    joined.lose(new Error('a part did not come in time'), { isOver: false });
+    addFrame(video, 0, 'lost');
     await settle();
-    expect(edge.receiver.unreadable).toBe(1);
+    source.clock.advance(10_000);
+    addFrame(video, 0, 'later');
+    video.finish(video.group(0)!);
+    addGroup(video, 1, ['next']);
+    await settle();
+    expect([edge.receiver.unreadable, edge.textOf('video', 1)]).toEqual([1, 'next.']);
+    expect(edge.textOf('video', 0)).toMatch(/^key +!$/);
+  });
+
+  it('come in their order, when a later segment is heard first', async () => {
+    const source = startSource();
+    const edge = startEdge(source.clock);
+    const joined = join(edge.receiver, source);
+    const { track } = publish(source);
+    const video = await track('video');
+    await settle();
+    joined.hold();
+    source.clock.advance(1_000);
+    addGroup(video, 0, ['a', 'b'], false);
+    await settle();
+    source.clock.advance(10_000);
+    await settle();
+    addFrame(video, 0, 'c');
+    await settle();
+    const [before, ...held] = joined.held;
+    for (const id of held) joined.hear(id);
+    await settle();
+    expect(edge.textOf('video', 0)).toBeUndefined();
+    joined.hear(before!);
+    await settle();
+    expect(edge.textOf('video', 0)).toBe('a b c…');
+  });
+
+  it('have no track that the channel does not bring', async () => {
+    const source = startSource();
+    const edge = startEdge(source.clock);
+    join(edge.receiver, source);
+    publish(source);
+    await settle();
+    const wanted = edge.broadcasts.get('studio')!.track('subtitles').ready();
+    source.clock.advance(10_000);
+    await expect(wanted).rejects.toMatchObject({ kind: 'not_found' });
   });
 
   it('skip groups that are no segments', async () => {
@@ -191,4 +255,50 @@ describe('broadcasts over a channel', () => {
     expect(edge.receiver.unreadable).toBe(1);
     expect(edge.textOf('catalog.json', 0)).toBe(`${catalog}.`);
   });
+});
+
+it('reads any pieces within its bounds, and goes on with the next segment', async () => {
+  const text = fc.constantFrom('studio', 'video', 'x');
+  const small = fc.nat(3);
+  const list = fc.record({
+    origin: fc.constant(1n),
+    broadcasts: fc.array(fc.record({ id: small, name: text, hops: fc.constant([]) }), { maxLength: 3 }),
+  });
+  const group = fc.record({
+    ...{ broadcast: small, track: text, info: fc.constant(info) },
+    ...{ sequence: small, from: small },
+  });
+  const piece = fc.oneof(
+    list.map(encodeList),
+    group.map(encodeGroup),
+    small.map((of) => Buffer.concat([encodeFrameHead(of), makeFrame(0, 1, Buffer.from('f')).record])),
+    fc.record({ group: small, complete: fc.boolean() }).map(encodeEnd),
+    fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
+  );
+  const segment = fc
+    .tuple(list.map(encodeList), fc.array(piece, { maxLength: 20 }))
+    .map(([first, rest]) => [first, ...rest]);
+  await fc.assert(
+    fc.asyncProperty(fc.array(segment, { maxLength: 4 }), async (segments) => {
+      const clock = new ManualClock();
+      const channel = new MemoryChannel();
+      const { broadcasts, receiver, textOf } = startEdge(clock);
+      join(receiver, { channel });
+      const last = [
+        encodeList({ origin: 1n, broadcasts: [{ id: 9, name: 'last', hops: [] }] }),
+        encodeGroup({ broadcast: 9, track: 'video', info, sequence: 0, from: 0 }),
+        Buffer.concat([encodeFrameHead(0), makeFrame(0, 1, Buffer.from('f')).record]),
+        encodeEnd({ group: 0, complete: true }),
+      ];
+      for (const pieces of [...segments, last]) {
+        const out = channel.openGroup();
+        for (const bytes of pieces) await out.write(Buffer.concat([frameHeader(bytes.length), bytes]));
+        await out.end();
+      }
+      await settle();
+      expect([...broadcasts.all].map(({ name }) => name)).toEqual(['last']);
+      expect(textOf('video', 0, 'last')).toBe('f.');
+    }),
+    { numRuns: 200 },
+  );
 });

@@ -60,12 +60,10 @@ it('carries frames in the bytes of moq-lite', () => {
 });
 
 it('refuses or reads any bytes', () => {
-  const changed = fc
-    .tuple(encoded, fc.nat(), fc.nat(255), fc.nat())
-    .map(([{ bytes }, at, byte, cut]) => {
-      bytes[at % bytes.length] = byte;
-      return bytes.subarray(0, cut % (bytes.length + 1));
-    });
+  const changed = fc.tuple(encoded, fc.nat(), fc.nat(255), fc.nat()).map(([{ bytes }, at, byte, cut]) => {
+    bytes[at % bytes.length] = byte;
+    return bytes.subarray(0, cut % (bytes.length + 1));
+  });
   fc.assert(
     fc.property(fc.oneof(fc.uint8Array({ maxLength: 200 }), changed), (bytes) => {
       try {
@@ -89,8 +87,8 @@ it('has the bytes of the reference', () => {
   ];
   expect(pieces.map((piece) => piece.toString('hex'))).toEqual([
     '000901404d03612f620105',
-    '01404d05766964656f64006710'.slice(0, 0) + pieces[1]!.toString('hex'),
-    '020040500 36b6579'.replaceAll(' ', ''),
+    '01404d05766964656f6400671043e80300',
+    '02004050036b6579',
     '030001',
   ]);
 });
