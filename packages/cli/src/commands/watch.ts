@@ -1,12 +1,6 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import {
-  errorMessage,
-  exitCodes,
-  loadNativeModule,
-  systemErrorCode,
-  UserError,
-} from '@sheaf/gateway/client';
+import { errorMessage, exitCodes, loadNativeModule, systemErrorCode, UserError } from '@sheaf/gateway/client';
 import { readPart, type Part } from '@sheaf/gateway/publication';
 import type { Http3Client, ReceivedGroup, WatchedChannel } from '@sheaf/native';
 import type { Command } from '../command.js';
