@@ -42,8 +42,8 @@ export class MemoryChannel {
     for (const receiver of this.#receivers) receiver.begin(group.id);
     return {
       id: group.id,
-      write: (bytes) => Promise.resolve(group.write(bytes)),
-      end: () => Promise.resolve(group.end()),
+      write: async (bytes) => group.write(bytes),
+      end: async () => group.end(),
     };
   }
 
