@@ -115,11 +115,11 @@ class Frames {
   get oldest(): number {
     return Math.min(...this.#groups());
   }
-  /** Waits until a group has begun that is so many groups behind the newest one now. */
-  async goOn(groups: number): Promise<number> {
+  /** Waits until a group has begun that is so many groups behind the newest one now, or behind the first one. */
+  async goOn(groups: number): Promise<void> {
+    await vi.waitFor(() => expect(this.newest).toBeGreaterThanOrEqual(0), patience);
     const until = this.newest + groups;
     await vi.waitFor(() => expect(this.newest).toBeGreaterThanOrEqual(until), patience);
-    return until;
   }
 
   /** The frames of these groups */
