@@ -236,6 +236,7 @@ describe('schema', () => {
       'http',
       'admin',
       'routes',
+      'channels',
       'backends',
       'backbone',
       'key',

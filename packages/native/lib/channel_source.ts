@@ -89,10 +89,12 @@ class GroupWriter implements ChannelGroupWriter {
   async write(bytes: Uint8Array): Promise<void> {
     this.bytes += bytes.byteLength;
     if (this.bytes > maxGroup) throw new RangeError(`a group has at most ${maxGroup} bytes`);
-    for (let rest = bytes; ; await this.source.room()) {
+    let rest = bytes;
+    for (;;) {
       this.source.assertOpen();
       rest = rest.subarray(this.native.write(this.id, rest));
       if (rest.byteLength === 0) return;
+      await this.source.room();
     }
   }
 

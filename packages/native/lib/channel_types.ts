@@ -3,10 +3,18 @@ import type { SocketAddress } from './address.js';
 import type { RequestHeaders } from './header_types.js';
 import type { ServerRequest, ServerResponse } from './http3_types.js';
 
+/** Multicast group of one source, and its port. */
+export interface ChannelGroupAddress {
+  /** IP address */
+  address: string;
+  /** From 1024 on */
+  port: number;
+}
+
 /** Options of a channel's source. */
 export interface ChannelSourceOptions {
   /** Group of one source (232.0.0.0/8 or ff3x::/32) and its port. Default none: receivers get copies by unicast alone. */
-  group?: { address: string; port: number };
+  group?: ChannelGroupAddress;
   /** Address of this host from which packets to the group come. */
   source?: string;
   /** Interface through which they leave. Default the one that has the source's address. */
@@ -102,12 +110,13 @@ export interface ChannelCounts {
   fromGroup: number;
   /** Different packets that copies brought first */
   fromUnicast: number;
+  /** Packets that had come already */
   duplicates: number;
   /** Too late to be of use */
   late: number;
   /** Numbers that were missing at some time */
   lost: number;
-  /** Missing ones that did not come in time */
+  /** Missing numbers that did not come in time */
   expired: number;
   /** Not of this channel, or under a key that is not here */
   unreadable: number;
@@ -115,7 +124,9 @@ export interface ChannelCounts {
   forged: number;
   /** Without room, or too late to be proven */
   refused: number;
+  /** Packets with frames that no source sends */
   malformed: number;
+  /** Frames for which there was no room */
   overLimits: number;
 }
 
@@ -153,8 +164,10 @@ export interface WatchedChannelEvents {
 
 /** A multicast channel that this process receives. */
 export interface WatchedChannel extends EventEmitter<{ [K in keyof WatchedChannelEvents]: WatchedChannelEvents[K] }> {
+  /** Where this side listens now. */
   readonly state: ChannelState;
   /** Reads the counts; a copy, and the last one after the channel is over. Undefined before the source's offer. */
   status(): ChannelCounts | undefined;
+  /** Leaves the channel; `close` follows. */
   leave(): void;
 }

@@ -1,15 +1,8 @@
-import {
-  adminHeader,
-  closest,
-  exitCodes,
-  formatAddress,
-  loadConfiguration,
-  UserError,
-  type LoadedConfiguration,
-} from '@sheaf/gateway';
+import { adminHeader, exitCodes, loadConfiguration, UserError } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
 import type { Command } from '../command.js';
 import { shownPath } from '../configuration_file.js';
+import { adminOf } from '../gateway_admin.js';
 import { printLine } from '../world.js';
 
 interface BackendOptions {
@@ -44,7 +37,14 @@ export const backend: Command<BackendOptions> = {
       .example('$0 backend drain backend1', 'Before backend1 is restarted')
       .example('$0 backend resume backend1', 'Once it is back'),
   async run({ action, name, file, admin }, world) {
-    const address = admin ?? adminOf(await loadConfiguration(shownPath(file, world.cwd)), name, file);
+    const address =
+      admin ??
+      adminOf(await loadConfiguration(shownPath(file, world.cwd)), file, {
+        noun: 'backend',
+        name,
+        code: 'NODE_UNKNOWN',
+        namesOf: ({ backends }) => backends.map((each) => each.name),
+      });
     const { status, text } = await askAdmin(address, `/backends/${encodeURIComponent(name)}/${action}`, {
       method: 'POST',
       headers: { [adminHeader]: '1' },
@@ -66,24 +66,3 @@ export const backend: Command<BackendOptions> = {
     return exitCodes.success;
   },
 };
-
-/** Returns the admin address of the gateway that has the backend. @throws UserError */
-function adminOf({ nodes }: LoadedConfiguration, name: string, file: string): string {
-  const gateways = nodes.filter((node) => node.role === 'gateway');
-  const gateway = gateways.find(({ backends }) => backends.some((each) => each.name === name));
-  if (!gateway) {
-    const names = gateways.flatMap(({ backends }) => backends.map((each) => each.name));
-    const meant = closest(name, names);
-    const known =
-      names.length === 0
-        ? 'no gateway of it has backends'
-        : `its backends: ${names.map((each) => `\`${each}\``).join(', ')}`;
-    throw new UserError('NODE_UNKNOWN', `${file} has no backend \`${name}\``, {
-      hint: meant === undefined ? known : `did you mean \`${meant}\`?`,
-    });
-  }
-  if (gateway.node.admin) return formatAddress(gateway.node.admin);
-  throw new UserError('ADMIN_UNREACHABLE', `the gateway \`${gateway.name}\` has no \`admin\` address`, {
-    hint: 'add `admin: 127.0.0.1:9433` and restart it',
-  });
-}

@@ -2,20 +2,11 @@ import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import {
-  adminHeader,
-  closest,
-  exitCodes,
-  formatAddress,
-  loadConfiguration,
-  systemErrorCode,
-  UserError,
-  type LoadedConfiguration,
-  type Published,
-} from '@sheaf/gateway';
+import { adminHeader, exitCodes, loadConfiguration, systemErrorCode, UserError, type Published } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
 import type { Command } from '../command.js';
 import { shownPath } from '../configuration_file.js';
+import { adminOf } from '../gateway_admin.js';
 import { printLine, type World } from '../world.js';
 
 interface PublishOptions {
@@ -47,7 +38,14 @@ export const publish: Command<PublishOptions> = {
       .example('$0 publish live update.bin', 'Send a file once')
       .example('camera | $0 publish live -', 'Send what a program writes'),
   async run({ channel, input, file, admin, json }, world) {
-    const address = admin ?? adminOf(await loadConfiguration(shownPath(file, world.cwd)), channel, file);
+    const address =
+      admin ??
+      adminOf(await loadConfiguration(shownPath(file, world.cwd)), file, {
+        noun: 'channel',
+        name: channel,
+        code: 'CHANNEL_UNKNOWN',
+        namesOf: ({ node }) => Object.keys(node.channels),
+      });
     const name = input === '-' ? '' : basename(input);
     const { status, text } = await askAdmin(
       address,
@@ -80,25 +78,4 @@ async function openInput(input: string, world: World): Promise<Readable> {
       cause: error,
     });
   }
-}
-
-/** Returns the admin address of the gateway that has the channel. @throws UserError */
-function adminOf({ nodes }: LoadedConfiguration, channel: string, file: string): string {
-  const gateways = nodes.filter((node) => node.role === 'gateway');
-  const gateway = gateways.find(({ node }) => Object.hasOwn(node.channels, channel));
-  if (!gateway) {
-    const names = gateways.flatMap(({ node }) => Object.keys(node.channels));
-    const meant = closest(channel, names);
-    const known =
-      names.length === 0
-        ? 'no gateway of it has channels'
-        : `its channels: ${names.map((each) => `\`${each}\``).join(', ')}`;
-    throw new UserError('CHANNEL_UNKNOWN', `${file} has no channel \`${channel}\``, {
-      hint: meant === undefined ? known : `did you mean \`${meant}\`?`,
-    });
-  }
-  if (gateway.node.admin) return formatAddress(gateway.node.admin);
-  throw new UserError('ADMIN_UNREACHABLE', `the gateway \`${gateway.name}\` has no \`admin\` address`, {
-    hint: 'add `admin: 127.0.0.1:9433` and restart it',
-  });
 }

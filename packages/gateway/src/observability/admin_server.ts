@@ -109,7 +109,10 @@ async function publish(channel: string, request: IncomingMessage, send: Send, so
   if (!isOwnRequest(request, send)) return;
   const name = new URL(request.url ?? '/', 'http://localhost').searchParams.get('name') ?? '';
   const published = sources.publish?.(channel, request as AsyncIterable<Buffer>, name);
-  if (!published) return send(404, 'text/plain', '404 Not Found: there is no such channel\n');
+  if (!published) {
+    send(404, 'text/plain', '404 Not Found: there is no such channel\n');
+    return;
+  }
   send(200, 'application/json', `${JSON.stringify(await published)}\n`);
 }
 

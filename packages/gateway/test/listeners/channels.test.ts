@@ -25,6 +25,7 @@ async function open(options: ChannelSourceOptions = {}) {
   const server = createHttp3Server({
     address: '127.0.0.1',
     port: 0,
+    alpn: ['h3'],
     certificate,
     alpn: ['h3'],
     webtransport: true,

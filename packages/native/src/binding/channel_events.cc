@@ -29,7 +29,7 @@ void report_channels(HostedConnection& hosted, EventList& events) {
   hosted.channels.for_each([&](channel_node::ChannelEnd& end) {
     if (end.receiver()) report_receiver(hosted, *end.receiver(), events);
   });
-  hosted.channels.remove_over();
+  hosted.channels.remove_closed();
 }
 
 }  // namespace sheaf::binding

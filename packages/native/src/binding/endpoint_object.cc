@@ -71,8 +71,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
       method<calls::connections>("connections"),
       method<calls::counters>("counters"),
       InstanceMethod<&EndpointObject::close>("close")};
-  add_return_methods(methods);
-  add_channel_methods(methods);
+  for (const auto add : {add_return_methods, add_channel_methods}) add(methods);
   return DefineClass(env, "Endpoint", methods);
 }
 

@@ -40,7 +40,7 @@ class ChannelEnds {
   }
   void on_turn(Time now) {
     for (const auto& end : ends_) {
-      if (end && !end->request().over()) end->on_turn(now);
+      if (end) end->on_turn(now);
     }
   }
   template <typename Visit>
@@ -54,10 +54,10 @@ class ChannelEnds {
       if (end && end->request().stream() == stream) end.reset();
     }
   }
-  // Frees the source's sides that are over. What a receiver has can still be read.
-  void remove_over() {
+  // Frees the source's sides whose streams are gone. What a receiver has can still be read.
+  void remove_closed() {
     for (auto& end : ends_) {
-      if (end && end->request().over() && !end->receiver()) end.reset();
+      if (end && end->request().closed() && !end->receiver()) end.reset();
     }
   }
 

@@ -88,11 +88,14 @@ void SourceNode::close(std::function<void()> done) {
   timer_->close(std::move(done));
 }
 
+std::size_t SourceNode::receivers() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(ends_, [](SourceEnd* end) { return !end->request().over(); }));
+}
+
 // --- groups -------------------------------------------------------------------------------------
 
-std::optional<quic::StreamId> SourceNode::open_group() {
-  return source_.open_group();
-}
+std::optional<quic::StreamId> SourceNode::open_group() { return source_.open_group(); }
 
 quic::SourceLog::Written SourceNode::write(quic::StreamId group, Bytes data, bool fin) {
   const auto written = source_.write(group, data, fin);

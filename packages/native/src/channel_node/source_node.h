@@ -43,7 +43,7 @@ class SourceNode {
 
   const quic::ChannelOffer& offer() const { return source_.offer(); }
   quic::ChannelSource& source() { return source_; }
-  std::size_t receivers() const { return ends_.size(); }
+  std::size_t receivers() const;
   // Packets that the system did not take
   std::uint64_t unsent() const { return unsent_; }
 

@@ -96,19 +96,29 @@ void ChannelRequest::take_end(const http3::SessionEvent& event, Time now) {
   if (const auto* stopped = of<http3::WritingStopped>(event, place_.stream)) {
     return finish(stopped->error);
   }
-  if (of<http3::StreamClosed>(event, place_.stream)) finish(value_of(ErrorCode::kNoError));
+  if (!of<http3::StreamClosed>(event, place_.stream)) return;
+  closed_ = true;
+  finish(value_of(ErrorCode::kNoError));
 }
 
 void ChannelRequest::read_capsules(Time now) {
-  while (!over_) {
+  while (true) {
     const Bytes body = place_.session.peek_body(place_.stream);
     if (body.empty()) return;
+    if (over_) {
+      // What the peer said before it knew. The stream closes when its end was read.
+      place_.session.consume_body(place_.stream, body.size(), now);
+      continue;
+    }
     Bytes rest = body;
     const auto capsule = capsules_.next(rest);
     // The value is a copy, so the body's bytes may go.
     place_.session.consume_body(place_.stream, body.size() - rest.size(), now);
-    if (!capsule) return fail(capsule.error().code);
-    if (*capsule && !take_capsule(**capsule, now)) return fail(ErrorCode::kMessageError);
+    if (!capsule) {
+      fail(capsule.error().code);
+      continue;
+    }
+    if (*capsule && !take_capsule(**capsule, now)) fail(ErrorCode::kMessageError);
   }
 }
 

@@ -43,6 +43,8 @@ class ChannelRequest {
   // Why the request is over, as a code of HTTP/3; nothing while it is open. `kNoError`: a side
   // ended it in order.
   std::optional<std::uint64_t> over() const { return over_; }
+  // Whether the stream of the request is gone. Until then this object reads what still comes.
+  bool closed() const { return closed_; }
 
  protected:
   explicit ChannelRequest(const Place& place);
@@ -82,6 +84,7 @@ class ChannelRequest {
   bool writable_ = true;
   bool datagrams_blocked_ = false;
   bool queued_ = false;
+  bool closed_ = false;
   std::optional<std::uint64_t> over_;
 };
 

@@ -1,0 +1,77 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { frameHeader, readFrames, type ChannelGroupWriter, type ChannelSource } from '@sheaf/native';
+import { describe, expect, it } from 'vitest';
+import { publish, readPart } from '../../src/channels/publication.js';
+
+/** A source that keeps what is written, and the groups in the order in which they began. */
+function memorySource() {
+  const groups: { parts: Buffer[]; ended: boolean }[] = [];
+  const openGroup = (): ChannelGroupWriter => {
+    expect(groups.every(({ ended }) => ended)).toBe(true);
+    const group = { parts: [] as Buffer[], ended: false };
+    groups.push(group);
+    return {
+      id: groups.length,
+      write: (bytes) => Promise.resolve(void group.parts.push(Buffer.from(bytes))),
+      end: () => Promise.resolve(void (group.ended = true)),
+    };
+  };
+  return { source: { openGroup } as ChannelSource, groups };
+}
+
+/** Yields bytes in pieces of this size. */
+async function* pieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
+  for (let start = 0; start < bytes.length; start += size) {
+    await Promise.resolve();
+    yield bytes.subarray(start, start + size);
+  }
+}
+
+async function collect(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of bytes) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+describe('a publication', () => {
+  it.each([0, 1, 1_048_576, 3_000_001])('of %i bytes is read as it was published', async (size) => {
+    const bytes = randomBytes(size);
+    const { source, groups } = memorySource();
+    const published = await publish(source, pieces(bytes, 300_000), 'name.bin');
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    expect(published).toEqual({ bytes: size, sha256, groups: Math.ceil(size / 1_048_576) + 1 });
+    expect(groups).toHaveLength(published.groups);
+    let read = Buffer.alloc(0);
+    for (const [index, group] of groups.entries()) {
+      expect(group.ended).toBe(true);
+      const { head, bytes: part } = await readPart(pieces(Buffer.concat(group.parts), 1_000));
+      expect(head).toMatchObject({ name: 'name.bin', offset: read.length });
+      expect(head.end).toEqual(index === groups.length - 1 ? { bytes: size, sha256 } : undefined);
+      read = Buffer.concat([read, await collect(part)]);
+    }
+    expect(read.equals(bytes)).toBe(true);
+  });
+
+  const frame = (text: string): Buffer => Buffer.concat([frameHeader(text.length), Buffer.from(text)]);
+  it.each([
+    ['nothing', Buffer.alloc(0)],
+    ['no JSON', frame('hello')],
+    ['another head', frame('{"id":"x","name":"","offset":0}')],
+    ['a long head', frame(`"${'x'.repeat(5_000)}"`)],
+    ['a part of a frame', Buffer.of(0x40)],
+    ['a frame above the limit', Buffer.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0)],
+  ])('does not begin with %s', async (_name, bytes) => {
+    await expect(readPart(pieces(bytes, 7))).rejects.toThrow(RangeError);
+  });
+});
+
+it('frames have lengths of one to four bytes', async () => {
+  const sizes = [0, 63, 64, 16_383, 16_384, 70_000];
+  const frames = sizes.map((size) => Buffer.alloc(size, size % 251));
+  const bytes = Buffer.concat(frames.flatMap((each) => [frameHeader(each.length), each]));
+  expect(sizes.map((size) => frameHeader(size).length)).toEqual([1, 1, 2, 2, 4, 4]);
+  const read: Buffer[] = [];
+  for await (const each of readFrames(pieces(bytes, 777))) read.push(Buffer.from(each));
+  expect(read.map((each) => each.toString('hex'))).toEqual(frames.map((each) => each.toString('hex')));
+  expect(() => frameHeader(33_554_433)).toThrow(RangeError);
+});
