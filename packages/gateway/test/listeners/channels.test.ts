@@ -27,7 +27,6 @@ async function open(options: ChannelSourceOptions = {}) {
     port: 0,
     alpn: ['h3'],
     certificate,
-    alpn: ['h3'],
     webtransport: true,
   });
   server.on('request', (request, response) => {
