@@ -14,8 +14,7 @@ SourceRequest::SourceRequest(const Place& place, quic::ChannelSource& source, Ti
 
 bool SourceRequest::on_capsule(const quic::ChannelCapsuleValue& value, Time now) {
   const auto* state = std::get_if<quic::ChannelState>(&value);
-  return state && state->channel == source_.offer().channel &&
-         on_state(*state, now);
+  return state && state->channel == source_.offer().channel && on_state(*state, now);
 }
 
 bool SourceRequest::on_state(const quic::ChannelState& state, Time now) {
