@@ -18,6 +18,7 @@ export { listenError } from './values/listen_error.js';
 export { certificateNames } from './configuration/certificate_names.js';
 export type {
   ChannelStatus,
+  EdgeMediaStatus,
   EdgeStatus,
   BackendNodeStatus,
   GatewayLinkStatus,

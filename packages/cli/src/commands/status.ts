@@ -6,6 +6,7 @@ import {
   UserError,
   type BackendReport,
   type ChannelStatus,
+  type EdgeMediaStatus,
   type GatewayBackend,
   type GatewayLinkStatus,
   type NodeStatus,
@@ -98,6 +99,23 @@ function renderChannels(channels: readonly ChannelStatus[]): string {
   return renderTable(['channel', 'group', 'receivers', 'of group', 'packets', 'repairs', ...losses, 'not sent'], rows);
 }
 
+function renderEdgeMedia(media: readonly EdgeMediaStatus[]): string {
+  const rows = media.map(({ route, channel, state, reason, broadcasts, viewers, unicastShare, lost, expired }) => [
+    route,
+    channel,
+    state === 'waiting' && reason !== undefined ? `${state}: ${reason}` : state,
+    broadcasts,
+    viewers,
+    `${Math.round(unicastShare * 100)} %`,
+    lost,
+    expired,
+  ]);
+  return renderTable(
+    ['media', 'channel', 'state', 'broadcasts', 'viewers', 'by unicast', 'missing', 'lost for good'],
+    rows,
+  );
+}
+
 export function renderStatus(status: NodeStatus): string {
   const { transport, certificate } = status;
   const facts: [string, string][] = [
@@ -132,6 +150,7 @@ export function renderStatus(status: NodeStatus): string {
   const link = status.role === 'edge' ? status.gateway.connection : undefined;
   const sections = [renderTable(['', ''], facts).replace(/^\s*\n/, '')];
   if (status.role !== 'edge') sections.push(renderRoutes(status.routes));
+  if (status.role === 'edge' && status.media) sections.push(renderEdgeMedia(status.media));
   if (status.role === 'gateway' && status.channels) sections.push(renderChannels(status.channels));
   if (status.role === 'gateway' && status.backends)
     sections.push(renderBackends(status.backends), ...returnedResponses(status.backends));

@@ -32,6 +32,8 @@ export interface ChannelServerOptions {
 export class ChannelServer {
   readonly #channels: ReadonlyMap<string, Channel>;
   readonly #routes: Route<Channel>[];
+  /** Names of channels that routes of media write to */
+  readonly #carrying = new Set<string>();
   readonly #log: Logger;
 
   /** Opens the sources of all channels. @throws UserError when the machine refuses one, or a key cannot be used */
@@ -83,10 +85,18 @@ export class ChannelServer {
     else response.destroy();
   }
 
-  /** Publishes bytes as they come. Returns undefined when there is no channel of this name. */
+  /** Publishes bytes as they come. Returns undefined when there is no channel of this name, or it carries broadcasts. */
   publish(channel: string, bytes: AsyncIterable<Buffer>, name: string): Promise<Published> | undefined {
     const found = this.#channels.get(channel);
-    return found && publish(found.source, bytes, name);
+    return found && !this.#carrying.has(channel) ? publish(found.source, bytes, name) : undefined;
+  }
+
+  /** Returns the source of a channel for a route that carries broadcasts to it, and nothing else. */
+  carry(channel: string): ChannelSource {
+    const found = this.#channels.get(channel);
+    if (!found) throw new Error(`there is no channel ${channel}`);
+    this.#carrying.add(channel);
+    return found.source;
   }
 
   status() {

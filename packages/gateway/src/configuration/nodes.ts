@@ -25,31 +25,34 @@ export function checkNodes(nodes: readonly ParsedNode[], document: Configuration
   ];
 }
 
-/** A channel belongs to the gateway that is its source. */
-function checkChannels(
-  { node, role, at }: Exclude<ParsedNode, ParsedEdge>,
-  document: ConfigurationDocument,
-): Diagnostic[] {
+/** A channel belongs to the gateway that is its source, and carries the broadcasts of one route. */
+function checkChannels({ node, role, at }: ParsedSite, document: ConfigurationDocument): Diagnostic[] {
   const names = role === 'gateway' ? Object.keys(node.channels) : [];
-  return node.routes.flatMap(({ channel }, index): Diagnostic[] => {
-    if (channel === undefined || names.includes(channel)) return [];
-    const meant = closest(channel, names);
-    const known =
-      role === 'gateway'
-        ? `add it to \`channels\` of \`${at.join('.') || 'this file'}\``
-        : 'only a gateway has channels';
-    return [
-      {
-        code: 'CONFIG_VALUE',
-        message: `there is no channel \`${channel}\``,
-        range: document.locateValue([...at, 'routes', index, 'channel']),
-        hint: meant === undefined ? known : `did you mean \`${meant}\`?`,
-      },
-    ];
+  const known =
+    role === 'gateway' ? `add it to \`channels\` of \`${at.join('.') || 'this file'}\`` : 'only a gateway has channels';
+  const carried = new Set<string>();
+  return node.routes.flatMap(({ channel, media }, index): Diagnostic[] => {
+    const place = [...at, 'routes', index, ...(channel === undefined ? ['media', 'channel'] : ['channel'])];
+    const name = channel ?? media?.channel;
+    if (name === undefined) return [];
+    if (!names.includes(name)) {
+      const meant = closest(name, names);
+      const hint = meant === undefined ? known : `did you mean \`${meant}\`?`;
+      const message = `there is no channel \`${name}\``;
+      return [{ code: 'CONFIG_VALUE', message, range: document.locateValue(place), hint }];
+    }
+    const isSecond = media !== undefined && carried.has(name);
+    if (media) carried.add(name);
+    if (!isSecond) return [];
+    const message = `the channel \`${name}\` carries the broadcasts of another route already`;
+    const hint = 'a channel carries one route: add another channel';
+    return [{ code: 'CONFIG_CONFLICT', message, range: document.locateValue(place), hint }];
   });
 }
 
-function checkRoutes({ node, at }: Exclude<ParsedNode, ParsedEdge>, document: ConfigurationDocument): Diagnostic[] {
+type ParsedSite = Exclude<ParsedNode, ParsedEdge>;
+
+function checkRoutes({ node, at }: ParsedSite, document: ConfigurationDocument): Diagnostic[] {
   return shadowedRoutes(node.routes).map(({ index, by }): Diagnostic => {
     const message = `no request reaches this route: \`routes[${by}]\` answers all of its requests`;
     return {

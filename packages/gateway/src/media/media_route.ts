@@ -1,16 +1,21 @@
 import { randomBytes } from 'node:crypto';
+import type { ChannelSource } from '@sheaf/native';
 import type { MediaOptions } from '../schema/media.js';
 import { Networks } from '../values/networks.js';
 import { headerValue, type Exchange, type Target } from '../http/exchange.js';
 import { respondStatus, respondText } from '../http/respond.js';
 import type { SessionTarget } from '../targets/webtransport/session_server.js';
+import { ChannelPublisher } from './channel/channel_publisher.js';
 import { respondGroup } from './group_file.js';
 import { HlsFace } from './hls/hls_face.js';
 import { Broadcasts } from './model/broadcasts.js';
-import { systemClock } from './model/clock.js';
+import { systemClock, type Clock } from './model/clock.js';
+import type { CacheLimits } from './model/group_cache.js';
 import { MediaError } from './model/media_error.js';
 import { MOQ_PROTOCOL } from './moq/messages.js';
 import { MoqSession } from './moq/moq_session.js';
+
+export type MediaRouteOptions = Pick<MediaOptions, 'publish' | 'origins' | 'history' | 'memory'>;
 
 /** A route to live broadcasts, which clients publish and watch in sessions, and fetch by requests */
 export class MediaRoute implements Target {
@@ -19,25 +24,50 @@ export class MediaRoute implements Target {
   readonly sessions: Omit<SessionTarget, 'isOriginAllowed'>;
   readonly #hls = new HlsFace(systemClock);
   readonly #publishers: Networks | undefined;
+  #openSessions = 0;
+  #toChannel: ChannelPublisher | undefined;
   /** Number of this node in announcements. Zero means unknown, and 53 bits are what all clients read. */
   readonly #origin = BigInt(`0x${randomBytes(6).toString('hex')}`) + 1n;
 
-  constructor(private readonly options: MediaOptions) {
+  /** How much of each broadcast is kept, and by which clock */
+  readonly cache: { limits: CacheLimits; clock: Clock };
+
+  constructor(private readonly options: MediaRouteOptions) {
+    this.cache = { limits: { history: options.history, bytes: options.memory }, clock: systemClock };
     this.#publishers = options.publish === 'everybody' ? undefined : new Networks(options.publish);
     this.sessions = {
       protocols: [MOQ_PROTOCOL],
       application: {
-        run: (session, { remoteAddress }) =>
-          new MoqSession({
+        run: async (session, { remoteAddress }) => {
+          this.#openSessions += 1;
+          await new MoqSession({
             session,
             broadcasts: this.broadcasts,
             mayPublish: this.#publishers?.has(hostOf(remoteAddress)) ?? true,
             origin: this.#origin,
-            limits: { history: options.history, bytes: options.memory },
-            clock: systemClock,
-          }).run(),
+            ...this.cache,
+          })
+            .run()
+            .finally(() => (this.#openSessions -= 1));
+        },
       },
     };
+  }
+
+  /** Sessions of publishers and viewers */
+  get openSessions(): number {
+    return this.#openSessions;
+  }
+
+  /** Carries all broadcasts to a channel, too. */
+  carryTo(source: ChannelSource): void {
+    const { broadcasts } = this;
+    this.#toChannel = new ChannelPublisher({ source, broadcasts, origin: this.#origin, clock: systemClock });
+  }
+
+  close(): Promise<void> {
+    this.#toChannel?.close();
+    return Promise.resolve();
   }
 
   /** Answers with a file of a broadcast. */

@@ -180,6 +180,7 @@ export class Gateway extends FrontNode {
     const module = await loadNativeModule();
     const opened = await ChannelServer.open({ module, channels, routes, registry, log: this.front.log });
     this.front.shutdown.add(() => opened.close());
+    for (const [name, media] of this.#routes.carried) media.carryTo(opened.carry(name));
     return opened;
   }
 

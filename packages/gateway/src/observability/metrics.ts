@@ -7,6 +7,8 @@ import type { BackendReport } from './backend_report.js';
 import { DeliveryCounts, type BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
 import { logLinesDropped } from './log_stream.js';
+import { mediaMetrics } from './media_metrics.js';
+import type { EdgeMediaStatus } from './status.js';
 import type { SessionObserver } from '../targets/webtransport/session_server.js';
 
 /** The values that metrics read when they are scraped */
@@ -22,6 +24,8 @@ export interface MetricSources {
   guests?(): number;
   /** Returns what a backend sent from addresses of gateways; undefined when it may not. */
   returned?(): ExecutorStats | undefined;
+  /** Present on an edge */
+  media?(): EdgeMediaStatus[];
 }
 
 /** Metrics in Prometheus' format */
@@ -43,6 +47,7 @@ export class Metrics {
     if (sources.backends) backendMetrics(this.registry, sources.backends);
     if (sources.guests) guestMetrics(this.registry, sources.guests);
     if (sources.returned) returnMetrics(this.registry, sources.returned);
+    if (sources.media) mediaMetrics(this.registry, sources.media);
     const registers = [this.registry];
     new Gauge({
       name: 'sheaf_tcp_connections',

@@ -1,5 +1,6 @@
 import type {
   ChannelSourceStatus,
+  ChannelState,
   ConnectionStatus,
   ExecutorStats,
   ReturnRecovery,
@@ -99,9 +100,43 @@ export interface GatewayLinkStatus {
   connection?: ConnectionStatus;
 }
 
+/** What an edge receives of a channel of its gateway */
+export interface ChannelLinkStatus {
+  /** Path of the channel at the gateway */
+  channel: string;
+  /** Where the edge listens. `waiting`: it is not in the channel, and joins after a pause. */
+  state: ChannelState | 'waiting';
+  /** Why the latest attempt failed, or why the channel was over */
+  reason?: string;
+  /** How often it has joined so far */
+  joined: number;
+  /** Packets that the group brought first */
+  fromGroup: number;
+  /** Packets that the connection to the gateway brought first */
+  fromUnicast: number;
+  /** Share of the packets that the connection brought, 0 to 1 */
+  unicastShare: number;
+  /** Packets that were missing at some time: the loss before repair */
+  lost: number;
+  /** Those that did not come in time either: the loss after repair */
+  expired: number;
+  /** Segments of broadcasts that were not read to their ends */
+  unreadable: number;
+}
+
+/** A route of an edge to broadcasts that a channel brings */
+export interface EdgeMediaStatus extends ChannelLinkStatus {
+  route: string;
+  broadcasts: number;
+  /** Open sessions */
+  viewers: number;
+}
+
 export interface EdgeStatus extends FrontStatus {
   role: 'edge';
   gateway: GatewayLinkStatus;
+  /** Present on an edge with `media` */
+  media?: EdgeMediaStatus[];
 }
 
 /** The response of /status, which `sheaf status` shows */

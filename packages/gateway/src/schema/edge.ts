@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { filePath, hostAndPort, ipAddress, oneOrMore, remoteAddress } from '../values/scalars.js';
 import { frontKeys } from './front.js';
 import { limitsOptions } from './limits.js';
+import { carriedMediaOptions } from './media.js';
 import { pageLoaderOption } from './webtransport.js';
 
 const certificateHashes = oneOrMore(
@@ -77,6 +78,10 @@ export const edgeConfiguration = z.strictObject({
     .describe(
       'Tells pages that come through the edge which paths it has, for the live page (addresses, round-trip times, losses, bytes), and which server sent each of the latest responses.',
     ),
+  media: z
+    .array(carriedMediaOptions)
+    .default([])
+    .describe('Broadcasts that the edge receives once by a channel of the gateway, and serves itself.'),
   congestion: frontKeys.congestion,
   path_scheduler: frontKeys.path_scheduler,
   stream_scheduler: frontKeys.stream_scheduler,

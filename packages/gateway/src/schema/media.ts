@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { byteSize, duration, oneOrMore } from '../values/scalars.js';
+import { byteSize, duration, ipAddress, oneOrMore } from '../values/scalars.js';
 import { networks } from './reach.js';
 
 const minHistoryMs = 1_000;
@@ -12,6 +12,13 @@ export const mediaOptions = z
       .prefault(['127.0.0.0/8', '::1'])
       .describe(
         'Networks whose clients may publish broadcasts, or `everybody`. Default: this machine. A client behind an edge has the address of the edge.',
+      ),
+    channel: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "Multicast channel that carries all broadcasts as well: a name from the gateway's `channels`, which no other route carries broadcasts to.",
       ),
     origins: oneOrMore(z.string().min(1))
       .optional()
@@ -37,4 +44,36 @@ export const mediaOptions = z
     'Live broadcasts: clients publish and watch them by moq-lite over WebTransport, and anybody plays them as LL-HLS or fetches their groups as files.',
   );
 
+const { origins, history, memory } = mediaOptions.shape;
+
+/** A route of an edge to the broadcasts of a channel */
+export const carriedMediaOptions = z.strictObject({
+  path: z
+    .string()
+    .startsWith('/', 'a path starts with `/`')
+    .describe('Prefix of the URL path, such as `/live`. The edge answers for it, and forwards everything else.'),
+  channel: z
+    .string()
+    .startsWith('/', 'a path starts with `/`')
+    .describe("Path of the gateway's route with the `channel` that carries the broadcasts."),
+  multicast: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether to join the group of the channel. Otherwise everything comes over the connection to the gateway.',
+    ),
+  interface: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Network interface on which to join. Default: the one that leads to the source.'),
+  sources: oneOrMore(ipAddress)
+    .optional()
+    .describe("Addresses of sources whose groups may be joined, beside the gateway's own."),
+  origins,
+  history,
+  memory,
+});
+
+export type CarriedMediaOptions = z.output<typeof carriedMediaOptions>;
 export type MediaOptions = z.output<typeof mediaOptions>;

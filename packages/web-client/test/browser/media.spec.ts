@@ -1,5 +1,6 @@
 import type { Page } from '@playwright/test';
 import { PNG } from 'pngjs';
+import { ChannelEdge } from './channel_edge.js';
 import { EdgeProcesses } from './edge.js';
 import { expect, test as base } from './fixtures.js';
 import { GatewayProcess } from './gateway.js';
@@ -18,7 +19,7 @@ type Open = (from: Origins, page: string) => Promise<Page>;
 
 const route = '{ path: /live, media: {} }';
 
-const test = base.extend<{ mediaSite: string; live: Origins; edge: Origins; open: Open }>({
+const test = base.extend<{ mediaSite: string; live: Origins; edge: Origins; tree: ChannelEdge; open: Open }>({
   mediaSite: async ({}, use) => {
     const site = await buildMediaSite();
     await use(site.directory);
@@ -33,6 +34,11 @@ const test = base.extend<{ mediaSite: string; live: Origins; edge: Origins; open
     const edge = await EdgeProcesses.start(mediaSite, [route]);
     await use(edge);
     await edge.remove();
+  },
+  tree: async ({ mediaSite }, use) => {
+    const nodes = await ChannelEdge.start(mediaSite);
+    await use(nodes);
+    await nodes.remove();
   },
   open: async ({ launchBrowser }, use) => {
     // One browser for all pages: those in the background go on, since headless Chromium throttles none.
@@ -119,4 +125,26 @@ test('both players show the clock through an edge', async ({ edge, open }) => {
     await expect.poll(() => framesShown(viewer)).toBeGreaterThan(60);
     expect(digitPixels(await viewer.locator('canvas, video').screenshot())).toBeGreaterThan(300);
   }
+});
+
+test('both players show the clock at an edge that receives it by multicast', async ({ tree, open }, info) => {
+  await expect.poll(async () => (await tree.received()).state).toBe('receiving');
+  const publisher = await publishClock(open, tree.gateway);
+  const [viewer, player, hls] = [
+    await watchClock(open, tree.edge, 'receive_frames'),
+    await watchClock(open, tree.edge, 'watch_element'),
+    await watchClock(open, tree.edge, 'hls'),
+  ];
+  for (const page of [player, hls]) await expect.poll(() => framesShown(page)).toBeGreaterThan(60);
+  await expect.poll(async () => Object.keys(await hashes(viewer)).length).toBeGreaterThan(60);
+  const [received, sent] = [await hashes(viewer), await hashes(publisher)];
+  expect(Object.entries(received).filter(([frame, hash]) => sent[frame] !== hash)).toEqual([]);
+  const pictures = [
+    await player.locator('canvas').screenshot({ path: info.outputPath('watch.png') }),
+    await hls.locator('video').screenshot({ path: info.outputPath('hls.png') }),
+  ];
+  for (const picture of pictures) expect(digitPixels(picture)).toBeGreaterThan(300);
+  const { fromGroup, ...counts } = await tree.received();
+  expect(fromGroup).toBeGreaterThan(0);
+  expect(counts).toMatchObject({ state: 'receiving', expired: 0, viewers: 2 });
 });

@@ -3,7 +3,7 @@ import type { Broadcast } from '../model/broadcast.js';
 import type { Group } from '../model/group.js';
 
 /** Track with the list of all others, as publishers of `@moq/hang` write it */
-const catalogTrack = 'catalog.json';
+export const catalogTrack = 'catalog.json';
 
 const maxRenditions = 16;
 const maxSide = 16_384;

@@ -2,6 +2,7 @@ import type { Clock } from './clock.js';
 import { GroupCache, type CacheLimits } from './group_cache.js';
 import { MediaError } from './media_error.js';
 import { Track } from './track.js';
+import { Wakeup } from './wakeup.js';
 
 /**
  * Where the tracks of a broadcast come from: a client that publishes, or the receiver of a channel. It gives the track its properties by
@@ -34,6 +35,7 @@ export class Broadcast {
   readonly #tracks = new Map<string, Track>();
   readonly #lingering = new Map<Track, () => void>();
   readonly #cache: GroupCache;
+  readonly #over = new Wakeup();
   #ended = false;
 
   constructor(
@@ -46,6 +48,10 @@ export class Broadcast {
 
   get ended(): boolean {
     return this.#ended;
+  }
+  /** Resolves when the broadcast has ended. */
+  async whenEnded(): Promise<void> {
+    while (!this.#ended) await this.#over.wait();
   }
   /** Bytes that the cache holds */
   get bytes(): number {
@@ -80,6 +86,7 @@ export class Broadcast {
       track.end();
       this.#release(track);
     }
+    this.#over.notify();
   }
 
   #onReaders(track: Track, readers: number): void {

@@ -1,6 +1,6 @@
 import type { TrackInfo } from '../model/track.js';
 import { Cursor, violation } from './cursor.js';
-import { bigVarint, byte, flag, message, optional, text, varint } from './fields.js';
+import { bigVarint, byte, flag, message, optional, text, varint, type Field } from './fields.js';
 
 /**
  * Messages of moq-lite-05 (draft-lcurley-moq-lite), as the packages `@moq/net` 0.2 and 0.3 write them: without compression and durations,
@@ -127,19 +127,28 @@ export function decodeTrackRequest(bytes: Uint8Array): TrackRequest {
   return request;
 }
 
-export function encodeTrackInfo({ priority, ordered, cache, timescale }: TrackInfo): Buffer {
-  return message(byte(priority), flag(ordered), varint(cache), varint(timescale));
+export function encodeTrackInfo(info: TrackInfo): Buffer {
+  return message(...trackInfoFields(info));
 }
 
 export function decodeTrackInfo(bytes: Uint8Array): TrackInfo {
   const cursor = new Cursor(bytes);
+  const info = readTrackInfo(cursor);
+  cursor.end();
+  return info;
+}
+
+export function trackInfoFields({ priority, ordered, cache, timescale }: TrackInfo): Field[] {
+  return [byte(priority), flag(ordered), varint(cache), varint(timescale)];
+}
+
+export function readTrackInfo(cursor: Cursor): TrackInfo {
   const info = {
     priority: cursor.byte(),
     ordered: cursor.flag(),
     cache: cursor.varint(),
     timescale: cursor.varint(),
   };
-  cursor.end();
   if (info.timescale === 0) throw violation('a track has the timescale 0');
   return info;
 }

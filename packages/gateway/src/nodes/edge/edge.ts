@@ -1,11 +1,11 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { WELL_KNOWN_PREFIX } from '@sheaf/web-client/protocol';
-import type { Http3Client, NativeModule } from '@sheaf/native';
+import type { Http3Client, Http3Server, NativeModule } from '@sheaf/native';
 import type { LoadedEdge } from '../../schema/loaded.js';
 import type { ListenAddress } from '../../values/scalars.js';
 import { describeListener } from '../front/description.js';
-import { Front, type NodeOptions } from '../front/front.js';
+import { Front, type NodeOptions, type Sessions } from '../front/front.js';
 import { FrontNode } from '../front/front_node.js';
 import { congestionControl } from '../../values/transport_names.js';
 import { RequestHandler } from '../../http/request_handler.js';
@@ -17,6 +17,8 @@ import { combineObservers } from '../../observability/observers.js';
 import type { EdgeStatus } from '../../observability/status.js';
 import { compileRoute } from '../../http/router.js';
 import { watchSlowClients } from '../../slow_clients/slow_clients.js';
+import { SessionServer, type SessionServerOptions } from '../../targets/webtransport/session_server.js';
+import { CarriedMedia } from './carried_media.js';
 import { connectFirst } from './connect_first.js';
 import { Forwarder } from './forwarder.js';
 import { connectionOptions, GatewayConnection, keepAliveMs } from './gateway_connection.js';
@@ -36,6 +38,29 @@ export interface EdgeOptions extends NodeOptions {
 /** Interval at which the machine's addresses are checked */
 const reconcileMs = 1_000;
 
+/** Answers sessions of these routes, and forwards the others. */
+function acceptSessions(
+  native: Http3Server,
+  routes: SessionServerOptions['routes'],
+  forwarder: SessionForwarder,
+  common: Pick<SessionServerOptions, 'observer' | 'log'>,
+): Sessions {
+  const own = new SessionServer({
+    ...common,
+    native,
+    routes,
+    otherwise: (request) => void forwarder.forward(request),
+  });
+  const parts: Sessions[] = [own, forwarder];
+  return {
+    get openSessions() {
+      return own.openSessions + forwarder.openSessions;
+    },
+    drain: () => parts.forEach((part) => part.drain()),
+    close: () => parts.forEach((part) => part.close()),
+  };
+}
+
 /** One running edge, which proxies its clients' requests to its gateway over one connection */
 export class Edge extends FrontNode {
   readonly role = 'edge';
@@ -44,6 +69,7 @@ export class Edge extends FrontNode {
   readonly #options: EdgeOptions;
   readonly #target: GatewayTarget;
   #gateway!: GatewayConnection;
+  #media!: CarriedMedia;
   /** Leases on the latest connection */
   #leases: LeaseReports | undefined;
   /** IP address of the gateway at the latest attempt to connect */
@@ -72,7 +98,12 @@ export class Edge extends FrontNode {
   }
 
   status(): EdgeStatus {
-    return { ...this.front.status(), role: 'edge', gateway: this.#gateway.status() };
+    return {
+      ...this.front.status(),
+      role: 'edge',
+      gateway: this.#gateway.status(),
+      ...(this.#loaded.node.media.length > 0 && { media: this.#media.status() }),
+    };
   }
 
   async #start(module: NativeModule): Promise<void> {
@@ -89,17 +120,17 @@ export class Edge extends FrontNode {
     });
     this.#gateway = gateway;
     front.shutdown.add(() => gateway.close());
-    const metrics = new Metrics({
-      transport: () => front.quic?.counters(),
-      limitHits: () => front.limitHits(),
-      tcpConnections: () => front.tcpConnections,
-      upstreams: () => [],
-      certificateExpiry: () => certificate.expiry,
-    });
+    const media = await CarriedMedia.open(node.media, { gateway, module, log });
+    this.#media = media;
+    front.shutdown.add(() => media.close());
+    const metrics = this.#observe(media);
     const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
     const responses = node.show_paths ? new ResponseReports() : undefined;
     const handler = new RequestHandler({
-      routes: [compileRoute({ path: '/' }, 0, new Forwarder(gateway, log, responses))],
+      routes: [
+        ...media.requests,
+        compileRoute({ path: '/' }, media.requests.length, new Forwarder(gateway, log, responses)),
+      ],
       wellKnown: new WellKnown(
         describeListener(node, certificate, () => front.address.port),
         {
@@ -115,14 +146,28 @@ export class Edge extends FrontNode {
       log,
       timingName: 'sheaf-edge',
     });
+    const forwarder = new SessionForwarder({ module, gateway, observer, log });
     await front.listen({
       handler,
-      acceptSessions: (native) => Promise.resolve(new SessionForwarder({ native, module, gateway, observer, log })),
+      acceptSessions: (native) => Promise.resolve(acceptSessions(native, media.sessions, forwarder, { observer, log })),
       registry: metrics.registry,
       status: () => this.status(),
       refresh: () => Promise.resolve(),
     });
+    media.start();
     front.serve(this.warnings);
+  }
+
+  #observe(media: CarriedMedia): Metrics {
+    const { front } = this;
+    return new Metrics({
+      transport: () => front.quic?.counters(),
+      limitHits: () => front.limitHits(),
+      tcpConnections: () => front.tcpConnections,
+      upstreams: () => [],
+      certificateExpiry: () => front.certificate.expiry,
+      media: () => media.status(),
+    });
   }
 
   /**

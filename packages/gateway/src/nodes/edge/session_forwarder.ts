@@ -1,4 +1,4 @@
-import type { Http3Server, NativeModule, RelayedSession, WebTransportRequest } from '@sheaf/native';
+import type { NativeModule, RelayedSession, WebTransportRequest } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 import type { Sessions } from '../front/front.js';
@@ -8,7 +8,6 @@ import type { SessionObserver } from '../../targets/webtransport/session_server.
 import { GatewayUnreachable, type GatewayConnection } from './gateway_connection.js';
 
 export interface SessionForwarderOptions {
-  native: Http3Server;
   module: Pick<NativeModule, 'relayWebTransport'>;
   gateway: GatewayConnection;
   observer: SessionObserver;
@@ -25,7 +24,6 @@ export class SessionForwarder implements Sessions {
 
   constructor(options: SessionForwarderOptions) {
     this.#options = options;
-    options.native.on('webtransport', (request) => void this.#forward(request));
   }
 
   get openSessions(): number {
@@ -40,7 +38,7 @@ export class SessionForwarder implements Sessions {
     for (const session of this.#open) session.close(0, 'edge is stopping');
   }
 
-  async #forward(request: WebTransportRequest): Promise<void> {
+  async forward(request: WebTransportRequest): Promise<void> {
     const { observer, log } = this.#options;
     const remoteAddress = formatAddress(request.remoteAddress);
     const session = await this.#relay(request).catch((error: unknown) => {

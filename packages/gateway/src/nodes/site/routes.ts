@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import type { NodeConfiguration } from '../../schema/node.js';
 import { deliveryOrder, type Delivery } from '../../schema/delivery.js';
+import type { MediaRoute, MediaRouteOptions } from '../../media/media_route.js';
+import type { RouteOptions } from '../../schema/routes.js';
 import type { BackendConfiguration } from '../../schema/backends.js';
 import { StaticFiles } from '../../targets/files/static_files.js';
 import type { Target } from '../../http/exchange.js';
@@ -16,6 +18,8 @@ export interface CompiledRoutes {
   sessions: Route<SessionTarget>[];
   /** The servers behind routes with upstreams, by the position of the route in the configuration */
   upstreams: ReadonlyMap<number, UpstreamGroup>;
+  /** Routes whose broadcasts a channel carries, by the name of the channel */
+  carried: ReadonlyMap<string, MediaRoute>;
 }
 
 type RouteSource = Pick<NodeConfiguration | BackendConfiguration, 'routes' | 'limits'>;
@@ -30,7 +34,8 @@ export async function compileRoutes(
   toBackends?: (backends: readonly string[], delivery: readonly Delivery[]) => Target,
 ): Promise<CompiledRoutes> {
   const upstreams = new Map<number, UpstreamGroup>();
-  const compiled: CompiledRoutes = { requests: [], sessions: [], upstreams };
+  const carried = new Map<string, MediaRoute>();
+  const compiled: CompiledRoutes = { requests: [], sessions: [], upstreams, carried };
   for (const [index, route] of node.routes.entries()) {
     if (route.files) compiled.requests.push(compileRoute(route, index, new StaticFiles(route.files)));
     if (route.upstream) {
@@ -43,12 +48,9 @@ export async function compileRoutes(
       compiled.requests.push(compileRoute(route, index, target));
     }
     if (route.media) {
-      const { origins } = route.media;
-      const { MediaRoute } = await import('../../media/media_route.js');
-      const media = new MediaRoute(route.media);
-      compiled.requests.push(compileRoute(route, index, media));
-      const isAllowed = sessionOrigins(origins);
-      compiled.sessions.push(compileRoute(route, index, { ...media.sessions, isOriginAllowed: isAllowed }));
+      const { channel } = route.media;
+      const media = await compileMedia(route, index, route.media, compiled);
+      if (channel !== undefined) carried.set(channel, media);
     }
     if (route.webtransport) {
       const { application, origins } = route.webtransport;
@@ -60,6 +62,20 @@ export async function compileRoutes(
     }
   }
   return compiled;
+}
+
+/** Adds a route to broadcasts, whose code is loaded only where a route needs it. */
+export async function compileMedia(
+  route: Pick<RouteOptions, 'path' | 'host'>,
+  index: number,
+  options: MediaRouteOptions,
+  { requests, sessions }: Pick<CompiledRoutes, 'requests' | 'sessions'>,
+): Promise<MediaRoute> {
+  const { MediaRoute } = await import('../../media/media_route.js');
+  const media = new MediaRoute(options);
+  requests.push(compileRoute(route, index, media));
+  sessions.push(compileRoute(route, index, { ...media.sessions, isOriginAllowed: sessionOrigins(options.origins) }));
+  return media;
 }
 
 /** Loads the client of HTTP/1.1 only where a route needs it. Loading it takes a sixth of the time that a start takes. */
@@ -84,7 +100,7 @@ function describeTarget(route: NodeConfiguration['routes'][number]): string {
   if (route.channel !== undefined) return `channel ${route.channel}`;
   if (route.backends)
     return `backends ${route.backends.join(', ')} (${[route.delivery ?? 'direct'].flat().join(', ')})`;
-  if (route.media) return 'media';
+  if (route.media) return route.media.channel === undefined ? 'media' : `media, to channel ${route.media.channel}`;
   return `webtransport ${route.webtransport?.application ?? ''}`;
 }
 

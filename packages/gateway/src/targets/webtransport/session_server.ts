@@ -41,6 +41,8 @@ export interface SessionObserver {
 export interface SessionServerOptions {
   native: Http3Server;
   routes: readonly Route<SessionTarget>[];
+  /** Answers requests without a route. Default: they are refused. */
+  otherwise?: (request: WebTransportRequest) => void;
   observer: SessionObserver;
   log: Logger;
 }
@@ -77,9 +79,11 @@ export class SessionServer {
       request.reject(status);
       this.#options.observer.sessionRefused({ path: url, status, remoteAddress });
     };
+    const { routes, otherwise } = this.#options;
     const pathname = parseRequestTarget(url)?.routed;
-    if (pathname === undefined) return refuse(400);
-    const match = findRoute(this.#options.routes, { host: authority, pathname, method: 'CONNECT' });
+    const match = pathname !== undefined && findRoute(routes, { host: authority, pathname, method: 'CONNECT' });
+    if (otherwise && !(match && match.found)) return otherwise(request);
+    if (!match) return refuse(400);
     if (!match.found) return refuse(match.ambiguous ? 400 : 404);
     if (!match.route.answer.isOriginAllowed(origin, authority)) return refuse(403);
     const { protocols } = match.route.answer;
