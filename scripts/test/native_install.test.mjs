@@ -32,7 +32,7 @@ test('a machine that lacks everything is told every Debian package and where new
   assert.match(stderr, /libngtcp2-dev \(1\.11 or newer\)/);
   assert.match(
     stderr,
-    /^ {4}apt-get install g\+\+ make python3 pkg-config libgnutls28-dev libuv1-dev( libipsec-mb-dev)?$/m,
+    /^ {4}apt-get install g\+\+ make python3 pkg-config libgnutls28-dev libuv1-dev( libisal-dev libipsec-mb-dev)?$/m,
   );
   assert.match(
     stderr,

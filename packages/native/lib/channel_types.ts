@@ -57,7 +57,7 @@ export interface ChannelSourceStatus {
   group?: SocketAddress;
   /** Requests that join the channel now */
   receivers: number;
-  /** Of them, those that hear the group */
+  /** Receivers that hear the group */
   receiving: number;
   /** Packets of the channel */
   packets: number;

@@ -33,7 +33,7 @@ export interface TreeSetting {
   first_branch_only: boolean;
   /** Frames that are complete later are late. */
   buffer_ms: number;
-  /** Of copies by unicast to all receivers together */
+  /** Rate of copies by unicast to all receivers together */
   budget_mbps: number;
   cuts: readonly Cut[];
 }
@@ -41,7 +41,7 @@ export interface TreeSetting {
 /** A line of `multicast_tree_bench` */
 export const treeRunSchema = z.object({
   seed: z.number(),
-  /** Of all datagrams with their times, equal for equal runs */
+  /** Digest of all datagrams with their times, equal for equal runs */
   digest: z.string(),
   frames: z.number(),
   due: z.number(),

@@ -1,10 +1,8 @@
 import type { ChannelSource, NativeModule, ServerRequest, ServerResponse } from '@sheaf/native';
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
 import { errorMessage, UserError } from '../errors/user_error.js';
 import { parseRequestTarget } from '../http/request_target.js';
 import { compileRoute, findRoute, type Route } from '../http/router.js';
-import { channelMetrics } from '../observability/channel_metrics.js';
 import type { ChannelOptions } from '../schema/channels.js';
 import type { RouteOptions } from '../schema/routes.js';
 import { formatAddress } from '../values/listen_error.js';
@@ -24,7 +22,6 @@ export interface ChannelServerOptions {
   module: NativeModule;
   channels: Readonly<Record<string, ChannelOptions>>;
   routes: readonly RouteOptions[];
-  registry: Registry;
   log: Logger;
 }
 
@@ -51,11 +48,10 @@ export class ChannelServer {
 
   private constructor(
     channels: ReadonlyMap<string, Channel>,
-    { routes, registry, log }: Pick<ChannelServerOptions, 'routes' | 'registry' | 'log'>,
+    { routes, log }: Pick<ChannelServerOptions, 'routes' | 'log'>,
   ) {
     this.#channels = channels;
     this.#log = log;
-    channelMetrics(registry, () => this.status());
     this.#routes = routes.flatMap((route, index) => {
       const channel = route.channel === undefined ? undefined : this.#channels.get(route.channel);
       return channel ? [compileRoute(route, index, channel)] : [];

@@ -12,6 +12,7 @@ import type { ListenAddress } from '../values/scalars.js';
 import { loadNativeModule } from '../listeners/native_module.js';
 import { RunningAddresses } from '../values/running_addresses.js';
 import type { SiteOptions } from './site/site_options.js';
+import { channelMetrics } from '../observability/channel_metrics.js';
 import { Metrics } from '../observability/metrics.js';
 import type { GatewayBackend, GatewayStatus } from '../observability/status.js';
 import { SessionServer } from '../targets/webtransport/session_server.js';
@@ -178,7 +179,8 @@ export class Gateway extends FrontNode {
     const { channels, routes } = this.#loaded.node;
     if (Object.keys(channels).length === 0) return undefined;
     const module = await loadNativeModule();
-    const opened = await ChannelServer.open({ module, channels, routes, registry, log: this.front.log });
+    const opened = await ChannelServer.open({ module, channels, routes, log: this.front.log });
+    channelMetrics(registry, () => opened.status());
     this.front.shutdown.add(() => opened.close());
     for (const [name, media] of this.#routes.carried) media.carryTo(opened.carry(name));
     return opened;

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ChannelSourceOptions, NativeModule } from '@sheaf/native';
 import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import { expect, it, onTestFinished } from 'vitest';
 import { ChannelServer } from '../../src/channels/channel_server.js';
 import { channelsOptions } from '../../src/schema/channels.js';
@@ -21,7 +20,6 @@ async function open(channels: Record<string, unknown>) {
     module: { openChannelSource } as unknown as NativeModule,
     channels: channelsOptions.parse(channels),
     routes: [],
-    registry: new Registry(),
     log: pino({ level: 'silent' }),
   });
   return { sources, opening };

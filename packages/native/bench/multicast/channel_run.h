@@ -84,7 +84,7 @@ class ChannelRun {
   static constexpr Duration k_lossy_report_interval = 2ms;
   static constexpr int k_quiet_intervals = 10;
   // What may wait for its proof, which takes up to 150 ms
-  static constexpr std::uint64_t k_most_unread = 4'000'000;
+  static constexpr std::uint64_t k_max_unread = 4'000'000;
 
   struct Member {
     ChannelSource::ReceiverId id;
@@ -268,7 +268,7 @@ class ChannelRun {
       fail("the receiver did not take a packet of the source");
     }
     if (counts.expired > 0) fail("packets expired");
-    if (unread_ > k_most_unread) fail("the receiver does not get what the source sends");
+    if (unread_ > k_max_unread) fail("the receiver does not get what the source sends");
   }
 
   ChannelSetting setting_;

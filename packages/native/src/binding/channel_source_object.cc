@@ -15,7 +15,7 @@ namespace sheaf::binding {
 namespace {
 
 // Tells objects of this class from others. A random number.
-constexpr napi_type_tag k_type{0x5be1094c77d2a3f6, 0xa60d3e918c25f47b};
+constexpr napi_type_tag k_source_type{0x5be1094c77d2a3f6, 0xa60d3e918c25f47b};
 
 }  // namespace
 
@@ -33,7 +33,7 @@ ChannelSourceObject::ChannelSourceObject(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<ChannelSourceObject>(info),
       on_room_(Napi::Persistent(info[1].As<Napi::Function>())),
       async_context_(info.Env(), "SheafChannelSource") {
-  info.This().As<Napi::Object>().TypeTag(&k_type);
+  info.This().As<Napi::Object>().TypeTag(&k_source_type);
   const auto settings = source_settings(info[0].As<Napi::Object>());
   if (!settings) {
     Napi::Error::New(info.Env(), settings.error()).ThrowAsJavaScriptException();
@@ -70,7 +70,7 @@ void ChannelSourceObject::stop() {
 }
 
 std::shared_ptr<channel_node::SourceNode> ChannelSourceObject::node_of(const Napi::Value& value) {
-  if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&k_type)) return nullptr;
+  if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&k_source_type)) return nullptr;
   const auto node = Unwrap(value.As<Napi::Object>())->node_;
   return node && !node->closed() ? node : nullptr;
 }
