@@ -33,6 +33,8 @@ export class Broadcast {
   readonly hops: readonly bigint[];
   readonly #tracks = new Map<string, Track>();
   readonly #lingering = new Map<Track, () => void>();
+  /** Tracks of a broadcast that has ended, while somebody reads them. Each has a function that revokes its end. */
+  readonly #ending = new Map<Track, () => void>();
   readonly #cache: GroupCache;
   #ended = false;
 
@@ -70,21 +72,37 @@ export class Broadcast {
     return track;
   }
 
-  /** Ends the broadcast and all of its tracks. Readers still get the frames that are there. */
+  /** Ends the broadcast and all of its tracks. Readers still get the frames that are there, as long as a group is kept. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    for (const track of this.#tracks.values()) {
+    for (const track of [...this.#tracks.values()]) {
       for (const group of track.groups)
         group.abort(new MediaError('cancelled', `the broadcast ${this.name} has ended`));
       track.end();
       this.#release(track);
+      this.#clearLater(track);
     }
+  }
+
+  /** Gives the memory of an ended track back when its readers have left, and after a while although they have not. */
+  #clearLater(track: Track): void {
+    const { clock, limits } = this.options;
+    if (track.isRead) this.#ending.set(track, clock.after(limits.history, () => this.#clear(track)));
+    else track.clear();
+  }
+
+  #clear(track: Track): void {
+    this.#ending.get(track)?.();
+    this.#ending.delete(track);
+    track.clear();
   }
 
   #onReaders(track: Track, readers: number): void {
     this.#stopLingering(track);
-    if (readers === 0) this.#linger(track);
+    if (readers > 0) return;
+    if (this.#ending.has(track)) this.#clear(track);
+    else this.#linger(track);
   }
 
   #linger(track: Track): void {

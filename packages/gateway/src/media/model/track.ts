@@ -53,6 +53,10 @@ export class Track {
   get error(): MediaError | undefined {
     return this.#error;
   }
+  /** Whether it has readers */
+  get isRead(): boolean {
+    return this.#readers.size > 0;
+  }
   get open(): boolean {
     return !this.#ended && this.#error === undefined;
   }

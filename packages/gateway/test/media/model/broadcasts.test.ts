@@ -71,8 +71,31 @@ describe('the tracks of a broadcast', () => {
     broadcast.end();
     expect((await (await reader.next())?.frame(0))?.payload.toString()).toBe('key');
     expect(await reader.next()).toBeUndefined();
+    reader.close();
     expect(clock.timers).toBe(0);
+    expect(broadcast.bytes).toBe(0);
   });
+});
+
+it('an ended broadcast gives its memory back although a reader stays', async () => {
+  const { broadcast, clock } = openBroadcast();
+  const [read, unread] = [broadcast.track('video'), broadcast.track('audio')];
+  const reader = read.read();
+  for (const track of [read, unread]) {
+    const group = track.begin(0);
+    track.write(group, 0, Buffer.alloc(10_000));
+    track.finish(group);
+  }
+  const group = await reader.next();
+  expect(broadcast.bytes).toBeGreaterThan(20_000);
+  broadcast.end();
+  clock.advance(limits.history - 1);
+  expect(broadcast.bytes).toBeGreaterThan(10_000);
+  expect(broadcast.bytes).toBeLessThan(20_000);
+  clock.advance(1);
+  expect(broadcast.bytes).toBe(0);
+  await expect(group!.frame(0)).rejects.toMatchObject({ kind: 'expired' });
+  expect(clock.timers).toBe(0);
 });
 
 describe('the broadcasts of a route', () => {
