@@ -100,10 +100,8 @@ export type LeaveReason =
   | 'reach'
   | 'scheme'
   | 'channels'
-  | 'nothingAuthentic'
   | 'forgedPackets'
   | 'malformed'
-  | 'groupLimits'
   | 'withdrawn';
 
 /** Packets of a channel that came, since the source's offer. */

@@ -24,10 +24,8 @@ const reasons = [
   'reach',
   'scheme',
   'channels',
-  'nothingAuthentic',
   'forgedPackets',
   'malformed',
-  'groupLimits',
   'withdrawn',
 ] as const satisfies LeaveReason[];
 /** `quic::GroupEvent::Kind` */
