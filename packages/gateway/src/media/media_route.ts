@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { MediaOptions } from '../schema/media.js';
+import { networkOf } from '../values/client_network.js';
 import { Networks } from '../values/networks.js';
 import { headerValue, type Exchange, type Target } from '../http/exchange.js';
 import { respondStatus, respondText } from '../http/respond.js';
@@ -9,12 +10,16 @@ import { HlsFace } from './hls/hls_face.js';
 import { Broadcasts } from './model/broadcasts.js';
 import { systemClock } from './model/clock.js';
 import { MediaError } from './model/media_error.js';
+import { MemoryBudget } from './model/memory_budget.js';
 import { MOQ_PROTOCOL } from './moq/messages.js';
 import { MoqSession } from './moq/moq_session.js';
 
+/** Broadcasts that may use all of their memory at one time */
+const fullBroadcasts = 16;
+
 /** A route to live broadcasts, which clients publish and watch in sessions, and fetch by requests */
 export class MediaRoute implements Target {
-  readonly broadcasts = new Broadcasts();
+  readonly broadcasts: Broadcasts;
   readonly ignoresCredentials = true;
   readonly sessions: Omit<SessionTarget, 'isOriginAllowed'>;
   readonly #hls = new HlsFace(systemClock);
@@ -23,6 +28,7 @@ export class MediaRoute implements Target {
   readonly #origin = BigInt(`0x${randomBytes(6).toString('hex')}`) + 1n;
 
   constructor(private readonly options: MediaOptions) {
+    this.broadcasts = new Broadcasts(new MemoryBudget(fullBroadcasts * options.memory));
     this.#publishers = options.publish === 'everybody' ? undefined : new Networks(options.publish);
     this.sessions = {
       protocols: [MOQ_PROTOCOL],
@@ -32,6 +38,7 @@ export class MediaRoute implements Target {
             session,
             broadcasts: this.broadcasts,
             mayPublish: this.#publishers?.has(hostOf(remoteAddress)) ?? true,
+            network: networkOf(hostOf(remoteAddress)),
             origin: this.#origin,
             limits: { history: options.history, bytes: options.memory },
             clock: systemClock,

@@ -31,7 +31,7 @@ export const mediaOptions = z
         params: { hint: 'write `1MiB` or more' },
       })
       .prefault('64MiB')
-      .describe('Memory of each broadcast. Beyond it, the oldest groups leave.'),
+      .describe('Memory of each broadcast; all together have 16 times as much. Beyond it, the oldest groups leave.'),
   })
   .describe(
     'Live broadcasts: clients publish and watch them by moq-lite over WebTransport, and anybody plays them as LL-HLS or fetches their groups as files.',

@@ -1,6 +1,7 @@
 import type { Clock } from './clock.js';
 import { GroupCache, type CacheLimits } from './group_cache.js';
 import { MediaError } from './media_error.js';
+import type { MemoryShare } from './memory_budget.js';
 import { Track } from './track.js';
 
 /**
@@ -17,6 +18,7 @@ export interface BroadcastSource {
 export interface BroadcastOptions {
   source: BroadcastSource;
   limits: CacheLimits;
+  memory: MemoryShare;
   clock: Clock;
   /** Nodes that the broadcast came through, its publisher first */
   hops?: readonly bigint[];
@@ -43,7 +45,7 @@ export class Broadcast {
     private readonly options: BroadcastOptions,
   ) {
     this.hops = options.hops ?? [];
-    this.#cache = new GroupCache(options.limits, options.clock);
+    this.#cache = new GroupCache(options.limits, options.clock, options.memory);
   }
 
   get ended(): boolean {
@@ -88,7 +90,11 @@ export class Broadcast {
   /** Gives the memory of an ended track back when its readers have left, and after a while although they have not. */
   #clearLater(track: Track): void {
     const { clock, limits } = this.options;
-    if (track.isRead) this.#ending.set(track, clock.after(limits.history, () => this.#clear(track)));
+    if (track.isRead)
+      this.#ending.set(
+        track,
+        clock.after(limits.history, () => this.#clear(track)),
+      );
     else track.clear();
   }
 

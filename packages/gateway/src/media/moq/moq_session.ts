@@ -34,6 +34,8 @@ export interface MoqSessionOptions {
   broadcasts: Broadcasts;
   /** Whether the client may publish */
   mayPublish: boolean;
+  /** The network of the client, whose clients share memory for what they publish */
+  network: string;
   /** The number by which this node recognizes its own announcements */
   origin: bigint;
   limits: CacheLimits;

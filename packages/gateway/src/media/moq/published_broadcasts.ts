@@ -16,6 +16,8 @@ export interface PublishedBroadcastsOptions {
   broadcasts: Broadcasts;
   limits: CacheLimits;
   clock: Clock;
+  /** The network of the client, whose clients share memory */
+  network: string;
   /** The number of this node */
   origin: bigint;
 }
@@ -54,12 +56,13 @@ export class PublishedBroadcasts {
   }
 
   #begin(name: string, hops: readonly bigint[], publisher: bigint): void {
-    const { broadcasts, tracks, limits, clock, origin } = this.options;
+    const { broadcasts, tracks, limits, clock, network, origin } = this.options;
     if (hops.includes(origin) || hops.length === MOQ_LIMITS.hops) return;
     if (!this.#own.has(name) && this.#own.size === maxBroadcasts)
       throw new MediaError('too_large', `a client announces more than ${maxBroadcasts} broadcasts`);
     const source = tracks.source(name);
-    const broadcast = new Broadcast(name, { source, limits, clock, hops: [...hops, publisher] });
+    const memory = broadcasts.memory.shareOf(network);
+    const broadcast = new Broadcast(name, { source, limits, memory, clock, hops: [...hops, publisher] });
     broadcasts.add(broadcast);
     this.#own.set(name, broadcast);
   }

@@ -6,13 +6,17 @@ import { mediaPlaylist, multivariantPlaylist } from '../../../src/media/hls/play
 import { cut, partBytes, PART_TARGET, segmentsOf } from '../../../src/media/hls/timeline.js';
 import { varint } from '../../../src/media/moq/fields.js';
 import { GroupCache } from '../../../src/media/model/group_cache.js';
+import { MemoryBudget } from '../../../src/media/model/memory_budget.js';
 import { Track } from '../../../src/media/model/track.js';
 import { ManualClock } from '../../support/manual_clock.js';
 
 const video: Rendition = { codec: 'vp09.00.10.08', container: { kind: 'legacy' }, codedWidth: 320, codedHeight: 180 };
 
 function openTrack(): Track {
-  const track = new Track('video', new GroupCache({ history: 100_000, bytes: 1_000_000 }, new ManualClock()));
+  const track = new Track(
+    'video',
+    new GroupCache({ history: 100_000, bytes: 1_000_000 }, new ManualClock(), new MemoryBudget(Infinity).shareOf('')),
+  );
   track.accept({ priority: 0, ordered: false, cache: 0, timescale: 1_000 });
   return track;
 }
