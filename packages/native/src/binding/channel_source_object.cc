@@ -108,7 +108,8 @@ Napi::Value ChannelSourceObject::end_group(const Napi::CallbackInfo& info) {
 
 // Arguments: group, error code. Returns false while there is no room.
 Napi::Value ChannelSourceObject::reset_group(const Napi::CallbackInfo& info) {
-  const bool done = !node_->closed() && node_->reset({number_argument(info, 0)}, number_argument(info, 1));
+  const bool done =
+      !node_->closed() && node_->reset({number_argument(info, 0)}, number_argument(info, 1));
   return Napi::Boolean::New(info.Env(), done);
 }
 
