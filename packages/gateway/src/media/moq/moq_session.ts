@@ -124,8 +124,10 @@ export class MoqSession {
 
   async #subscribe(stream: MoqStream): Promise<void> {
     const request = decodeSubscribe(await stream.reader.requiredMessage());
-    const { clock } = this.#options;
-    return new Subscription({ streams: this.#streams, track: this.#find(request), request, clock }).run(stream);
+    const { clock, limits } = this.#options;
+    const { history } = limits;
+    const track = this.#find(request);
+    return new Subscription({ streams: this.#streams, track, request, history, clock }).run(stream);
   }
 
   /** Sends the frames of one group that is kept. */

@@ -30,6 +30,8 @@ export interface SubscriptionOptions {
   streams: MoqStreams;
   track: Track;
   request: Subscribe;
+  /** Milliseconds for which groups are kept */
+  history: number;
   clock: Clock;
 }
 
@@ -131,11 +133,11 @@ export class Subscription {
 
   /** Gives groups that are not the newest a time by which they have to be sent. */
   #expireOlder(): void {
-    const { clock } = this.options;
+    const { clock, history } = this.options;
     const expired = new MediaError('expired', 'a newer group took its place');
     const older = this.#inOrder().filter(({ group }) => group.sequence < this.#last);
     for (const sender of older.slice(0, -maxSending)) sender.stop(expired);
-    const latency = Math.max(this.#wanted.maxLatency, minLatency);
+    const latency = Math.min(Math.max(this.#wanted.maxLatency, minLatency), history);
     for (const sender of older) {
       if (this.#senders.get(sender)) continue;
       this.#senders.set(
