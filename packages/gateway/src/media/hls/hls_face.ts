@@ -5,11 +5,9 @@ import type { Clock } from '../model/clock.js';
 import type { Track } from '../model/track.js';
 import { catalogOf, type Rendition } from './catalog.js';
 import { initSegment } from './init_segment.js';
+import { withinPatience } from './patience.js';
 import { mediaPlaylist, multivariantPlaylist } from './playlists.js';
 import { partBytes, segmentsOf, type Segment } from './timeline.js';
-
-/** Longest wait for a part or the next playlist, in milliseconds */
-const maxWaitMs = 10_000;
 
 /** Segments beyond the newest that a player may ask for (RFC 8216bis §6.2.5.2) */
 const maxAhead = 2;
@@ -20,7 +18,7 @@ export class HlsFace {
 
   /** Answers with the playlist of all renditions. */
   async index(exchange: Exchange, broadcast: Broadcast): Promise<void> {
-    const catalog = await this.#within(exchange, catalogOf(broadcast));
+    const catalog = await withinPatience(exchange, this.clock, (signal) => catalogOf(broadcast, signal));
     const playlist = catalog && multivariantPlaylist(catalog);
     if (playlist === undefined) {
       respondStatus(exchange, 404);
@@ -33,7 +31,7 @@ export class HlsFace {
   async file(exchange: Exchange, broadcast: Broadcast, trackName: string, name: string): Promise<boolean> {
     const [, group, part] = /^(\d{1,15})(?:\.(\d{1,6}))?\.m4s$/.exec(name) ?? [];
     if (group === undefined && name !== 'media.m3u8' && name !== 'init.mp4') return false;
-    const catalog = await this.#within(exchange, catalogOf(broadcast));
+    const catalog = await withinPatience(exchange, this.clock, (signal) => catalogOf(broadcast, signal));
     const rendition = catalog?.video.get(trackName) ?? catalog?.audio.get(trackName);
     const init = rendition && initSegment(rendition);
     if (rendition === undefined || init === undefined) respondStatus(exchange, 404);
@@ -102,39 +100,19 @@ export class HlsFace {
   ): Promise<readonly Segment[] | undefined> {
     // Keeps the track open, and wakes up with each frame.
     const reader = track.read();
-    let waits = true;
-    const wait = async (): Promise<readonly Segment[] | undefined> => {
-      while (waits) {
+    const wait = async (signal: AbortSignal): Promise<readonly Segment[] | undefined> => {
+      while (!signal.aborted) {
         const segments = segmentsOf(track, rendition);
         if (isThere(segments)) return segments;
         if (!track.open) return undefined;
-        await track.changed();
+        await track.changed(signal);
       }
       return undefined;
     };
     try {
-      return await this.#within(exchange, wait());
+      return await withinPatience(exchange, this.clock, wait);
     } finally {
-      waits = false;
       reader.close();
-    }
-  }
-
-  /** Resolves with the value, or undefined when the client has left or waited too long. */
-  async #within<Value>(exchange: Exchange, value: Promise<Value>): Promise<Value | undefined> {
-    let revoke = (): void => undefined;
-    const over = new Promise<undefined>((resolve) => {
-      const stop = (): void => resolve(undefined);
-      const timers = [this.clock.after(maxWaitMs, stop), exchange.whenAborted(stop)];
-      revoke = () => {
-        for (const each of timers) each();
-      };
-    });
-    value.catch(() => undefined);
-    try {
-      return await Promise.race([value, over]);
-    } finally {
-      revoke();
     }
   }
 }

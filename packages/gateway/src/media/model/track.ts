@@ -141,13 +141,14 @@ export class Track {
 
   // --- readers ---
 
-  /** Resolves with the properties. @throws MediaError when the publisher has no such track */
-  async ready(): Promise<TrackInfo> {
+  /** Resolves with the properties. @throws MediaError when the publisher has no such track, or the signal aborts */
+  async ready(signal?: AbortSignal): Promise<TrackInfo> {
     for (;;) {
       if (this.#info !== undefined) return this.#info;
       if (this.#error !== undefined) throw this.#error;
       if (this.#ended) throw new MediaError('not_found', `the track ${this.name} ended before it began`);
-      await this.#changed.wait();
+      if (signal?.aborted === true) throw new MediaError('cancelled', 'nobody waits for the track any more');
+      await this.#changed.wait(signal);
     }
   }
 
@@ -161,9 +162,9 @@ export class Track {
     return reader;
   }
 
-  /** Resolves when anything changes: properties, a group, a frame, the end. */
-  changed(): Promise<void> {
-    return this.#changed.wait();
+  /** Resolves when anything changes: properties, a group, a frame, the end. Also when the signal aborts. */
+  changed(signal?: AbortSignal): Promise<void> {
+    return this.#changed.wait(signal);
   }
 
   #forget(reader: TrackReader): void {

@@ -108,7 +108,7 @@ export class MoqSession {
         return this.#fetch(stream);
       case REQUEST_STREAM.track: {
         const track = this.#find(decodeTrackRequest(await reader.requiredMessage()));
-        return stream.sent.write(encodeTrackInfo(await track.ready()));
+        return stream.sent.write(encodeTrackInfo(await track.ready(stream.sent.over)));
       }
       case REQUEST_STREAM.goaway:
         // The client is about to leave, and may say where to. A server does not follow.
@@ -134,11 +134,11 @@ export class MoqSession {
   async #fetch({ reader, sent }: MoqStream): Promise<void> {
     const request = decodeFetch(await reader.requiredMessage());
     const track = this.#find(request);
-    await track.ready();
+    await track.ready(sent.over);
     const group = track.group(request.group);
     if (group === undefined) throw new MediaError('not_found', `the group ${request.group} is not kept`);
     for (let index = 0; ; index += 1) {
-      const frame = await group.frame(index);
+      const frame = await group.frame(index, sent.over);
       if (frame === undefined) return;
       await sent.write(frame.record);
     }
