@@ -13,6 +13,10 @@ export async function respondGroup(exchange: Exchange, track: Track, name: strin
     respondStatus(exchange, 404);
     return;
   }
+  await track.whileRead(() => respondFile(exchange, track, sequence));
+}
+
+async function respondFile(exchange: Exchange, track: Track, sequence: number | undefined): Promise<void> {
   const group = await withinPatience(exchange, systemClock, (signal) => groupOf(track, sequence, signal));
   if (group === undefined) {
     respondStatus(exchange, 404);

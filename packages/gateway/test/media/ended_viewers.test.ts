@@ -1,6 +1,8 @@
 import { request as httpsRequest } from 'node:https';
 import * as Moq from '@moq/net';
 import { expect, it, vi } from 'vitest';
+import { Broadcast } from '../../src/media/model/broadcast.js';
+import type { Track } from '../../src/media/model/track.js';
 import { Wakeup } from '../../src/media/model/wakeup.js';
 import { varint } from '../../src/media/moq/fields.js';
 import { encodeFetch, REQUEST_STREAM } from '../../src/media/moq/messages.js';
@@ -27,6 +29,24 @@ function ask(port: number, path: string): () => void {
   sent.on('error', () => undefined).end();
   return () => sent.destroy();
 }
+
+it('tracks stay open while a file or a group of them is on its way', async () => {
+  const opened = vi.spyOn(Broadcast.prototype, 'track');
+  const isVideoRead = (): boolean | undefined =>
+    opened.mock.results.map(({ value }) => value as Track).find(({ name }) => name === 'video')?.isRead;
+  const { port } = await startClock();
+  const leave = ask(port, '/live/clock/video/newest');
+  await expect.poll(isVideoRead).toBe(true);
+  leave();
+  await expect.poll(isVideoRead).toBe(false);
+  const session = await openMoqSession(port);
+  const fetch = encodeFetch({ broadcast: 'clock', track: 'video', priority: 0, group: 0 });
+  const reader = await request(session, Buffer.concat([varint(REQUEST_STREAM.fetch), fetch]));
+  await reader.read();
+  expect(isVideoRead()).toBe(true);
+  await reader.cancel();
+  await expect.poll(isVideoRead).toBe(false);
+});
 
 it('viewers that have ended leave nothing that waits', async () => {
   const waits = vi.spyOn(Wakeup.prototype, 'wait');

@@ -98,8 +98,6 @@ export class HlsFace {
     rendition: Rendition,
     isThere: (segments: readonly Segment[]) => boolean,
   ): Promise<readonly Segment[] | undefined> {
-    // Keeps the track open, and wakes up with each frame.
-    const reader = track.read();
     const wait = async (signal: AbortSignal): Promise<readonly Segment[] | undefined> => {
       while (!signal.aborted) {
         const segments = segmentsOf(track, rendition);
@@ -109,11 +107,7 @@ export class HlsFace {
       }
       return undefined;
     };
-    try {
-      return await withinPatience(exchange, this.clock, wait);
-    } finally {
-      reader.close();
-    }
+    return track.whileRead(() => withinPatience(exchange, this.clock, wait));
   }
 }
 

@@ -162,6 +162,16 @@ export class Track {
     return reader;
   }
 
+  /** Keeps the track open, and what it has, while `use` runs. */
+  async whileRead<Value>(use: () => Promise<Value>): Promise<Value> {
+    const reader = this.read();
+    try {
+      return await use();
+    } finally {
+      reader.close();
+    }
+  }
+
   /** Resolves when anything changes: properties, a group, a frame, the end. Also when the signal aborts. */
   changed(signal?: AbortSignal): Promise<void> {
     return this.#changed.wait(signal);

@@ -137,11 +137,13 @@ export class MoqSession {
     await track.ready(sent.over);
     const group = track.group(request.group);
     if (group === undefined) throw new MediaError('not_found', `the group ${request.group} is not kept`);
-    for (let index = 0; ; index += 1) {
-      const frame = await group.frame(index, sent.over);
-      if (frame === undefined) return;
-      await sent.write(frame.record);
-    }
+    await track.whileRead(async () => {
+      for (let index = 0; ; index += 1) {
+        const frame = await group.frame(index, sent.over);
+        if (frame === undefined) return;
+        await sent.write(frame.record);
+      }
+    });
   }
 
   /** @throws MediaError */
