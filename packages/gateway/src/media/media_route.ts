@@ -17,6 +17,12 @@ import { MoqSession } from './moq/moq_session.js';
 /** Broadcasts that may use all of their memory at one time */
 const fullBroadcasts = 16;
 
+/** Networks whose clients may publish by default */
+const thisMachine = [
+  { address: '127.0.0.0', prefix: 8 },
+  { address: '::1', prefix: 128 },
+];
+
 /** A route to live broadcasts, which clients publish and watch in sessions, and fetch by requests */
 export class MediaRoute implements Target {
   readonly broadcasts: Broadcasts;
@@ -29,15 +35,16 @@ export class MediaRoute implements Target {
 
   constructor(private readonly options: MediaOptions) {
     this.broadcasts = new Broadcasts(new MemoryBudget(fullBroadcasts * options.memory));
-    this.#publishers = options.publish === 'everybody' ? undefined : new Networks(options.publish);
+    const { publish = thisMachine } = options;
+    this.#publishers = publish === 'everybody' ? undefined : new Networks(publish);
     this.sessions = {
       protocols: [MOQ_PROTOCOL],
       application: {
-        run: (session, { remoteAddress }) =>
+        run: (session, { remoteAddress, forwarded }) =>
           new MoqSession({
             session,
             broadcasts: this.broadcasts,
-            mayPublish: this.#publishers?.has(hostOf(remoteAddress)) ?? true,
+            mayPublish: this.#mayPublish(hostOf(remoteAddress), forwarded),
             network: networkOf(hostOf(remoteAddress)),
             origin: this.#origin,
             limits: { history: options.history, bytes: options.memory },
@@ -45,6 +52,12 @@ export class MediaRoute implements Target {
           }).run(),
       },
     };
+  }
+
+  /** Whoever comes through an edge or another proxy has its address, which may be that of this machine. */
+  #mayPublish(address: string, forwarded: boolean): boolean {
+    if (this.options.publish === undefined && forwarded) return false;
+    return this.#publishers?.has(address) ?? true;
   }
 
   /** Answers with a file of a broadcast. */

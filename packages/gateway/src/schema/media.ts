@@ -9,9 +9,9 @@ export const mediaOptions = z
   .strictObject({
     publish: z
       .union([z.literal('everybody').transform(() => 'everybody' as const), networks])
-      .prefault(['127.0.0.0/8', '::1'])
+      .optional()
       .describe(
-        'Networks whose clients may publish broadcasts, or `everybody`. Default: this machine. A client behind an edge has the address of the edge.',
+        'Networks whose clients may publish broadcasts, or `everybody`. Default: this machine, without an edge or another proxy between. In networks that are named, a client behind an edge has the address of the edge.',
       ),
     origins: oneOrMore(z.string().min(1))
       .optional()
