@@ -1,5 +1,6 @@
 import type { ReadableStream } from 'node:stream/web';
 import type { WebTransportBidirectionalStream, WebTransportSession } from '@sheaf/native';
+import type { Logger } from 'pino';
 import type { Broadcasts } from '../model/broadcasts.js';
 import type { Clock } from '../model/clock.js';
 import type { CacheLimits } from '../model/group_cache.js';
@@ -40,6 +41,7 @@ export interface MoqSessionOptions {
   origin: bigint;
   limits: CacheLimits;
   clock: Clock;
+  log: Pick<Logger, 'warn'>;
 }
 
 /** A session of moq-lite with one client, which may publish and watch. */

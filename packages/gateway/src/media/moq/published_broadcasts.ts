@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { Broadcast } from '../model/broadcast.js';
 import type { Broadcasts } from '../model/broadcasts.js';
 import type { Clock } from '../model/clock.js';
@@ -16,6 +17,7 @@ export interface PublishedBroadcastsOptions {
   broadcasts: Broadcasts;
   limits: CacheLimits;
   clock: Clock;
+  log: Pick<Logger, 'warn'>;
   /** The network of the client, whose clients share memory */
   network: string;
   /** The number of this node */
@@ -25,6 +27,7 @@ export interface PublishedBroadcastsOptions {
 /** Takes the announcements of a client, and makes its broadcasts known while it is there. */
 export class PublishedBroadcasts {
   readonly #own = new Map<string, Broadcast>();
+  #refused = false;
 
   constructor(private readonly options: PublishedBroadcastsOptions) {}
 
@@ -41,7 +44,7 @@ export class PublishedBroadcasts {
         const message = await stream.reader.message();
         if (message === undefined) return;
         const { active, suffix, hops } = decodeAnnouncement(message);
-        if (active) this.#begin(suffix, hops, publisher);
+        if (active) this.#tryToBegin(suffix, hops, publisher);
         else this.#end(suffix);
       }
     } finally {
@@ -53,6 +56,18 @@ export class PublishedBroadcasts {
 
   close(): void {
     for (const name of [...this.#own.keys()]) this.#end(name);
+  }
+
+  /** A broadcast for which there is no room is not taken. The others of the client go on. */
+  #tryToBegin(name: string, hops: readonly bigint[], publisher: bigint): void {
+    try {
+      this.#begin(name, hops, publisher);
+    } catch (error) {
+      if (!(error instanceof MediaError)) throw error;
+      // One line for each session, since a client could announce again and again.
+      if (!this.#refused) this.options.log.warn({ broadcast: name, reason: error.message }, 'broadcast refused');
+      this.#refused = true;
+    }
   }
 
   #begin(name: string, hops: readonly bigint[], publisher: bigint): void {
