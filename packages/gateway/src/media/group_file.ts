@@ -6,6 +6,9 @@ import { systemClock } from './model/clock.js';
 import type { Group } from './model/group.js';
 import type { Track } from './model/track.js';
 
+/** Header with the number of a group */
+export const groupHeader = 'sheaf-group';
+
 /** Answers with the payloads of a group's frames as one file. The name is the group's number, or `newest`. */
 export async function respondGroup(exchange: Exchange, track: Track, name: string): Promise<void> {
   const sequence = /^\d{1,15}$/.test(name) ? Number(name) : undefined;
@@ -27,7 +30,7 @@ async function respondFile(exchange: Exchange, track: Track, sequence: number | 
   setHead(exchange, 200, {
     'content-type': type,
     'cache-control': isSettled ? 'max-age=60' : 'no-cache',
-    'sheaf-group': String(group.sequence),
+    [groupHeader]: String(group.sequence),
   });
   if (exchange.request.method === 'HEAD') exchange.response.end();
   else await sendBody(exchange, Readable.from(payloads(group, exchange.signal)));

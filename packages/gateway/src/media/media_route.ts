@@ -5,7 +5,7 @@ import { Networks } from '../values/networks.js';
 import { headerValue, type Exchange, type Target } from '../http/exchange.js';
 import { respondStatus, respondText } from '../http/respond.js';
 import type { SessionTarget } from '../targets/webtransport/session_server.js';
-import { respondGroup } from './group_file.js';
+import { groupHeader, respondGroup } from './group_file.js';
 import { HlsFace } from './hls/hls_face.js';
 import { Broadcasts } from './model/broadcasts.js';
 import { systemClock } from './model/clock.js';
@@ -40,7 +40,7 @@ export class MediaRoute implements Target {
     this.sessions = {
       protocols: [MOQ_PROTOCOL],
       application: {
-        run: (session, { remoteAddress, forwarded }) =>
+        run: (session, { remoteAddress, forwarded, log }) =>
           new MoqSession({
             session,
             broadcasts: this.broadcasts,
@@ -49,6 +49,7 @@ export class MediaRoute implements Target {
             origin: this.#origin,
             limits: { history: options.history, bytes: options.memory },
             clock: systemClock,
+            log,
           }).run(),
       },
     };
@@ -78,10 +79,13 @@ export class MediaRoute implements Target {
   /** Lets pages of the route's origins read responses, as they may open sessions. */
   #allowOrigin({ request, response }: Exchange): void {
     const { origins = [] } = this.options;
+    if (origins.length === 0) return;
+    // Also on responses without the other fields, which a cache must not give to a page.
+    response.setHeader('vary', 'origin');
     const origin = headerValue(request.headers, 'origin');
     if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return;
     response.setHeader('access-control-allow-origin', origin);
-    response.setHeader('vary', 'origin');
+    response.setHeader('access-control-expose-headers', groupHeader);
   }
 
   async #answer(exchange: Exchange, path: readonly string[]): Promise<void> {
