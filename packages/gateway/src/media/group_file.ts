@@ -26,10 +26,10 @@ async function respondFile(exchange: Exchange, track: Track, sequence: number | 
     return;
   }
   const type = track.name.endsWith('.json') ? 'application/json' : 'application/octet-stream';
-  const isSettled = sequence !== undefined && group.complete;
   setHead(exchange, 200, {
     'content-type': type,
-    'cache-control': isSettled ? 'max-age=60' : 'no-cache',
+    // A publisher that comes back gives other bytes to the same number.
+    'cache-control': 'no-cache',
     [groupHeader]: String(group.sequence),
   });
   if (exchange.request.method === 'HEAD') exchange.response.end();

@@ -6,7 +6,7 @@ import type { Track } from '../model/track.js';
 import { catalogOf, type Rendition } from './catalog.js';
 import { initSegment } from './init_segment.js';
 import { withinPatience } from './patience.js';
-import { mediaPlaylist, multivariantPlaylist } from './playlists.js';
+import { mediaPlaylist, multivariantPlaylist, tokenParameter } from './playlists.js';
 import { partBytes, segmentsOf, type Segment } from './timeline.js';
 
 /** Segments beyond the newest that a player may ask for (RFC 8216bis §6.2.5.2) */
@@ -19,7 +19,7 @@ export class HlsFace {
   /** Answers with the playlist of all renditions. */
   async index(exchange: Exchange, broadcast: Broadcast): Promise<void> {
     const catalog = await withinPatience(exchange, this.clock, (signal) => catalogOf(broadcast, signal));
-    const playlist = catalog && multivariantPlaylist(catalog);
+    const playlist = catalog && multivariantPlaylist(catalog, broadcast.token);
     if (playlist === undefined) {
       respondStatus(exchange, 404);
       return;
@@ -38,22 +38,27 @@ export class HlsFace {
     else if (name === 'init.mp4') respondMedia(exchange, init, rendition, 'no-cache');
     else {
       const track = broadcast.track(trackName);
-      if (group === undefined) await this.#playlist(exchange, track, rendition);
+      const { token } = broadcast;
+      if (group === undefined) await this.#playlist(exchange, track, rendition, token);
+      else if (isOfAnother(exchange, token)) respondStatus(exchange, 404);
       else await this.#media(exchange, track, rendition, Number(group), part === undefined ? undefined : Number(part));
     }
     return true;
   }
 
-  async #playlist(exchange: Exchange, track: Track, rendition: Rendition): Promise<void> {
+  async #playlist(exchange: Exchange, track: Track, rendition: Rendition, token: string): Promise<void> {
     const query = new URLSearchParams(exchange.search);
     const [wanted, part] = [numberOf(query.get('_HLS_msn')), numberOf(query.get('_HLS_part'))];
     const newest = track.newest?.sequence;
-    if (wanted !== undefined && newest !== undefined && wanted > newest + maxAhead) {
+    const isAhead = wanted !== undefined && newest !== undefined && wanted > newest + maxAhead;
+    const isStale = isOfAnother(exchange, token);
+    // The numbers of a publisher that came back may begin anew: players of the broadcast before get what there is.
+    if (isAhead && !isStale) {
       respondStatus(exchange, 400);
       return;
     }
     const isThere = (segments: readonly Segment[]): boolean => {
-      if (wanted === undefined) return segments.some(({ parts }) => parts.length > 0);
+      if (wanted === undefined || isAhead) return segments.some(({ parts }) => parts.length > 0);
       return segments.some((segment) => hasCome(segment, wanted, part));
     };
     const segments = await this.#await(exchange, track, rendition, isThere);
@@ -61,7 +66,7 @@ export class HlsFace {
       respondStatus(exchange, 503);
       return;
     }
-    const playlist = mediaPlaylist(segments, !('sampleRate' in rendition));
+    const playlist = mediaPlaylist(segments, { video: !('sampleRate' in rendition), token, isStale });
     respondPlaylist(exchange, playlist);
   }
 
@@ -88,7 +93,7 @@ export class HlsFace {
       return;
     }
     const bytes = Buffer.concat(parts.map((each) => partBytes(segment, each, rendition)));
-    respondMedia(exchange, bytes, rendition, 'max-age=60');
+    respondMedia(exchange, bytes, rendition, tokenOf(exchange) === null ? 'no-cache' : 'max-age=60');
   }
 
   /** Waits until `isThere` is true of the segments. Undefined: it took too long, or the client has left. */
@@ -115,6 +120,15 @@ export class HlsFace {
 function hasCome({ sequence, complete, parts }: Segment, wanted: number, part: number | undefined): boolean {
   if (sequence > wanted) return true;
   return sequence === wanted && (complete || (part !== undefined && parts.length > part));
+}
+
+function tokenOf({ search }: Exchange): string | null {
+  return new URLSearchParams(search).get(tokenParameter);
+}
+
+/** Returns whether a URL is for an earlier broadcast of this name. One without a token is for the present broadcast. */
+function isOfAnother(exchange: Exchange, present: string): boolean {
+  return (tokenOf(exchange) ?? present) !== present;
 }
 
 function numberOf(text: string | null): number | undefined {

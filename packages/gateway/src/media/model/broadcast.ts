@@ -19,6 +19,8 @@ export interface BroadcastOptions {
   source: BroadcastSource;
   limits: CacheLimits;
   memory: MemoryShare;
+  /** Tells the broadcast from others of its name, whose groups have the same numbers and other frames */
+  token: string;
   clock: Clock;
   /** Nodes that the broadcast came through, its publisher first */
   hops?: readonly bigint[];
@@ -48,6 +50,9 @@ export class Broadcast {
     this.#cache = new GroupCache(options.limits, options.clock, options.memory);
   }
 
+  get token(): string {
+    return this.options.token;
+  }
   get ended(): boolean {
     return this.#ended;
   }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { Broadcast } from '../model/broadcast.js';
 import type { Broadcasts } from '../model/broadcasts.js';
@@ -76,8 +77,9 @@ export class PublishedBroadcasts {
     if (!this.#own.has(name) && this.#own.size === maxBroadcasts)
       throw new MediaError('too_large', `a client announces more than ${maxBroadcasts} broadcasts`);
     const source = tracks.source(name);
+    const token = randomBytes(6).toString('hex');
     const memory = broadcasts.memory.shareOf(network);
-    const broadcast = new Broadcast(name, { source, limits, memory, clock, hops: [...hops, publisher] });
+    const broadcast = new Broadcast(name, { source, limits, memory, token, clock, hops: [...hops, publisher] });
     broadcasts.add(broadcast);
     this.#own.set(name, broadcast);
   }

@@ -14,7 +14,7 @@ function openBroadcast(name = 'studio/clock', memory = new MemoryBudget(1_000_00
     open: (track: Track) => void calls.push(`open ${track.name}`),
     close: (track: Track) => void calls.push(`close ${track.name}`),
   };
-  return { clock, calls, broadcast: new Broadcast(name, { source, limits, memory, clock }) };
+  return { clock, calls, broadcast: new Broadcast(name, { source, limits, memory, token: '', clock }) };
 }
 
 describe('the tracks of a broadcast', () => {

@@ -96,7 +96,12 @@ describe('a client that asks for too much', () => {
 
   it('keeps its broadcasts when a route has no room for one more', async () => {
     const broadcasts = new Broadcasts(new MemoryBudget(1e6));
-    const options = { source: { open: () => undefined }, memory: broadcasts.memory.shareOf(''), clock: systemClock };
+    const options = {
+      source: { open: () => undefined },
+      memory: broadcasts.memory.shareOf(''),
+      token: '',
+      clock: systemClock,
+    };
     const add = (name: string): void =>
       broadcasts.add(new Broadcast(name, { ...options, limits: { history: 1_000, bytes: 1_000 } }));
     for (let index = 0; index < 255; index += 1) add(`other ${index}`);
