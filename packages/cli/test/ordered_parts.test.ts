@@ -19,14 +19,14 @@ function startChannel() {
       (async function* () {
         await Promise.resolve();
         yield bytes;
-      })() as unknown as ReceivedGroup,
+      })(),
     );
   };
   const fail = (): void => {
     const failing = {
       [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new QuicError('GROUP_EXPIRED', 'too late')) }),
     };
-    channel.emit('group', failing as unknown as ReceivedGroup);
+    channel.emit('group', failing);
   };
   const read = async (offset: number): Promise<string | undefined> => {
     const part = await parts.next(offset);

@@ -50,7 +50,8 @@ it('tracks stay open while a file or a group of them is on its way', async () =>
 
 it('viewers that have ended leave nothing that waits', async () => {
   const waits = vi.spyOn(Wakeup.prototype, 'wait');
-  const waiting = (): number => [...new Set(waits.mock.contexts)].reduce((sum, wakeup) => sum + wakeup.waiting, 0);
+  const waiting = (): number =>
+    [...new Set(waits.mock.contexts as Wakeup[])].reduce((sum, wakeup) => sum + wakeup.waiting, 0);
   const { port } = await startClock();
   const stays = await openMoqSession(port);
   const data = stays.incomingUnidirectionalStreams.getReader();

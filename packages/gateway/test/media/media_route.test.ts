@@ -171,6 +171,6 @@ describe('a page of another origin', () => {
     expect(headers['access-control-expose-headers']).toBe(expected && 'sheaf-group');
     // Caches keep the answers to pages apart, also from those to other clients.
     const vary = options === '{}' ? undefined : 'origin';
-    expect([headers['vary'], (await get(port, '/live')).headers['vary']]).toEqual([vary, vary]);
+    expect([headers.vary, (await get(port, '/live')).headers.vary]).toEqual([vary, vary]);
   });
 });

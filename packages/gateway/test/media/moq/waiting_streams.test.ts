@@ -1,3 +1,4 @@
+import { ReadableStream, WritableStream, type WritableStreamDefaultController } from 'node:stream/web';
 import type { WebTransportSession } from '@sheaf/native';
 import { expect, it, vi } from 'vitest';
 import { MemoryBudget } from '../../../src/media/model/memory_budget.js';
