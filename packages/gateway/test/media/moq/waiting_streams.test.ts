@@ -1,4 +1,4 @@
-import { ReadableStream, WritableStream, type WritableStreamDefaultController } from 'node:stream/web';
+import { ReadableStream, WritableStream } from 'node:stream/web';
 import type { WebTransportSession } from '@sheaf/native';
 import { expect, it, vi } from 'vitest';
 import { MemoryBudget } from '../../../src/media/model/memory_budget.js';
@@ -29,8 +29,10 @@ it('a group that a newer one followed is given up when it is no longer kept, wha
   track.accept({ priority: 1, ordered: false, cache: 0, timescale: 1_000 });
   const aborted: unknown[] = [];
   const stalled = () => {
-    const start = ({ signal }: WritableStreamDefaultController): void =>
+    const start = (controller: unknown): void => {
+      const { signal } = controller as { signal: AbortSignal };
       signal.addEventListener('abort', () => aborted.push(signal.reason));
+    };
     return Object.assign(new WritableStream({ start, write: () => never }), { setPriority: () => undefined });
   };
   let opened = 0;
