@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { frameHeader, QuicError, type ReceivedGroup, type WatchedChannel } from '@sheaf/native';
+import { frameHeader, QuicError, type WatchedChannel } from '@sheaf/native';
 import { expect, it } from 'vitest';
 import { OrderedParts } from '../src/download/ordered_parts.js';
 
