@@ -476,6 +476,8 @@ export interface NativeChannelSource {
   write(group: number, bytes: Uint8Array): number;
   /** Returns false while there is no room; the source tells once there is. */
   endGroup(group: number): boolean;
+  /** As `endGroup`. */
+  resetGroup(group: number, errorCode: number): boolean;
   status(): ChannelSourceStatus;
   /** Withdraws the channel. */
   close(): void;

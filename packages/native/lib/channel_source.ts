@@ -101,10 +101,19 @@ class GroupWriter implements ChannelGroupWriter {
     }
   }
 
-  async end(): Promise<void> {
+  end(): Promise<void> {
+    return this.finish(() => this.native.endGroup(this.id));
+  }
+
+  reset(errorCode = 0): Promise<void> {
+    return this.finish(() => this.native.resetGroup(this.id, errorCode));
+  }
+
+  /** Resolves once `act` has found room. */
+  private async finish(act: () => boolean): Promise<void> {
     for (;;) {
       this.source.assertOpen();
-      if (this.native.endGroup(this.id)) return;
+      if (act()) return;
       await this.source.room();
     }
   }

@@ -95,6 +95,11 @@ export interface ChannelGroupWriter {
   write(bytes: Uint8Array): Promise<void>;
   /** Resolves once the end is taken. @throws QuicError `CHANNEL_CLOSED` */
   end(): Promise<void>;
+  /**
+   * Ends the group early: receivers get `GROUP_RESET` with this code, 0 by default. Resolves once this is taken.
+   * @throws QuicError `CHANNEL_CLOSED`
+   */
+  reset(errorCode?: number): Promise<void>;
 }
 
 /** A multicast channel that this process is the source of. */

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { errorMessage, exitCodes, loadNativeModule, systemErrorCode, UserError } from '@sheaf/gateway/client';
-import { readPart, type Part } from '@sheaf/gateway/publication';
-import type { ChannelCounts, Http3Client, ReceivedGroup, WatchedChannel } from '@sheaf/native';
+import type { ChannelCounts, Http3Client, WatchedChannel } from '@sheaf/native';
 import type { Command } from '../command.js';
 import { clientOptions, parseUrl } from '../download/client_options.js';
 import type { BodySink } from '../download/download.js';
+import { OrderedParts } from '../download/ordered_parts.js';
 import { OutputFile } from '../download/output_file.js';
 import { printLine, printNotice, write, type World } from '../world.js';
 
@@ -132,23 +132,19 @@ interface Received {
 async function receive(channel: WatchedChannel, sink: BodySink, reportTo: World | undefined): Promise<Received> {
   const stopReports = reportTo ? report(channel, reportTo) : () => undefined;
   const hash = createHash('sha256');
-  let id: string | undefined;
+  const parts = new OrderedParts(channel);
   let bytes = 0;
   try {
-    for await (const part of partsOf(channel)) {
-      const { head } = part;
-      // Whoever joins in the middle of a publication waits for the next one.
-      if (id === undefined && head.offset === 0) id = head.id;
-      if (id !== head.id) continue;
-      if (head.offset !== bytes) throw incomplete(`${head.offset - bytes} bytes are missing`);
+    // Whoever joins in the middle of a publication waits for the next one, which begins with offset 0.
+    for (let part = await parts.next(0); part; part = await parts.next(bytes)) {
       for await (const piece of part.bytes) {
         hash.update(piece);
         bytes += piece.length;
         await sink(piece);
       }
-      if (!head.end) continue;
+      if (!part.head.end) continue;
       const sha256 = hash.digest('hex');
-      if (head.end.sha256 !== sha256) throw incomplete('its hash differs');
+      if (part.head.end.sha256 !== sha256) throw incomplete('its hash differs');
       channel.leave();
       return { bytes, sha256 };
     }
@@ -166,27 +162,6 @@ const incomplete = (reason: string, cause?: unknown): UserError =>
     hint: 'with --report, `expired` and `lost` tell how much was lost on the way',
     ...(cause === undefined ? {} : { cause }),
   });
-
-/** Yields parts of publications in the order in which their groups begin. */
-async function* partsOf(channel: WatchedChannel): AsyncGenerator<Part> {
-  const groups: ReceivedGroup[] = [];
-  let over = false;
-  let wake: (() => void) | undefined;
-  channel.on('group', (group) => {
-    groups.push(group);
-    wake?.();
-  });
-  channel.on('close', () => {
-    over = true;
-    wake?.();
-  });
-  for (;;) {
-    const group = groups.shift();
-    if (group) yield await readPart(group);
-    else if (over) return;
-    else await new Promise<void>((resolve) => (wake = resolve));
-  }
-}
 
 /** Shares of lost packets in those of the group, before and after repairs, and of copies in all packets */
 function sharesOf({ fromGroup, fromUnicast, recovered, lost }: ChannelCounts) {

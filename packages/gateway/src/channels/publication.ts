@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { frameHeader, readFrames, type ChannelSource } from '@sheaf/native';
+import { frameHeader, readFrames, type ChannelGroupWriter, type ChannelSource } from '@sheaf/native';
 import { z } from 'zod';
 
 /** Bytes of a publication in one group. A receiver that joins gets the newest group from its start. */
@@ -28,44 +28,71 @@ export interface Published {
   groups: number;
 }
 
-/** Writes bytes to a channel, as they come. */
+/** Writes bytes to a channel, as they come. Rejects with what `bytes` throws, once receivers are told that no more comes. */
 export async function publish(source: ChannelSource, bytes: AsyncIterable<Buffer>, name: string): Promise<Published> {
-  const id = randomUUID();
-  const hash = createHash('sha256');
-  let offset = 0;
-  let groups = 0;
-  const begin = async (head: Omit<PartHead, 'id' | 'name'>) => {
-    const group = source.openGroup();
-    groups += 1;
-    await writeFrame(group, Buffer.from(JSON.stringify({ id, name, ...head } satisfies PartHead)));
-    return group;
-  };
-  let group: Awaited<ReturnType<typeof begin>> | undefined;
-  let room = 0;
-  for await (const chunk of bytes) {
-    hash.update(chunk);
-    for (let rest = chunk; rest.length > 0;) {
-      if (room === 0) {
-        await group?.end();
-        group = await begin({ offset });
-        room = groupBytes;
-      }
-      const part = rest.subarray(0, room);
-      await writeFrame(group!, part);
-      rest = rest.subarray(part.length);
-      room -= part.length;
-      offset += part.length;
-    }
+  const publication = new Publication(source, name);
+  try {
+    for await (const chunk of bytes) await publication.write(chunk);
+    return await publication.end();
+  } catch (error) {
+    await publication.abort();
+    throw error;
   }
-  await group?.end();
-  const sha256 = hash.digest('hex');
-  await (await begin({ offset, end: { bytes: offset, sha256 } })).end();
-  return { bytes: offset, sha256, groups };
 }
 
-async function writeFrame(group: ReturnType<ChannelSource['openGroup']>, frame: Buffer): Promise<void> {
-  await group.write(frameHeader(frame.length));
-  await group.write(frame);
+class Publication {
+  readonly #id = randomUUID();
+  readonly #hash = createHash('sha256');
+  #group: ChannelGroupWriter | undefined;
+  #groups = 0;
+  #offset = 0;
+  /** Bytes that the open group may still have */
+  #room = 0;
+
+  constructor(
+    private readonly source: ChannelSource,
+    private readonly name: string,
+  ) {}
+
+  async write(chunk: Buffer): Promise<void> {
+    this.#hash.update(chunk);
+    for (let rest = chunk; rest.length > 0;) {
+      if (this.#room === 0) await this.#begin({});
+      const part = rest.subarray(0, this.#room);
+      await this.#writeFrame(part);
+      rest = rest.subarray(part.length);
+      this.#room -= part.length;
+      this.#offset += part.length;
+    }
+  }
+
+  async end(): Promise<Published> {
+    const bytes = this.#offset;
+    const sha256 = this.#hash.digest('hex');
+    await this.#begin({ end: { bytes, sha256 } });
+    await this.#group?.end();
+    return { bytes, sha256, groups: this.#groups };
+  }
+
+  /** Resets the open group: receivers would wait for the rest of it, and a channel bounds the groups behind the oldest open one. */
+  async abort(): Promise<void> {
+    // Fails when the channel is closed, which told the receivers.
+    await this.#group?.reset().catch(() => undefined);
+  }
+
+  async #begin(more: Pick<PartHead, 'end'>): Promise<void> {
+    await this.#group?.end();
+    this.#group = this.source.openGroup();
+    this.#groups += 1;
+    this.#room = groupBytes;
+    const head: PartHead = { id: this.#id, name: this.name, offset: this.#offset, ...more };
+    await this.#writeFrame(Buffer.from(JSON.stringify(head)));
+  }
+
+  async #writeFrame(frame: Buffer): Promise<void> {
+    await this.#group?.write(frameHeader(frame.length));
+    await this.#group?.write(frame);
+  }
 }
 
 /** A group of a publication: what it is, and its bytes */

@@ -98,6 +98,11 @@ function takesTrailers({ headers, httpVersion }: Forwarded): boolean {
  */
 const isOwn = (name: string): boolean => name === 'expect' || isClaim(name);
 
+/** Returns whether a proxy passed a request on. A client that only claims this gains nothing. */
+export function isForwarded(headers: RequestHeaders): boolean {
+  return ['via', 'forwarded', 'x-forwarded-for'].some((name) => headers[name] !== undefined);
+}
+
 /** Returns the headers without the fields that describe only the connection. */
 export function withoutHopByHop(headers: RequestHeaders): Record<string, string | string[]> {
   return fieldsOf(headers, () => false);

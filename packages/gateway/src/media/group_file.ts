@@ -1,11 +1,13 @@
 import { Readable } from 'node:stream';
 import type { Exchange } from '../http/exchange.js';
 import { respondStatus, sendBody, setHead } from '../http/respond.js';
+import { withinPatience } from './hls/patience.js';
+import { systemClock } from './model/clock.js';
 import type { Group } from './model/group.js';
 import type { Track } from './model/track.js';
 
-/** Milliseconds for a publisher to begin a group that somebody asks for */
-const maxWaitMs = 10_000;
+/** Header with the number of a group */
+export const groupHeader = 'sheaf-group';
 
 /** Answers with the payloads of a group's frames as one file. The name is the group's number, or `newest`. */
 export async function respondGroup(exchange: Exchange, track: Track, name: string): Promise<void> {
@@ -14,40 +16,36 @@ export async function respondGroup(exchange: Exchange, track: Track, name: strin
     respondStatus(exchange, 404);
     return;
   }
-  const group = await groupOf(exchange, track, sequence);
+  await track.whileRead(() => respondFile(exchange, track, sequence));
+}
+
+async function respondFile(exchange: Exchange, track: Track, sequence: number | undefined): Promise<void> {
+  const group = await withinPatience(exchange, systemClock, (signal) => groupOf(track, sequence, signal));
   if (group === undefined) {
     respondStatus(exchange, 404);
     return;
   }
   const type = track.name.endsWith('.json') ? 'application/json' : 'application/octet-stream';
-  const isSettled = sequence !== undefined && group.complete;
   setHead(exchange, 200, {
     'content-type': type,
-    'cache-control': isSettled ? 'max-age=60' : 'no-cache',
-    'sheaf-group': String(group.sequence),
+    // A publisher that comes back gives other bytes to the same number.
+    'cache-control': 'no-cache',
+    [groupHeader]: String(group.sequence),
   });
   if (exchange.request.method === 'HEAD') exchange.response.end();
-  else await sendBody(exchange, Readable.from(payloads(group)));
+  else await sendBody(exchange, Readable.from(payloads(group, exchange.signal)));
 }
 
 /** Returns the group. Waits for the first one of a track that was only just opened. */
-async function groupOf(exchange: Exchange, track: Track, sequence: number | undefined): Promise<Group | undefined> {
-  await track.ready();
-  const late = new Promise<true>((resolve) => {
-    const timer = setTimeout(() => resolve(true), maxWaitMs).unref();
-    exchange.whenAborted(() => {
-      clearTimeout(timer);
-      resolve(true);
-    });
-  });
-  while (track.newest === undefined && track.open)
-    if ((await Promise.race([track.changed(), late])) === true) return undefined;
+async function groupOf(track: Track, sequence: number | undefined, signal: AbortSignal): Promise<Group | undefined> {
+  await track.ready(signal);
+  while (track.newest === undefined && track.open && !signal.aborted) await track.changed(signal);
   return sequence === undefined ? track.newest : track.group(sequence);
 }
 
-async function* payloads(group: Group): AsyncGenerator<Buffer> {
+async function* payloads(group: Group, signal: AbortSignal): AsyncGenerator<Buffer> {
   for (let index = 0; ; index += 1) {
-    const frame = await group.frame(index);
+    const frame = await group.frame(index, signal);
     if (frame === undefined) return;
     yield frame.payload;
   }

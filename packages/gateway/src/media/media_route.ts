@@ -1,25 +1,36 @@
 import { randomBytes } from 'node:crypto';
 import type { ChannelSource } from '@sheaf/native';
 import type { MediaOptions } from '../schema/media.js';
+import { networkOf } from '../values/client_network.js';
 import { Networks } from '../values/networks.js';
 import { headerValue, type Exchange, type Target } from '../http/exchange.js';
 import { respondStatus, respondText } from '../http/respond.js';
 import type { SessionTarget } from '../targets/webtransport/session_server.js';
 import { ChannelPublisher } from './channel/channel_publisher.js';
-import { respondGroup } from './group_file.js';
+import { groupHeader, respondGroup } from './group_file.js';
 import { HlsFace } from './hls/hls_face.js';
 import { Broadcasts } from './model/broadcasts.js';
 import { systemClock, type Clock } from './model/clock.js';
 import type { CacheLimits } from './model/group_cache.js';
 import { MediaError } from './model/media_error.js';
+import { MemoryBudget } from './model/memory_budget.js';
 import { MOQ_PROTOCOL } from './moq/messages.js';
 import { MoqSession } from './moq/moq_session.js';
 
 export type MediaRouteOptions = Pick<MediaOptions, 'publish' | 'origins' | 'history' | 'memory'>;
 
+/** Broadcasts that may use all of their memory at one time */
+const fullBroadcasts = 16;
+
+/** Networks whose clients may publish by default */
+const thisMachine = [
+  { address: '127.0.0.0', prefix: 8 },
+  { address: '::1', prefix: 128 },
+];
+
 /** A route to live broadcasts, which clients publish and watch in sessions, and fetch by requests */
 export class MediaRoute implements Target {
-  readonly broadcasts = new Broadcasts();
+  readonly broadcasts: Broadcasts;
   readonly ignoresCredentials = true;
   readonly sessions: Omit<SessionTarget, 'isOriginAllowed'>;
   readonly #hls = new HlsFace(systemClock);
@@ -34,18 +45,22 @@ export class MediaRoute implements Target {
 
   constructor(private readonly options: MediaRouteOptions) {
     this.cache = { limits: { history: options.history, bytes: options.memory }, clock: systemClock };
-    this.#publishers = options.publish === 'everybody' ? undefined : new Networks(options.publish);
+    this.broadcasts = new Broadcasts(new MemoryBudget(fullBroadcasts * options.memory));
+    const { publish = thisMachine } = options;
+    this.#publishers = publish === 'everybody' ? undefined : new Networks(publish);
     this.sessions = {
       protocols: [MOQ_PROTOCOL],
       application: {
-        run: async (session, { remoteAddress }) => {
+        run: async (session, { remoteAddress, forwarded, log }) => {
           this.#openSessions += 1;
           await new MoqSession({
             session,
             broadcasts: this.broadcasts,
-            mayPublish: this.#publishers?.has(hostOf(remoteAddress)) ?? true,
+            mayPublish: this.#mayPublish(hostOf(remoteAddress), forwarded),
+            network: networkOf(hostOf(remoteAddress)),
             origin: this.#origin,
             ...this.cache,
+            log,
           })
             .run()
             .finally(() => (this.#openSessions -= 1));
@@ -70,6 +85,12 @@ export class MediaRoute implements Target {
     return Promise.resolve();
   }
 
+  /** Whoever comes through an edge or another proxy has its address, which may be that of this machine. */
+  #mayPublish(address: string, forwarded: boolean): boolean {
+    if (this.options.publish === undefined && forwarded) return false;
+    return this.#publishers?.has(address) ?? true;
+  }
+
   /** Answers with a file of a broadcast. */
   async handle(exchange: Exchange): Promise<void> {
     if (exchange.request.method !== 'GET' && exchange.request.method !== 'HEAD') {
@@ -88,10 +109,13 @@ export class MediaRoute implements Target {
   /** Lets pages of the route's origins read responses, as they may open sessions. */
   #allowOrigin({ request, response }: Exchange): void {
     const { origins = [] } = this.options;
+    if (origins.length === 0) return;
+    // Also on responses without the other fields, which a cache must not give to a page.
+    response.setHeader('vary', 'origin');
     const origin = headerValue(request.headers, 'origin');
     if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return;
     response.setHeader('access-control-allow-origin', origin);
-    response.setHeader('vary', 'origin');
+    response.setHeader('access-control-expose-headers', groupHeader);
   }
 
   async #answer(exchange: Exchange, path: readonly string[]): Promise<void> {

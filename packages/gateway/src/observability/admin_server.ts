@@ -22,6 +22,9 @@ export interface AdminSources {
 /** Header that pages of other origins cannot send without a preflight request (CORS), which this server refuses */
 export const adminHeader = 'sheaf-admin';
 
+/** Milliseconds for the header of a request */
+const headersTimeout = 60_000;
+
 /** Serves operators over plain HTTP: health, metrics, status. */
 export class AdminServer {
   readonly #server: Server;
@@ -29,7 +32,8 @@ export class AdminServer {
 
   constructor(address: ListenAddress, sources: AdminSources) {
     this.#address = address;
-    this.#server = createServer((request, response) => {
+    // The body of a publication takes as long as its source; `headersTimeout` still bounds what clients hold.
+    this.#server = createServer({ requestTimeout: 0, headersTimeout }, (request, response) => {
       answer(request, response, sources).catch((error: unknown) => response.destroy(error as Error));
     });
   }

@@ -179,6 +179,12 @@ const fixed: Bound[] = [
     pays: 'the connection',
     gets: 'its responses of further backends are proxied',
   },
+  {
+    resource: 'memory of all live broadcasts of a route',
+    default: '16 times `media.memory` of the route; one network of publishers has half of what is left',
+    pays: 'the network',
+    gets: 'its oldest groups leave early; a group that finds no room ends',
+  },
 ];
 
 /** Renders the table of docs/reference/limits.md. */

@@ -9,9 +9,9 @@ export const mediaOptions = z
   .strictObject({
     publish: z
       .union([z.literal('everybody').transform(() => 'everybody' as const), networks])
-      .prefault(['127.0.0.0/8', '::1'])
+      .optional()
       .describe(
-        'Networks whose clients may publish broadcasts, or `everybody`. Default: this machine. A client behind an edge has the address of the edge.',
+        'Networks whose clients may publish broadcasts, or `everybody`. Default: this machine, without an edge or another proxy between. In networks that are named, a client behind an edge has the address of the edge.',
       ),
     channel: z
       .string()
@@ -38,7 +38,7 @@ export const mediaOptions = z
         params: { hint: 'write `1MiB` or more' },
       })
       .prefault('64MiB')
-      .describe('Memory of each broadcast. Beyond it, the oldest groups leave.'),
+      .describe('Memory of each broadcast; all together have 16 times as much. Beyond it, the oldest groups leave.'),
   })
   .describe(
     'Live broadcasts: clients publish and watch them by moq-lite over WebTransport, and anybody plays them as LL-HLS or fetches their groups as files.',

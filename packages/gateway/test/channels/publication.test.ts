@@ -5,15 +5,16 @@ import { publish, readPart } from '../../src/channels/publication.js';
 
 /** A source that keeps what is written, and the groups in the order in which they began. */
 function memorySource() {
-  const groups: { parts: Buffer[]; ended: boolean }[] = [];
+  const groups: { parts: Buffer[]; ended: boolean; reset: boolean }[] = [];
   const openGroup = (): ChannelGroupWriter => {
     expect(groups.every(({ ended }) => ended)).toBe(true);
-    const group = { parts: [] as Buffer[], ended: false };
+    const group = { parts: [] as Buffer[], ended: false, reset: false };
     groups.push(group);
     return {
       id: groups.length,
       write: (bytes) => Promise.resolve(void group.parts.push(Buffer.from(bytes))),
       end: () => Promise.resolve(void (group.ended = true)),
+      reset: () => Promise.resolve(void (group.reset = true)),
     };
   };
   return { source: { openGroup } as ChannelSource, groups };
@@ -50,6 +51,19 @@ describe('a publication', () => {
       read = Buffer.concat([read, await collect(part)]);
     }
     expect(read.equals(bytes)).toBe(true);
+  });
+
+  it('resets its open group when its bytes fail, and tells why', async () => {
+    const { source, groups } = memorySource();
+    const failing = async function* (): AsyncGenerator<Buffer> {
+      yield* pieces(Buffer.alloc(1_500_000), 300_000);
+      throw new Error('the input broke off');
+    };
+    await expect(publish(source, failing(), 'name.bin')).rejects.toThrow('the input broke off');
+    expect(groups.map(({ ended, reset }) => [ended, reset])).toEqual([
+      [true, false],
+      [false, true],
+    ]);
   });
 
   const frame = (text: string): Buffer => Buffer.concat([frameHeader(text.length), Buffer.from(text)]);

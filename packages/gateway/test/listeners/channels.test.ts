@@ -139,6 +139,21 @@ it('lets what has arrived be read when the channel is over', async () => {
   expect((await readAll(last)).toString()).toBe('the last words');
 });
 
+it('tells receivers that a group is reset, and has room for further ones again', async () => {
+  const { source, watch } = await open();
+  const arriving = firstGroup(await watch());
+  const writers = Array.from({ length: 64 }, () => source.openGroup());
+  expect(() => source.openGroup()).toThrow(expect.objectContaining({ code: 'TOO_MANY_GROUPS' }));
+  const [oldest, ...others] = writers;
+  await oldest!.write(Buffer.from('a part'));
+  for (const other of others) await other.end();
+  expect(() => source.openGroup()).toThrow(expect.objectContaining({ code: 'TOO_MANY_GROUPS' }));
+  const read = readAll(await arriving);
+  await oldest!.reset(5);
+  await expect(read).rejects.toMatchObject({ code: 'GROUP_RESET', errorCode: 5 });
+  await source.openGroup().end();
+});
+
 it('tells a client that is refused', async () => {
   const { watch } = await open();
   await expect(watch({ path: '/other' })).rejects.toMatchObject({ code: 'CHANNEL_REFUSED', errorCode: 404 });

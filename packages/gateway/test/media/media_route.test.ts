@@ -62,7 +62,9 @@ describe('a broadcast as LL-HLS', () => {
     const init = await get(port, `${base}/video/init.mp4`);
     expect([init.headers['content-type'], init.body.subarray(4, 8).toString()]).toEqual(['video/mp4', 'ftyp']);
     tick(4);
-    expect((await first).body.toString()).toContain('#EXT-X-PART:DURATION=0.20000,URI="0.0.m4s",INDEPENDENT=YES');
+    expect((await first).body.toString()).toMatch(
+      /#EXT-X-PART:DURATION=0.20000,URI="0.0.m4s\?broadcast=[0-9a-f]{12}",INDEPENDENT=YES/,
+    );
     const part = await get(port, `${base}/video/0.0.m4s`);
     expect(part.body.toString('latin1')).toContain('[frame 0][frame 1]');
     expect(part.body.toString('latin1')).not.toContain('[frame 2]');
@@ -83,10 +85,37 @@ describe('a broadcast as LL-HLS', () => {
     tick(3);
     expect(await hinted).toContain('[frame 4][frame 5]');
     tick(2);
-    expect(await reload).toContain('URI="0.3.m4s"');
+    expect(await reload).toContain('URI="0.3.m4s?');
     tick(2);
     expect(await segment).toMatch(/\[frame 0\].*\[frame 9\]/su);
     expect(order).toEqual(['part 200', 'reload 200', 'segment 200']);
+  });
+
+  it('has other URLs when its publisher comes back, and players of the one before get what there is', async () => {
+    const { port, tick } = await startClock();
+    tick(4);
+    const playlistOf = async (): Promise<string> => {
+      const index = (await get(port, `${base}/index.m3u8`)).body.toString();
+      return `${base}/${/^video.*$/mu.exec(index)![0]}`;
+    };
+    const before = await playlistOf();
+    await get(port, before);
+    const file = before.replace('media.m3u8', '0.0.m4s');
+    expect((await get(port, file)).headers['cache-control']).toBe('max-age=60');
+    expect((await get(port, `${base}/video/0.0.m4s`)).headers['cache-control']).toBe('no-cache');
+    const announced = (await connectMoq(port)).announced();
+    await announcement(announced, 'studio/clock');
+    const { broadcast, video } = publish(await connectMoq(port), 'studio/clock');
+    broadcast.createTrack('catalog.json').writeJson({ video: { renditions: { video: rendition } } });
+    await announcement(announced, 'studio/clock');
+    const after = await playlistOf();
+    expect(after).not.toBe(before);
+    clockOf(video).tick(4);
+    expect((await get(port, after)).body.toString()).not.toContain('#EXT-X-DISCONTINUITY');
+    expect((await get(port, `${after}&_HLS_msn=9`)).status).toBe(400);
+    const stale = await get(port, `${before}&_HLS_msn=9`);
+    expect([stale.status, stale.body.toString().includes('#EXT-X-DISCONTINUITY\n')]).toEqual([200, true]);
+    expect((await get(port, file)).status).toBe(404);
   });
 
   it('refuses what is far ahead, and what is not there', async () => {
@@ -139,5 +168,9 @@ describe('a page of another origin', () => {
     const { port } = await startFullGateway(`routes: [{ path: /live, media: ${options} }]`);
     const { headers } = await get(port, '/live', { headers: { origin: 'https://player.example' } });
     expect(headers['access-control-allow-origin']).toBe(expected);
+    expect(headers['access-control-expose-headers']).toBe(expected && 'sheaf-group');
+    // Caches keep the answers to pages apart, also from those to other clients.
+    const vary = options === '{}' ? undefined : 'origin';
+    expect([headers.vary, (await get(port, '/live')).headers.vary]).toEqual([vary, vary]);
   });
 });

@@ -1,8 +1,9 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { get as httpGet } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { collect, get, getByHttp2 } from '../support/client.js';
 import { startGateway, type RunningGateway } from '../support/gateway.js';
 import { temporaryDirectory } from '../support/temporary_directory.js';
@@ -36,6 +37,18 @@ describe('the admin address', () => {
     expect(await admin('/healthz')).toEqual({ status: 200, text: 'ok\n' });
     expect(await admin('/readyz')).toEqual({ status: 200, text: 'serving\n' });
     expect((await admin('/nope')).status).toBe(404);
+  });
+
+  it('bounds the time of headers, and not that of a body, which may be live', async () => {
+    const { admin } = await start();
+    const servers: Server[] = [];
+    const note = (message: unknown) => void servers.push((message as { server: Server }).server);
+    subscribe('http.server.request.start', note);
+    onTestFinished(() => void unsubscribe('http.server.request.start', note));
+    await admin('/healthz');
+    expect(servers.map(({ requestTimeout, headersTimeout }) => [requestTimeout, headersTimeout])).toEqual([
+      [0, 60_000],
+    ]);
   });
 
   it.each([

@@ -24,6 +24,7 @@ Napi::Function ChannelSourceObject::define(Napi::Env env) {
                      {InstanceMethod<&ChannelSourceObject::open_group>("openGroup"),
                       InstanceMethod<&ChannelSourceObject::write>("write"),
                       InstanceMethod<&ChannelSourceObject::end_group>("endGroup"),
+                      InstanceMethod<&ChannelSourceObject::reset_group>("resetGroup"),
                       InstanceMethod<&ChannelSourceObject::status>("status"),
                       InstanceMethod<&ChannelSourceObject::close>("close")});
 }
@@ -104,6 +105,13 @@ Napi::Value ChannelSourceObject::write(const Napi::CallbackInfo& info) {
 Napi::Value ChannelSourceObject::end_group(const Napi::CallbackInfo& info) {
   const bool ended = !node_->closed() && node_->write({number_argument(info, 0)}, {}, true).fin;
   return Napi::Boolean::New(info.Env(), ended);
+}
+
+// Arguments: group, error code. Returns false while there is no room.
+Napi::Value ChannelSourceObject::reset_group(const Napi::CallbackInfo& info) {
+  const bool done =
+      !node_->closed() && node_->reset({number_argument(info, 0)}, number_argument(info, 1));
+  return Napi::Boolean::New(info.Env(), done);
 }
 
 Napi::Value ChannelSourceObject::status(const Napi::CallbackInfo& info) {

@@ -23,6 +23,7 @@ class ChannelSourceObject final : public Napi::ObjectWrap<ChannelSourceObject> {
   Napi::Value open_group(const Napi::CallbackInfo& info);
   Napi::Value write(const Napi::CallbackInfo& info);
   Napi::Value end_group(const Napi::CallbackInfo& info);
+  Napi::Value reset_group(const Napi::CallbackInfo& info);
   Napi::Value status(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
   void tell_room();

@@ -31,7 +31,7 @@ const test = base.extend<{ mediaSite: string; live: Origins; edge: Origins; tree
     await gateway.remove();
   },
   edge: async ({ mediaSite }, use) => {
-    const edge = await EdgeProcesses.start(mediaSite, [route]);
+    const edge = await EdgeProcesses.start(mediaSite, ['{ path: /live, media: { publish: 127.0.0.1 } }']);
     await use(edge);
     await edge.remove();
   },

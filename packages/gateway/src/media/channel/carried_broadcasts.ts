@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Broadcast, type BroadcastSource } from '../model/broadcast.js';
 import type { Broadcasts } from '../model/broadcasts.js';
 import type { Clock } from '../model/clock.js';
@@ -7,6 +8,8 @@ import type { Track } from '../model/track.js';
 import type { TrackReader } from '../model/track_reader.js';
 import type { BroadcastList, GroupPiece } from './pieces.js';
 
+/** All that a channel brings is of one publisher, its gateway. */
+const channelPublisher = 'channel';
 /** Milliseconds for a channel to bring a track that a viewer asks for */
 const maxWaitMs = 10_000;
 
@@ -33,10 +36,19 @@ export class CarriedBroadcasts {
   follow({ origin, broadcasts: list }: Pick<BroadcastList, 'origin' | 'broadcasts'>): void {
     for (const { id, name, hops } of list) {
       if (this.#byId.has(id)) continue;
-      const { limits, clock } = this.options;
-      const broadcast = new Broadcast(name, { source: this.#source(), limits, clock, hops: [...hops, origin] });
+      const { broadcasts, limits, clock } = this.options;
+      const memory = broadcasts.memory.shareOf(channelPublisher);
+      const token = randomBytes(6).toString('hex');
+      const broadcast = new Broadcast(name, {
+        source: this.#source(),
+        limits,
+        memory,
+        token,
+        clock,
+        hops: [...hops, origin],
+      });
       try {
-        this.options.broadcasts.add(broadcast);
+        broadcasts.add(broadcast);
       } catch (error) {
         if (error instanceof MediaError) continue;
         throw error;

@@ -65,12 +65,12 @@ export type Rendition = VideoRendition | AudioRendition;
 const parsed = new WeakMap<Group, Catalog>();
 
 /** Returns the newest catalogue of a broadcast, and waits for the first one. Undefined: it is malformed. @throws MediaError when there is none */
-export async function catalogOf(broadcast: Broadcast): Promise<Catalog | undefined> {
+export async function catalogOf(broadcast: Broadcast, signal: AbortSignal): Promise<Catalog | undefined> {
   const track = broadcast.track(catalogTrack);
-  await track.ready();
-  while (track.newest === undefined && track.open) await track.changed();
+  await track.ready(signal);
+  while (track.newest === undefined && track.open && !signal.aborted) await track.changed(signal);
   const group = track.newest;
-  const frame = await group?.frame(0);
+  const frame = await group?.frame(0, signal);
   if (group === undefined || frame === undefined) return undefined;
   const known = parsed.get(group);
   if (known) return known;

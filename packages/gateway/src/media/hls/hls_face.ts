@@ -5,11 +5,9 @@ import type { Clock } from '../model/clock.js';
 import type { Track } from '../model/track.js';
 import { catalogOf, type Rendition } from './catalog.js';
 import { initSegment } from './init_segment.js';
-import { mediaPlaylist, multivariantPlaylist } from './playlists.js';
+import { withinPatience } from './patience.js';
+import { mediaPlaylist, multivariantPlaylist, tokenParameter } from './playlists.js';
 import { partBytes, segmentsOf, type Segment } from './timeline.js';
-
-/** Longest wait for a part or the next playlist, in milliseconds */
-const maxWaitMs = 10_000;
 
 /** Segments beyond the newest that a player may ask for (RFC 8216bis §6.2.5.2) */
 const maxAhead = 2;
@@ -20,8 +18,8 @@ export class HlsFace {
 
   /** Answers with the playlist of all renditions. */
   async index(exchange: Exchange, broadcast: Broadcast): Promise<void> {
-    const catalog = await this.#within(exchange, catalogOf(broadcast));
-    const playlist = catalog && multivariantPlaylist(catalog);
+    const catalog = await withinPatience(exchange, this.clock, (signal) => catalogOf(broadcast, signal));
+    const playlist = catalog && multivariantPlaylist(catalog, broadcast.token);
     if (playlist === undefined) {
       respondStatus(exchange, 404);
       return;
@@ -33,29 +31,34 @@ export class HlsFace {
   async file(exchange: Exchange, broadcast: Broadcast, trackName: string, name: string): Promise<boolean> {
     const [, group, part] = /^(\d{1,15})(?:\.(\d{1,6}))?\.m4s$/.exec(name) ?? [];
     if (group === undefined && name !== 'media.m3u8' && name !== 'init.mp4') return false;
-    const catalog = await this.#within(exchange, catalogOf(broadcast));
+    const catalog = await withinPatience(exchange, this.clock, (signal) => catalogOf(broadcast, signal));
     const rendition = catalog?.video.get(trackName) ?? catalog?.audio.get(trackName);
     const init = rendition && initSegment(rendition);
     if (rendition === undefined || init === undefined) respondStatus(exchange, 404);
     else if (name === 'init.mp4') respondMedia(exchange, init, rendition, 'no-cache');
     else {
       const track = broadcast.track(trackName);
-      if (group === undefined) await this.#playlist(exchange, track, rendition);
+      const { token } = broadcast;
+      if (group === undefined) await this.#playlist(exchange, track, rendition, token);
+      else if (isOfAnother(exchange, token)) respondStatus(exchange, 404);
       else await this.#media(exchange, track, rendition, Number(group), part === undefined ? undefined : Number(part));
     }
     return true;
   }
 
-  async #playlist(exchange: Exchange, track: Track, rendition: Rendition): Promise<void> {
+  async #playlist(exchange: Exchange, track: Track, rendition: Rendition, token: string): Promise<void> {
     const query = new URLSearchParams(exchange.search);
     const [wanted, part] = [numberOf(query.get('_HLS_msn')), numberOf(query.get('_HLS_part'))];
     const newest = track.newest?.sequence;
-    if (wanted !== undefined && newest !== undefined && wanted > newest + maxAhead) {
+    const isAhead = wanted !== undefined && newest !== undefined && wanted > newest + maxAhead;
+    const isStale = isOfAnother(exchange, token);
+    // The numbers of a publisher that came back may begin anew: players of the broadcast before get what there is.
+    if (isAhead && !isStale) {
       respondStatus(exchange, 400);
       return;
     }
     const isThere = (segments: readonly Segment[]): boolean => {
-      if (wanted === undefined) return segments.some(({ parts }) => parts.length > 0);
+      if (wanted === undefined || isAhead) return segments.some(({ parts }) => parts.length > 0);
       return segments.some((segment) => hasCome(segment, wanted, part));
     };
     const segments = await this.#await(exchange, track, rendition, isThere);
@@ -63,7 +66,7 @@ export class HlsFace {
       respondStatus(exchange, 503);
       return;
     }
-    const playlist = mediaPlaylist(segments, !('sampleRate' in rendition));
+    const playlist = mediaPlaylist(segments, { video: !('sampleRate' in rendition), token, isStale });
     respondPlaylist(exchange, playlist);
   }
 
@@ -90,7 +93,7 @@ export class HlsFace {
       return;
     }
     const bytes = Buffer.concat(parts.map((each) => partBytes(segment, each, rendition)));
-    respondMedia(exchange, bytes, rendition, 'max-age=60');
+    respondMedia(exchange, bytes, rendition, tokenOf(exchange) === null ? 'no-cache' : 'max-age=60');
   }
 
   /** Waits until `isThere` is true of the segments. Undefined: it took too long, or the client has left. */
@@ -100,42 +103,16 @@ export class HlsFace {
     rendition: Rendition,
     isThere: (segments: readonly Segment[]) => boolean,
   ): Promise<readonly Segment[] | undefined> {
-    // Keeps the track open, and wakes up with each frame.
-    const reader = track.read();
-    let waits = true;
-    const wait = async (): Promise<readonly Segment[] | undefined> => {
-      while (waits) {
+    const wait = async (signal: AbortSignal): Promise<readonly Segment[] | undefined> => {
+      while (!signal.aborted) {
         const segments = segmentsOf(track, rendition);
         if (isThere(segments)) return segments;
         if (!track.open) return undefined;
-        await track.changed();
+        await track.changed(signal);
       }
       return undefined;
     };
-    try {
-      return await this.#within(exchange, wait());
-    } finally {
-      waits = false;
-      reader.close();
-    }
-  }
-
-  /** Resolves with the value, or undefined when the client has left or waited too long. */
-  async #within<Value>(exchange: Exchange, value: Promise<Value>): Promise<Value | undefined> {
-    let revoke = (): void => undefined;
-    const over = new Promise<undefined>((resolve) => {
-      const stop = (): void => resolve(undefined);
-      const timers = [this.clock.after(maxWaitMs, stop), exchange.whenAborted(stop)];
-      revoke = () => {
-        for (const each of timers) each();
-      };
-    });
-    value.catch(() => undefined);
-    try {
-      return await Promise.race([value, over]);
-    } finally {
-      revoke();
-    }
+    return track.whileRead(() => withinPatience(exchange, this.clock, wait));
   }
 }
 
@@ -143,6 +120,15 @@ export class HlsFace {
 function hasCome({ sequence, complete, parts }: Segment, wanted: number, part: number | undefined): boolean {
   if (sequence > wanted) return true;
   return sequence === wanted && (complete || (part !== undefined && parts.length > part));
+}
+
+function tokenOf({ search }: Exchange): string | null {
+  return new URLSearchParams(search).get(tokenParameter);
+}
+
+/** Returns whether a URL is for an earlier broadcast of this name. One without a token is for the present broadcast. */
+function isOfAnother(exchange: Exchange, present: string): boolean {
+  return (tokenOf(exchange) ?? present) !== present;
 }
 
 function numberOf(text: string | null): number | undefined {

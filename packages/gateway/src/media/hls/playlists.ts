@@ -2,6 +2,9 @@ import type { AudioRendition, Catalog, VideoRendition } from './catalog.js';
 import { initSegment } from './init_segment.js';
 import { PART_TARGET, type Segment } from './timeline.js';
 
+/** Parameter of URLs by which those of different broadcasts of a name differ */
+export const tokenParameter = 'broadcast';
+
 /** Segments at the end of a playlist whose parts are listed, too (RFC 8216bis §4.4.4.9) */
 const segmentsWithParts = 3;
 
@@ -9,27 +12,34 @@ const segmentsWithParts = 3;
 const unknownBandwidth = 2_000_000;
 
 /** Returns the playlist of all renditions that players of files can read. Undefined: there is none. */
-export function multivariantPlaylist(catalog: Catalog): string | undefined {
+export function multivariantPlaylist(catalog: Catalog, token: string): string | undefined {
   const audio = [...catalog.audio].filter(([, rendition]) => initSegment(rendition) !== undefined);
   const video = [...catalog.video].filter(([, rendition]) => initSegment(rendition) !== undefined);
   if (audio.length + video.length === 0) return undefined;
   const lines = ['#EXTM3U', '#EXT-X-VERSION:9', '#EXT-X-INDEPENDENT-SEGMENTS'];
   if (video.length === 0)
-    lines.push(...audio.flatMap(([name, rendition]) => variant(name, rendition, [rendition.codec])));
+    lines.push(...audio.flatMap(([name, rendition]) => variant(uri(name, token), rendition, [rendition.codec])));
   for (const [index, [name]] of video.length > 0 ? audio.entries() : []) {
     const isDefault = index === 0 ? 'YES' : 'NO';
     lines.push(
-      `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="audio",NAME="${index + 1}",DEFAULT=${isDefault},AUTOSELECT=YES,URI="${uri(name)}"`,
+      `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="audio",NAME="${index + 1}",DEFAULT=${isDefault},AUTOSELECT=YES,URI="${uri(name, token)}"`,
     );
   }
   const sound = audio[0]?.[1].codec;
   for (const [name, rendition] of video)
-    lines.push(...variant(name, rendition, sound === undefined ? [rendition.codec] : [rendition.codec, sound], sound));
+    lines.push(
+      ...variant(
+        uri(name, token),
+        rendition,
+        sound === undefined ? [rendition.codec] : [rendition.codec, sound],
+        sound,
+      ),
+    );
   return `${lines.join('\n')}\n`;
 }
 
 function variant(
-  name: string,
+  location: string,
   rendition: VideoRendition | AudioRendition,
   codecs: readonly string[],
   sound?: string,
@@ -45,15 +55,28 @@ function variant(
     ...size,
     ...(sound === undefined ? [] : ['AUDIO="audio"']),
   ];
-  return [`#EXT-X-STREAM-INF:${attributes.join(',')}`, uri(name)];
+  return [`#EXT-X-STREAM-INF:${attributes.join(',')}`, location];
 }
 
-function uri(track: string): string {
-  return `${encodeURIComponent(track)}/media.m3u8`;
+function uri(track: string, token: string): string {
+  return versioned(`${encodeURIComponent(track)}/media.m3u8`, token);
+}
+
+/** Returns a URL that differs from those of the same file of another broadcast with this name, for caches and players. */
+function versioned(file: string, token: string): string {
+  return `${file}?${tokenParameter}=${token}`;
+}
+
+export interface PlaylistOptions {
+  video: boolean;
+  /** That of the broadcast */
+  token: string;
+  /** Whether the player comes from an earlier broadcast of this name */
+  isStale: boolean;
 }
 
 /** Returns the playlist of one rendition, with parts, and a hint to the part that comes next. */
-export function mediaPlaylist(segments: readonly Segment[], video: boolean): string {
+export function mediaPlaylist(segments: readonly Segment[], { video, token, isStale }: PlaylistOptions): string {
   const longest = Math.max(...segments.map(({ duration }) => duration), 1_000_000);
   const target = Math.round(longest / 1_000_000);
   const partTarget = Math.max(PART_TARGET, ...segments.flatMap(({ parts }) => parts.map(({ duration }) => duration)));
@@ -64,21 +87,24 @@ export function mediaPlaylist(segments: readonly Segment[], video: boolean): str
     `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=${seconds(partTarget * 3)},HOLD-BACK=${target * 3}`,
     `#EXT-X-PART-INF:PART-TARGET=${seconds(partTarget)}`,
     `#EXT-X-MEDIA-SEQUENCE:${segments[0]?.sequence ?? 0}`,
-    '#EXT-X-MAP:URI="init.mp4"',
+    ...(isStale ? ['#EXT-X-DISCONTINUITY'] : []),
+    `#EXT-X-MAP:URI="${versioned('init.mp4', token)}"`,
   ];
   for (const [index, segment] of segments.entries()) {
-    if (index >= segments.length - segmentsWithParts) lines.push(...partLines(segment, video));
-    if (segment.group === undefined) lines.push('#EXT-X-GAP', `#EXTINF:${target},`, `${segment.sequence}.m4s`);
-    else if (segment.complete) lines.push(`#EXTINF:${seconds(segment.duration)},`, `${segment.sequence}.m4s`);
+    if (index >= segments.length - segmentsWithParts) lines.push(...partLines(segment, video, token));
+    const file = versioned(`${segment.sequence}.m4s`, token);
+    if (segment.group === undefined) lines.push('#EXT-X-GAP', `#EXTINF:${target},`, file);
+    else if (segment.complete) lines.push(`#EXTINF:${seconds(segment.duration)},`, file);
   }
-  lines.push(`#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${nextPart(segments)}"`);
+  lines.push(`#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${versioned(nextPart(segments), token)}"`);
   return `${lines.join('\n')}\n`;
 }
 
-function partLines({ sequence, parts }: Segment, video: boolean): string[] {
+function partLines({ sequence, parts }: Segment, video: boolean, token: string): string[] {
   return parts.map(({ duration }, index) => {
     const independent = !video || index === 0 ? ',INDEPENDENT=YES' : '';
-    return `#EXT-X-PART:DURATION=${seconds(duration)},URI="${sequence}.${index}.m4s"${independent}`;
+    const file = versioned(`${sequence}.${index}.m4s`, token);
+    return `#EXT-X-PART:DURATION=${seconds(duration)},URI="${file}"${independent}`;
   });
 }
 

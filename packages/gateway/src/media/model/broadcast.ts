@@ -1,6 +1,7 @@
 import type { Clock } from './clock.js';
 import { GroupCache, type CacheLimits } from './group_cache.js';
 import { MediaError } from './media_error.js';
+import type { MemoryShare } from './memory_budget.js';
 import { Track } from './track.js';
 import { Wakeup } from './wakeup.js';
 
@@ -18,6 +19,9 @@ export interface BroadcastSource {
 export interface BroadcastOptions {
   source: BroadcastSource;
   limits: CacheLimits;
+  memory: MemoryShare;
+  /** Tells the broadcast from others of its name, whose groups have the same numbers and other frames */
+  token: string;
   clock: Clock;
   /** Nodes that the broadcast came through, its publisher first */
   hops?: readonly bigint[];
@@ -34,6 +38,8 @@ export class Broadcast {
   readonly hops: readonly bigint[];
   readonly #tracks = new Map<string, Track>();
   readonly #lingering = new Map<Track, () => void>();
+  /** Tracks of a broadcast that has ended, while somebody reads them. Each has a function that revokes its end. */
+  readonly #ending = new Map<Track, () => void>();
   readonly #cache: GroupCache;
   readonly #over = new Wakeup();
   #ended = false;
@@ -43,9 +49,12 @@ export class Broadcast {
     private readonly options: BroadcastOptions,
   ) {
     this.hops = options.hops ?? [];
-    this.#cache = new GroupCache(options.limits, options.clock);
+    this.#cache = new GroupCache(options.limits, options.clock, options.memory);
   }
 
+  get token(): string {
+    return this.options.token;
+  }
   get ended(): boolean {
     return this.#ended;
   }
@@ -76,22 +85,42 @@ export class Broadcast {
     return track;
   }
 
-  /** Ends the broadcast and all of its tracks. Readers still get the frames that are there. */
+  /** Ends the broadcast and all of its tracks. Readers still get the frames that are there, as long as a group is kept. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    for (const track of this.#tracks.values()) {
+    for (const track of [...this.#tracks.values()]) {
       for (const group of track.groups)
         group.abort(new MediaError('cancelled', `the broadcast ${this.name} has ended`));
       track.end();
       this.#release(track);
+      this.#clearLater(track);
     }
     this.#over.notify();
   }
 
+  /** Gives the memory of an ended track back when its readers have left, and after a while although they have not. */
+  #clearLater(track: Track): void {
+    const { clock, limits } = this.options;
+    if (track.isRead)
+      this.#ending.set(
+        track,
+        clock.after(limits.history, () => this.#clear(track)),
+      );
+    else track.clear();
+  }
+
+  #clear(track: Track): void {
+    this.#ending.get(track)?.();
+    this.#ending.delete(track);
+    track.clear();
+  }
+
   #onReaders(track: Track, readers: number): void {
     this.#stopLingering(track);
-    if (readers === 0) this.#linger(track);
+    if (readers > 0) return;
+    if (this.#ending.has(track)) this.#clear(track);
+    else this.#linger(track);
   }
 
   #linger(track: Track): void {

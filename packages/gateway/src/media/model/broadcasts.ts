@@ -1,5 +1,6 @@
 import type { Broadcast } from './broadcast.js';
 import { MediaError } from './media_error.js';
+import type { MemoryBudget } from './memory_budget.js';
 
 /** Is told when a broadcast begins or ends. A broadcast that replaces another one of its name begins without an end of the other. */
 export type BroadcastListener = (broadcast: Broadcast, active: boolean) => void;
@@ -11,6 +12,9 @@ const maxBroadcasts = 256;
 export class Broadcasts {
   readonly #byName = new Map<string, Broadcast>();
   readonly #listeners = new Set<BroadcastListener>();
+
+  /** `memory` is that of all broadcasts together. */
+  constructor(readonly memory: MemoryBudget) {}
 
   /** Active broadcasts */
   get all(): IterableIterator<Broadcast> {

@@ -74,19 +74,15 @@ export class Group {
     this.#changed.notify();
   }
 
-  /** Returns the frame with this index, and waits for it. Undefined: the group has ended before. @throws MediaError */
-  async frame(index: number): Promise<Frame | undefined> {
-    for (;;) {
+  /** Returns the frame with this index, and waits for it. Undefined: the group has ended before, or the signal aborts. @throws MediaError */
+  async frame(index: number, signal?: AbortSignal): Promise<Frame | undefined> {
+    while (signal?.aborted !== true) {
       const frame = this.#frames[index];
       if (frame !== undefined) return frame;
       if (this.#error !== undefined) throw this.#error;
       if (this.#complete) return undefined;
-      await this.#changed.wait();
+      await this.#changed.wait(signal);
     }
-  }
-
-  /** Resolves when a frame was added, or the group ended. */
-  changed(): Promise<void> {
-    return this.#changed.wait();
+    return undefined;
   }
 }

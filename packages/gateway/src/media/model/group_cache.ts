@@ -1,6 +1,7 @@
 import type { Clock } from './clock.js';
 import type { Group } from './group.js';
 import type { MediaError } from './media_error.js';
+import type { MemoryShare } from './memory_budget.js';
 
 /** How much of a broadcast is kept */
 export interface CacheLimits {
@@ -10,7 +11,7 @@ export interface CacheLimits {
   bytes: number;
 }
 
-/** The groups of one broadcast, bounded by time and bytes. Whole groups leave, the oldest first. */
+/** The groups of one broadcast, bounded by time, by bytes, and by the share of their publisher. Whole groups leave, the oldest first. */
 export class GroupCache {
   /** Groups in the order in which they began, each with a function that takes it out of its track, unless it is the newest there */
   readonly #groups = new Map<Group, () => void>();
@@ -19,6 +20,8 @@ export class GroupCache {
   constructor(
     private readonly limits: CacheLimits,
     readonly clock: Clock,
+    /** What the publisher holds in all of its broadcasts */
+    private readonly memory: MemoryShare,
   ) {}
 
   get bytes(): number {
@@ -35,14 +38,15 @@ export class GroupCache {
 
   /** Makes room for these bytes. Returns false when only newest groups are left, and there is none. */
   admit(bytes: number): boolean {
-    if (this.#bytes + bytes > this.limits.bytes) {
+    if (!this.#hasRoomFor(bytes)) {
       for (const [, leave] of this.#groups) {
         leave();
-        if (this.#bytes + bytes <= this.limits.bytes) break;
+        if (this.#hasRoomFor(bytes)) break;
       }
     }
-    if (this.#bytes + bytes > this.limits.bytes) return false;
+    if (!this.#hasRoomFor(bytes)) return false;
     this.#bytes += bytes;
+    this.memory.take(bytes);
     return true;
   }
 
@@ -50,7 +54,12 @@ export class GroupCache {
   remove(group: Group, error: MediaError): void {
     if (!this.#groups.delete(group)) return;
     this.#bytes -= group.cost;
+    this.memory.giveBack(group.cost);
     group.drop(error);
+  }
+
+  #hasRoomFor(bytes: number): boolean {
+    return this.#bytes + bytes <= this.limits.bytes && this.memory.hasRoomFor(bytes);
   }
 
   #expire(): void {

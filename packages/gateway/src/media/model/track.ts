@@ -53,6 +53,10 @@ export class Track {
   get error(): MediaError | undefined {
     return this.#error;
   }
+  /** Whether it has readers */
+  get isRead(): boolean {
+    return this.#readers.size > 0;
+  }
   get open(): boolean {
     return !this.#ended && this.#error === undefined;
   }
@@ -137,13 +141,14 @@ export class Track {
 
   // --- readers ---
 
-  /** Resolves with the properties. @throws MediaError when the publisher has no such track */
-  async ready(): Promise<TrackInfo> {
+  /** Resolves with the properties. @throws MediaError when the publisher has no such track, or the signal aborts */
+  async ready(signal?: AbortSignal): Promise<TrackInfo> {
     for (;;) {
       if (this.#info !== undefined) return this.#info;
       if (this.#error !== undefined) throw this.#error;
       if (this.#ended) throw new MediaError('not_found', `the track ${this.name} ended before it began`);
-      await this.#changed.wait();
+      if (signal?.aborted === true) throw new MediaError('cancelled', 'nobody waits for the track any more');
+      await this.#changed.wait(signal);
     }
   }
 
@@ -157,9 +162,19 @@ export class Track {
     return reader;
   }
 
-  /** Resolves when anything changes: properties, a group, a frame, the end. */
-  changed(): Promise<void> {
-    return this.#changed.wait();
+  /** Keeps the track open, and what it has, while `use` runs. */
+  async whileRead<Value>(use: () => Promise<Value>): Promise<Value> {
+    const reader = this.read();
+    try {
+      return await use();
+    } finally {
+      reader.close();
+    }
+  }
+
+  /** Resolves when anything changes: properties, a group, a frame, the end. Also when the signal aborts. */
+  changed(signal?: AbortSignal): Promise<void> {
+    return this.#changed.wait(signal);
   }
 
   #forget(reader: TrackReader): void {

@@ -27,6 +27,8 @@ export class ByteReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   #pieces: Uint8Array[] = [];
   #held = 0;
+  /** Why this side reads no more */
+  #cancelled: MediaError | undefined;
 
   constructor(
     stream: ReadableStream<Uint8Array>,
@@ -70,6 +72,7 @@ export class ByteReader {
 
   /** Gives memory back, and tells the peer that nothing more is read. */
   cancel(error: MediaError): void {
+    this.#cancelled ??= error;
     this.#release();
     this.#reader.cancel(error).catch(() => undefined);
   }
@@ -84,6 +87,8 @@ export class ByteReader {
   async #fill(length: number): Promise<boolean> {
     while (this.#held < length) {
       const { done, value } = await this.#reader.read();
+      // What ends within a message then is no fault of the peer.
+      if (this.#cancelled) throw this.#cancelled;
       if (done) {
         if (this.#held > 0) throw violation('a stream ends within a message or frame');
         return false;

@@ -6,18 +6,13 @@ import { SentBytes } from './sent_bytes.js';
 /** Sends one group on a stream of its own, as its frames come. */
 export class GroupSender {
   readonly #sent: SentBytes;
-  readonly #stopped: Promise<undefined>;
   #over = false;
-  #stop: (nothing: undefined) => void = () => undefined;
 
   constructor(
     private readonly stream: WebTransportSendStream,
     readonly group: Group,
   ) {
     this.#sent = new SentBytes(stream);
-    this.#stopped = new Promise((resolve) => {
-      this.#stop = resolve;
-    });
   }
 
   setUrgency(urgency: number): void {
@@ -29,7 +24,7 @@ export class GroupSender {
     try {
       await this.#sent.write(head);
       for (let index = 0; !this.#over; index += 1) {
-        const frame = await Promise.race([this.group.frame(index), this.#stopped]);
+        const frame = await this.group.frame(index, this.#sent.over);
         if (frame === undefined) break;
         await this.#sent.write(frame.record);
       }
@@ -46,6 +41,5 @@ export class GroupSender {
     if (this.#over) return;
     this.#over = true;
     this.#sent.reset(error);
-    this.#stop(undefined);
   }
 }

@@ -1,5 +1,6 @@
 import type { ReadableStream } from 'node:stream/web';
 import type { WebTransportBidirectionalStream, WebTransportSession } from '@sheaf/native';
+import type { Logger } from 'pino';
 import type { Broadcasts } from '../model/broadcasts.js';
 import type { Clock } from '../model/clock.js';
 import type { CacheLimits } from '../model/group_cache.js';
@@ -34,10 +35,13 @@ export interface MoqSessionOptions {
   broadcasts: Broadcasts;
   /** Whether the client may publish */
   mayPublish: boolean;
+  /** The network of the client, whose clients share memory for what they publish */
+  network: string;
   /** The number by which this node recognizes its own announcements */
   origin: bigint;
   limits: CacheLimits;
   clock: Clock;
+  log: Pick<Logger, 'warn'>;
 }
 
 /** A session of moq-lite with one client, which may publish and watch. */
@@ -106,7 +110,7 @@ export class MoqSession {
         return this.#fetch(stream);
       case REQUEST_STREAM.track: {
         const track = this.#find(decodeTrackRequest(await reader.requiredMessage()));
-        return stream.sent.write(encodeTrackInfo(await track.ready()));
+        return stream.sent.write(encodeTrackInfo(await track.ready(stream.sent.over)));
       }
       case REQUEST_STREAM.goaway:
         // The client is about to leave, and may say where to. A server does not follow.
@@ -122,22 +126,26 @@ export class MoqSession {
 
   async #subscribe(stream: MoqStream): Promise<void> {
     const request = decodeSubscribe(await stream.reader.requiredMessage());
-    const { clock } = this.#options;
-    return new Subscription({ streams: this.#streams, track: this.#find(request), request, clock }).run(stream);
+    const { clock, limits } = this.#options;
+    const { history } = limits;
+    const track = this.#find(request);
+    return new Subscription({ streams: this.#streams, track, request, history, clock }).run(stream);
   }
 
   /** Sends the frames of one group that is kept. */
   async #fetch({ reader, sent }: MoqStream): Promise<void> {
     const request = decodeFetch(await reader.requiredMessage());
     const track = this.#find(request);
-    await track.ready();
+    await track.ready(sent.over);
     const group = track.group(request.group);
     if (group === undefined) throw new MediaError('not_found', `the group ${request.group} is not kept`);
-    for (let index = 0; ; index += 1) {
-      const frame = await group.frame(index);
-      if (frame === undefined) return;
-      await sent.write(frame.record);
-    }
+    await track.whileRead(async () => {
+      for (let index = 0; ; index += 1) {
+        const frame = await group.frame(index, sent.over);
+        if (frame === undefined) return;
+        await sent.write(frame.record);
+      }
+    });
   }
 
   /** @throws MediaError */

@@ -29,7 +29,7 @@ export class MoqStreams {
     return { reader: new ByteReader(stream.readable, this.allowance), sent: new SentBytes(stream.writable) };
   }
 
-  /** Opens a request of this type and sends its first message. */
+  /** Opens a request of this type and sends its first message. @throws MediaError `too_large` when too many wait */
   async request(type: number, message: Uint8Array): Promise<MoqStream> {
     const stream = await this.#open(() => this.session.createBidirectionalStream({ waitUntilAvailable: true }));
     const opened = this.accept(stream);
@@ -55,11 +55,9 @@ export class MoqStreams {
   }
 
   async #open<Stream>(create: () => Promise<Stream>): Promise<Stream> {
-    if (this.#opening >= maxOpening) {
-      const error = new MediaError('too_large', 'the peer asks for more than it allows streams for');
-      this.close(error);
-      throw error;
-    }
+    // Only this one fails: what waits may be the requests of viewers, for whom a publisher must not lose its session.
+    if (this.#opening >= maxOpening)
+      throw new MediaError('too_large', `${maxOpening} streams wait for the peer to allow them`);
     this.#opening += 1;
     try {
       return await create();

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
 import { Broadcast } from '../model/broadcast.js';
 import type { Broadcasts } from '../model/broadcasts.js';
 import type { Clock } from '../model/clock.js';
@@ -16,6 +18,9 @@ export interface PublishedBroadcastsOptions {
   broadcasts: Broadcasts;
   limits: CacheLimits;
   clock: Clock;
+  log: Pick<Logger, 'warn'>;
+  /** The network of the client, whose clients share memory */
+  network: string;
   /** The number of this node */
   origin: bigint;
 }
@@ -23,6 +28,7 @@ export interface PublishedBroadcastsOptions {
 /** Takes the announcements of a client, and makes its broadcasts known while it is there. */
 export class PublishedBroadcasts {
   readonly #own = new Map<string, Broadcast>();
+  #refused = false;
 
   constructor(private readonly options: PublishedBroadcastsOptions) {}
 
@@ -39,7 +45,7 @@ export class PublishedBroadcasts {
         const message = await stream.reader.message();
         if (message === undefined) return;
         const { active, suffix, hops } = decodeAnnouncement(message);
-        if (active) this.#begin(suffix, hops, publisher);
+        if (active) this.#tryToBegin(suffix, hops, publisher);
         else this.#end(suffix);
       }
     } finally {
@@ -53,13 +59,27 @@ export class PublishedBroadcasts {
     for (const name of [...this.#own.keys()]) this.#end(name);
   }
 
+  /** A broadcast for which there is no room is not taken. The others of the client go on. */
+  #tryToBegin(name: string, hops: readonly bigint[], publisher: bigint): void {
+    try {
+      this.#begin(name, hops, publisher);
+    } catch (error) {
+      if (!(error instanceof MediaError)) throw error;
+      // One line for each session, since a client could announce again and again.
+      if (!this.#refused) this.options.log.warn({ broadcast: name, reason: error.message }, 'broadcast refused');
+      this.#refused = true;
+    }
+  }
+
   #begin(name: string, hops: readonly bigint[], publisher: bigint): void {
-    const { broadcasts, tracks, limits, clock, origin } = this.options;
+    const { broadcasts, tracks, limits, clock, network, origin } = this.options;
     if (hops.includes(origin) || hops.length === MOQ_LIMITS.hops) return;
     if (!this.#own.has(name) && this.#own.size === maxBroadcasts)
       throw new MediaError('too_large', `a client announces more than ${maxBroadcasts} broadcasts`);
     const source = tracks.source(name);
-    const broadcast = new Broadcast(name, { source, limits, clock, hops: [...hops, publisher] });
+    const token = randomBytes(6).toString('hex');
+    const memory = broadcasts.memory.shareOf(network);
+    const broadcast = new Broadcast(name, { source, limits, memory, token, clock, hops: [...hops, publisher] });
     broadcasts.add(broadcast);
     this.#own.set(name, broadcast);
   }

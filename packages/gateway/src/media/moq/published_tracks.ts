@@ -113,14 +113,11 @@ export class PublishedTracks {
 
   /** Streams of groups may come after the end of the subscription. Waits until the last one has begun. */
   async #awaitGroups(track: Track, end: number | undefined): Promise<void> {
-    let waits = true;
-    const late = new Promise<void>((resolve) => {
-      this.clock.after(stragglersMs, () => {
-        waits = false;
-        resolve();
-      });
-    });
-    while (waits && (track.newest?.sequence ?? -1) + 1 < (end ?? 0)) await Promise.race([track.changed(), late]);
+    const late = new AbortController();
+    const { signal } = late;
+    const revoke = this.clock.after(stragglersMs, () => late.abort());
+    while (!signal.aborted && (track.newest?.sequence ?? -1) + 1 < (end ?? 0)) await track.changed(signal);
+    revoke();
   }
 
   /** Reads the stream of a group. @throws MediaError when the publisher violates the protocol */

@@ -30,6 +30,8 @@ export interface SubscriptionOptions {
   streams: MoqStreams;
   track: Track;
   request: Subscribe;
+  /** Milliseconds for which groups are kept */
+  history: number;
   clock: Clock;
 }
 
@@ -39,7 +41,7 @@ export class Subscription {
   readonly #senders = new Map<GroupSender, (() => void) | undefined>();
   #wanted: SubscribeOptions;
   #reader: TrackReader | undefined;
-  #over = false;
+  readonly #over = new AbortController();
   #last = -1;
 
   constructor(private readonly options: SubscriptionOptions) {
@@ -72,10 +74,14 @@ export class Subscription {
 
   async #serve(sent: SentBytes): Promise<void> {
     const { track } = this.options;
-    await track.ready();
-    if (this.#over) return;
+    await track.ready(this.#over.signal);
+    if (this.#isOver) return;
     this.#reader = track.read(this.#wanted.start);
     await this.#sendGroups(this.#reader, sent);
+  }
+
+  get #isOver(): boolean {
+    return this.#over.signal.aborted;
   }
 
   get #lastWanted(): number {
@@ -87,7 +93,7 @@ export class Subscription {
     const running = new Set<Promise<void>>();
     for (;;) {
       const group = await reader.next();
-      if (group === undefined || this.#over) break;
+      if (group === undefined || this.#isOver) break;
       if (group.sequence > this.#lastWanted) break;
       if (first) await sent.write(encodeSubscribeResponse({ kind: 'start', group: group.sequence }));
       first = false;
@@ -103,14 +109,14 @@ export class Subscription {
       if (group.sequence === this.#lastWanted) break;
     }
     await Promise.all(running);
-    if (!this.#over) await sent.write(encodeSubscribeResponse({ kind: 'end', group: this.#last + 1 }));
+    if (!this.#isOver) await sent.write(encodeSubscribeResponse({ kind: 'end', group: this.#last + 1 }));
   }
 
   /** Opens the stream of a group. Returns undefined when the group is no longer kept by then. */
   async #open(group: Group): Promise<GroupSender | undefined> {
     const stream = await this.options.streams.unidirectional();
     const sender = new GroupSender(stream, group);
-    if (!this.#over && group.error?.kind !== 'expired') return sender;
+    if (!this.#isOver && group.error?.kind !== 'expired') return sender;
     sender.stop(new MediaError('expired', 'the group is no longer wanted'));
     return undefined;
   }
@@ -131,11 +137,11 @@ export class Subscription {
 
   /** Gives groups that are not the newest a time by which they have to be sent. */
   #expireOlder(): void {
-    const { clock } = this.options;
+    const { clock, history } = this.options;
     const expired = new MediaError('expired', 'a newer group took its place');
     const older = this.#inOrder().filter(({ group }) => group.sequence < this.#last);
     for (const sender of older.slice(0, -maxSending)) sender.stop(expired);
-    const latency = Math.max(this.#wanted.maxLatency, minLatency);
+    const latency = Math.min(Math.max(this.#wanted.maxLatency, minLatency), history);
     for (const sender of older) {
       if (this.#senders.get(sender)) continue;
       this.#senders.set(
@@ -158,8 +164,8 @@ export class Subscription {
   }
 
   #end(): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#isOver) return;
+    this.#over.abort();
     this.#reader?.close();
     for (const [sender, revoke] of this.#senders) {
       revoke?.();

@@ -11,6 +11,8 @@ export interface WebTransportContext {
   /** Origin of the page; undefined for clients that are not browsers */
   readonly origin: string | undefined;
   readonly remoteAddress: string;
+  /** Whether a proxy passed the request on, so that the address is the proxy's */
+  readonly forwarded: boolean;
   readonly log: Logger;
 }
 

@@ -1,6 +1,7 @@
 import type { Http3Server, WebTransportRequest, WebTransportSession } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { formatAddress } from '../../values/listen_error.js';
+import { isForwarded } from '../../http/forwarded_headers.js';
 import { parseRequestTarget } from '../../http/request_target.js';
 import { findRoute, type Route } from '../../http/router.js';
 import type { LoadedApplication } from './application.js';
@@ -90,7 +91,8 @@ export class SessionServer {
     const protocol = chooseProtocol(protocols, request.headers[offerHeader]);
     if (protocols && protocol === undefined) return refuse(406);
     const session = request.accept(protocol === undefined ? {} : { [choiceHeader]: `"${protocol}"` });
-    void this.#run(session, match.route, { url, authority, origin, remoteAddress, log: this.#options.log });
+    const forwarded = isForwarded(request.headers);
+    void this.#run(session, match.route, { url, authority, origin, remoteAddress, forwarded, log: this.#options.log });
   }
 
   async #run(

@@ -9,6 +9,7 @@ import { encodeEnd, encodeFrameHead, encodeGroup, encodeList } from '../../../sr
 import { Broadcast } from '../../../src/media/model/broadcast.js';
 import { Broadcasts } from '../../../src/media/model/broadcasts.js';
 import { makeFrame } from '../../../src/media/model/frame.js';
+import { MemoryBudget } from '../../../src/media/model/memory_budget.js';
 import type { Track } from '../../../src/media/model/track.js';
 import { ManualClock } from '../../support/manual_clock.js';
 import { MemoryChannel, type MemoryReceiver } from '../../support/media_channel.js';
@@ -24,7 +25,7 @@ const catalog = JSON.stringify({
 function startSource() {
   const clock = new ManualClock();
   const channel = new MemoryChannel();
-  const broadcasts = new Broadcasts();
+  const broadcasts = new Broadcasts(new MemoryBudget(4 * limits.bytes));
   const publisher = new ChannelPublisher({ source: channel, broadcasts, origin: 9n, clock });
   return { clock, channel, broadcasts, publisher };
 }
@@ -39,7 +40,14 @@ function publish({ broadcasts, clock }: Pick<Source, 'broadcasts' | 'clock'>, na
     track.accept(info);
     if (track.name === 'catalog.json') addGroup(track, 0, [catalog]);
   };
-  const broadcast = new Broadcast(name, { source: { open }, limits, clock, hops: [5n] });
+  const broadcast = new Broadcast(name, {
+    source: { open },
+    limits,
+    memory: broadcasts.memory.shareOf('192.0.2.1'),
+    token: 'one',
+    clock,
+    hops: [5n],
+  });
   broadcasts.add(broadcast);
   const track = async (of: string): Promise<Track> => {
     await expect.poll(() => tracks.get(of)).toBeDefined();
@@ -61,7 +69,7 @@ function addFrame(track: Track, sequence: number, text: string): void {
 
 /** An edge that takes the broadcasts of a channel. */
 function startEdge(clock: ManualClock) {
-  const broadcasts = new Broadcasts();
+  const broadcasts = new Broadcasts(new MemoryBudget(4 * limits.bytes));
   const receiver = new ChannelReceiver({ broadcasts, limits, clock, log: pino({ level: 'silent' }) });
   const textOf = (track: string, sequence: number, name = 'studio'): string | undefined => {
     const group = broadcasts.get(name)?.track(track).group(sequence);

@@ -6,13 +6,17 @@ import { mediaPlaylist, multivariantPlaylist } from '../../../src/media/hls/play
 import { cut, partBytes, PART_TARGET, segmentsOf } from '../../../src/media/hls/timeline.js';
 import { varint } from '../../../src/media/moq/fields.js';
 import { GroupCache } from '../../../src/media/model/group_cache.js';
+import { MemoryBudget } from '../../../src/media/model/memory_budget.js';
 import { Track } from '../../../src/media/model/track.js';
 import { ManualClock } from '../../support/manual_clock.js';
 
 const video: Rendition = { codec: 'vp09.00.10.08', container: { kind: 'legacy' }, codedWidth: 320, codedHeight: 180 };
 
 function openTrack(): Track {
-  const track = new Track('video', new GroupCache({ history: 100_000, bytes: 1_000_000 }, new ManualClock()));
+  const track = new Track(
+    'video',
+    new GroupCache({ history: 100_000, bytes: 1_000_000 }, new ManualClock(), new MemoryBudget(Infinity).shareOf('')),
+  );
   track.accept({ priority: 0, ordered: false, cache: 0, timescale: 1_000 });
   return track;
 }
@@ -81,7 +85,7 @@ describe('the segments of a track', () => {
     const track = openTrack();
     for (const sequence of [1, 2, 3, 4]) addSecond(track, sequence);
     addSecond(track, 5, 14);
-    const lines = mediaPlaylist(segmentsOf(track, video), true).split('\n');
+    const lines = mediaPlaylist(segmentsOf(track, video), { video: true, token: 'a1', isStale: false }).split('\n');
     expect(lines.slice(0, 7)).toEqual([
       '#EXTM3U',
       '#EXT-X-VERSION:9',
@@ -89,15 +93,17 @@ describe('the segments of a track', () => {
       '#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=0.75000,HOLD-BACK=3',
       '#EXT-X-PART-INF:PART-TARGET=0.25000',
       '#EXT-X-MEDIA-SEQUENCE:1',
-      '#EXT-X-MAP:URI="init.mp4"',
+      '#EXT-X-MAP:URI="init.mp4?broadcast=a1"',
     ]);
     expect(lines.slice(-4)).toEqual([
-      '#EXT-X-PART:DURATION=0.24000,URI="5.0.m4s",INDEPENDENT=YES',
-      '#EXT-X-PART:DURATION=0.24000,URI="5.1.m4s"',
-      '#EXT-X-PRELOAD-HINT:TYPE=PART,URI="5.2.m4s"',
+      '#EXT-X-PART:DURATION=0.24000,URI="5.0.m4s?broadcast=a1",INDEPENDENT=YES',
+      '#EXT-X-PART:DURATION=0.24000,URI="5.1.m4s?broadcast=a1"',
+      '#EXT-X-PRELOAD-HINT:TYPE=PART,URI="5.2.m4s?broadcast=a1"',
       '',
     ]);
-    expect(lines.filter((line) => line.endsWith('.m4s'))).toEqual(['1.m4s', '2.m4s', '3.m4s', '4.m4s']);
+    expect(lines.filter((line) => /^\d+\.m4s/.test(line))).toEqual(
+      [1, 2, 3, 4].map((group) => `${group}.m4s?broadcast=a1`),
+    );
   });
 
   it('become fragments: the frames without their times, with durations and places to begin', () => {
@@ -133,14 +139,14 @@ describe('the catalogue', () => {
   };
 
   it('becomes a playlist of the renditions that players of files can read', () => {
-    expect(multivariantPlaylist(parseCatalog(Buffer.from(JSON.stringify(catalog)))!)).toBe(
+    expect(multivariantPlaylist(parseCatalog(Buffer.from(JSON.stringify(catalog)))!, 'a1')).toBe(
       [
         '#EXTM3U',
         '#EXT-X-VERSION:9',
         '#EXT-X-INDEPENDENT-SEGMENTS',
-        '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="audio",NAME="1",DEFAULT=YES,AUTOSELECT=YES,URI="sound/media.m3u8"',
+        '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="audio",NAME="1",DEFAULT=YES,AUTOSELECT=YES,URI="sound/media.m3u8?broadcast=a1"',
         '#EXT-X-STREAM-INF:BANDWIDTH=400000,CODECS="vp09.00.10.08,opus",RESOLUTION=320x180,AUDIO="audio"',
-        'hd/media.m3u8',
+        'hd/media.m3u8?broadcast=a1',
         '',
       ].join('\n'),
     );
@@ -150,12 +156,12 @@ describe('the catalogue', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
         const parsed = parseCatalog(Buffer.from(text));
-        if (parsed) multivariantPlaylist(parsed);
+        if (parsed) multivariantPlaylist(parsed, 'a1');
       }),
     );
     const name = 'a"\n#EXT-X-KEY:METHOD=NONE';
     const renditions = { [name]: { codec: 'vp09.00.10.08' }, b: { codec: 'vp09.00.10.08"\nx' } };
-    const playlist = multivariantPlaylist(parseCatalog(Buffer.from(JSON.stringify({ video: { renditions } })))!);
+    const playlist = multivariantPlaylist(parseCatalog(Buffer.from(JSON.stringify({ video: { renditions } })))!, 'a1');
     expect(playlist).not.toContain('\n#EXT-X-KEY');
     expect(playlist).toContain('a%22%0A%23EXT-X-KEY%3AMETHOD%3DNONE/media.m3u8');
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GroupCache } from '../../../src/media/model/group_cache.js';
+import { MemoryBudget } from '../../../src/media/model/memory_budget.js';
 import { Track } from '../../../src/media/model/track.js';
 import { ManualClock } from '../../support/manual_clock.js';
 
@@ -7,7 +8,7 @@ const limits = { history: 10_000, bytes: 100_000 };
 
 function openTrack(bytes = limits.bytes) {
   const clock = new ManualClock();
-  const cache = new GroupCache({ ...limits, bytes }, clock);
+  const cache = new GroupCache({ ...limits, bytes }, clock, new MemoryBudget(Infinity).shareOf('192.0.2.1'));
   return { clock, cache, track: new Track('video', cache) };
 }
 

@@ -53,8 +53,18 @@ describe('a broadcast of a client of @moq/net', () => {
     ]);
   });
 
+  it('is not taken from clients of an edge on this machine by default', async () => {
+    const { port } = await startPair({ gateway: [routes] });
+    const session = await openMoqSession(port);
+    // A publisher is asked for its announcements at once; the gateway answers in the order of requests.
+    const asked = vi.fn();
+    void session.incomingBidirectionalStreams.getReader().read().then(asked);
+    await expect((await request(session, subscribe('nothing'))).read()).rejects.toMatchObject({ streamErrorCode: 13 });
+    expect(asked).not.toHaveBeenCalled();
+  });
+
   it('reaches viewers through an edge', async () => {
-    const { port } = await startPair({ gateway: [`routes: [{ path: /live, media: {} }]`] });
+    const { port } = await startPair({ gateway: [`routes: [{ path: /live, media: { publish: 127.0.0.1 } }]`] });
     const [publisher, viewer] = [await connectMoq(port), await connectMoq(port)];
     const { video } = publish(publisher, name);
     await announcement(viewer.announced(), name);

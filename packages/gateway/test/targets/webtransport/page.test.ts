@@ -58,6 +58,7 @@ async function ask(handler: RequestHandler, url: string, credentials: Credential
     authority: 'a.example',
     origin: 'https://a.example',
     remoteAddress: '192.0.2.1',
+    forwarded: false,
     log: pino({ level: 'silent' }),
   });
   const writer = up.writable.getWriter();
