@@ -84,8 +84,10 @@ TEST(ChannelNodes, AReceiverThatLeavesIsForgotten) {
   between_hosts([](io::TwoHosts& hosts) {
     ChannelHosts world(hosts, to_group(), {});
     ASSERT_TRUE(world.run_until_state(quic::ListenState::kReceiving));
+    EXPECT_TRUE(world.serves());
     world.receivers[0].end->leave(io::monotonic_now());
     ASSERT_TRUE(world.run_until([&] { return world.channel->receivers() == 0; }));
+    EXPECT_FALSE(world.serves());
     EXPECT_EQ(world.receivers[0].end->request().left(), quic::LeaveReason::kWish);
   });
 }
