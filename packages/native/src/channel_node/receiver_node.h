@@ -72,7 +72,7 @@ class ReceiverEnd final : public ChannelEnd {
   std::uint64_t followed_ = 0;  // offers
   bool wants_group_ = false;
   std::unique_ptr<io::WatchedSocket> socket_;
-  io::GroupMembership joined_;   // of the socket
+  io::GroupMembership joined_;    // of the socket
   Time join_at_ = quic::k_never;  // when to join next
   std::string join_error_;
   std::optional<quic::ListenState> told_state_;
