@@ -31,7 +31,7 @@ export interface ChannelSourceOptions {
   reach?: number;
   /** Milliseconds after which a packet is worth nothing. Default 2000. */
   deadlineMs?: number;
-  /** Milliseconds between reports of a receiver. Default 200. */
+  /** Milliseconds between reports of a receiver, at least 10. Default 200. */
   reportIntervalMs?: number;
   /** Milliseconds for which a key serves. Default 10,000. */
   keyIntervalMs?: number;

@@ -21,6 +21,7 @@ const group = { address: '232.98.7.3', port: 5503 };
 async function open(options: ChannelSourceOptions = {}) {
   const source = openChannelSource(options);
   let ended = 0;
+  const served: boolean[] = [];
   const certificate = await createDevCertificate(['localhost'], new Date());
   const server = createHttp3Server({
     address: '127.0.0.1',
@@ -31,22 +32,26 @@ async function open(options: ChannelSourceOptions = {}) {
   });
   server.on('request', (request, response) => {
     response.once('close', () => (ended += 1));
-    if (request.protocol === 'sheaf-channel' && request.url === '/live')
-      expect(source.serve(request, response)).toBe(true);
-    else response.writeHead(404).end();
+    if (request.protocol === 'sheaf-channel' && request.url === '/live') {
+      served.push(source.serve(request, response));
+      if (!served.at(-1)) response.destroy();
+    } else response.writeHead(404).end();
   });
   const { port } = await server.listen();
   const client = await connect(port, { datagrams: true });
+  const other = await connect(port, { datagrams: true });
   onTestFinished(async () => {
-    await client.close();
+    await Promise.all([client.close(), other.close()]);
     source.close();
     await server.close();
   });
   return {
     source,
     client,
+    served,
     ended: () => ended,
     watch: (more: Partial<WatchOptions> = {}) => watchChannel(client, { path: '/live', ...more }),
+    watchElsewhere: () => watchChannel(other, { path: '/live' }),
   };
 }
 
@@ -88,8 +93,8 @@ it('brings a group of objects by copies where the channel has no group of receiv
 });
 
 it('brings it by multicast to several receivers, and costs no copies then', async () => {
-  const { source, watch } = await open({ group, source: '127.0.0.1' });
-  const channels = [await watch(), await watch()];
+  const { source, watch, watchElsewhere } = await open({ group, source: '127.0.0.1' });
+  const channels = [await watch(), await watchElsewhere()];
   await Promise.all(channels.map((channel) => reaches(channel, 'receiving')));
   const { copies } = source.status();
   const arriving = channels.map(async (channel) => readAll(await firstGroup(channel)));
@@ -103,9 +108,9 @@ it('brings it by multicast to several receivers, and costs no copies then', asyn
 });
 
 it('ends on both sides when a receiver leaves, and when the source closes', async () => {
-  const { source, watch, ended } = await open();
+  const { source, watch, watchElsewhere, ended } = await open();
   const leaving = await watch();
-  const staying = await watch();
+  const staying = await watchElsewhere();
   await expect.poll(() => source.status().receivers).toBe(2);
   await expect.poll(() => staying.status()).toBeDefined();
   await expect.poll(() => leaving.status()).toBeDefined();
@@ -119,6 +124,21 @@ it('ends on both sides when a receiver leaves, and when the source closes', asyn
   expect(await withdrawn).toEqual(['withdrawn']);
   await expect.poll(ended).toBe(2);
   expect(() => source.openGroup()).toThrow(expect.objectContaining({ code: 'CHANNEL_CLOSED' }));
+});
+
+it('takes one request of a connection for a channel', async () => {
+  const { source, watch, served } = await open();
+  const first = await watch();
+  await expect.poll(() => source.status().receivers).toBe(1);
+  await expect(watch()).rejects.toThrow('reset the stream');
+  expect(served).toEqual([true, false]);
+  expect(source.status().receivers).toBe(1);
+  const left = once(first, 'close');
+  first.leave();
+  await left;
+  await expect.poll(() => source.status().receivers).toBe(0);
+  await watch();
+  await expect.poll(() => served).toEqual([true, false, true]);
 });
 
 it('lets what has arrived be read when the channel is over', async () => {

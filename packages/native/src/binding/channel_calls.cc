@@ -46,7 +46,9 @@ ReceiverEnd* receiver_of(EndpointParts& parts, const Napi::CallbackInfo& info) {
 Napi::Value serve_channel(EndpointParts& parts, const Napi::CallbackInfo& info) {
   const auto node = ChannelSourceObject::node_of(info[2]);
   const auto location = locate(parts, info);
-  if (!node || !location) return Napi::Boolean::New(info.Env(), false);
+  if (!node || !location || location->hosted.channels.serves(*node)) {
+    return Napi::Boolean::New(info.Env(), false);
+  }
   location->hosted.channels.keep(
       location->place.slot, std::make_unique<channel_node::SourceEnd>(
                                 location->carrier, location->place, node, io::monotonic_now()));

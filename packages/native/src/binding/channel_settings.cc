@@ -71,7 +71,8 @@ quic::Result<channel_node::SourceSettings, std::string> source_settings(
   settings.reach = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(number(options, "reach"), 64, quic::ChannelLimits{}.max_reach));
   settings.deadline = milliseconds(options, "deadlineMs");
-  settings.report_interval = milliseconds(options, "reportIntervalMs");
+  settings.report_interval =
+      std::max(milliseconds(options, "reportIntervalMs"), quic::k_min_report_interval);
   settings.key_interval = milliseconds(options, "keyIntervalMs");
   settings.max_receivers = number(options, "maxReceivers");
   const auto scheme = scheme_of(options);

@@ -35,6 +35,7 @@ std::optional<LeaveReason> objection(const ChannelOffer& offer, const ChannelLim
   }
   if (offer.max_rate == 0 || offer.max_rate > limits.max_rate) return LeaveReason::kRate;
   if (offer.reach > limits.max_reach) return LeaveReason::kReach;
+  if (offer.report_interval < k_min_report_interval) return LeaveReason::kRate;
   if (!is_known(offer.authentication)) return LeaveReason::kScheme;
   return std::nullopt;
 }

@@ -6,6 +6,9 @@
 
 namespace sheaf::quic {
 
+// Timers of a receiver follow the interval of its reports, so a shorter one would keep it busy.
+inline constexpr Duration k_min_report_interval = std::chrono::milliseconds(10);
+
 // What a receiver takes
 struct ChannelLimits {
   std::uint64_t max_rate = 125'000'000;  // bytes per second

@@ -163,15 +163,18 @@ void ChannelReceiver::take_waiting(Time now) {
 }
 
 // The same bytes as those of a packet that was authenticated are authentic, too. So a receiver
-// whose copies come sooner than packets of the group still sees that the group is back.
+// whose copies come sooner than packets of the group still sees that the group is back. What the
+// group brought up to that number shows nothing: somebody may send it again when the group is gone.
 void ChannelReceiver::on_duplicate(PacketNumber number, Bytes packet, ChannelWay way, Time now) {
   ++counts_.duplicates;
-  if (way == ChannelWay::kGroup && std::ranges::equal(packet, ring_.find(number))) {
+  if (way == ChannelWay::kGroup && number >= group_end_ &&
+      std::ranges::equal(packet, ring_.find(number))) {
     on_from_group(number, now);
   }
 }
 
 void ChannelReceiver::on_from_group(PacketNumber number, Time now) {
+  group_end_ = std::max(group_end_, number + 1);
   doubts_.on_genuine(now);
   states_.on_group_packet(number, now);
 }

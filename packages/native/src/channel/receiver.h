@@ -114,6 +114,7 @@ class ChannelReceiver {
   std::unique_ptr<std::uint8_t[]> opened_;  // frames of one packet
   ReceiverCounts counts_;
   std::uint64_t told_forged_ = 0;  // packets that the verifier found out, of those counted
+  PacketNumber group_end_ = 0;     // one above the highest number that the group brought
   std::uint64_t report_sequence_ = 0;
   Time last_arrival_{};
   Duration last_interval_{};

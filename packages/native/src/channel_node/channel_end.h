@@ -8,6 +8,7 @@ namespace sheaf::channel_node {
 using quic::Time;
 
 class ReceiverEnd;
+class SourceNode;
 
 // One side of a request that joins a channel, on a connection of a loop. It belongs to the
 // connection, and is destroyed before the connection's HTTP session.
@@ -26,6 +27,8 @@ class ChannelEnd {
   virtual void on_turn(Time now) = 0;
   // Null for the source's side
   virtual ReceiverEnd* receiver() { return nullptr; }
+  // Null for the receiver's side
+  virtual const SourceNode* source() const { return nullptr; }
 };
 
 }  // namespace sheaf::channel_node

@@ -32,6 +32,14 @@ class ChannelEnds {
     return found == ends_.end() ? nullptr : found->get();
   }
 
+  // Whether the peer has a request for this channel that is not over. Another one would take a
+  // second place of the channel.
+  bool serves(const SourceNode& node) const {
+    return std::ranges::any_of(ends_, [&node](const auto& end) {
+      return end && end->source() == &node && !end->request().over();
+    });
+  }
+
   // Returns true when nobody else needs the event.
   bool on_event(const http3::SessionEvent& event, Time now) {
     bool taken = false;

@@ -43,8 +43,10 @@ void ReceiverEnd::on_turn(Time now) {
 void ReceiverEnd::settle(Time now) {
   follow_group(now);
   request_.send(now);
-  timer_->set(request_.next_timeout());
+  set_timer();
 }
+
+void ReceiverEnd::set_timer() { timer_->set(std::min(request_.next_timeout(), join_at_)); }
 
 void ReceiverEnd::on_due() {
   const Time now = io::monotonic_now();
@@ -62,17 +64,35 @@ void ReceiverEnd::leave(Time now) {
 
 void ReceiverEnd::follow_group(Time now) {
   const bool is_new = std::exchange(followed_, request_.offers()) != request_.offers();
-  const bool wants = settings_.joins && request_.wants_group(now);
-  if (!is_new && wants == wants_group_) return;
-  wants_group_ = wants;
-  socket_.reset();
+  const bool wanted = std::exchange(wants_group_, settings_.joins && request_.wants_group(now));
   if (is_new) join_error_.clear();
-  if (!wants) return;
-  join_error_ = join();
-  if (join_error_.empty()) request_.on_joined();
+  if (!wants_group_) {
+    socket_.reset();
+    join_at_ = quic::k_never;
+    return;
+  }
+  if (is_new || !wanted) {
+    join_at_ = now;
+  } else if (hears_group()) {
+    join_at_ = quic::k_never;
+  } else if (join_at_ == quic::k_never) {
+    join_at_ = now + settings_.join_again;
+  }
+  if (now < join_at_) return;
+  join_error_ = join(is_new);
+  if (join_error_.empty()) {
+    request_.on_joined();
+  } else {
+    socket_.reset();
+  }
+  join_at_ = hears_group() ? quic::k_never : now + settings_.join_again;
 }
 
-std::string ReceiverEnd::join() {
+bool ReceiverEnd::hears_group() {
+  return socket_ && request_.receiver()->state() != quic::ListenState::kUnicast;
+}
+
+std::string ReceiverEnd::join(bool keeps_socket) {
   const quic::ChannelOffer& offer = request_.offer();
   if (!may_join(offer.source)) {
     return "the source " + to_string(offer.source) + " is neither the server nor permitted";
@@ -81,12 +101,15 @@ std::string ReceiverEnd::join() {
   if (membership.interface == 0) {
     membership.interface = io::interface_towards(offer.source).value_or(0);
   }
+  if (keeps_socket && socket_ && membership == joined_) return {};
   auto socket = io::WatchedSocket::open(loop_, offer.group, {.group_member = true},
                                         [this](io::WatchedSocket& ready) { on_packets(ready); });
   if (!socket) return socket.error().message;
   const auto joined = io::join_group((*socket)->descriptor(), membership);
   if (!joined) return joined.error().message;
+  // The old socket goes when the new one is a member, so the host never leaves the group.
   socket_ = std::move(*socket);
+  joined_ = membership;
   return {};
 }
 
@@ -108,7 +131,7 @@ void ReceiverEnd::on_packets(io::WatchedSocket& socket) {
   }
   // The owner is told in the next turn, and may find that the request is over.
   request_.send(now);
-  timer_->set(request_.next_timeout());
+  set_timer();
   wake();
 }
 

@@ -19,6 +19,9 @@ struct ReceiverSettings {
   // server could otherwise make this host join the groups of others.
   std::vector<quic::Address> sources;
   unsigned interface = 0;  // index; 0: the one that leads to the source
+  // From a join that failed, or after which the group was silent, to the next one. There may be a
+  // way to the group by then.
+  quic::Duration join_again = std::chrono::seconds(10);
 };
 
 // The receiver's side of a request, with the socket of its group
@@ -52,9 +55,13 @@ class ReceiverEnd final : public ChannelEnd {
   void settle(Time now);
   // Joins the group and leaves it, as the receiver wants.
   void follow_group(Time now);
-  std::string join();
+  // Whether the socket is a member, and the group is not known to be silent
+  bool hears_group();
+  // Returns why it failed, or nothing. The socket may stay when it is a member already.
+  std::string join(bool keeps_socket);
   bool may_join(const quic::Address& source) const;
   void on_packets(io::WatchedSocket& socket);
+  void set_timer();
   void on_due();
   void wake() { carrier_.loop.wake(carrier_.driver); }
 
@@ -65,6 +72,8 @@ class ReceiverEnd final : public ChannelEnd {
   std::uint64_t followed_ = 0;  // offers
   bool wants_group_ = false;
   std::unique_ptr<io::WatchedSocket> socket_;
+  io::GroupMembership joined_;    // of the socket
+  Time join_at_ = quic::k_never;  // when to join next
   std::string join_error_;
   std::optional<quic::ListenState> told_state_;
   bool told_over_ = false;

@@ -1,6 +1,7 @@
 #include "channel_node/source_node.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "channel_authentication/flight_source.h"
@@ -156,9 +157,17 @@ bool SourceNode::reset(quic::StreamId group, std::uint64_t error) {
 void SourceNode::run(Time now) {
   source_.on_timeout(now);
   send_to_group(now);
-  for (SourceEnd* end : ends_) end->go_on(now);
+  go_on(now);
   set_timer();
   tell_room();
+}
+
+// Each end may use up the budget of copies, so another one is the first in each run.
+void SourceNode::go_on(Time now) {
+  if (++first_ >= ends_.size()) first_ = 0;
+  const auto first = std::span(ends_).subspan(first_);
+  for (SourceEnd* end : first) end->go_on(now);
+  for (SourceEnd* end : std::span(ends_).first(first_)) end->go_on(now);
 }
 
 void SourceNode::send_to_group(Time now) {

@@ -87,6 +87,7 @@ class SourceNode {
   void remove(SourceEnd& end) { std::erase(ends_, &end); }
   // Sends all that is due now to the group and to receivers.
   void run(Time now);
+  void go_on(Time now);  // of all ends
   void send_to_group(Time now);
   void send_repairs(Time now);
   void send(quic::Bytes packets, std::size_t segment_size);
@@ -99,6 +100,7 @@ class SourceNode {
   std::unique_ptr<io::UdpSocket> socket_;  // null without a group
   std::unique_ptr<io::DeadlineTimer> timer_;
   std::vector<SourceEnd*> ends_;
+  std::size_t first_ = 0;  // the end that sent first in the last run
   std::uint64_t unsent_ = 0;
   bool closed_ = false;
   // Packets that had been sent when bytes found no room
@@ -114,6 +116,7 @@ class SourceEnd final : public ChannelEnd {
 
   channel_request::SourceRequest& request() override { return request_; }
   void on_turn(Time now) override;
+  const SourceNode* source() const override { return node_.get(); }
 
  private:
   friend class SourceNode;

@@ -43,6 +43,11 @@ bool ReceiverRequest::on_offer(const quic::ChannelOffer& offer, Time now) {
     refuse(offer, *reason);
     return true;
   }
+  if (!offer_rate_.allows(now)) {
+    refuse(offer, LeaveReason::kMalformed);
+    return true;
+  }
+  offer_rate_.spend(1, now);
   offer_ = offer;
   ++offers_;
   receiver_ = std::make_unique<Receiver>(offer, verifier_of(offer), random_, now);
@@ -99,7 +104,7 @@ void ReceiverRequest::on_timeout(Time now) {
 
 void ReceiverRequest::send(Time now) {
   if (receiver_ && may_write()) send_state();
-  if (receiver_ && may_send()) send_report(now);
+  if (receiver_ && !over()) send_report(now);
 }
 
 void ReceiverRequest::send_state() {
@@ -111,10 +116,11 @@ void ReceiverRequest::send_state() {
   end();
 }
 
-// A report that finds no room is worth nothing later: the next one says more.
+// A report that finds no room is worth nothing later: the next one says more. It is dropped, since
+// a timer for it would be due at once, and again, until there is room.
 void ReceiverRequest::send_report(Time now) {
   const auto report = receiver_->channel.poll_report(now);
-  if (!report) return;
+  if (!report || !may_send()) return;
   std::array<std::uint8_t, quic::k_max_channel_report> buffer;
   quic::Writer out(buffer);
   quic::write_channel_report(out, *report);

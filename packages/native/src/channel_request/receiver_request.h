@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "channel/byte_rate.h"
 #include "channel/offer_check.h"
 #include "channel/receiver.h"
 #include "channel_authentication/make_verifier.h"
@@ -61,6 +62,8 @@ class ReceiverRequest final : public ChannelRequest {
   quic::ClockBound clock_;  // not known: no offer of `timed` is taken
   quic::ChannelOffer offer_;
   std::uint64_t offers_ = 0;
+  // Each offer costs the memory of what it reaches: one a second, and a few at once.
+  quic::ByteRate offer_rate_{1, 4};
   std::unique_ptr<Receiver> receiver_;
   std::optional<quic::LeaveReason> left_;
 };

@@ -9,6 +9,24 @@ namespace {
 
 constexpr std::size_t k_max_row = 0xffff;
 
+// Returns those of the numbers that are in a set of intervals, at most `most`. Takes the time of
+// its intervals, so a receiver that lacks little costs little.
+InplaceVector<std::uint64_t, k_max_set_size> common_numbers(const IntervalSet& intervals,
+                                                            std::span<const std::uint64_t> numbers,
+                                                            std::size_t most) {
+  InplaceVector<std::uint64_t, k_max_set_size> common;
+  auto number = numbers.begin();
+  for (const Interval& interval : intervals) {
+    number = std::lower_bound(number, numbers.end(), interval.start);
+    for (; number != numbers.end() && *number < interval.end; ++number) {
+      if (common.size() == most) return common;
+      common.push_back(*number);
+    }
+    if (number == numbers.end()) break;
+  }
+  return common;
+}
+
 // Returns how many of the numbers are in a set of intervals.
 std::size_t count_common(const IntervalSet& intervals, std::span<const std::uint64_t> numbers) {
   std::size_t common = 0;
@@ -109,14 +127,14 @@ std::span<const PlannedRepairs> RepairPlanner::plan(std::size_t max_rows) {
 // Takes away what rows recover that the receiver has not reported on: each of them one packet.
 void RepairPlanner::serve(Receiver& receiver) const {
   receiver.unserved = receiver.open;
-  for (std::size_t i = 0; i < sent_.size(); ++i) {
+  for (std::size_t i = 0; i < sent_.size() && !receiver.unserved.empty(); ++i) {
     const SentRows& rows = sent_[i];
-    if (rows.last <= receiver.largest) continue;
-    std::size_t left = rows.rows;
-    for (const std::uint64_t number : rows.set.numbers()) {
-      if (left == 0 || receiver.unserved.empty()) break;
-      left -= remove(receiver.unserved, number);
+    if (rows.last <= receiver.largest || rows.set.last() < receiver.unserved[0].start ||
+        rows.set.first() >= receiver.unserved.back().end) {
+      continue;
     }
+    const auto served = common_numbers(receiver.unserved, rows.set.numbers(), rows.rows);
+    for (const std::uint64_t number : served.view()) remove(receiver.unserved, number);
   }
 }
 

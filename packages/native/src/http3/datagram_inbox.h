@@ -7,8 +7,8 @@
 namespace sheaf::http3 {
 
 // Keeps the datagrams of a request until the turn ends, since nobody may call the session while it
-// delivers them. The queue of the transport bounds what one turn brings. Allocates nothing once it
-// has grown to that.
+// delivers them. The queue of the transport bounds what one turn brings. Keeps room for an ordinary
+// turn, which allocates nothing, and frees what a burst took.
 class DatagramInbox final : public DatagramConsumer {
  public:
   void on_datagram(HttpDatagram datagram) override {
@@ -24,11 +24,16 @@ class DatagramInbox final : public DatagramConsumer {
       take(rest.first(size));
       rest = rest.subspan(size);
     }
+    if (bytes_.capacity() > k_kept_bytes) bytes_ = std::vector<std::uint8_t>();
+    if (sizes_.capacity() > k_kept_bytes / sizeof(std::size_t)) sizes_ = std::vector<std::size_t>();
     bytes_.clear();
     sizes_.clear();
   }
+  std::size_t capacity() const { return bytes_.capacity(); }  // bytes
 
  private:
+  static constexpr std::size_t k_kept_bytes = 64 << 10;
+
   std::vector<std::uint8_t> bytes_;  // one behind the other
   std::vector<std::size_t> sizes_;
 };

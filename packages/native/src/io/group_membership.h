@@ -12,6 +12,8 @@ struct GroupMembership {
   quic::Address source;
   quic::Address group;
   unsigned interface = 0;  // index
+
+  bool operator==(const GroupMembership&) const = default;
 };
 
 // Joins a group with a socket that is bound to its address. The kernel then drops what other

@@ -62,6 +62,8 @@ TEST(OfferCheck, RefusesWhatIsAboveItsLimits) {
   EXPECT_EQ(reason([](auto& offer) { offer.max_rate = 125'000'001; }), LeaveReason::kRate);
   EXPECT_EQ(reason([](auto& offer) { offer.max_rate = 0; }), LeaveReason::kRate);
   EXPECT_EQ(reason([](auto& offer) { offer.reach = 16'385; }), LeaveReason::kReach);
+  EXPECT_EQ(reason([](auto& offer) { offer.report_interval = 9ms; }), LeaveReason::kRate);
+  EXPECT_EQ(reason([](auto& offer) { offer.report_interval = 10ms; }), std::nullopt);
   EXPECT_EQ(reason([](auto& offer) { offer.authentication.scheme = 0; }), LeaveReason::kScheme);
   EXPECT_EQ(reason([](auto& offer) { offer.source = {}; }), LeaveReason::kWithdrawn);
 }

@@ -146,6 +146,20 @@ TEST(ChannelReceiver, SeesTheGroupByPacketsThatItHasAlready) {
   EXPECT_EQ(state->number, 1u);
 }
 
+// Anyone can send again what the group brought.
+TEST(ChannelReceiver, PacketsThatAreSentAgainDoNotShowThatTheGroupIsThere) {
+  ChannelPair pair;
+  const auto packets = pair.publish(4000);
+  for (const auto& packet : packets) pair.receiver.receive(packet, ChannelWay::kGroup, pair.now);
+  ASSERT_EQ(pair.receiver.state(), ListenState::kReceiving);
+  for (int i = 0; i < 20; ++i) {
+    pair.now += 50ms;
+    for (const auto& packet : packets) pair.receiver.receive(packet, ChannelWay::kGroup, pair.now);
+    pair.receiver.on_timeout(pair.now);
+  }
+  EXPECT_EQ(pair.receiver.state(), ListenState::kUnicast);
+}
+
 TEST(ChannelReceiver, GoesToUnicastWhenTheGroupIsSilent) {
   ChannelPair pair;
   const auto sent = pair.publish(3000);

@@ -95,6 +95,12 @@ class ChannelHosts {
     });
   }
 
+  // Whether a connection has a request for the channel
+  bool serves() const {
+    return std::ranges::any_of(at_source_,
+                               [&](const auto& peer) { return peer.second.serves(*channel); });
+  }
+
   std::shared_ptr<SourceNode> channel;
   std::vector<Receiver> receivers;
 

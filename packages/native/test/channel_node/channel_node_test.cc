@@ -64,12 +64,30 @@ TEST(ChannelNodes, AGroupThatCannotBeJoinedComesByCopies) {
   });
 }
 
+TEST(ChannelNodes, AGroupThatCouldNotBeJoinedIsJoinedLater) {
+  between_hosts([](io::TwoHosts& hosts) {
+    hosts.enter(1);
+    auto occupied = io::UdpSocket::open(*io::parse_address("0.0.0.0", k_group_port), {});
+    ASSERT_TRUE(occupied);
+    ReceiverSettings settings;
+    settings.join_again = std::chrono::milliseconds(100);
+    ChannelHosts world(hosts, to_group(), settings);
+    ASSERT_TRUE(world.run_until_state(quic::ListenState::kWant));
+    EXPECT_NE(world.receivers[0].end->join_error().find("EADDRINUSE"), std::string::npos);
+    occupied->reset();
+    EXPECT_TRUE(world.run_until_state(quic::ListenState::kReceiving));
+    EXPECT_EQ(world.receivers[0].end->join_error(), "");
+  });
+}
+
 TEST(ChannelNodes, AReceiverThatLeavesIsForgotten) {
   between_hosts([](io::TwoHosts& hosts) {
     ChannelHosts world(hosts, to_group(), {});
     ASSERT_TRUE(world.run_until_state(quic::ListenState::kReceiving));
+    EXPECT_TRUE(world.serves());
     world.receivers[0].end->leave(io::monotonic_now());
     ASSERT_TRUE(world.run_until([&] { return world.channel->receivers() == 0; }));
+    EXPECT_FALSE(world.serves());
     EXPECT_EQ(world.receivers[0].end->request().left(), quic::LeaveReason::kWish);
   });
 }

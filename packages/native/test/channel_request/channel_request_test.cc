@@ -132,6 +132,47 @@ TEST(ChannelRequest, AWithdrawnOfferEndsIt) {
   EXPECT_EQ(pair.at_receiver->over(), value_of(ErrorCode::kNoError));
 }
 
+// Each offer costs the receiver the memory of a ring.
+TEST(ChannelRequest, ASourceThatOffersTooOftenIsLeft) {
+  RequestPair pair;
+  pair.watch();
+  pair.serve();
+  pair.settle();
+  quic::ChannelOffer offer = pair.source.offer();
+  for (int i = 0; i < 100 && !pair.at_receiver->over(); ++i) {
+    ++offer.sequence;
+    pair.write(pair.http.server, quic::ChannelCapsuleValue(offer));
+  }
+  EXPECT_EQ(pair.at_receiver->left(), LeaveReason::kMalformed);
+  EXPECT_LE(pair.at_receiver->offers(), 5u);
+}
+
+TEST(ChannelRequest, AnOfferASecondIsTaken) {
+  RequestPair pair;
+  pair.watch();
+  pair.serve();
+  quic::ChannelOffer offer = pair.source.offer();
+  for (int i = 0; i < 20; ++i) {
+    pair.run(1s);
+    ++offer.sequence;
+    pair.write(pair.http.server, quic::ChannelCapsuleValue(offer));
+  }
+  EXPECT_FALSE(pair.at_receiver->over());
+  EXPECT_EQ(pair.at_receiver->offers(), 21u);
+}
+
+// A timer that is due at once, and again, would keep a processor busy.
+TEST(ChannelRequest, AReportWithoutRoomIsNotDueUntilTheNext) {
+  RequestPair pair;
+  pair.watch();
+  pair.serve();
+  pair.run(50ms);
+  pair.http.client.transport.datagrams_full = true;
+  pair.run(3s);
+  EXPECT_FALSE(pair.at_receiver->over());
+  EXPECT_GT(pair.at_receiver->next_timeout(), pair.now);
+}
+
 // What a peer sends that no peer may send, and what it costs
 struct Violation {
   const char* name;

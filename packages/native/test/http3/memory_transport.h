@@ -147,10 +147,11 @@ class MemoryNetwork {
     bool has_room_to_wait() const override { return held <= memory; }
     void hold(std::uint64_t bytes) override { held += bytes; }
     void release(std::uint64_t bytes) override { held -= bytes; }
+    bool datagrams_full = false;  // the queue has no room
     bool peer_takes_datagrams() const override { return network_.options_.max_datagram > 0; }
     std::size_t max_datagram_payload() const override { return network_.options_.max_datagram; }
     bool send_datagram(Bytes payload, std::uint64_t) override {
-      if (payload.size() > network_.options_.max_datagram) return false;
+      if (datagrams_full || payload.size() > network_.options_.max_datagram) return false;
       network_.peer(role_).datagrams_.emplace_back(payload.begin(), payload.end());
       network_.peer(role_).events_.push_back(quic::DatagramReceivedEvent{});
       return true;
