@@ -44,7 +44,7 @@ export class MemoryChannel {
       id: group.id,
       write: async (bytes) => group.write(bytes),
       end: async () => group.end(),
-      reset: () => group.end(),
+      reset: async () => group.end(),
     };
   }
 
