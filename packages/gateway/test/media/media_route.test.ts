@@ -169,7 +169,7 @@ describe('a page of another origin', () => {
     const { headers } = await get(port, '/live', { headers: { origin: 'https://player.example' } });
     expect(headers['access-control-allow-origin']).toBe(expected);
     expect(headers['access-control-expose-headers']).toBe(expected && 'sheaf-group');
-    // Caches keep the answers to pages apart, also from those to other clients.
+    // Caches keep the responses to pages apart, also from those to other clients.
     const vary = options === '{}' ? undefined : 'origin';
     expect([headers.vary, (await get(port, '/live')).headers.vary]).toEqual([vary, vary]);
   });

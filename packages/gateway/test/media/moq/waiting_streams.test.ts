@@ -21,7 +21,7 @@ it('a request beyond those that wait for the peer fails alone, and the session s
   expect(close).not.toHaveBeenCalled();
 });
 
-it('a group that a newer one followed is given up when it is no longer kept, whatever latency the viewer asks for', async () => {
+it('a group that a newer one followed is abandoned when it is no longer kept, whatever latency the viewer asks for', async () => {
   const clock = new ManualClock();
   const history = 10_000;
   const memory = new MemoryBudget(Infinity).shareOf('192.0.2.1');
