@@ -145,7 +145,9 @@ std::uint64_t OneRttKeys::generation_for_sending(PathId path) const {
 
 bool OneRttKeys::seal(std::span<const SealJob> jobs) {
   const PathId path = jobs.front().path;
-  KnownPath* const known = state_->find_or_make(path);
+  // A path that this node never had keys for stays unknown, so that it can take the path over.
+  KnownPath* known = state_->find(path);
+  if (!known && can_send(path)) known = state_->find_or_make(path);
   if (!known || known->lent) return false;
   PathKeys& keys = state_->keys_of(*known);
   if (!keys.can_send()) return false;
@@ -192,7 +194,8 @@ bool OneRttKeys::note_numbered_elsewhere(PathId path, PacketNumber first, std::u
 
 OpenedPacket OneRttKeys::open(MutableBytes packet, std::size_t packet_number_offset, PathId path,
                               PacketNumber largest_received, Time now) {
-  KnownPath* const known = state_->find_or_make(path);
+  KnownPath* known = state_->find(path);
+  if (!known && can_receive(path)) known = state_->find_or_make(path);
   PathKeys* const keys = known ? &state_->keys_of(*known) : nullptr;
   const OpenedPacket opened = keys && keys->can_receive() ? keys->open(packet, packet_number_offset,
                                                                        path, largest_received, now)
