@@ -209,7 +209,6 @@ void Executor::handle(const RunMessage& run, Time now) {
   runs_.push({.due = client.last_due,
               .dies = client.last_due + std::max(run.lifetime - run.wait, Duration::zero()),
               .run = run});
-  ++grant->second.waiting_runs;
 }
 
 void Executor::handle(const Acknowledged& acknowledged, Time) {
@@ -285,7 +284,7 @@ void Executor::handle(const GrantEnded& ended, Time) {
   const auto grant = grants_.find(ended.grant);
   if (grant == grants_.end()) {
     own_.end(ended.grant);
-  } else if (grant->second.waiting_runs > 0) {
+  } else if (runs_.has_run_of(ended.grant)) {
     grant->second.revoked = true;
     grant->second.first.reset();
   } else {
@@ -293,10 +292,10 @@ void Executor::handle(const GrantEnded& ended, Time) {
   }
 }
 
-void Executor::settle_run(GrantId id) {
+void Executor::forget_revoked(GrantId id) {
   const auto grant = grants_.find(id);
-  if (grant == grants_.end()) return;
-  if (--grant->second.waiting_runs == 0 && grant->second.revoked) forget(grant);
+  if (grant == grants_.end() || !grant->second.revoked) return;
+  if (!runs_.has_run_of(id)) forget(grant);
 }
 
 void Executor::refuse(const RunMessage& run, Granted& granted, Client& client, RunRefusal reason) {
@@ -361,7 +360,7 @@ bool Executor::poll_transmit(TransmitBatch& batch, Time now) {
     } else {
       sent = carry_out(waiting, granted, batch, now);
     }
-    settle_run(run.grant);
+    forget_revoked(run.grant);
     if (sent) return true;
   }
   return false;

@@ -157,9 +157,8 @@ class Executor {
     std::size_t unreported = 0;  // of these
     int tellings = 0;            // of these that are to come
     bool changed = false;        // since the last PROGRESS
-    std::size_t waiting_runs = 0;
-    bool revoked = false;  // it stays until its runs have left
-    bool doubted = false;  // the gateway was silent at the last look
+    bool revoked = false;        // it stays until its runs have left
+    bool doubted = false;        // the gateway was silent at the last look
   };
   using Grants = std::map<GrantId, Granted>;
 
@@ -168,8 +167,8 @@ class Executor {
   void handle(const PhaseChange& change, Time now);
   void handle(const AddressChange& change, Time now);
   void handle(const GrantEnded& ended, Time now);
-  // A run that waited for the grant waits no longer.
-  void settle_run(GrantId id);
+  // Forgets a grant that was revoked when its last run has left.
+  void forget_revoked(GrantId id);
   void handle(const Ping&, Time) {}
   void handle(const AckReport& report, Time now);
   // Never come: `receive` refuses them.

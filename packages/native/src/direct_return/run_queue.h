@@ -21,6 +21,10 @@ class RunQueue {
 
   bool full() const { return heap_.size() >= limit_; }
   std::size_t size() const { return heap_.size(); }
+  bool has_run_of(GrantId grant) const {
+    return std::ranges::any_of(
+        heap_, [grant](const Waiting& waiting) { return waiting.run.grant == grant; });
+  }
   Time next_due() const { return heap_.empty() ? k_never : heap_.front().due; }
   // The queue is not full.
   void push(Waiting waiting) {
