@@ -197,6 +197,8 @@ export function siteConfiguration({
         http: `127.0.0.1:${http}`,
         log,
         primary: 'site',
+        // Another proxy has all of its connections from one address.
+        limits: { connections_per_network: 10_000 },
         ...(deliveries.includes('return') && { return: { from: listen, via: 'own-address' } }),
         routes: [...uploads, ...clocks, { path: '/', files: './files' }],
       },
