@@ -37,7 +37,7 @@ class Members {
   explicit Members(Bytes input) : in_(input) {
     clock_.on_answer(k_begin, k_begin);
     tagger_.add_receiver(7, MacKey{7});
-    check(keys_.add({.sequence = 0, .first_number = 0, .secret = secret_of(1)}) ==
+    check(keys_.add({.sequence = 0, .first_number = 0, .secret = secret_of(1)}, k_begin) ==
           ChannelOpenKeys::Added::kAdded);
   }
 

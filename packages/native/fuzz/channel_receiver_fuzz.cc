@@ -35,7 +35,7 @@ struct Run {
     ChannelKey key;
     key.channel = offer().channel;
     key.secret = first.secret;
-    receiver.on_key(key);
+    receiver.on_key(key, now);
     receiver.on_joined();
   }
 

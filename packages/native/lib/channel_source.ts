@@ -82,6 +82,7 @@ class Source implements ChannelSource {
 
 class GroupWriter implements ChannelGroupWriter {
   private bytes = 0;
+  private over = false;
 
   constructor(
     readonly id: number,
@@ -94,7 +95,7 @@ class GroupWriter implements ChannelGroupWriter {
     if (this.bytes > maxGroup) throw new RangeError(`a group has at most ${maxGroup} bytes`);
     let rest = bytes;
     for (;;) {
-      this.source.assertOpen();
+      this.assertOpen();
       rest = rest.subarray(this.native.write(this.id, rest));
       if (rest.byteLength === 0) return;
       await this.source.room();
@@ -112,10 +113,18 @@ class GroupWriter implements ChannelGroupWriter {
   /** Resolves once `act` has found room. */
   private async finish(act: () => boolean): Promise<void> {
     for (;;) {
-      this.source.assertOpen();
-      if (act()) return;
+      this.assertOpen();
+      if (act()) {
+        this.over = true;
+        return;
+      }
       await this.source.room();
     }
+  }
+
+  private assertOpen(): void {
+    this.source.assertOpen();
+    if (this.over) throw new QuicError('GROUP_ENDED', 'the group has ended');
   }
 }
 

@@ -91,13 +91,13 @@ export interface ChannelSourceStatus {
 export interface ChannelGroupWriter {
   /** Number of the group; later groups have higher ones. */
   readonly id: number;
-  /** Resolves once all bytes are taken. @throws RangeError for a group above 32 MiB, QuicError `CHANNEL_CLOSED` */
+  /** Resolves once all bytes are taken. @throws RangeError for a group above 32 MiB, QuicError `CHANNEL_CLOSED`, `GROUP_ENDED` */
   write(bytes: Uint8Array): Promise<void>;
-  /** Resolves once the end is taken. @throws QuicError `CHANNEL_CLOSED` */
+  /** Resolves once the end is taken. @throws QuicError `CHANNEL_CLOSED`, `GROUP_ENDED` */
   end(): Promise<void>;
   /**
    * Ends the group early: receivers get `GROUP_RESET` with this code, 0 by default. Resolves once this is taken.
-   * @throws QuicError `CHANNEL_CLOSED`
+   * @throws QuicError `CHANNEL_CLOSED`, `GROUP_ENDED`
    */
   reset(errorCode?: number): Promise<void>;
 }

@@ -44,6 +44,8 @@ class Group implements ReceivedGroup {
   private ended = false;
   private failure: QuicError | undefined;
   private over = false;
+  /** Nobody reads the group any more. */
+  private isRead = false;
   private wake: (() => void) | undefined;
 
   constructor(
@@ -53,6 +55,15 @@ class Group implements ReceivedGroup {
   ) {}
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, undefined> {
+    try {
+      yield* this.parts();
+    } finally {
+      this.isRead = true;
+      if (this.over) this.onDone();
+    }
+  }
+
+  private async *parts(): AsyncGenerator<Buffer, void, undefined> {
     for (;;) {
       const part = this.next();
       if (part) {
@@ -80,6 +91,7 @@ class Group implements ReceivedGroup {
   onOver(): void {
     this.over = true;
     this.wake?.();
+    if (this.isRead) this.onDone();
   }
 
   private next(): Buffer | undefined {
@@ -145,16 +157,18 @@ class Channel
     this.over = true;
     this.onEnd();
     for (const group of this.groups.values()) group.onOver();
-    if (this.groups.size === 0) this.forget();
+    this.forgetOnceRead();
     this.emit('close', reason);
   }
 
   private onGroupDone(id: number): void {
     this.groups.delete(id);
-    if (this.over && this.groups.size === 0) this.forget();
+    this.forgetOnceRead();
   }
 
-  private forget(): void {
+  /** Frees the engine's side of a channel that is over, and whose groups were read. It is harmless to do that again. */
+  private forgetOnceRead(): void {
+    if (!this.over || this.groups.size > 0) return;
     const { endpoint, connection, stream } = this.location;
     endpoint.forgetChannel(connection, stream);
     channels.get(endpoint)?.delete(stream);
@@ -212,8 +226,14 @@ export async function watchChannel(
   const channel = new Channel(location, started, end);
   const known = channels.get(endpoint) ?? new Map<number, Channel>();
   channels.set(endpoint, known.set(stream, channel));
-  if (endpoint.watchChannel(connection, stream, { joins, sources, interface: name })) return channel;
-  end();
-  known.delete(stream);
-  throw new QuicError('CHANNEL_REFUSED', 'this connection has as many channels as it may');
+  try {
+    if (endpoint.watchChannel(connection, stream, { joins, sources, interface: name })) return channel;
+    throw new QuicError('CHANNEL_REFUSED', 'this connection has as many channels as it may');
+  } catch (error) {
+    // The interface may not exist, for example.
+    end();
+    known.delete(stream);
+    response.destroy();
+    throw error;
+  }
 }

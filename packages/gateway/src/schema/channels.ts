@@ -49,6 +49,10 @@ const channelOptions = z
         error: 'receivers take at most 125MB in a second',
         params: { hint: 'write less, such as `1250KB` for 10 Mbit/s' },
       })
+      .refine((bytes) => bytes >= 10_000, {
+        error: 'proofs and repairs of a channel need 10KB in a second',
+        params: { hint: 'write `10KB` or more; the default is `1250KB`' },
+      })
       .prefault('1250KB')
       .describe('Most bytes in a second, for the group.'),
     copies: byteSize

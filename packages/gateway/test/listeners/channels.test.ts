@@ -174,6 +174,41 @@ it('tells receivers that a group is reset, and has room for further ones again',
   await source.openGroup().end();
 });
 
+it('takes nothing for a group that has ended', async () => {
+  const { source } = await open();
+  const writer = source.openGroup();
+  await writer.end();
+  for (const attempt of [writer.write(Buffer.from('more')), writer.end(), writer.reset()])
+    await expect(attempt).rejects.toMatchObject({ code: 'GROUP_ENDED' });
+});
+
+it('has as many channels one after another as one likes, also when groups of them are not read to their end', async () => {
+  const { source, watch } = await open();
+  for (let round = 0; round < 20; round += 1) {
+    const channel = await watch();
+    const arriving = firstGroup(channel);
+    const writer = source.openGroup();
+    await writer.write(Buffer.from('a part'));
+    for await (const part of await arriving) {
+      expect(part.toString()).toBe('a part');
+      break;
+    }
+    await writer.reset();
+    const left = once(channel, 'close');
+    channel.leave();
+    await left;
+    await expect.poll(() => source.status().receivers, { interval: 5 }).toBe(0);
+  }
+});
+
+it('leaves nothing open when a channel cannot be watched on an interface', async () => {
+  const { source, watch } = await open();
+  await expect(watch({ interface: 'none0' })).rejects.toThrow('no interface none0');
+  await expect.poll(() => source.status().receivers).toBe(0);
+  await watch();
+  await expect.poll(() => source.status().receivers).toBe(1);
+});
+
 it('tells a client that is refused', async () => {
   const { watch } = await open();
   await expect(watch({ path: '/other' })).rejects.toMatchObject({ code: 'CHANNEL_REFUSED', errorCode: 404 });

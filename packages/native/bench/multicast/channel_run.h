@@ -256,7 +256,7 @@ class ChannelRun {
   }
   void give_keys() {
     while (const auto key = source_.poll_key(members_.front().id)) {
-      receiver_.on_key(*key);
+      receiver_.on_key(*key, now_);
       for (std::size_t i = 1; i < members_.size(); ++i) (void)source_.poll_key(members_[i].id);
     }
   }

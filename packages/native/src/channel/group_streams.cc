@@ -37,7 +37,10 @@ GroupStreams::Outcome GroupStreams::on_stream(const StreamFrame& frame, Time now
     return Outcome::kViolation;
   }
   make_room(frame.stream.index());
-  if (pool_.memory_bytes() > k_max_memory) return Outcome::kLimit;
+  if (pool_.memory_bytes() > k_max_memory) {
+    fail(*group);  // nothing brings the frame again
+    return Outcome::kLimit;
+  }
   const std::uint64_t before = group->bytes.contiguous_end();
   if (frame.fin) group->end = end;
   group->highest = std::max(group->highest, end);

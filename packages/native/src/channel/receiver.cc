@@ -20,19 +20,19 @@ ChannelReceiver::ChannelReceiver(const ChannelOffer& offer, Verifier& verifier, 
   if (offer.repairs) repairs_.emplace(offer);
 }
 
-void ChannelReceiver::on_key(const ChannelKey& key) {
+void ChannelReceiver::on_key(const ChannelKey& key, Time now) {
   if (key.channel != offer_.channel) return;
   // A receiver that got no packet for so long needs the latest keys alone.
   if (waiting_keys_.size() == k_max_waiting_keys) waiting_keys_.pop_front();
   waiting_keys_.push_back(key);
-  add_waiting_keys();
+  add_waiting_keys(now);
 }
 
 // All places are taken until a packet under a later key comes, or a key expires.
-void ChannelReceiver::add_waiting_keys() {
+void ChannelReceiver::add_waiting_keys(Time now) {
   for (; !waiting_keys_.empty(); waiting_keys_.pop_front()) {
     const ChannelKey& key = waiting_keys_.front();
-    const auto added = keys_.add({key.sequence, key.first, key.secret});
+    const auto added = keys_.add({key.sequence, key.first, key.secret}, now);
     if (added == ChannelOpenKeys::Added::kTooMany) return;
     if (added == ChannelOpenKeys::Added::kInvalid) states_.leave(LeaveReason::kMalformed);
   }
@@ -198,7 +198,7 @@ Verdict ChannelReceiver::take(const ChannelHeader& header, Bytes packet, Channel
     if (outcome == ChannelOpenKeys::Outcome::kExhausted) states_.leave(LeaveReason::kForgedPackets);
     return Verdict::kForged;
   }
-  add_waiting_keys();
+  add_waiting_keys(now);
   std::ranges::copy(packet, ring_.room(header.number).begin());
   ring_.keep(header.number, packet.size(), now);
   const bool recovered =
@@ -286,7 +286,7 @@ void ChannelReceiver::on_timeout(Time now) {
   verifier_.on_timeout(now);
   take_waiting(now);
   keys_.expire(now);
-  add_waiting_keys();
+  add_waiting_keys(now);
   expire(now);
   groups_.on_timeout(now);
   if (states_.state() == ListenState::kReceiving) states_.on_timeout(missing_.end(), now);

@@ -48,7 +48,7 @@ class ChannelReceiver {
   // longer.
   ChannelReceiver(const ChannelOffer& offer, Verifier& verifier, Random& random, Time now);
 
-  void on_key(const ChannelKey& key);
+  void on_key(const ChannelKey& key, Time now);
   // The socket has joined the group.
   void on_joined() { states_.on_joined(); }
   void receive(Bytes datagram, ChannelWay way, Time now);
@@ -91,7 +91,7 @@ class ChannelReceiver {
   void on_duplicate(PacketNumber number, Bytes packet, ChannelWay way, Time now);
   void on_forged(ChannelWay way, Time now);
   void pause_if_hopeless(Time now);
-  void add_waiting_keys();
+  void add_waiting_keys(Time now);
   void on_from_group(PacketNumber number, Time now);
   void read_frames(Reader in, bool is_proven, Time now);
   bool read_frame(Reader& in, Time now);

@@ -7,10 +7,6 @@ namespace sheaf::quic {
 bool ReceiverCopies::on_state(const ChannelState& state, PacketNumber sent_end, Duration interval,
                               Time now) {
   if (state_ == ListenState::kLeft) return true;
-  if (state.state == ListenState::kUnicast) {
-    if (last_unicast_at_ != Time{} && now < last_unicast_at_ + interval) return false;
-    last_unicast_at_ = now;
-  }
   state_ = state.state;
   switch (state.state) {
     case ListenState::kWant:
@@ -20,16 +16,26 @@ bool ReceiverCopies::on_state(const ChannelState& state, PacketNumber sent_end, 
       end_ = std::max(next_, state.number);
       break;
     case ListenState::kUnicast:
-      // A receiver that names a number of the future gets what there is.
-      next_ = std::min(state.number, sent_end);
-      end_ = k_no_packet_number;
-      break;
+      return copy_from(state.number, sent_end, interval, now);
     case ListenState::kLeft:
       end_ = next_ = 0;
       missing_count_ = 0;
       break;
   }
   return true;
+}
+
+// The receiver says a state once, so what it says too soon counts as well. But nothing is copied
+// again for it.
+bool ReceiverCopies::copy_from(PacketNumber number, PacketNumber sent_end, Duration interval,
+                               Time now) {
+  const bool too_soon = last_unicast_at_ != Time{} && now < last_unicast_at_ + interval;
+  // A receiver that names a number of the future gets what there is.
+  number = std::min(number, sent_end);
+  next_ = too_soon ? std::max(next_, number) : number;
+  end_ = k_no_packet_number;
+  if (!too_soon) last_unicast_at_ = now;
+  return !too_soon;
 }
 
 bool ReceiverCopies::on_report(const ChannelReport& report, PacketNumber sent_end,

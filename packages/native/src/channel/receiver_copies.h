@@ -17,7 +17,7 @@ class ReceiverCopies {
   ListenState state() const { return state_; }
   // Follows the receiver, until it has left. `sent_end` is one above the last packet of the
   // channel. Returns false for a receiver that wants copies from a number on twice in an
-  // `interval`: it would get what the log has again and again.
+  // `interval`: it gets none again that it got before.
   bool on_state(const ChannelState& state, PacketNumber sent_end, Duration interval, Time now);
   // Takes what a report names as missing. Returns false for a report that is older than the last
   // one, that names packets which were never sent, or that comes too soon: receivers send two in an
@@ -40,6 +40,7 @@ class ReceiverCopies {
 
  private:
   void want(PacketNumber start, PacketNumber end);
+  bool copy_from(PacketNumber number, PacketNumber sent_end, Duration interval, Time now);
 
   ListenState state_ = ListenState::kWant;
   PacketNumber next_;  // of copies in order

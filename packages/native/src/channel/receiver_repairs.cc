@@ -32,7 +32,7 @@ ReceiverRepairs::ReceiverRepairs(const ChannelOffer& offer)
       opened_(std::make_unique_for_overwrite<std::uint8_t[]>(offer.packet_size)),
       packet_(std::make_unique_for_overwrite<std::uint8_t[]>(offer.packet_size)) {
   static_cast<void>(
-      keys_.add({.sequence = 0, .first_number = 0, .secret = repair_secret(offer.header)}));
+      keys_.add({.sequence = 0, .first_number = 0, .secret = repair_secret(offer.header)}, Time{}));
   announced_.reserve(RepairStatus::k_max_sets);
   claims_.reserve(fec::k_max_equations);
   seen_.fill(k_no_packet_number);

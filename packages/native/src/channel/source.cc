@@ -115,7 +115,7 @@ void ChannelSource::forget_expired(Time now) {
 Time ChannelSource::next_timeout() const {
   if (log_.stopped()) return k_never;
   if (last_sent_ == Time{}) return Time{};
-  const Time idle = last_sent_ + config_.offer.report_interval;
+  const Time idle = log_.has_due() ? k_never : last_sent_ + config_.offer.report_interval;
   Time due = log_.has_due() ? Time{} : k_never;
   if (repairs_) due = std::min(due, repairs_->next_timeout());
   // Proofs that are due wait for the rate as well.
@@ -147,7 +147,8 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
     place = receivers_.insert(place, nullptr);
   }
   *place = std::make_unique<ReceiverCopies>(log_.group_start(), log_.sent_end());
-  (*place)->next_key = log_.keys().sequence_of(log_.group_start());
+  // What the log has no more is not copied.
+  (*place)->next_key = log_.keys().sequence_of(std::max(log_.group_start(), log_.ring().oldest()));
   const auto id = static_cast<ReceiverId>(place - receivers_.begin());
   reception_.add_receiver(id);
   // Both take the lowest id that is free.

@@ -56,6 +56,8 @@ class ChannelSource {
   std::size_t receiving() const;
   // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
   bool stopped() const { return log_.stopped(); }
+  // Whether packets wait to be sent
+  bool has_due() const { return log_.has_due(); }
 
   // --- streams: each is a group of objects. Ids rise. -----------------------------------------
   // Returns nothing while the oldest open group is so far below that receivers would give it up.

@@ -26,7 +26,8 @@ SourceLog::SourceLog(const Config& config, SourceKeys keys, Authenticator& authe
 }
 
 bool SourceLog::free_slot() {
-  if (stopped_) return false;
+  // Proofs are written behind packets that wait, and must not run into them.
+  if (stopped_ || written_ - unsealed_ >= config_.reach) return false;
   Slot& next = slot(written_);
   if (next.number == k_no_packet_number) return true;
   if (next.number >= std::min(sent_end_, authenticator_.reads_from())) return false;
@@ -36,7 +37,7 @@ bool SourceLog::free_slot() {
 }
 
 bool SourceLog::open_packet() {
-  if (written_ - unsealed_ >= config_.reach / 2 || !free_slot()) return false;
+  if (waiting_ >= config_.reach / 2 || !free_slot()) return false;
   open_length_ = k_channel_header_length;
   return true;
 }
@@ -53,6 +54,7 @@ void SourceLog::close_packet(bool full) {
     open_length_ = capacity();
   }
   slot(written_++).length = static_cast<std::uint16_t>(open_length_);
+  ++waiting_;
   open_length_ = 0;
 }
 
@@ -149,6 +151,7 @@ void SourceLog::seal(std::span<const Position> positions, bool are_proofs, Time 
     const PacketNumber under_one_key = keys_.same_key_end(sealed_end_) - sealed_end_;
     const std::size_t count = std::min<std::size_t>(positions.size(), under_one_key);
     stopped_ = !seal_batch(positions.first(count), are_proofs, now);
+    if (!stopped_ && !are_proofs) waiting_ -= count;
     positions = positions.subspan(count);
   }
   while (unsealed_ < written_ && slot(unsealed_).number != k_no_packet_number) ++unsealed_;

@@ -101,6 +101,7 @@ class SourceLog {
   std::size_t open_length_ = 0;  // header and frames of the open packet; 0: none is open
   Position written_ = 0;         // of the open packet, or of the next one
   Position unsealed_ = 0;        // of the first packet that waits to be sealed
+  std::size_t waiting_ = 0;      // packets that are written and wait to be sealed: no proofs
   PacketNumber sealed_end_;
   PacketNumber sent_end_;
   Position group_position_ = 0;

@@ -89,7 +89,7 @@ void ReceiverEnd::follow_group(Time now) {
 }
 
 bool ReceiverEnd::hears_group() {
-  return socket_ && request_.receiver()->state() != quic::ListenState::kUnicast;
+  return socket_ && request_.receiver()->state() == quic::ListenState::kReceiving;
 }
 
 std::string ReceiverEnd::join(bool keeps_socket) {

@@ -55,7 +55,7 @@ class ReceiverEnd final : public ChannelEnd {
   void settle(Time now);
   // Joins the group and leaves it, as the receiver wants.
   void follow_group(Time now);
-  // Whether the socket is a member, and the group is not known to be silent
+  // Whether packets of the group come
   bool hears_group();
   // Returns why it failed, or nothing. The socket may stay when it is a member already.
   std::string join(bool keeps_socket);

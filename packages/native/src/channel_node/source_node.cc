@@ -164,6 +164,7 @@ void SourceNode::run(Time now) {
 
 // Each end may use up the budget of copies, so another one is the first in each run.
 void SourceNode::go_on(Time now) {
+  waits_for_budget_ = false;
   if (++first_ >= ends_.size()) first_ = 0;
   const auto first = std::span(ends_).subspan(first_);
   for (SourceEnd* end : first) end->go_on(now);
@@ -200,19 +201,23 @@ void SourceNode::send(Bytes packets, std::size_t segment_size) {
 }
 
 // Tells the writer once a quarter of the log has left since, so that it is not called for a packet.
-// At that time, half of the log waited.
+// At that time, half of the log waited. A small log may be empty before.
 void SourceNode::tell_room() {
-  if (!refused_at_ || source_.counts().packets < *refused_at_ + offer().reach / 4) return;
+  if (!refused_at_) return;
+  const bool has_left = source_.counts().packets >= *refused_at_ + offer().reach / 4;
+  if (!has_left && source_.has_due()) return;
   refused_at_.reset();
   on_room_();
+}
+
+void SourceNode::note_budget(SourceEnd& end) {
+  waits_for_budget_ = waits_for_budget_ || end.request().waits_for_budget();
 }
 
 void SourceNode::set_timer() {
   if (closed_) return;
   Time next = source_.next_timeout();
-  const bool waits =
-      std::ranges::any_of(ends_, [](SourceEnd* end) { return end->request().waits_for_budget(); });
-  if (waits) next = std::min(next, source_.next_copy_time());
+  if (waits_for_budget_) next = std::min(next, source_.next_copy_time());
   timer_->set(next);
 }
 
@@ -226,6 +231,7 @@ SourceEnd::SourceEnd(const Carrier& carrier, const channel_request::ChannelReque
 
 void SourceEnd::on_turn(Time now) {
   request_.on_turn(now);
+  node_->note_budget(*this);
   node_->set_timer();
   wake_if_queued();
 }
@@ -233,6 +239,7 @@ void SourceEnd::on_turn(Time now) {
 void SourceEnd::go_on(Time now) {
   if (request_.over()) return;
   request_.send(now);
+  node_->note_budget(*this);
   wake_if_queued();
 }
 

@@ -92,6 +92,8 @@ class SourceNode {
   void send_repairs(Time now);
   void send(quic::Bytes packets, std::size_t segment_size);
   void tell_room();
+  // Remembers until the next run that an end waits for the budget of copies.
+  void note_budget(SourceEnd& end);
   void set_timer();
 
   ChannelProof proof_;
@@ -101,6 +103,7 @@ class SourceNode {
   std::unique_ptr<io::DeadlineTimer> timer_;
   std::vector<SourceEnd*> ends_;
   std::size_t first_ = 0;  // the end that sent first in the last run
+  bool waits_for_budget_ = false;  // some of the ends
   std::uint64_t unsent_ = 0;
   bool closed_ = false;
   // Packets that had been sent when bytes found no room

@@ -96,7 +96,8 @@ void ChannelRequest::take_end(const http3::SessionEvent& event, Time now) {
   if (const auto* stopped = of<http3::WritingStopped>(event, place_.stream)) {
     return finish(stopped->error);
   }
-  if (!of<http3::StreamClosed>(event, place_.stream)) return;
+  const bool connection_ended = std::holds_alternative<http3::SessionClosed>(event);
+  if (!connection_ended && !of<http3::StreamClosed>(event, place_.stream)) return;
   closed_ = true;
   finish(value_of(ErrorCode::kNoError));
 }

@@ -30,7 +30,7 @@ bool ReceiverRequest::on_capsule(const quic::ChannelCapsuleValue& value, Time no
   if (const auto* offer = std::get_if<quic::ChannelOffer>(&value)) return on_offer(*offer, now);
   const auto* key = std::get_if<quic::ChannelKey>(&value);
   if (!key || !receiver_ || key->channel != offer_.channel) return false;
-  receiver_->channel.on_key(*key);
+  receiver_->channel.on_key(*key, now);
   return true;
 }
 

@@ -19,7 +19,7 @@ ChannelOpenKeys::ChannelOpenKeys(const TrafficSecret& header_secret, CryptoProvi
       usage_(suite_),
       header_protection_(make_header_protection(header_secret, provider)) {}
 
-ChannelOpenKeys::Added ChannelOpenKeys::add(const ChannelSecret& secret) {
+ChannelOpenKeys::Added ChannelOpenKeys::add(const ChannelSecret& secret, Time now) {
   if (secret.secret.suite != suite_ || secret.first_number > k_max_varint) return Added::kInvalid;
   const Key* newest = count_ == 0 ? nullptr : &keys_[count_ - 1];
   const bool is_second = newest != nullptr && secret.sequence == newest->sequence;
@@ -29,9 +29,10 @@ ChannelOpenKeys::Added ChannelOpenKeys::add(const ChannelSecret& secret) {
   const std::size_t before = count_ - (is_second ? 1 : 0);
   if (!is_in_order(secret, before == 0 ? nullptr : &keys_[before - 1])) return Added::kInvalid;
   if (before == k_max_keys) {
-    if (keys_[0].superseded == k_never) return Added::kTooMany;
+    if (keys_[0].superseded == k_never && now < active_ + k_unused) return Added::kTooMany;
     remove_oldest();
   }
+  if (active_ == Time{}) active_ = now;
   if (is_second) --count_;
   keys_[count_++] = {.sequence = secret.sequence,
                      .first = secret.first_number,
@@ -131,6 +132,7 @@ void ChannelOpenKeys::note_use(Key& key, PacketNumber number, Time now) {
     if (earlier->superseded == k_never) earlier->superseded = now;
   }
   key.in_use = true;
+  active_ = now;
   if (key.superseded != k_never) key.last_use = now;
 }
 

@@ -33,7 +33,9 @@ class ChannelOpenKeys {
     kAdded,
     kKnown,    // an earlier sequence, or that of a key in use
     kInvalid,  // a first number below that of an earlier key or too far ahead, or another suite
-    kTooMany,  // four keys are held, and no later one than the oldest is in use
+    // Four keys are held, and no later one than the oldest is in use. After a while without a
+    // proven packet the oldest one goes nevertheless: what comes after an outage needs later keys.
+    kTooMany,
   };
   enum class Outcome : std::uint8_t {
     kOpened,
@@ -51,7 +53,7 @@ class ChannelOpenKeys {
 
   // A second key with the sequence of the newest one takes its place while that is not in use: the
   // source gave it up before it began.
-  [[nodiscard]] Added add(const ChannelSecret& secret);
+  [[nodiscard]] Added add(const ChannelSecret& secret, Time now);
 
   // Reads the header of a packet, which stays as it is. Returns nothing for a packet that is too
   // short or has another form, that is older than all keys, or whose key phase is not that of the
@@ -99,6 +101,7 @@ class ChannelOpenKeys {
   std::array<Key, k_max_keys> keys_;  // the first `count_`, by sequence
   std::size_t count_ = 0;
   PacketNumber largest_opened_ = k_no_packet_number;
+  Time active_{};  // when the last proven packet was opened, or the first key was added
 };
 
 }  // namespace sheaf::quic

@@ -169,6 +169,27 @@ TEST(GroupStreams, HoldFewGroupsAtATime) {
   EXPECT_EQ(read(groups, std::uint64_t{1} << 40), "far");
 }
 
+TEST(GroupStreams, AGroupThatFindsNoRoomIsGivenUp) {
+  GroupStreams groups(k_deadline);
+  const std::string piece(4096, 'x');
+  groups.on_stream(frame(0, 0, "first", false), k_group_start);
+  for (std::uint64_t index = 1; index < 6 && groups.memory_bytes() <= GroupStreams::k_max_memory;
+       ++index) {
+    for (std::uint64_t at = 4096; at + 4096 <= GroupStreams::k_max_group &&
+                                  groups.memory_bytes() <= GroupStreams::k_max_memory;
+         at += 8192) {
+      groups.on_stream(frame(index, at, piece, false), k_group_start);
+    }
+  }
+  while (groups.poll_event()) {
+  }
+  EXPECT_EQ(groups.on_stream(frame(0, 5, piece, true), k_group_start), Outcome::kLimit);
+  const auto event = groups.poll_event();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->group.index(), 0u);
+  EXPECT_EQ(event->kind, Kind::kExpired);
+}
+
 TEST(GroupStreams, MemoryIsBounded) {
   GroupStreams groups(k_deadline);
   const std::string piece(4096, 'x');

@@ -15,7 +15,7 @@ struct KeyChange {
     give_leaver_keys();
   }
   void give_leaver_keys() {
-    while (const auto key = pair.source.poll_key(id)) leaver.on_key(*key);
+    while (const auto key = pair.source.poll_key(id)) leaver.on_key(*key, pair.now);
   }
   // It keeps every key that it has.
   void leave() {
@@ -110,7 +110,7 @@ TEST(KeyChange, WhoJoinsReadsNothingThatWasSealedUnderEarlierKeys) {
   ChannelReceiver newcomer(world.pair.source.offer(), world.verifier, world.random, world.pair.now);
   const auto id = world.pair.source.add_receiver();
   ASSERT_TRUE(id);
-  while (const auto key = world.pair.source.poll_key(*id)) newcomer.on_key(*key);
+  while (const auto key = world.pair.source.poll_key(*id)) newcomer.on_key(*key, world.pair.now);
   for (const auto& packet : recorded) {
     newcomer.receive(packet, ChannelWay::kGroup, world.pair.now);
   }
@@ -134,7 +134,7 @@ TEST(KeyChange, WhoComesLateGetsTheKeysOfItsGroup) {
   ChannelReceiver late(world.pair.source.offer(), world.verifier, world.random, world.pair.now);
   const auto id = world.pair.source.add_receiver();
   ASSERT_TRUE(id);
-  while (const auto key = world.pair.source.poll_key(*id)) late.on_key(*key);
+  while (const auto key = world.pair.source.poll_key(*id)) late.on_key(*key, world.pair.now);
   for (const auto& packet : sent) late.receive(packet, ChannelWay::kSource, world.pair.now);
   EXPECT_EQ(late.counts().from_unicast, sent.size());
 }

@@ -52,7 +52,7 @@ struct ChannelPair {
   void give_keys() {
     while (const auto key = source.poll_key(id)) {
       last_key = *key;
-      receiver.on_key(*key);
+      receiver.on_key(*key, now);
     }
   }
   // Tells the source what the receiver has to say.

@@ -111,13 +111,13 @@ TEST(ChannelReceiver, KeysThatHaveNoPlaceYetWait) {
   for (std::uint64_t i = 1; i <= 5; ++i) {
     key.sequence = i;
     key.first = 100 * i;
-    pair.receiver.on_key(key);
+    pair.receiver.on_key(key, pair.now);
   }
   ChannelKey other = key;
   other.channel[0] ^= 1;
   other.sequence = 9;
   other.first = 0;  // would be a violation
-  pair.receiver.on_key(other);
+  pair.receiver.on_key(other, pair.now);
   EXPECT_EQ(pair.receiver.state(), ListenState::kJoined);
   // Packets under later keys make room, one after another.
   const std::uint8_t ping[] = {1, 0, 0, 0};

@@ -102,7 +102,7 @@ class RepairGroup {
     receivers_.push_back(std::make_unique<ChannelReceiver>(source.offer(), verifier, random, now));
     while (const auto key = source.poll_key(ids_.back())) {
       last_key_ = *key;
-      receivers_.back()->on_key(*key);
+      receivers_.back()->on_key(*key, now);
     }
     receivers_.back()->on_joined();
   }

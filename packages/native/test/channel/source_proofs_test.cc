@@ -2,6 +2,7 @@
 
 #include "channel/messages.h"
 #include "channel/packet_format.h"
+#include "channel/receiver.h"
 #include "channel/source.h"
 #include "channel_authentication/flight_source.h"
 #include "channel_authentication/helper_thread.h"
@@ -56,6 +57,44 @@ TEST(SourceKeys, ChangeLongBeforeAKeyIsExhausted) {
     number = end;
   }
   EXPECT_EQ(keys.sequence_of(k_packets), 1u);
+}
+
+// At such a rate there are two proofs for each packet.
+TEST(ChannelSource, ProofsLeavePacketsThatWaitInTheirPlace) {
+  constexpr std::size_t k_bytes = 400'000;
+  SeededRandom random(8);
+  const SigningKey key(Ed25519Seed{5});
+  InlineRunner runner;
+  FlightSource authenticator({.channel = k_test_channel}, key, runner);
+  SourceConfig config = proven_config();
+  config.offer.max_rate = 40'000;
+  config.offer.reach = 256;
+  config.key_interval = 1h;
+  ChannelSource source(config, authenticator, random);
+  NoVerifier verifier;
+  Time now = k_start;
+  ChannelReceiver receiver(source.offer(), verifier, random, now);
+  receiver.on_key(*source.poll_key(*source.add_receiver()), now);
+  const StreamId group = *source.open_group();
+  const std::vector<std::uint8_t> bytes(k_bytes, 7);
+  std::size_t written = 0;
+  std::size_t read = 0;
+  for (const Time end = now + 60s; now < end && read < k_bytes;) {
+    written += source.write(group, Bytes(bytes).subspan(written), false).bytes;
+    source.on_timeout(now);
+    for (Bytes batch; !(batch = source.poll_transmit(48, now)).empty();) {
+      while (!batch.empty()) {
+        const Bytes packet = batch.first(std::min(batch.size(), source.packet_size()));
+        receiver.receive(packet, ChannelWay::kGroup, now);
+        batch = batch.subspan(packet.size());
+      }
+    }
+    for (Bytes part; !(part = receiver.groups().peek(group)).empty(); read += part.size()) {
+      receiver.groups().consume(group, part.size());
+    }
+    now = std::max(now + 1us, source.next_timeout());
+  }
+  EXPECT_EQ(read, k_bytes);
 }
 
 TEST(ChannelSource, ChangesItsKeyAfterABurstAsWell) {

@@ -105,6 +105,34 @@ TEST(ChannelSource, GivesTheLogByUnicastOnceInAnInterval) {
   EXPECT_EQ(copies(pair), 2u);
 }
 
+// The network may bring what a receiver says closer together than it was said.
+TEST(ChannelSource, FollowsAReceiverThatLosesTheGroupTwiceInAnInterval) {
+  ChannelPair pair;
+  pair.publish(5000);
+  pair.source.on_state(pair.id, at(ListenState::kUnicast, 4), pair.now);
+  pair.source.on_state(pair.id, at(ListenState::kReceiving, 4), pair.now);
+  pair.source.on_state(pair.id, at(ListenState::kUnicast, 4), pair.now + 1ms);
+  EXPECT_EQ(copies(pair), 0u);
+  pair.publish(5000);
+  EXPECT_EQ(copies(pair), 4u);
+}
+
+TEST(ChannelSource, WaitsForItsRateAlone) {
+  SeededRandom random(5);
+  NoAuthenticator authenticator;
+  SourceConfig config{.offer = ChannelPair::unsigned_offer()};
+  config.offer.max_rate = 5000;  // a packet in 270 ms
+  ChannelSource source(config, authenticator, random);
+  Time now = k_pair_start;
+  source.write(*source.open_group(), pattern_from(0, 60'000), true);
+  while (!source.poll_transmit(48, now).empty()) {
+  }
+  now += config.offer.report_interval;
+  source.on_timeout(now);
+  EXPECT_TRUE(source.poll_transmit(48, now).empty());
+  EXPECT_GT(source.next_timeout(), now);
+}
+
 TEST(ChannelSource, CopiesWhatIsMissingWhileItIsWorthSomething) {
   ChannelPair pair;
   pair.publish(8000);

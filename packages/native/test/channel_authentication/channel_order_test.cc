@@ -56,7 +56,7 @@ TrafficSecret filled_secret(std::uint8_t value) {
 struct Member {
   explicit Member(const Ed25519PublicKey& source, JobRunner& runner)
       : verifier({.channel = k_test_channel}, source, runner, random) {
-    EXPECT_EQ(keys.add({.sequence = 0, .first_number = 0, .secret = filled_secret(1)}),
+    EXPECT_EQ(keys.add({.sequence = 0, .first_number = 0, .secret = filled_secret(1)}, Time{}),
               ChannelOpenKeys::Added::kAdded);
   }
 

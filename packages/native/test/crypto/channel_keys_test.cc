@@ -88,7 +88,7 @@ TEST(ChannelKeys, SealsTheExampleOfTheDraft) {
   EXPECT_TRUE(std::ranges::equal(Bytes(digest).last(4), from_hex("edb89056")));
 
   ChannelOpenKeys member(secret);
-  ASSERT_EQ(member.add({.sequence = 0, .first_number = 0x2700bff0, .secret = secret}),
+  ASSERT_EQ(member.add({.sequence = 0, .first_number = 0x2700bff0, .secret = secret}, k_channel_start),
             Added::kAdded);
   const auto header = member.read_header(packet);
   ASSERT_TRUE(header);
@@ -103,7 +103,7 @@ TEST(ChannelKeys, SealsTheExampleOfTheDraft) {
 TEST(ChannelKeys, RestoreTheHeaderOfARecoveredPacket) {
   ChannelSealKeys source(k_header_secret, channel_secret(1, 40));
   ChannelOpenKeys member(k_header_secret);
-  ASSERT_EQ(member.add(channel_secret(1, 40)), Added::kAdded);
+  ASSERT_EQ(member.add(channel_secret(1, 40), k_channel_start), Added::kAdded);
   const std::vector<std::uint8_t> channel(k_channel_id_length, 0xc1);
   for (const std::uint8_t proof : {std::uint8_t{0}, k_channel_proof_bit}) {
     const PacketNumber number = source.next_number();
@@ -130,12 +130,12 @@ TEST(ChannelKeys, FollowTheSourceThroughManyKeys) {
     const TrafficSecret header_secret = seeded_secret(1000, suite);
     ChannelSealKeys source(header_secret, channel_secret(0, 0, suite));
     ChannelOpenKeys member(header_secret);
-    ASSERT_EQ(member.add(channel_secret(0, 0, suite)), Added::kAdded);
+    ASSERT_EQ(member.add(channel_secret(0, 0, suite), k_channel_start), Added::kAdded);
     Time now = k_channel_start;
     std::vector<std::vector<std::uint8_t>> unopened{seal_next(source)};
     for (std::uint64_t sequence = 1; sequence < 12; ++sequence) {
       const ChannelSecret next = channel_secret(sequence, source.next_number() + 5, suite);
-      ASSERT_EQ(member.add(next), Added::kAdded) << sequence;
+      ASSERT_EQ(member.add(next, k_channel_start), Added::kAdded) << sequence;
       for (int i = 0; i < 5; ++i) {
         ASSERT_EQ(open_packet(member, seal_next(source), Origin::kProven, now),
                   ChannelOutcome::kOpened);
@@ -210,7 +210,7 @@ TEST(ChannelKeys, NumbersAreDecodedAroundTheLargestOpened) {
   constexpr PacketNumber k_first = (std::uint64_t{1} << 32) - 3;
   ChannelSealKeys source(k_header_secret, channel_secret(4, k_first));
   ChannelOpenKeys member(k_header_secret);
-  ASSERT_EQ(member.add(channel_secret(4, k_first)), Added::kAdded);
+  ASSERT_EQ(member.add(channel_secret(4, k_first), k_channel_start), Added::kAdded);
   for (int i = 0; i < 6; ++i) {
     const auto packet = seal_next(source);
     const auto header = member.read_header(packet);
@@ -224,8 +224,8 @@ TEST(ChannelKeys, UnprovenPacketsLeadNobodyAstray) {
   // Another member has all keys, and seals a packet far ahead.
   ChannelSealKeys forger(k_header_secret, channel_secret(0, 1u << 30));
   ChannelOpenKeys member(k_header_secret);
-  ASSERT_EQ(member.add(channel_secret(0, 0)), Added::kAdded);
-  ASSERT_EQ(member.add(channel_secret(1, 1u << 29)), Added::kAdded);
+  ASSERT_EQ(member.add(channel_secret(0, 0), k_channel_start), Added::kAdded);
+  ASSERT_EQ(member.add(channel_secret(1, 1u << 29), k_channel_start), Added::kAdded);
   ChannelSealKeys forger_of_next(k_header_secret, channel_secret(1, 1u << 30));
   EXPECT_EQ(open_packet(member, seal_next(forger), Origin::kUnproven), ChannelOutcome::kNoKey)
       << "the phase of another key";
@@ -239,10 +239,10 @@ TEST(ChannelKeys, UnprovenPacketsLeadNobodyAstray) {
 TEST(ChannelKeys, OldKeysGoWhenTheyAreNotUsed) {
   ChannelSealKeys source(k_header_secret, channel_secret(0, 0));
   ChannelOpenKeys member(k_header_secret);
-  ASSERT_EQ(member.add(channel_secret(0, 0)), Added::kAdded);
+  ASSERT_EQ(member.add(channel_secret(0, 0), k_channel_start), Added::kAdded);
   std::vector<std::vector<std::uint8_t>> late;
   for (int i = 0; i < 20; ++i) late.push_back(seal_next(source));
-  ASSERT_EQ(member.add(channel_secret(1, 20)), Added::kAdded);
+  ASSERT_EQ(member.add(channel_secret(1, 20), k_channel_start), Added::kAdded);
   ASSERT_TRUE(source.change(channel_secret(1, 20)));
   EXPECT_EQ(open_packet(member, late[0]), ChannelOutcome::kOpened);
   member.expire(k_channel_start + 100s);
@@ -267,43 +267,58 @@ TEST(ChannelKeys, OldKeysGoWhenTheyAreNotUsed) {
 TEST(ChannelKeys, ASecondKeyReplacesOneThatIsNotInUse) {
   ChannelSealKeys source(k_header_secret, channel_secret(0, 0));
   ChannelOpenKeys member(k_header_secret);
-  ASSERT_EQ(member.add(channel_secret(0, 0)), Added::kAdded);
+  ASSERT_EQ(member.add(channel_secret(0, 0), k_channel_start), Added::kAdded);
   ASSERT_EQ(open_packet(member, seal_next(source)), ChannelOutcome::kOpened);
-  ASSERT_EQ(member.add(channel_secret(1, 9)), Added::kAdded);
+  ASSERT_EQ(member.add(channel_secret(1, 9), k_channel_start), Added::kAdded);
   const auto second = [](PacketNumber first, std::uint64_t seed) {
     return ChannelSecret{.sequence = 1, .first_number = first, .secret = seeded_secret(seed)};
   };
-  EXPECT_EQ(member.add(second(0, 50)), Added::kInvalid) << "where the key before begins";
-  EXPECT_EQ(member.add(second(3, 50)), Added::kAdded);
-  EXPECT_EQ(member.add(second(1, 51)), Added::kAdded);
+  EXPECT_EQ(member.add(second(0, 50), k_channel_start), Added::kInvalid) << "where the key before begins";
+  EXPECT_EQ(member.add(second(3, 50), k_channel_start), Added::kAdded);
+  EXPECT_EQ(member.add(second(1, 51), k_channel_start), Added::kAdded);
   ASSERT_TRUE(source.change(second(1, 50)));
   ASSERT_TRUE(source.change(second(1, 51))) << "nothing was sealed with the other";
   EXPECT_EQ(open_packet(member, seal_next(source)), ChannelOutcome::kOpened);
   EXPECT_FALSE(source.change(second(2, 52))) << "something was";
-  EXPECT_EQ(member.add(second(2, 52)), Added::kKnown);
+  EXPECT_EQ(member.add(second(2, 52), k_channel_start), Added::kKnown);
   EXPECT_EQ(open_packet(member, seal_next(source)), ChannelOutcome::kOpened);
 }
 
 TEST(ChannelKeys, HoldFourKeysAtMost) {
   ChannelOpenKeys member(k_header_secret);
   for (std::uint64_t i = 0; i < 4; ++i) {
-    ASSERT_EQ(member.add(channel_secret(i, i * 2)), Added::kAdded);
+    ASSERT_EQ(member.add(channel_secret(i, i * 2), k_channel_start), Added::kAdded);
   }
-  EXPECT_EQ(member.add(channel_secret(4, 8)), Added::kTooMany);
-  EXPECT_EQ(member.add(channel_secret(2, 8)), Added::kKnown);
+  EXPECT_EQ(member.add(channel_secret(4, 8), k_channel_start), Added::kTooMany);
+  EXPECT_EQ(member.add(channel_secret(2, 8), k_channel_start), Added::kKnown);
   ChannelSealKeys source(k_header_secret, channel_secret(1, 2));
   ASSERT_EQ(open_packet(member, seal_next(source)), ChannelOutcome::kOpened);
-  EXPECT_EQ(member.add(channel_secret(4, 6)), Added::kInvalid);
-  EXPECT_EQ(member.add(channel_secret(4, std::uint64_t{1} << 40)), Added::kInvalid);
-  EXPECT_EQ(member.add(channel_secret(4, 8, CipherSuite::kAes256GcmSha384)), Added::kInvalid);
-  EXPECT_EQ(member.add(channel_secret(4, 8)), Added::kAdded);
+  EXPECT_EQ(member.add(channel_secret(4, 6), k_channel_start), Added::kInvalid);
+  EXPECT_EQ(member.add(channel_secret(4, std::uint64_t{1} << 40), k_channel_start), Added::kInvalid);
+  EXPECT_EQ(member.add(channel_secret(4, 8, CipherSuite::kAes256GcmSha384), k_channel_start), Added::kInvalid);
+  EXPECT_EQ(member.add(channel_secret(4, 8), k_channel_start), Added::kAdded);
+}
+
+TEST(ChannelKeys, GoOnAfterAnOutageThatWasLongerThanFourKeys) {
+  ChannelOpenKeys member(k_header_secret);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    ASSERT_EQ(member.add(channel_secret(i, i * 2), k_channel_start), Added::kAdded);
+  }
+  ChannelSealKeys before(k_header_secret, channel_secret(0, 0));
+  ASSERT_EQ(open_packet(member, seal_next(before)), ChannelOutcome::kOpened);
+  EXPECT_EQ(member.add(channel_secret(4, 8), k_channel_start + 2999ms), Added::kTooMany);
+  for (std::uint64_t i = 4; i < 9; ++i) {
+    ASSERT_EQ(member.add(channel_secret(i, i * 2), k_channel_start + 3s), Added::kAdded);
+  }
+  ChannelSealKeys after(k_header_secret, channel_secret(8, 16));
+  EXPECT_EQ(open_packet(member, seal_next(after)), ChannelOutcome::kOpened);
 }
 
 TEST(ChannelKeys, ForgedPacketsAreRefusedUnderEachKey) {
   ChannelSealKeys source(k_header_secret, channel_secret(0, 0));
   ChannelOpenKeys member(k_header_secret);
-  ASSERT_EQ(member.add(channel_secret(0, 0)), Added::kAdded);
-  ASSERT_EQ(member.add(channel_secret(1, 1)), Added::kAdded);
+  ASSERT_EQ(member.add(channel_secret(0, 0), k_channel_start), Added::kAdded);
+  ASSERT_EQ(member.add(channel_secret(1, 1), k_channel_start), Added::kAdded);
   auto first = seal_next(source);
   ASSERT_TRUE(source.change(channel_secret(1, 1)));
   auto second = seal_next(source);
@@ -319,7 +334,7 @@ TEST(ChannelKeys, RefuseOtherFormsAndEveryTruncation) {
   ChannelOpenKeys member(k_header_secret);
   auto packet = seal_next(source);
   EXPECT_FALSE(member.read_header(packet)) << "no key yet";
-  ASSERT_EQ(member.add(channel_secret(0, 0)), Added::kAdded);
+  ASSERT_EQ(member.add(channel_secret(0, 0), k_channel_start), Added::kAdded);
   for (std::size_t length = 0; length < packet.size(); ++length) {
     EXPECT_NE(open_packet(member, Bytes(packet).first(length)), ChannelOutcome::kOpened) << length;
   }
