@@ -1,0 +1,63 @@
+import * as Moq from '@moq/net';
+import { BROADCAST, CATALOG, TRACK } from './session.js';
+
+/** Age in milliseconds at which a node abandons a group that it has not sent to its end */
+const LATENCY_MAX = 10_000;
+
+export interface EncodedPicture {
+  /** Number of the group, and of the frame in it */
+  readonly group: number;
+  readonly index: number;
+  /** Time of day at which the picture was taken, in microseconds */
+  readonly timestamp: number;
+  readonly data: Uint8Array;
+}
+
+export interface SubscriberEvents {
+  /** The broadcast begins, with this codec. */
+  online(codec: string): void;
+  picture(picture: EncodedPicture): void;
+  /** A group is over, after so many frames. `complete`: its publisher ended it there. */
+  groupEnd(group: number, frames: number, complete: boolean): void;
+  offline(): void;
+}
+
+/** Follows the demo's broadcast on a session, as often as it begins. Resolves when the session is over. */
+export async function follow(session: Moq.Connection.Established, events: SubscriberEvents): Promise<void> {
+  const announcements = session.announced();
+  for (;;) {
+    const event = await announcements.next();
+    if (event === undefined) return;
+    if (event.path !== BROADCAST) continue;
+    if (!event.active) events.offline();
+    else receive(session.consume(BROADCAST), events).catch((error: unknown) => console.warn('not received', error));
+  }
+}
+
+async function receive(broadcast: Moq.Broadcast.Consumer, events: SubscriberEvents): Promise<void> {
+  const catalog = (await broadcast.subscribe(CATALOG, { priority: 100 }).readJson()) as Catalog;
+  const codec = catalog.video.renditions[TRACK]?.codec;
+  if (codec === undefined) throw new Error(`the catalogue has no track ${TRACK}`);
+  events.online(codec);
+  const track = broadcast.subscribe(TRACK, { priority: 60, ordered: true, latencyMax: LATENCY_MAX });
+  // Groups begin in their order. One that is still coming holds the next ones back.
+  for (let group = await track.recvGroup(); group; group = await track.recvGroup()) await readGroup(group, events);
+}
+
+interface Catalog {
+  readonly video: { readonly renditions: Readonly<Record<string, { readonly codec: string }>> };
+}
+
+async function readGroup(group: Moq.Group.Consumer, events: SubscriberEvents): Promise<void> {
+  let index = 0;
+  try {
+    for (let frame = await group.readFrame(); frame; frame = await group.readFrame()) {
+      const [timestamp, data] = Moq.Varint.decode(frame.payload);
+      events.picture({ group: group.sequence, index, timestamp, data });
+      index += 1;
+    }
+    events.groupEnd(group.sequence, index, true);
+  } catch {
+    events.groupEnd(group.sequence, index, false);
+  }
+}
