@@ -92,8 +92,12 @@ it('the demo says what it cannot do', async () => {
 
 it('the demo cuts its tree and mends it', async () => {
   const cuts: boolean[] = [];
-  const control = new LiveControl({ report: () => Promise.resolve({ cuts }), setCut: (isCut) => void cuts.push(isCut) });
-  for (const action of ['cut', 'mend']) expect(await control.act(`/demo/tree/${action}`)).toMatchObject({ status: 200 });
+  const control = new LiveControl({
+    report: () => Promise.resolve({ cuts }),
+    setCut: (isCut) => void cuts.push(isCut),
+  });
+  for (const action of ['cut', 'mend'])
+    expect(await control.act(`/demo/tree/${action}`)).toMatchObject({ status: 200 });
   expect(control.act('/demo/tree/burn')).toBeUndefined();
   expect(await control.read('/demo/tree')).toEqual({ cuts: [true, false] });
   expect(control.read('/demo/trees')).toBeUndefined();

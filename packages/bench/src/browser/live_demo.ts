@@ -54,7 +54,7 @@ interface Watching {
 
 const READY_MS = 60_000;
 /** Frames that each phase shows at least */
-const PHASE_FRAMES = 60;
+const PHASE_FRAMES = 50;
 
 /**
  * Publishes the clock from one page and watches it in another, while the tree between gateway and edge is whole, cut,
@@ -64,7 +64,7 @@ export async function runLiveDemo(target: LiveDemoTarget): Promise<LiveDemoRepor
   await mkdir(target.screenshots, { recursive: true });
   const browser = await launchChromium();
   try {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' });
     const [studio, viewer] = [await context.newPage(), await context.newPage()];
     await studio.goto(target.studioUrl);
     await viewer.goto(target.watchUrl);

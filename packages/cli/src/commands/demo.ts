@@ -1,14 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  exitCodes,
-  Gateway,
-  onlyGateway,
-  parseConfiguration,
-  UserError,
-  type ListenAddress,
-} from '@sheaf/gateway';
+import { exitCodes, Gateway, onlyGateway, parseConfiguration, UserError, type ListenAddress } from '@sheaf/gateway';
 import { announceNode, announceReady, browserUrl } from '../announce.js';
 import type { Command } from '../command.js';
 import { demoConfiguration } from '../demo/configuration.js';

@@ -5,6 +5,8 @@ export interface LiveConfiguration {
   port: number;
   httpPort: number;
   adminPort: number;
+  /** Port of the edge that nobody watches: repairs for the group begin with a second receiver */
+  otherPort: number;
   /** Ports of the gateway, for the publisher */
   gatewayPort: number;
   gatewayHttpPort: number;
@@ -23,7 +25,8 @@ export interface LiveConfiguration {
  * sessions of their own.
  */
 export function liveConfiguration(options: LiveConfiguration): string {
-  const { port, httpPort, adminPort, gatewayPort, gatewayHttpPort, group, source, relay, control, site } = options;
+  const { port, httpPort, adminPort, otherPort, gatewayPort, gatewayHttpPort, group, source, relay, control, site } =
+    options;
   return `nodes:
   center:
     role: gateway
@@ -46,5 +49,11 @@ export function liveConfiguration(options: LiveConfiguration): string {
     media: [{ path: /live, channel: /live-channel }]
     page_loader: off
     log: { file: classroom.log }
+  library:
+    role: edge
+    listen: 127.0.0.1:${otherPort}
+    gateway: center
+    media: [{ path: /live, channel: /live-channel }]
+    log: { file: library.log }
 `;
 }

@@ -26,16 +26,16 @@ export interface LiveSiteOptions {
 }
 
 /**
- * The site of the live demo: a gateway with a channel in this process, an edge in its own, and between them the tree of
- * routers that carries the channel's group
+ * The site of the live demo: a gateway with a channel in this process, two edges in processes of their own, and between
+ * them the tree of routers that carries the channel's group
  */
 export class LiveSite implements LiveTreeControl {
   readonly #options: LiveSiteOptions;
   readonly #control = new PageControl(new LiveControl(this));
   #tree: LiveTree | undefined;
   #nodes: RunningNode[] = [];
-  #edge: NodeProcess | undefined;
-  #ports = { edge: 0, edgeHttp: 0, admin: 0, gateway: 0, gatewayHttp: 0 };
+  #edges: NodeProcess[] = [];
+  #ports = { edge: 0, edgeHttp: 0, admin: 0, other: 0, gateway: 0, gatewayHttp: 0 };
 
   private constructor(options: LiveSiteOptions) {
     this.#options = options;
@@ -53,7 +53,7 @@ export class LiveSite implements LiveTreeControl {
     }
   }
 
-  /** The gateway. The edge is a process of its own. */
+  /** The gateway. The edges are processes of their own. */
   get nodes(): readonly RunningNode[] {
     return this.#nodes;
   }
@@ -83,7 +83,7 @@ export class LiveSite implements LiveTreeControl {
 
   async close(): Promise<void> {
     await closeNodes(this.#nodes, 0);
-    await this.#edge?.kill();
+    await Promise.all(this.#edges.map((edge) => edge.kill()));
     this.#tree?.close();
     await this.#control.close();
   }
@@ -97,6 +97,7 @@ export class LiveSite implements LiveTreeControl {
       edge: port || (await freePort()),
       edgeHttp: httpPort || (await freePort()),
       admin: await freePort(),
+      other: await freePort(),
       gateway: await freePort(),
       gatewayHttp: await freePort(),
     };
@@ -105,6 +106,7 @@ export class LiveSite implements LiveTreeControl {
       port: this.#ports.edge,
       httpPort: this.#ports.edgeHttp,
       adminPort: this.#ports.admin,
+      otherPort: this.#ports.other,
       gatewayPort: this.#ports.gateway,
       gatewayHttpPort: this.#ports.gatewayHttp,
       group,
@@ -115,10 +117,10 @@ export class LiveSite implements LiveTreeControl {
     });
     await writeFile(file, configuration);
     const { nodes } = await loadConfiguration(file);
-    // The gateway creates the certificate that both use.
+    // The gateway creates the certificate that all use.
     this.#nodes = await startNodes(nodes.filter(({ role }) => role === 'gateway'));
-    this.#edge = new NodeProcess('classroom', file);
-    await this.#edge.start();
+    this.#edges = ['classroom', 'library'].map((name) => new NodeProcess(name, file));
+    await Promise.all(this.#edges.map((edge) => edge.start()));
     const { edge, edgeHttp, gateway, gatewayHttp } = this.#ports;
     this.#control.serve([edge, edgeHttp, gateway, gatewayHttp]);
   }

@@ -83,10 +83,7 @@ function hostsOf(port: number): string[] {
   );
 }
 
-function send(
-  response: ServerResponse,
-  { status, text, type = 'text/plain; charset=utf-8' }: ControlResponse,
-): void {
+function send(response: ServerResponse, { status, text, type = 'text/plain; charset=utf-8' }: ControlResponse): void {
   response
     .writeHead(status, {
       'content-type': type,

@@ -89,8 +89,12 @@ const channelOptions = z
       .describe('Addresses and networks whose clients may join; others are answered 403. Default: all.'),
   })
   .superRefine((channel, context) => {
-    const refuse = (key: 'group' | 'source' | 'relay' | 'key' | 'repairs', code: string, message: string, hint: string): void =>
-      context.addIssue({ code: 'custom', message, path: [key], params: { code, place: 'key', hint } });
+    const refuse = (
+      key: 'group' | 'source' | 'relay' | 'key' | 'repairs',
+      code: string,
+      message: string,
+      hint: string,
+    ): void => context.addIssue({ code: 'custom', message, path: [key], params: { code, place: 'key', hint } });
     const authentication = channel.authentication ?? (channel.group ? 'signed' : 'none');
     if (channel.key !== undefined && authentication === 'none')
       refuse(

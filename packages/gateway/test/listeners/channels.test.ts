@@ -125,7 +125,7 @@ it('brings it by a relay that sends to the group, and by copies while that sends
   });
   const channel = await watch();
   await reaches(channel, 'receiving');
-  expect(channel.status()!.fromGroup).toBeGreaterThan(0);
+  await expect.poll(() => channel.status()!.fromGroup).toBeGreaterThan(0);
   passes = false;
   await reaches(channel, 'unicast');
   passes = true;

@@ -17,7 +17,7 @@ namespace sheaf::channel_node {
 struct SourceSettings {
   // Without a family: copies by unicast alone. Its port is that of the group.
   quic::Address group;
-  quic::Address source;    // from which packets to the group come; an address of this host
+  quic::Address source;  // from which packets to the group come; an address of this host
   // Sends them to the group from the source, which is its own address then. Without a family: this
   // host sends to the group itself.
   quic::Address relay;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { PNG } from 'pngjs';
 import { expect, test as base } from './fixtures.js';
-import { expectGoodLooks, inEachLook } from './looks.js';
+import { expectGoodLooks } from './looks.js';
 import { SheafProcess } from './sheaf_process.js';
 
 /** The pages of `sheaf demo --site live`. */
@@ -20,6 +20,9 @@ const test = base.extend<{ pages: { studio: string; watch: string } }>({
     await rm(directory, { recursive: true, force: true });
   },
 });
+
+// A drawing that moves is painted all the time, without a graphics processor.
+test.use({ contextOptions: { reducedMotion: 'reduce' } });
 
 const shown = async (page: Page): Promise<number> => Number(await page.textContent('#shown'));
 
@@ -38,6 +41,13 @@ function strawPixels(picture: Buffer): number {
     if (red! > 200 && green! > 160 && green! < 230 && blue! < 140) pixels += 1;
   }
   return pixels;
+}
+
+async function look(page: Page, colorScheme: 'light' | 'dark', width: number, path: string): Promise<void> {
+  await page.setViewportSize({ width, height: 900 });
+  await page.emulateMedia({ colorScheme });
+  await page.screenshot({ path, fullPage: true });
+  await expectGoodLooks(page);
 }
 
 test('a page at the edge shows the clock on and on while its tree is cut, and looks good', async ({
@@ -68,25 +78,14 @@ test('a page at the edge shows the clock on and on while its tree is cut, and lo
   await expect(happenings).toContainText('The group is silent.');
   await goOn(viewer, 25);
   await expect(viewer.locator('#tree')).toHaveClass(/cut by-copies/);
-  for (const [prefix, width] of [
-    ['', 1280],
-    ['phone-', 390],
-  ] as const) {
-    await viewer.setViewportSize({ width, height: 900 });
-    await inEachLook(viewer, prefix, async (name) => {
-      await viewer.screenshot({ path: info.outputPath(`live-cut-${name}.png`), fullPage: true });
-      await expectGoodLooks(viewer);
-    });
-  }
+  await look(viewer, 'light', 1280, info.outputPath('live-cut-light.png'));
+  await look(viewer, 'dark', 390, info.outputPath('live-cut-phone-dark.png'));
 
   await tree.click();
-  await expect(happenings.locator('li').first()).toContainText('The edge hears the group');
+  await expect(happenings.getByText('The edge hears the group')).toHaveCount(2);
   await goOn(viewer, 25);
   await viewer.screenshot({ path: info.outputPath('live-mended.png'), fullPage: true });
   expect(await viewer.textContent('#lost')).toBe('0');
-  await inEachLook(studio, 'studio-', async (name) => {
-    await studio.screenshot({ path: info.outputPath(`${name}.png`), fullPage: true });
-    await expectGoodLooks(studio);
-  });
+  await look(studio, 'dark', 1280, info.outputPath('studio-dark.png'));
   expect(errors).toEqual([]);
 });

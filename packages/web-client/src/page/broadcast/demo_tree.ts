@@ -9,6 +9,8 @@ export interface DemoTree {
     /** Share of the packets that it loses, 0 to 1 */
     readonly loss: number;
   };
+  /** What the gateway does: receivers are edges. */
+  readonly channel?: { readonly receivers: number };
   /** What the edge receives; undefined while it is not there */
   readonly edge?: EdgeReport;
 }

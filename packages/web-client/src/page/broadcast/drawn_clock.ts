@@ -2,7 +2,14 @@
 export const WIDTH = 640;
 export const HEIGHT = 360;
 
-const COLOR = { field: '#16261f', ring: '#2c4036', text: '#f7f4e4', straw: '#f2c14e', tie: '#e0613f', quiet: '#a3b5a9' };
+const COLOR = {
+  field: '#16261f',
+  ring: '#2c4036',
+  text: '#f7f4e4',
+  straw: '#f2c14e',
+  tie: '#e0613f',
+  quiet: '#a3b5a9',
+};
 const DIAL = { x: 150, y: 180, radius: 112 };
 const TURN = 2 * Math.PI;
 

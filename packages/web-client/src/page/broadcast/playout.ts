@@ -1,4 +1,4 @@
-import type { EncodedPicture } from './subscriber.js';
+import type { EncodedPicture, Rendition } from './subscriber.js';
 import { timeOfDay } from './session.js';
 
 /** Milliseconds after which every picture is shown. In this time an edge notices that its tree is gone, and gets copies. */
@@ -11,21 +11,35 @@ export class Playout {
   late = 0;
   private readonly context: CanvasRenderingContext2D;
   private decoder: VideoDecoder | undefined;
+  /** For pictures from the next key frame on */
+  private next: Rendition | undefined;
 
   constructor(private readonly canvas: HTMLCanvasElement) {
     this.context = canvas.getContext('2d', { alpha: false })!;
   }
 
-  /** Begins with another broadcast, whose first picture is a key frame. */
-  restart(codec: string, failed: (error: Error) => void): void {
-    if (this.decoder?.state === 'configured') this.decoder.close();
+  /** Begins with another broadcast. */
+  restart(failed: (error: Error) => void): void {
+    if (this.decoder && this.decoder.state !== 'closed') this.decoder.close();
     this.decoder = new VideoDecoder({ output: (picture) => this.plan(picture), error: failed });
-    this.decoder.configure({ codec, optimizeForLatency: true });
+  }
+
+  /** Groups that begin from now on are encoded so. */
+  describe(rendition: Rendition): void {
+    this.next = rendition;
   }
 
   decode({ index, timestamp, data }: EncodedPicture): void {
+    if (index === 0) this.configure();
     if (this.decoder?.state !== 'configured') return;
     this.decoder.decode(new EncodedVideoChunk({ type: index === 0 ? 'key' : 'delta', timestamp, data }));
+  }
+
+  private configure(): void {
+    if (!this.next || !this.decoder || this.decoder.state === 'closed') return;
+    const { codec, colorSpace } = this.next;
+    this.decoder.configure({ codec, optimizeForLatency: true, ...(colorSpace && { colorSpace }) });
+    this.next = undefined;
   }
 
   private plan(picture: VideoFrame): void {

@@ -24,6 +24,7 @@ export interface Published {
 /** Encodes pictures and publishes them as a broadcast of moq-lite. */
 export class Publisher {
   readonly published: Published = { frames: 0, bytes: 0, skipped: 0, groups: new Map() };
+  private readonly catalog: Moq.Track.Producer;
   private readonly track: Moq.Track.Producer;
   private readonly encoder: VideoEncoder;
   private group: Moq.Group.Producer | undefined;
@@ -34,11 +35,12 @@ export class Publisher {
     private readonly failed: (error: Error) => void,
   ) {
     const broadcast = new Moq.Broadcast.Producer();
-    const size = { codedWidth: WIDTH, codedHeight: HEIGHT };
-    const picture = { codec: CODEC, container: { kind: 'legacy' }, ...size, framerate: FRAMES_PER_SECOND };
-    broadcast.createTrack(CATALOG).writeJson({ video: { renditions: { [TRACK]: picture } } });
+    this.catalog = broadcast.createTrack(CATALOG);
     this.track = broadcast.createTrack(TRACK, { timescale: Moq.Time.Timescale(1_000_000) });
-    this.encoder = new VideoEncoder({ output: (chunk) => this.write(chunk), error: (error) => this.failed(error) });
+    this.encoder = new VideoEncoder({
+      output: (chunk, about) => this.write(chunk, about),
+      error: (error) => this.failed(error),
+    });
     this.encoder.configure({
       codec: CODEC,
       width: WIDTH,
@@ -64,7 +66,15 @@ export class Publisher {
     if (this.encoder.state !== 'closed') this.encoder.close();
   }
 
-  private write(chunk: EncodedVideoChunk): void {
+  /** Describes the track. The stream itself does not tell how the encoder has turned colours into numbers. */
+  private describe({ colorSpace }: VideoDecoderConfig): void {
+    const size = { codedWidth: WIDTH, codedHeight: HEIGHT };
+    const picture = { codec: CODEC, container: { kind: 'legacy' }, ...size, framerate: FRAMES_PER_SECOND, colorSpace };
+    this.catalog.writeJson({ video: { renditions: { [TRACK]: picture } } });
+  }
+
+  private write(chunk: EncodedVideoChunk, about?: EncodedVideoChunkMetadata): void {
+    if (about?.decoderConfig) this.describe(about.decoderConfig);
     if (chunk.type === 'key') {
       this.group?.close();
       this.group = this.track.appendGroup();

@@ -24,7 +24,10 @@ async function connect(): Promise<Moq.Connection.Established> {
  * Keeps a session open: calls `use` with each new one, and `lost` when one ended or could not be opened. Never
  * resolves.
  */
-export async function keepSession(use: (session: Moq.Connection.Established) => void, lost: () => void): Promise<never> {
+export async function keepSession(
+  use: (session: Moq.Connection.Established) => void,
+  lost: () => void,
+): Promise<never> {
   for (;;) {
     try {
       const session = await connect();

@@ -14,8 +14,10 @@ export interface EncodedPicture {
 }
 
 export interface SubscriberEvents {
-  /** The broadcast begins, with this codec. */
-  online(codec: string): void;
+  /** The broadcast begins. */
+  online(): void;
+  /** From its next group on, pictures are decoded so. */
+  described(rendition: Rendition): void;
   picture(picture: EncodedPicture): void;
   /** A group is over, after so many frames. `complete`: its publisher ended it there. */
   groupEnd(group: number, frames: number, complete: boolean): void;
@@ -35,17 +37,31 @@ export async function follow(session: Moq.Connection.Established, events: Subscr
 }
 
 async function receive(broadcast: Moq.Broadcast.Consumer, events: SubscriberEvents): Promise<void> {
-  const catalog = (await broadcast.subscribe(CATALOG, { priority: 100 }).readJson()) as Catalog;
-  const codec = catalog.video.renditions[TRACK]?.codec;
-  if (codec === undefined) throw new Error(`the catalogue has no track ${TRACK}`);
-  events.online(codec);
+  const catalog = broadcast.subscribe(CATALOG, { priority: 100 });
+  const first = (await catalog.readJson()) as Catalog;
+  events.online();
+  void describe(first, catalog, events);
   const track = broadcast.subscribe(TRACK, { priority: 60, ordered: true, latencyMax: LATENCY_MAX });
   // Groups begin in their order. One that is still coming holds the next ones back.
   for (let group = await track.recvGroup(); group; group = await track.recvGroup()) await readGroup(group, events);
 }
 
+/** How a track is encoded */
+export interface Rendition {
+  readonly codec: string;
+  readonly colorSpace?: VideoColorSpaceInit;
+}
+
 interface Catalog {
-  readonly video: { readonly renditions: Readonly<Record<string, { readonly codec: string }>> };
+  readonly video: { readonly renditions: Readonly<Record<string, Rendition>> };
+}
+
+/** Tells of this description of the track, and of later ones. */
+async function describe(first: Catalog, later: Moq.Track.Subscriber, events: SubscriberEvents): Promise<void> {
+  for (let catalog: Catalog | undefined = first; catalog; catalog = (await later.readJson()) as Catalog | undefined) {
+    const rendition = catalog.video.renditions[TRACK];
+    if (rendition) events.described(rendition);
+  }
 }
 
 async function readGroup(group: Moq.Group.Consumer, events: SubscriberEvents): Promise<void> {

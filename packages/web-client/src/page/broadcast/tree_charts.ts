@@ -13,10 +13,7 @@ export class WaysChart {
 
   draw(rates: readonly Rates[], cuts: readonly Span[], now: number): void {
     const highest = Math.max(1, ...rates.map(({ group, repairs, copies }) => group + repairs + copies));
-    this.chart.draw(highest, (frame) => [
-      ...bands(frame, cuts, now),
-      ...areas(frame, rates, now),
-    ]);
+    this.chart.draw(highest, (frame) => [...bands(frame, cuts, now), ...areas(frame, rates, now)]);
   }
 }
 

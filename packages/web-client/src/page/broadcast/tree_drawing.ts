@@ -6,7 +6,7 @@ import type { Rates } from './tree_history.js';
 const STILL = 1;
 
 /** Shows which way packets take from the gateway to the edge. */
-export function drawTree({ tree, edge }: DemoTree, rates: Rates | undefined): void {
+export function drawTree({ tree, channel, edge }: DemoTree, rates: Rates | undefined): void {
   const drawing = find<SVGElement>('tree');
   drawing.classList.toggle('cut', tree.cut);
   const byGroup = (rates?.group ?? 0) + (rates?.repairs ?? 0);
@@ -15,6 +15,7 @@ export function drawTree({ tree, edge }: DemoTree, rates: Rates | undefined): vo
   drawing.classList.toggle('by-copies', byCopies >= STILL);
   write('tree-rate', tree.cut ? 'cut' : `${byGroup.toFixed(0)} packets/s`);
   write('copies-rate', `${byCopies.toFixed(0)} packets/s`);
+  write('receivers', `${channel?.receivers ?? 0} edges`);
   const viewers = edge?.viewers ?? 0;
   write('viewers', `${viewers} ${viewers === 1 ? 'viewer' : 'viewers'}`);
 }

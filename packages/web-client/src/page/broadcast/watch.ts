@@ -54,10 +54,10 @@ const marks: Record<string, string> = { receiving: 'path-1', unicast: 'path-2' }
 
 /** Tells what changed since the report before. */
 function tellChanges(before: DemoTree | undefined, now: DemoTree): void {
-  const state = now.edge?.state ?? 'waiting';
-  if (state !== (before && (before.edge?.state ?? 'waiting'))) events.tell(edgeStates[state] ?? state, marks[state]);
   if (before && now.tree.cut !== before.tree.cut)
     events.tell(now.tree.cut ? 'The tree is cut. Nobody tells the gateway or the edge.' : 'The tree is mended.', 'cut');
+  const state = now.edge?.state ?? 'waiting';
+  if (state !== (before && (before.edge?.state ?? 'waiting'))) events.tell(edgeStates[state] ?? state, marks[state]);
 }
 
 async function pollTree(): Promise<void> {
@@ -70,7 +70,7 @@ async function pollTree(): Promise<void> {
       treeSwitch.disabled = false;
       treeSwitch.setAttribute('aria-checked', String(!report.tree.cut));
       find<HTMLAnchorElement>('studio').href = report.studio;
-      write('loss', `${formatNumber(100 * report.tree.loss)} %`);
+      write('loss', `${Number((100 * report.tree.loss).toPrecision(3))} %`);
       drawTree(report, history.rates().at(-1));
     }
     show();
@@ -104,7 +104,7 @@ function showPackets(): void {
   write('missing', percent(lately.lost, lately.all + lately.expired));
   write('missing-detail', `before repair; ${percent(lately.expired, lately.all + lately.expired)} % after it`);
   write('repairs', String(ever.repairs));
-  write('repairs-detail', `packets; ${ever.copies} came as copies`);
+  write('repairs-detail', 'packets, by repairs for all edges');
   write('share', percent(group + repairs, all));
   write('share-detail', `${percent(ever.group + ever.repairs, ever.all)} % since this page began`);
 }
@@ -143,11 +143,12 @@ await keepSession(
   (session) => {
     setState('waiting', 'Nobody publishes');
     void follow(session, {
-      online(codec) {
+      online() {
         reception.restart();
-        playout.restart(codec, (error) => events.tell(`The decoder failed: ${error.message}`));
+        playout.restart((error) => events.tell(`The decoder failed: ${error.message}`));
         setOnline(true);
       },
+      described: (rendition) => playout.describe(rendition),
       picture(picture) {
         reception.add();
         const milliseconds = timeOfDay() - picture.timestamp / 1_000;
