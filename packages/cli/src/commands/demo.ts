@@ -9,6 +9,7 @@ import { MultiEndSite } from '../demo/multi_end_site.js';
 import { printReport } from '../demo/print_report.js';
 import { serveLive } from '../demo/serve_live.js';
 import { demoSite, multiEndFiles, startUploadServer } from '../demo/site.js';
+import { withSite } from '../demo/with_site.js';
 import { loadExperiments, type ExperimentsPackage } from '../experiments.js';
 import { publicKeyHash } from '../public_key_hash.js';
 import { serveUntilSignal } from '../serve.js';
@@ -109,12 +110,11 @@ export const demo: Command<DemoOptions> = {
 async function serveMultiEnd(ports: { port: number; httpPort: number }, world: World): Promise<number> {
   const started = performance.now();
   const files = await multiEndFiles(world.stderr);
-  const directory = await mkdtemp(join(tmpdir(), 'sheaf-demo-'));
-  try {
-    const site = await MultiEndSite.start({ directory, files, ...ports });
-    try {
-      const { edge } = site;
-      return await serveUntilSignal(site.nodes, world, async () => {
+  return withSite(
+    (directory) => new MultiEndSite({ directory, files, ...ports }),
+    (site) =>
+      serveUntilSignal(site.nodes, world, async () => {
+        const { edge } = site;
         await announceReady(performance.now() - started, world);
         await announceNode(
           edge,
@@ -122,13 +122,8 @@ async function serveMultiEnd(ports: { port: number; httpPort: number }, world: W
           edge.httpAddress ? `open ${localUrl(edge.httpAddress)} in a browser on this machine` : undefined,
         );
         await printLine(world.stdout, directReturn(site));
-      });
-    } finally {
-      await site.close();
-    }
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+      }),
+  );
 }
 
 /** Says how a browser becomes a client of the gateway itself, whose backends answer from the address of the gateway. */

@@ -33,7 +33,7 @@ export function liveConfiguration(options: LiveConfiguration): string {
     listen: 127.0.0.1:${gatewayPort}
     http: 127.0.0.1:${gatewayHttpPort}
     channels:
-      live: { group: "${formatAddress(group)}", source: ${source}, relay: "${formatAddress(relay)}", rate: 2500KB }
+      live: { group: "${formatAddress(group)}", source: ${source}, relay: "${formatAddress(relay)}", rate: 2500KB, deadline: 5s }
     routes:
       - { path: /live, media: { channel: live } }
       - { path: /live-channel, channel: live }

@@ -8,6 +8,7 @@ import { LiveControl, type LiveTreeControl } from './live_control.js';
 import { LiveTree } from './live_tree.js';
 import { NodeProcess } from './node_process.js';
 import { PageControl } from './page_control.js';
+import type { DemoSite } from './with_site.js';
 
 const source = '127.0.0.1';
 /** Any group of one source (RFC 4607). Its port is a free one, so that demos do not hear each other. */
@@ -29,7 +30,7 @@ export interface LiveSiteOptions {
  * The site of the live demo: a gateway with a channel in this process, two edges in processes of their own, and between
  * them the tree of routers that carries the channel's group
  */
-export class LiveSite implements LiveTreeControl {
+export class LiveSite implements DemoSite, LiveTreeControl {
   readonly #options: LiveSiteOptions;
   readonly #control = new PageControl(new LiveControl(this));
   #tree: LiveTree | undefined;
@@ -37,20 +38,8 @@ export class LiveSite implements LiveTreeControl {
   #edges: NodeProcess[] = [];
   #ports = { edge: 0, edgeHttp: 0, admin: 0, other: 0, gateway: 0, gatewayHttp: 0 };
 
-  private constructor(options: LiveSiteOptions) {
+  constructor(options: LiveSiteOptions) {
     this.#options = options;
-  }
-
-  /** Starts the site. @throws UserError */
-  static async start(options: LiveSiteOptions): Promise<LiveSite> {
-    const site = new LiveSite(options);
-    try {
-      await site.#start();
-      return site;
-    } catch (error) {
-      await site.close();
-      throw error;
-    }
   }
 
   /** The gateway. The edges are processes of their own. */
@@ -88,7 +77,7 @@ export class LiveSite implements LiveTreeControl {
     await this.#control.close();
   }
 
-  async #start(): Promise<void> {
+  async start(): Promise<void> {
     const { directory, site, port, httpPort } = this.#options;
     const control = await this.#control.listen();
     const group = { address: groupAddress, port: await freePort() };

@@ -18,6 +18,7 @@ import { NodeProcess } from './node_process.js';
 import { freePort } from '@sheaf/gateway/client';
 import { multiEndConfiguration, type BackendDescription } from './multi_end_configuration.js';
 import { PageControl } from './page_control.js';
+import type { DemoSite } from './with_site.js';
 
 /** Links between the edge and the backends: fast enough for a picture, and slow enough to watch */
 const links = [
@@ -48,7 +49,7 @@ interface RunningBackend extends BackendDescription {
  * The site of the Multi-End demo: a gateway and an edge in this process, and three backends in processes of their own,
  * each behind a link
  */
-export class MultiEndSite implements ControlledSite {
+export class MultiEndSite implements DemoSite, ControlledSite {
   readonly #options: MultiEndSiteOptions;
   readonly #control = new PageControl(new BackendControl(this));
   readonly #backends: RunningBackend[] = [];
@@ -56,20 +57,8 @@ export class MultiEndSite implements ControlledSite {
   #gatewayRelay: LinkRelay | undefined;
   #gatewayAddress: ListenAddress | undefined;
 
-  private constructor(options: MultiEndSiteOptions) {
+  constructor(options: MultiEndSiteOptions) {
     this.#options = options;
-  }
-
-  /** Starts the site. @throws UserError */
-  static async start(options: MultiEndSiteOptions): Promise<MultiEndSite> {
-    const site = new MultiEndSite(options);
-    try {
-      await site.#start();
-      return site;
-    } catch (error) {
-      await site.close();
-      throw error;
-    }
   }
 
   /** Gateway and edge */
@@ -119,7 +108,7 @@ export class MultiEndSite implements ControlledSite {
     await this.#control.close();
   }
 
-  async #start(): Promise<void> {
+  async start(): Promise<void> {
     const { directory, files, port, httpPort } = this.#options;
     const control = await this.#control.listen();
     const file = join(directory, 'sheaf.yaml');

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exitCodes, UserError } from '@sheaf/gateway';
 import { announceReady } from '../announce.js';
@@ -9,6 +7,7 @@ import { printNotice, type World } from '../world.js';
 import { LiveSite } from './live_site.js';
 import { printReport } from './print_report.js';
 import { liveSite } from './site.js';
+import { withSite } from './with_site.js';
 
 export interface LiveDemoOptions {
   /** Ports of the edge; 0 selects free ones */
@@ -25,23 +24,18 @@ export async function serveLive({ once, json, ...ports }: LiveDemoOptions, world
   const experiments = once ? await loadExperiments('sheaf demo --once', world) : undefined;
   const started = performance.now();
   const pages = await liveSite(world.stderr);
-  const directory = await mkdtemp(join(tmpdir(), 'sheaf-demo-'));
-  try {
-    const site = await LiveSite.start({ directory, site: pages, ...ports });
-    try {
-      if (experiments) return await watchOnce(experiments, site, json, world);
-      return await serveUntilSignal(site.nodes, world, async () => {
+  return withSite(
+    (directory) => new LiveSite({ directory, site: pages, ...ports }),
+    async (site) => {
+      if (experiments) return watchOnce(experiments, site, json, world);
+      return serveUntilSignal(site.nodes, world, async () => {
         await announceReady(performance.now() - started, world);
         await printNotice(world.stdout, `  ${site.studioUrl}  publishes a clock or a camera, at the gateway`);
         await printNotice(world.stdout, `  ${site.watchUrl}  watches, at an edge`);
         await printNotice(world.stdout, '  next: open both in a browser on this machine, and cut the tree');
       });
-    } finally {
-      await site.close();
-    }
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+    },
+  );
 }
 
 async function watchOnce(
