@@ -63,7 +63,7 @@ await Promise.all([
     entryPoints: [source('page/servers/servers.ts')],
     outfile: output('servers/servers.js'),
   }),
-  // The scripts of the pages in fixtures/live.
+  // The scripts of the pages in fixtures/live. The package leaves them out: they contain @moq/net.
   build({
     ...shared,
     format: 'esm',

@@ -28,7 +28,7 @@ export async function startClock(take: Take): Promise<PictureSource> {
   return { stop: () => ticker.terminate() };
 }
 
-/** Of Chromium: https://www.w3.org/TR/mediacapture-transform/ */
+/** A stream of the pictures of a track (https://www.w3.org/TR/mediacapture-transform/), which Chromium has */
 declare class MediaStreamTrackProcessor {
   constructor(init: { track: MediaStreamTrack });
   readonly readable: ReadableStream<VideoFrame>;
