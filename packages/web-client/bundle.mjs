@@ -63,6 +63,14 @@ await Promise.all([
     entryPoints: [source('page/servers/servers.ts')],
     outfile: output('servers/servers.js'),
   }),
+  // The scripts of the pages in fixtures/live. The package leaves them out: they contain @moq/net.
+  build({
+    ...shared,
+    format: 'esm',
+    target: 'es2022',
+    entryPoints: ['watch', 'studio', 'ticker'].map((name) => source(`page/broadcast/${name}.ts`)),
+    outdir: output('broadcast'),
+  }),
   ...['index.html', 'live.css', 'charts.css', 'icon.svg'].map((file) =>
     cp(source(`page/live/${file}`), output(`live/${file}`)),
   ),

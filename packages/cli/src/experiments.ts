@@ -35,6 +35,18 @@ export interface BrowserDemoTarget {
   readonly screenshots?: string;
 }
 
+/** The pages of the live demo, and the destination of the report */
+export interface LiveDemoTarget {
+  /** URL of the page that publishes */
+  readonly studioUrl: string;
+  /** URL of the page that watches */
+  readonly watchUrl: string;
+  /** Receives a line for each part. */
+  readonly progress?: Writable;
+  /** Directory for screenshots */
+  readonly screenshots: string;
+}
+
 /**
  * The part of @sheaf/bench that `sheaf` uses. That package depends on this one and not the reverse, so that a gateway
  * can be installed without experiments and without Playwright.
@@ -43,6 +55,8 @@ export interface ExperimentsPackage {
   readonly addCommand: Readonly<Record<ExperimentCommandName, (add: AddCommand) => void>>;
   /** Loads the demo page in Chromium over every transport. */
   runBrowserDemo(target: BrowserDemoTarget): Promise<{ readonly ok: boolean }>;
+  /** Publishes in Chromium and watches there, while the tree is cut and mended. */
+  runLiveDemo(target: LiveDemoTarget): Promise<{ readonly ok: boolean }>;
 }
 
 const packageName = '@sheaf/bench';

@@ -451,6 +451,8 @@ export interface NativeChannelSourceOptions {
   /** Undefined: copies by unicast alone */
   group: NativeAddress | undefined;
   source: string;
+  /** Undefined: this host sends to the group itself */
+  relay: NativeAddress | undefined;
   /** Empty: the one that has the source's address */
   interface: string;
   hops: number;

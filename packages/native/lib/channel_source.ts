@@ -19,6 +19,7 @@ class Source implements ChannelSource {
       {
         group: options.group,
         source: options.source ?? '',
+        relay: options.relay,
         interface: options.interface ?? '',
         hops: options.hops ?? 1,
         packetSize: options.packetSize ?? 1300,

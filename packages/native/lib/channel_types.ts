@@ -15,8 +15,13 @@ export interface ChannelGroupAddress {
 export interface ChannelSourceOptions {
   /** Group of one source (232.0.0.0/8 or ff3x::/32) and its port. Default none: receivers get copies by unicast alone. */
   group?: ChannelGroupAddress;
-  /** Address of this host from which packets to the group come. */
+  /** Address of this host from which packets to the group come; with `relay`, of the relay. */
   source?: string;
+  /**
+   * Where packets to the group go instead, by unicast: to a program that sends each of them on to the group from `source`. Default
+   * none: this host sends to the group itself.
+   */
+  relay?: ChannelGroupAddress;
   /** Interface through which they leave. Default the one that has the source's address. */
   interface?: string;
   /** Routers that packets to the group may pass, plus one. Default 1: they stay on the link. */

@@ -15,3 +15,7 @@ export const addCommand: ExperimentsPackage['addCommand'] = {
 /** Loads the demo page in Chromium. Playwright is loaded on demand. */
 export const runBrowserDemo: ExperimentsPackage['runBrowserDemo'] = async (target) =>
   (await import('../browser/browser_demo.js')).runBrowserDemo(target);
+
+/** Publishes and watches in Chromium. Playwright is loaded on demand. */
+export const runLiveDemo: ExperimentsPackage['runLiveDemo'] = async (target) =>
+  (await import('../browser/live_demo.js')).runLiveDemo(target);

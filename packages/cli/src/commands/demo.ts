@@ -1,20 +1,15 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import {
-  exitCodes,
-  Gateway,
-  onlyGateway,
-  parseConfiguration,
-  systemErrorCode,
-  UserError,
-  type ListenAddress,
-} from '@sheaf/gateway';
+import { join } from 'node:path';
+import { exitCodes, Gateway, onlyGateway, parseConfiguration, UserError, type ListenAddress } from '@sheaf/gateway';
 import { announceNode, announceReady, browserUrl } from '../announce.js';
 import type { Command } from '../command.js';
 import { demoConfiguration } from '../demo/configuration.js';
 import { MultiEndSite } from '../demo/multi_end_site.js';
+import { printReport } from '../demo/print_report.js';
+import { serveLive } from '../demo/serve_live.js';
 import { demoSite, multiEndFiles, startUploadServer } from '../demo/site.js';
+import { withSite } from '../demo/with_site.js';
 import { loadExperiments, type ExperimentsPackage } from '../experiments.js';
 import { publicKeyHash } from '../public_key_hash.js';
 import { serveUntilSignal } from '../serve.js';
@@ -23,7 +18,7 @@ import { printLine, type World } from '../world.js';
 interface DemoOptions {
   port: number | undefined;
   'http-port': number | undefined;
-  site: 'page' | 'multi-end';
+  site: 'page' | 'multi-end' | 'live';
   once: boolean;
   /** File for the report; an empty string means standard output */
   json: string | undefined;
@@ -39,9 +34,10 @@ export const demo: Command<DemoOptions> = {
   options: (yargs) =>
     yargs
       .option('site', {
-        choices: ['page', 'multi-end'] as const,
+        choices: ['page', 'multi-end', 'live'] as const,
         default: 'page' as const,
-        describe: 'Serve a page of many resources, or a picture from three backends that you can stop',
+        describe:
+          'Serve a page of many resources, a picture from three backends that you can stop, or live video by multicast whose tree you can cut',
       })
       .option('port', {
         type: 'number',
@@ -56,7 +52,7 @@ export const demo: Command<DemoOptions> = {
       .option('once', {
         type: 'boolean',
         default: false,
-        describe: 'Load the page in a headless Chromium, report, and end',
+        describe: 'Load the page, or publish and watch, in a headless Chromium, report, and end',
       })
       .option('json', {
         type: 'string',
@@ -64,22 +60,26 @@ export const demo: Command<DemoOptions> = {
       })
       .example('$0 demo', 'Serve until Ctrl-C, and open the printed address in a browser')
       .example('$0 demo --site multi-end', 'Run a gateway, an edge and three backends, and stop one in the browser')
+      .example('$0 demo --site live', 'Publish a clock in one page, watch it in another, and cut the tree between them')
       .example('$0 demo --once --json', 'Load the page over WebTransport, HTTP/3 and TCP, and print the result'),
   async run({ port, 'http-port': httpPort, site, once, json }, world) {
+    const ports = { port: port ?? (once ? 0 : defaultPort), httpPort: httpPort ?? (once ? 0 : defaultHttpPort) };
     if (site === 'multi-end') {
       if (once)
-        throw new UserError('USAGE', '--once goes with the site `page`', { hint: 'leave out --site or --once' });
-      return serveMultiEnd({ port: port ?? defaultPort, httpPort: httpPort ?? defaultHttpPort }, world);
+        throw new UserError('USAGE', '--once goes with the sites `page` and `live`', {
+          hint: 'leave out --site or --once',
+        });
+      return serveMultiEnd(ports, world);
     }
     if (json !== undefined && !once) throw new UserError('USAGE', '--json goes with --once', { hint: 'add --once' });
+    if (site === 'live') return serveLive({ ...ports, once, json }, world);
     const experiments = once ? await loadExperiments('sheaf demo --once', world) : undefined;
     const started = performance.now();
     const directory = await mkdtemp(join(tmpdir(), 'sheaf-demo-'));
     const uploads = await startUploadServer();
     try {
       const configuration = demoConfiguration({
-        port: port ?? (once ? 0 : defaultPort),
-        httpPort: httpPort ?? (once ? 0 : defaultHttpPort),
+        ...ports,
         uploads: uploads.origin,
         site: await demoSite(world.stderr),
         log: join(directory, 'gateway.log'),
@@ -110,12 +110,11 @@ export const demo: Command<DemoOptions> = {
 async function serveMultiEnd(ports: { port: number; httpPort: number }, world: World): Promise<number> {
   const started = performance.now();
   const files = await multiEndFiles(world.stderr);
-  const directory = await mkdtemp(join(tmpdir(), 'sheaf-demo-'));
-  try {
-    const site = await MultiEndSite.start({ directory, files, ...ports });
-    try {
-      const { edge } = site;
-      return await serveUntilSignal(site.nodes, world, async () => {
+  return withSite(
+    (directory) => new MultiEndSite({ directory, files, ...ports }),
+    (site) =>
+      serveUntilSignal(site.nodes, world, async () => {
+        const { edge } = site;
         await announceReady(performance.now() - started, world);
         await announceNode(
           edge,
@@ -123,13 +122,8 @@ async function serveMultiEnd(ports: { port: number; httpPort: number }, world: W
           edge.httpAddress ? `open ${localUrl(edge.httpAddress)} in a browser on this machine` : undefined,
         );
         await printLine(world.stdout, directReturn(site));
-      });
-    } finally {
-      await site.close();
-    }
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+      }),
+  );
 }
 
 /** Says how a browser becomes a client of the gateway itself, whose backends answer from the address of the gateway. */
@@ -162,20 +156,10 @@ async function loadOnce(
     progress: world.stderr,
     screenshots: join(world.cwd, '.sheaf', 'demo'),
   });
-  if (json) await writeReport(json, report, world);
-  else await printLine(world.stdout, json === '' ? JSON.stringify(report) : JSON.stringify(report, undefined, 2));
+  await printReport(report, json, world);
   if (!report.ok)
     throw new UserError('DEMO_FAILED', 'the browser did not load the demo page over every transport', {
       hint: 'the report says which one failed',
     });
   return exitCodes.success;
-}
-
-async function writeReport(file: string, report: object, world: World): Promise<void> {
-  await writeFile(resolve(world.cwd, file), `${JSON.stringify(report)}\n`).catch((error: unknown) => {
-    throw new UserError('FILE_UNWRITABLE', `${file} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, {
-      hint: 'check the path',
-      cause: error,
-    });
-  });
 }

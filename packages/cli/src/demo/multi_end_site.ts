@@ -14,9 +14,11 @@ import {
 import type { LinkRelay } from '@sheaf/native';
 import { askAdmin } from '../admin.js';
 import { BackendControl, type BackendAction, type ControlledSite } from './backend_control.js';
-import { DemoBackend } from './demo_backend.js';
+import { NodeProcess } from './node_process.js';
 import { freePort } from '@sheaf/gateway/client';
 import { multiEndConfiguration, type BackendDescription } from './multi_end_configuration.js';
+import { PageControl } from './page_control.js';
+import type { DemoSite } from './with_site.js';
 
 /** Links between the edge and the backends: fast enough for a picture, and slow enough to watch */
 const links = [
@@ -39,7 +41,7 @@ export interface MultiEndSiteOptions {
 }
 
 interface RunningBackend extends BackendDescription {
-  process: DemoBackend;
+  process: NodeProcess;
   relay: LinkRelay;
 }
 
@@ -47,28 +49,16 @@ interface RunningBackend extends BackendDescription {
  * The site of the Multi-End demo: a gateway and an edge in this process, and three backends in processes of their own,
  * each behind a link
  */
-export class MultiEndSite implements ControlledSite {
+export class MultiEndSite implements DemoSite, ControlledSite {
   readonly #options: MultiEndSiteOptions;
-  readonly #control = new BackendControl(this);
+  readonly #control = new PageControl(new BackendControl(this));
   readonly #backends: RunningBackend[] = [];
   #nodes: RunningNode[] = [];
   #gatewayRelay: LinkRelay | undefined;
   #gatewayAddress: ListenAddress | undefined;
 
-  private constructor(options: MultiEndSiteOptions) {
+  constructor(options: MultiEndSiteOptions) {
     this.#options = options;
-  }
-
-  /** Starts the site. @throws UserError */
-  static async start(options: MultiEndSiteOptions): Promise<MultiEndSite> {
-    const site = new MultiEndSite(options);
-    try {
-      await site.#start();
-      return site;
-    } catch (error) {
-      await site.close();
-      throw error;
-    }
   }
 
   /** Gateway and edge */
@@ -118,7 +108,7 @@ export class MultiEndSite implements ControlledSite {
     await this.#control.close();
   }
 
-  async #start(): Promise<void> {
+  async start(): Promise<void> {
     const { directory, files, port, httpPort } = this.#options;
     const control = await this.#control.listen();
     const file = join(directory, 'sheaf.yaml');
@@ -141,7 +131,7 @@ export class MultiEndSite implements ControlledSite {
         backbonePort,
         address: relay.listen(),
         relay,
-        process: new DemoBackend(name, file),
+        process: new NodeProcess(name, file),
       });
     }
     const gatewayPort = await freePort();
@@ -171,19 +161,8 @@ export class MultiEndSite implements ControlledSite {
     await Promise.all(others.map((backend) => backend.process.start()));
     const { nodes } = await loadConfiguration(file);
     this.#nodes = await startNodes(nodes.filter(({ role }) => role !== 'backend'));
-    this.#control.serve(this.#hosts());
-  }
-
-  /** Returns the host names of the page, as URLs of browsers have them. */
-  #hosts(): string[] {
     const { address, httpAddress } = this.edge;
-    const ports = [address, httpAddress, this.#gatewayAddress].flatMap((each) => (each ? [each.port] : []));
-    return ports.flatMap((port) =>
-      ['localhost', '127.0.0.1'].flatMap((name) => [
-        new URL(`http://${name}:${port}`).host,
-        new URL(`https://${name}:${port}`).host,
-      ]),
-    );
+    this.#control.serve([address, httpAddress, this.#gatewayAddress].flatMap((each) => (each ? [each.port] : [])));
   }
 
   async #drain(name: string, action: 'drain' | 'resume'): Promise<void> {

@@ -27,6 +27,12 @@ export async function multiEndFiles(progress: Writable): Promise<string> {
   return ensureSite(ensureMultiEndSite, progress);
 }
 
+/** Returns the directory of the pages that publish and watch. @throws UserError */
+export async function liveSite(progress: Writable): Promise<string> {
+  const { ensureLiveSite } = await load<{ ensureLiveSite: EnsureSite }>('live/build.mjs');
+  return ensureSite(ensureLiveSite, progress);
+}
+
 type EnsureSite = (options: { onBuild(): void }) => Promise<string>;
 
 async function ensureSite(ensure: EnsureSite, progress: Writable): Promise<string> {

@@ -106,12 +106,13 @@ export class ChannelServer {
 }
 
 async function openChannel(module: NativeModule, name: string, options: ChannelOptions): Promise<Channel> {
-  const { group, source, hops, rate, copies, deadline, receivers, clients, authentication, repairs } = options;
+  const { group, source, relay, hops, rate, copies, deadline, receivers, clients, authentication, repairs } = options;
   const key = options.key === undefined ? undefined : await readNodeKey(options.key);
   try {
     const opened = module.openChannelSource({
       ...(group && { group: { address: group.address, port: group.port } }),
       ...(source !== undefined && { source }),
+      ...(relay && { relay: { address: relay.address, port: relay.port } }),
       ...(options.interface !== undefined && { interface: options.interface }),
       hops,
       rate,

@@ -61,14 +61,15 @@ export function mediaMetrics(registry: Registry, read: Read): void {
   });
   new Counter({
     name: 'sheaf_media_channel_packets_total',
-    help: 'Packets of the channel, by what brought them first: the group, or the connection to the gateway.',
+    help: 'Packets of the channel, by what brought them first: the group, its repairs, or the connection to the gateway.',
     labelNames: ['route', 'way'],
     registers,
     collect() {
       this.reset();
-      for (const { route, fromGroup, fromUnicast } of read()) {
+      for (const { route, fromGroup, fromUnicast, recovered } of read()) {
         this.inc({ route, way: 'group' }, fromGroup);
         this.inc({ route, way: 'unicast' }, fromUnicast);
+        this.inc({ route, way: 'repair' }, recovered);
       }
     },
   });

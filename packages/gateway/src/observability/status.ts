@@ -114,6 +114,8 @@ export interface ChannelLinkStatus {
   fromGroup: number;
   /** Packets that the connection to the gateway brought first */
   fromUnicast: number;
+  /** Packets that repairs brought first */
+  recovered: number;
   /** Share of the packets that the connection brought, 0 to 1 */
   unicastShare: number;
   /** Packets that were missing at some time: the loss before repair */

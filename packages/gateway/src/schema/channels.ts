@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
-import { byteSize, duration, filePath, ipAddress, listenAddress } from '../values/scalars.js';
+import { byteSize, duration, filePath, ipAddress, listenAddress, remoteAddress } from '../values/scalars.js';
 import { networks } from './reach.js';
 
 /** Lowest port of a group, which must not reach services of a receiver's system (docs/reference/wire.md#channels) */
@@ -31,6 +31,11 @@ const channelOptions = z
       .optional()
       .describe(
         'With `group`: address of this machine from which its packets come. Receivers join only groups whose source is the gateway, or a source that they were told.',
+      ),
+    relay: remoteAddress
+      .optional()
+      .describe(
+        'With `group`: address and port of a program that sends each packet on to the group, where this machine cannot. `source` is then its address.',
       ),
     interface: z
       .string()
@@ -88,8 +93,12 @@ const channelOptions = z
       .describe('Addresses and networks whose clients may join; others are answered 403. Default: all.'),
   })
   .superRefine((channel, context) => {
-    const refuse = (key: 'group' | 'source' | 'key' | 'repairs', code: string, message: string, hint: string): void =>
-      context.addIssue({ code: 'custom', message, path: [key], params: { code, place: 'key', hint } });
+    const refuse = (
+      key: 'group' | 'source' | 'relay' | 'key' | 'repairs',
+      code: string,
+      message: string,
+      hint: string,
+    ): void => context.addIssue({ code: 'custom', message, path: [key], params: { code, place: 'key', hint } });
     const authentication = channel.authentication ?? (channel.group ? 'signed' : 'none');
     if (channel.key !== undefined && authentication === 'none')
       refuse(
@@ -118,6 +127,13 @@ const channelOptions = z
         'CONFIG_CONFLICT',
         '`source` needs `group`, which this channel does not have',
         'add `group`, or remove `source`',
+      );
+    if (channel.relay !== undefined && channel.group === undefined)
+      refuse(
+        'relay',
+        'CONFIG_CONFLICT',
+        '`relay` needs `group`, which this channel does not have',
+        'add `group` and `source`, or remove `relay`',
       );
     if (channel.group === undefined) return;
     if (channel.source === undefined) {

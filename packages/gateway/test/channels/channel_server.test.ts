@@ -48,3 +48,9 @@ it('closes what it opened when a key cannot be used', async () => {
   await expect(opening).rejects.toMatchObject({ code: 'KEY_UNUSABLE' });
   expect(sources.map(({ closed }) => closed)).toEqual([true]);
 });
+
+it('hands the relay of a channel to its source', async () => {
+  const { sources, opening } = await open({ live: { ...group, relay: '198.51.100.7:6000' }, other: group });
+  await opening;
+  expect(sources.map(({ options }) => options.relay)).toEqual([{ address: '198.51.100.7', port: 6000 }, undefined]);
+});

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import {
   createHttp3Server,
@@ -105,6 +106,30 @@ it('brings it by multicast to several receivers, and costs no copies then', asyn
   for (const received of await Promise.all(arriving)) expect(received.equals(bytes)).toBe(true);
   for (const channel of channels) expect(channel.status()!.fromGroup).toBeGreaterThan(bytes.length / 1300);
   expect(source.status().copies - copies).toBeLessThan(source.status().packets);
+});
+
+it('brings it by a relay that sends to the group, and by copies while that sends nothing', async () => {
+  const [relay, sender] = [createSocket('udp4'), createSocket('udp4')];
+  onTestFinished(() => void [relay, sender].map((socket) => socket.close()));
+  for (const socket of [relay, sender]) {
+    socket.bind(0, '127.0.0.1');
+    await once(socket, 'listening');
+  }
+  sender.setMulticastInterface('127.0.0.1');
+  let passes = true;
+  relay.on('message', (packet) => passes && sender.send(packet, group.port + 1, group.address));
+  const { watch } = await open({
+    group: { ...group, port: group.port + 1 },
+    source: '127.0.0.1',
+    relay: { address: '127.0.0.1', port: relay.address().port },
+  });
+  const channel = await watch();
+  await reaches(channel, 'receiving');
+  await expect.poll(() => channel.status()!.fromGroup).toBeGreaterThan(0);
+  passes = false;
+  await reaches(channel, 'unicast');
+  passes = true;
+  await reaches(channel, 'receiving');
 });
 
 it('ends on both sides when a receiver leaves, and when the source closes', async () => {
@@ -227,5 +252,8 @@ it('says what is wrong with the options of a source', () => {
     expect.objectContaining({ code: 'EADDRNOTAVAIL' }),
   );
   expect(() => openChannelSource({ group, source: '::1' })).toThrow('one family');
+  expect(() => openChannelSource({ group, source: '127.0.0.1', relay: { address: 'here', port: 6000 } })).toThrow(
+    'the relay is no IP address',
+  );
   expect(() => openChannelSource({ interface: 'none0' })).toThrow('no interface none0');
 });

@@ -58,6 +58,11 @@ quic::Result<channel_node::SourceSettings, std::string> source_settings(
     settings.group = *group;
     settings.source = *source;
   }
+  if (options.Get("relay").IsObject()) {
+    const auto relay = address_argument(options.Get("relay"));
+    if (!relay) return std::string("the relay is no IP address");
+    settings.relay = *relay;
+  }
   const auto interface = interface_of(options);
   if (!interface) return interface.error();
   settings.interface = *interface;

@@ -46,8 +46,15 @@ quic::SourceConfig config_of(const SourceSettings& settings, quic::Random& rando
   return config;
 }
 
+bool has_relay(const SourceSettings& settings) {
+  return settings.relay.family != quic::Address::Family::kNone;
+}
+
 quic::Result<std::unique_ptr<io::UdpSocket>, io::SocketError> open_sender(
     const SourceSettings& settings) {
+  if (has_relay(settings)) {
+    return io::UdpSocket::open(quic::Address{.family = settings.relay.family}, {});
+  }
   auto socket = io::UdpSocket::open(settings.source, {});
   if (!socket) return socket;
   io::GroupSending sending{.interface = settings.interface, .hops = settings.hops};
@@ -70,7 +77,8 @@ quic::Result<std::unique_ptr<SourceNode>, io::SocketError> SourceNode::open(
     auto opened = open_sender(settings);
     if (!opened) return opened.error();
     socket = std::move(*opened);
-    config.offer.source = socket->local_address();
+    config.offer.source = settings.source;
+    config.offer.source.port = socket->local_address().port;
   }
   std::unique_ptr<SourceNode> node(new SourceNode(config, settings, random, std::move(on_room)));
   node->socket_ = std::move(socket);
@@ -119,7 +127,8 @@ SourceNode::SourceNode(const quic::SourceConfig& config, const SourceSettings& s
                        quic::Random& random, std::function<void()> on_room)
     : proof_(settings, config.offer, random),
       source_(config, proof_.authenticator(), random),
-      on_room_(std::move(on_room)) {}
+      on_room_(std::move(on_room)),
+      destination_(has_relay(settings) ? settings.relay : settings.group) {}
 
 void SourceNode::close(std::function<void()> done) {
   closed_ = true;
@@ -195,7 +204,7 @@ void SourceNode::send(Bytes packets, std::size_t segment_size) {
   batch.buffer = {const_cast<std::uint8_t*>(packets.data()), packets.size()};
   batch.size = packets.size();
   batch.segment_size = segment_size;
-  batch.path.remote = offer().group;
+  batch.path.remote = destination_;
   // What is blocked counts as lost, as in the full queue of a router: receivers ask for copies.
   if (socket_->send(batch) != io::SendOutcome::kSent) unsent_ += batch.segments();
 }

@@ -17,7 +17,10 @@ namespace sheaf::channel_node {
 struct SourceSettings {
   // Without a family: copies by unicast alone. Its port is that of the group.
   quic::Address group;
-  quic::Address source;    // from which packets to the group come; an address of this host
+  quic::Address source;  // from which packets to the group come; an address of this host
+  // Sends them to the group from the source, which is its own address then. Without a family: this
+  // host sends to the group itself.
+  quic::Address relay;
   unsigned interface = 0;  // index; 0: the one that has the source's address
   int hops = 1;
   std::uint16_t packet_size = 1300;
@@ -99,6 +102,7 @@ class SourceNode {
   ChannelProof proof_;
   quic::ChannelSource source_;
   std::function<void()> on_room_;
+  quic::Address destination_;              // the group, or the relay that sends to it
   std::unique_ptr<io::UdpSocket> socket_;  // null without a group
   std::unique_ptr<io::DeadlineTimer> timer_;
   std::vector<SourceEnd*> ends_;

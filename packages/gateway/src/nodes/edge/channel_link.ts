@@ -21,7 +21,7 @@ export interface ChannelLinkOptions {
   log: Logger;
 }
 
-type Totals = Record<'fromGroup' | 'fromUnicast' | 'lost' | 'expired', number>;
+type Totals = Record<'fromGroup' | 'fromUnicast' | 'recovered' | 'lost' | 'expired', number>;
 
 /** Keeps an edge in a channel of its gateway: joins again whenever the channel or the connection ends. */
 export class ChannelLink {
@@ -31,7 +31,7 @@ export class ChannelLink {
   #joined = 0;
   #reason: string | undefined;
   /** Counts of channels that are over */
-  #before: Totals = { fromGroup: 0, fromUnicast: 0, lost: 0, expired: 0 };
+  #before: Totals = { fromGroup: 0, fromUnicast: 0, recovered: 0, lost: 0, expired: 0 };
 
   constructor(options: ChannelLinkOptions) {
     this.#options = options;
@@ -56,7 +56,7 @@ export class ChannelLink {
   status(): ChannelLinkStatus {
     const { channel: path } = this.#options.options;
     const totals = this.#totals();
-    const packets = totals.fromGroup + totals.fromUnicast;
+    const packets = totals.fromGroup + totals.fromUnicast + totals.recovered;
     return {
       channel: path,
       state: this.#channel?.state ?? 'waiting',
@@ -108,11 +108,12 @@ export class ChannelLink {
 
   #totals(): Totals {
     const now: Partial<ChannelCounts> = this.#channel?.status() ?? {};
-    const { fromGroup = 0, fromUnicast = 0, lost = 0, expired = 0 } = now;
+    const { fromGroup = 0, fromUnicast = 0, recovered = 0, lost = 0, expired = 0 } = now;
     const before = this.#before;
     return {
       fromGroup: before.fromGroup + fromGroup,
       fromUnicast: before.fromUnicast + fromUnicast,
+      recovered: before.recovered + recovered,
       lost: before.lost + lost,
       expired: before.expired + expired,
     };

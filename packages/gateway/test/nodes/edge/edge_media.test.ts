@@ -33,7 +33,7 @@ it('serves viewers and players itself, and counts what the channel brings', asyn
   const [media] = edge.status().media!;
   expect(media).toMatchObject({
     ...{ route: '/live', channel: '/channel', state: 'want', joined: 1, broadcasts: 1, viewers: 1 },
-    ...{ fromGroup: 0, unicastShare: 1, lost: 0, expired: 0, unreadable: 0 },
+    ...{ fromGroup: 0, recovered: 0, unicastShare: 1, lost: 0, expired: 0, unreadable: 0 },
   });
   expect(edge.status().webTransportSessions).toBe(1);
   // Only the publisher's session and the edge's connection lead to the gateway.

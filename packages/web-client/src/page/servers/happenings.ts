@@ -1,3 +1,4 @@
+import { EventList } from '../event_list.js';
 import { formatBytes } from '../live/format.js';
 import type { PathSeries } from '../live/path_history.js';
 import type { ResponseReport } from '../../protocol/index.js';
@@ -5,29 +6,20 @@ import type { DemoBackend } from './demo_control.js';
 import { markOf, nameOf } from './server_marks.js';
 import { serverOf, type Server } from './tally.js';
 
-const KEPT = 40;
-
 /** The list of events, the latest first */
 export class Happenings {
   /** State of each server in its latest event */
   private readonly pathStates = new Map<Server, string>();
   private readonly backends = new Map<number, DemoBackend>();
 
-  constructor(private readonly list: HTMLElement) {}
+  private readonly events: EventList;
+
+  constructor(list: HTMLElement) {
+    this.events = new EventList(list);
+  }
 
   tell(text: string, server?: Server): void {
-    const item = document.createElement('li');
-    if (server !== undefined) item.className = `mark ${markOf(server)}`;
-    const time = document.createElement('time');
-    time.textContent = new Date().toLocaleTimeString([], {
-      hour: '2-digit',
-      minute: '2-digit',
-      second: '2-digit',
-      hour12: false,
-    });
-    item.append(time, text);
-    this.list.prepend(item);
-    while (this.list.childElementCount > KEPT) this.list.lastElementChild?.remove();
+    this.events.tell(text, server === undefined ? undefined : markOf(server));
   }
 
   /** Reports changes of the edge's path to a server. */

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '@sheaf/gateway';
 
-const program = fileURLToPath(new URL('../../dist/demo/backend_process.js', import.meta.url));
+const program = fileURLToPath(new URL('../../dist/demo/run_node.js', import.meta.url));
 
-/** The process of one backend of the demo */
-export class DemoBackend {
+/** A process with one node of the demo */
+export class NodeProcess {
   #child: ChildProcess | undefined;
   #ready = false;
 
@@ -26,7 +26,7 @@ export class DemoBackend {
     return this.#child?.pid;
   }
 
-  /** Starts the process, unless it runs already. Resolves once the backend serves. @throws UserError */
+  /** Starts the process, unless it runs already. Resolves once the node serves. @throws UserError */
   async start(): Promise<void> {
     if (this.#child) return;
     const child = fork(program, [this.file, this.name], {

@@ -1,9 +1,9 @@
-/** Runs one node of a file until the demo that started this process ends: `backend_process.js FILE NAME`. */
+/** Runs one node of a file until the demo that started this process ends: `run_node.js FILE NAME`. */
 import { loadConfiguration, startNodes } from '@sheaf/gateway';
 
 const [file = '', name = ''] = process.argv.slice(2);
 
-// The demo decides when its backends end, even after Ctrl-C, which reaches all processes of a terminal.
+// The demo decides when its nodes end, even after Ctrl-C, which reaches all processes of a terminal.
 process.on('SIGINT', () => undefined);
 process.once('disconnect', () => process.exit());
 const { nodes } = await loadConfiguration(file);

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { BackendControl } from '../src/demo/backend_control.js';
+import { LiveControl } from '../src/demo/live_control.js';
+import { PageControl } from '../src/demo/page_control.js';
 
 const own = { host: 'localhost:8080', origin: 'http://localhost:8080', 'sheaf-demo': '1' };
 
@@ -11,7 +13,7 @@ async function startControl(): Promise<{
   done: string[];
 }> {
   const done: string[] = [];
-  const control = new BackendControl({
+  const backends = new BackendControl({
     backends: () => [{ name: 'backend1' }],
     act(name, action) {
       if (name === 'broken') return Promise.reject(new Error('it does not start'));
@@ -20,10 +22,11 @@ async function startControl(): Promise<{
       return Promise.resolve(true);
     },
   });
+  const control = new PageControl(backends);
   const origin = new URL(await control.listen());
   onTestFinished(() => control.close());
   expect(origin.hostname).toBe('127.0.0.1');
-  control.serve(['localhost:8080', '127.0.0.1:8080']);
+  control.serve([8080]);
   const ask = async (
     method: string,
     path: string,
@@ -70,7 +73,8 @@ it.each([
   ['an origin that is hidden', 'POST', { ...own, origin: 'null' }, 403],
   ['nobody knows where', 'POST', { host: own.host, 'sheaf-demo': '1' }, 403],
   ['a form', 'POST', { host: own.host, origin: own.origin }, 403],
-  ['a picture', 'GET', own, 405],
+  ['a picture', 'GET', own, 404],
+  ['another method', 'PUT', own, 405],
 ])('the demo does nothing for a request from %s', async (_who, method, headers, status) => {
   const { ask, done } = await startControl();
   expect((await ask(method, '/demo/backends/backend1/kill', headers)).status).toBe(status);
@@ -84,4 +88,17 @@ it('the demo says what it cannot do', async () => {
   expect((await ask('GET', '/demo/backends', { host: 'evil.example' })).status).toBe(421);
   expect(await ask('POST', '/demo/backends/broken/start', own)).toEqual({ status: 500, text: 'it does not start' });
   expect(done).toEqual([]);
+});
+
+it('the demo cuts its tree and mends it', async () => {
+  const cuts: boolean[] = [];
+  const control = new LiveControl({
+    report: () => Promise.resolve({ cuts }),
+    setCut: (isCut) => void cuts.push(isCut),
+  });
+  for (const action of ['cut', 'mend'])
+    expect(await control.act(`/demo/tree/${action}`)).toMatchObject({ status: 200 });
+  expect(control.act('/demo/tree/burn')).toBeUndefined();
+  expect(await control.read('/demo/tree')).toEqual({ cuts: [true, false] });
+  expect(control.read('/demo/trees')).toBeUndefined();
 });
