@@ -6,10 +6,11 @@ const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
 export default defineConfig({
   testDir: 'packages/web-client/test/browser',
   outputDir: '.sheaf/test/browser',
-  // Each worker has its own gateway; timing never fails a test, so waiting is generous.
-  workers: 1,
-  timeout: 120_000,
-  expect: { timeout: 30_000 },
+  // Each worker has its own gateway. One of them waits for links and charts most of the time, so the other has a core.
+  // Timing never fails a test, so waiting is generous.
+  workers: 2,
+  timeout: 300_000,
+  expect: { timeout: 60_000 },
   forbidOnly: true,
   use: {
     // The distribution's Chromium; Playwright's own downloads are not used.

@@ -5,13 +5,34 @@ const tests = 'packages/*/test/**/*.test.ts';
 
 /** The longest ones, which begin first, so that no core waits for them at the end */
 const longest = [
+  // This one builds programs, which uses both cores.
   'packages/bench/test/multi_end/simulated_backends.test.ts',
   'packages/bench/test/interop/backends/clients.test.ts',
-  'packages/cli/test/direct_return_faults.test.ts',
   'packages/cli/test/greedy_clients.test.ts',
+  'packages/cli/test/direct_return_faults.test.ts',
+  'packages/cli/test/multi_end_proxied.test.ts',
   'packages/cli/test/multi_end_faults_shared_keys.test.ts',
   'packages/cli/test/multi_end_faults_path_keys.test.ts',
-  'packages/cli/test/multi_end_proxied.test.ts',
+  'packages/gateway/test/slow_clients/client_timeouts.test.ts',
+  'packages/cli/test/process.test.ts',
+  'packages/gateway/test/multi_end/backend/unread_responses.test.ts',
+  'packages/gateway/test/slow_clients/greedy_clients.test.ts',
+  'packages/bench/test/loss/download.test.ts',
+  'packages/bench/test/interop/modules.test.ts',
+  'packages/bench/test/interop/chromium.test.ts',
+  'packages/bench/test/direct_return/bench/direct_return_bench.test.ts',
+  'packages/cli/test/multi_end.test.ts',
+  'packages/cli/test/several_interfaces.test.ts',
+  'packages/gateway/test/listeners/hostile_http.test.ts',
+  'packages/bench/test/interop/floods/floods.test.ts',
+  'packages/bench/test/interop/firefox.test.ts',
+  'packages/bench/test/interop/firefox_site.test.ts',
+  'packages/bench/test/multicast/multicast_bench.test.ts',
+  'packages/gateway/test/direct_return/gateway/returned.test.ts',
+  'packages/cli/test/channels.test.ts',
+  'packages/cli/test/media_channel.test.ts',
+  'packages/bench/test/interop/noq.test.ts',
+  'packages/bench/test/pages/real/browser_pages.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {
@@ -29,14 +50,11 @@ class LongestFirst extends BaseSequencer {
 /** Most of their time goes into waiting for links of a few megabits, timeouts and peers, so `npm test` runs them beside the others. */
 const waiting = [
   'packages/bench/test/loss/download.test.ts',
-  'packages/cli/test/{direct_return_faults,multi_end*}.test.ts',
-  'packages/gateway/test/listeners/{hostile_http,transport}.test.ts',
-  'packages/gateway/test/media/moq/sessions.test.ts',
-  'packages/gateway/test/multi_end/backend/unread_responses.test.ts',
-  'packages/gateway/test/multi_end/client/direct.test.ts',
-  'packages/gateway/test/nodes/edge/edge.test.ts',
-  'packages/gateway/test/slow_clients/*.test.ts',
+  'packages/cli/test/{direct_return_faults,media_channel,multi_end*,several_interfaces}.test.ts',
 ];
+
+/** The longest tests of these packages wait, too, and the others are short: they follow, so that both runs take as long. */
+const short = ['packages/{gateway,native,web-client}/test/**/*.test.ts'];
 
 export default defineConfig({
   test: {
@@ -46,12 +64,18 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'waiting', include: waiting, maxWorkers: 2, sequence: { groupOrder: 0 } },
+        test: { name: 'waiting', include: [...waiting, ...short], maxWorkers: 2, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
         // Tests open sockets and start gateways: two cores are kept busy by few of them.
-        test: { name: 'working', include: [tests], exclude: waiting, maxWorkers: 2, sequence: { groupOrder: 1 } },
+        test: {
+          name: 'working',
+          include: [tests],
+          exclude: [...waiting, ...short],
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
       },
     ],
   },

@@ -12,17 +12,23 @@ export async function setup(purpose, wanted) {
   const all = steps(purpose).filter((step) => wanted === undefined || wanted.has(step.name));
   await withLock(async () => {
     const numbered = all.map((step, index) => ({ step, position: `[${index + 1}/${all.length}]` }));
-    const inTurn = async (some) => {
-      for (const { step, position } of some) await perform(step, position);
-    };
-    await inTurn(numbered.filter(({ step }) => step.first));
-    // Fetches foreign programs while ours compile. Reports a failure when nothing runs any more.
+    // Each of the first steps waits for a mirror.
+    await besideEachOther(numbered.filter(({ step }) => step.first).map((step) => [step]));
+    // Fetches foreign programs while ours compile.
     const rest = numbered.filter(({ step }) => !step.first);
-    const chains = [rest.filter(({ step }) => step.foreign), rest.filter(({ step }) => !step.foreign)];
-    const outcomes = await Promise.allSettled(chains.map(inTurn));
-    const failed = outcomes.find(({ status }) => status === 'rejected');
-    if (failed) throw failed.reason;
+    await besideEachOther([rest.filter(({ step }) => step.foreign), rest.filter(({ step }) => !step.foreign)]);
   });
+}
+
+/** Performs the steps of each chain in turn. Reports a failure when nothing runs any more. */
+async function besideEachOther(chains) {
+  const outcomes = await Promise.allSettled(
+    chains.map(async (chain) => {
+      for (const { step, position } of chain) await perform(step, position);
+    }),
+  );
+  const failed = outcomes.find(({ status }) => status === 'rejected');
+  if (failed) throw failed.reason;
 }
 
 /** Returns the titles of those steps whose outputs are not built from the present inputs. */

@@ -7,8 +7,9 @@ import { dirname, join, sep } from 'node:path';
 export const root = dirname(dirname(import.meta.dirname));
 const stampDirectory = join(root, '.sheaf', 'setup');
 
-/** Folders without sources, unless they are among sources */
+/** Folders without sources, unless they are in a folder of sources or tests */
 const produced = new Set(['node_modules', 'dist', 'build', 'target']);
+const written = new Set(['src', 'test']);
 
 /** Returns all files below `path` (or the file itself) that `accept` accepts, in a stable order. */
 export function filesBelow(path, accept = () => true) {
@@ -20,7 +21,7 @@ export function filesBelow(path, accept = () => true) {
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const child = join(path, entry.name);
     if (entry.isDirectory()) {
-      if (produced.has(entry.name) && !child.split(sep).includes('src')) continue;
+      if (produced.has(entry.name) && !child.split(sep).some((name) => written.has(name))) continue;
       found.push(...filesBelow(child, accept));
     } else if (accept(child)) {
       found.push(child);

@@ -1,5 +1,5 @@
 // Lists the steps of the set-up in order. Each names the inputs that it depends on and the outputs that prove it, or
-// checks by itself (`needed`). `first` steps run before all others, and `foreign` ones beside ours.
+// checks by itself (`needed`). `first` steps run beside each other and before all others, and `foreign` ones beside ours.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addonPath, buildAddon } from './addon.mjs';

@@ -2,7 +2,8 @@
 // scripts.
 import { checkNativeRules } from '../checks/tidy.mjs';
 import { checkApiDocumentation, checkLayout, checkNativeLayout, checkRules, checkTypes } from '../checks/tools.mjs';
-import { capture, progress } from '../setup/process.mjs';
+import { execute } from '../setup/execute.mjs';
+import { progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
 
 export const lint = {
@@ -14,9 +15,10 @@ export const lint = {
     const { checkStructure } = await import('../checks/structure.mjs');
     const { checkDocumentLayout } = await import('../checks/document_layout.mjs');
     const structure = checkStructure();
-    // ESLint takes about as long as all other checks together.
-    const [rules, others] = await Promise.all([
+    // ESLint takes about as long as all other checks together. Node runs the tests of these scripts one after another.
+    const [rules, scripts, others] = await Promise.all([
       byTool('rules of eslint.config.js', checkRules),
+      scriptTests(),
       oneByOne([
         ['types of tests', checkTypes],
         ['documentation of packages/native', checkApiDocumentation],
@@ -26,7 +28,7 @@ export const lint = {
         ['rules of packages/native/.clang-tidy', () => checkNativeRules()],
       ]),
     ]);
-    return sum([structure, rules, others, scriptTests()]);
+    return sum([structure, rules, scripts, others]);
   },
 };
 
@@ -51,13 +53,14 @@ function sum(results) {
   };
 }
 
-function scriptTests() {
-  const output =
-    capture('sh', ['-c', '"$0" --test --test-reporter=tap scripts/test/ || true', process.execPath], { cwd: root }) ??
-    '';
+async function scriptTests() {
+  const { code, output } = await execute(process.execPath, ['--test', '--test-reporter=tap', 'scripts/test/'], {
+    cwd: root,
+  });
   const failures = [...output.matchAll(/^not ok \d+ - (.*)$/gm)].map((match) => `scripts: ${match[1]}`);
-  if (failures.length > 0) progress(output);
   const passed = Number(/^# pass (\d+)$/m.exec(output)?.[1] ?? 0);
+  if (code !== 0 && failures.length === 0) failures.push(`scripts: node --test ended with ${code}`);
   if (passed === 0 && failures.length === 0) failures.push('scripts: no test ran');
+  if (failures.length > 0) progress(output);
   return { passed, failures };
 }

@@ -13,7 +13,19 @@ const sanitizers = {
 };
 
 /** Programs that take the longest, and start first, so that no core waits for them at the end */
-const first = ['multipath_test', 'sim_test', 'endpoint_test', 'scheduler_test', 'multi_end_test'];
+const first = [
+  'direct_return_test',
+  'sim_test',
+  'multipath_test',
+  'channel_test',
+  'channel_node_test',
+  'endpoint_test',
+  'scheduler_test',
+  'multi_end_test',
+  'recovery_test',
+  'stream_test',
+  'io_test',
+];
 
 export const unit = {
   name: 'unit',

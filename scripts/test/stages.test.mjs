@@ -28,6 +28,8 @@ test('the sources list what has to run', () => {
   assert.ok(fuzzTargets().includes('frame_fuzz'));
   assert.ok(unitPrograms().get('wire_test') > 0);
   assert.ok(vitestFiles().includes('packages/cli/test/commands.test.ts'));
+  // Nothing builds this folder.
+  assert.ok(vitestFiles().includes('packages/bench/test/pages/build/build_page.test.ts'));
   assert.ok(playwrightFiles().includes('packages/web-client/test/browser/page.spec.ts'));
   for (const file of [...vitestFiles(), ...playwrightFiles()]) assert.ok(existsSync(join(root, file)));
 });

@@ -69,8 +69,8 @@ async function startNode({ directory }: Pick<Site, 'directory'>, host: Host, nod
   return child;
 }
 
-/** A gateway and an edge, each on its host. */
-async function startSite(channel: string, media = '') {
+/** A gateway and an edge, each on its host; `media` are further keys of the edge's prefix, and `idle` is a limit of the gateway. */
+async function startSite(channel: string, { media = '', idle = '30s' } = {}) {
   const site: Site = { directory: await temporaryDirectory(), ...makeNetwork() };
   const write = async (node: string, lines: string[]): Promise<void> => {
     await mkdir(join(site.directory, node));
@@ -80,6 +80,7 @@ async function startSite(channel: string, media = '') {
   await write('gateway', [
     'role: gateway',
     'listen: 10.98.0.1:4433',
+    `limits: { idle: ${idle} }`,
     `channels: { live: ${channel} }`,
     'routes: [{ path: /live, media: { publish: everybody, channel: live } }, { path: /channel, channel: live }]',
   ]);
@@ -189,7 +190,7 @@ it.skipIf(missing !== undefined).each([
 ] as const)(
   'a viewer gets every frame %s',
   async (_name, channel, media, state) => {
-    const site = await startSite(channel, media);
+    const site = await startSite(channel, { media });
     const sent = startPeer(site, site.center, 'publish', '10.98.0.1');
     const got = startPeer(site, site.laptop, 'watch', '10.98.0.2');
     await got.goOn(8);
@@ -202,7 +203,8 @@ it.skipIf(missing !== undefined).each([
 it.skipIf(missing !== undefined)(
   'an edge joins again when its gateway is restarted',
   async () => {
-    const site = await startSite(group);
+    // So long the edge waits for a gateway that is gone.
+    const site = await startSite(group, { idle: '5s' });
     await reaches(site, 'receiving');
     site.gateway.kill('SIGKILL');
     await once(site.gateway, 'close');

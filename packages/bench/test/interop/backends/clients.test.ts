@@ -81,7 +81,7 @@ describe.each(clients)('$slug', (peer, program, tried) => {
   });
 
   describe.each(tried)('delivery: %s', (delivery) => {
-    test('a file of 50 MB from each backend', () => download(peer, delivery, site.files(delivery)), 120_000);
+    test('a file of 20 MB from each backend', () => download(peer, delivery, site.files(delivery)), 120_000);
     test('a page of 100 objects', () => download(peer, delivery, site.page(delivery)), 120_000);
   });
 });

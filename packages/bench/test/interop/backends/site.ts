@@ -19,7 +19,8 @@ type Backend = (typeof backends)[number];
 export const deliveries = ['proxy', 'return'] as const;
 export type Delivery = (typeof deliveries)[number];
 
-const largeBytes = 50_000_000;
+/** Enough for other keys and another address in the middle of it */
+const largeBytes = 20_000_000;
 const objects = 100;
 /** Bytes of the objects of a page, each a little larger than the one before */
 const [leastObject, largestObject] = [500, 100_000];
@@ -47,7 +48,7 @@ export interface BackendsSite {
   certificates: TestCertificates;
   /** Port of the gateway */
   port: number;
-  /** A file of 50 MB on each backend */
+  /** A file of 20 MB on each backend */
   files(delivery: Delivery): Body[];
   /** 100 objects of a page, on the backends in turns */
   page(delivery: Delivery): Body[];
