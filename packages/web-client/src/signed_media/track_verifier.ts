@@ -85,7 +85,7 @@ export class TrackVerifier {
   #closed = false;
   #mediaEnded = false;
   #signaturesEnded = false;
-  #error: unknown;
+  #error: Error | undefined;
 
   constructor(private readonly options: VerifyTrackOptions) {
     const { source, track, subscription = {} } = options;
@@ -132,13 +132,10 @@ export class TrackVerifier {
         await this.#readMedia(first);
       }
     } catch (error) {
-      if (!this.#closed) this.#error = error;
+      if (!this.#closed) this.#error = error instanceof Error ? error : new Error(String(error));
     }
     this.#mediaEnded = true;
-    for (const group of [...this.#groups.values()]) {
-      group.framesEnded ||= group.frames === undefined;
-      this.#settle(group);
-    }
+    for (const group of [...this.#groups.values()]) if (group.frames === undefined) this.#finish(group);
     this.#endIfOver();
   }
 
@@ -182,7 +179,7 @@ export class TrackVerifier {
     for (;;) {
       const known = this.#groups.get(sequence);
       if (known) return known;
-      if (this.#closed || sequence <= this.#floor || this.#remembered.includes(sequence)) return undefined;
+      if (this.#mediaEnded || sequence <= this.#floor || this.#remembered.includes(sequence)) return undefined;
       if (this.#groups.size < maximumGroups) return this.#add(sequence);
       // What came already is worked at first.
       await new Promise((resolve) => setTimeout(resolve));
@@ -198,7 +195,7 @@ export class TrackVerifier {
       ),
       frames: undefined,
       statements: undefined,
-      framesEnded: this.#mediaEnded,
+      framesEnded: false,
       statementsEnded: this.#signaturesEnded,
       busy: 0,
       over: false,
@@ -227,7 +224,7 @@ export class TrackVerifier {
   async #readFrames(group: OpenGroup, source: GroupSource): Promise<void> {
     try {
       for (let frame = await source.readFrame(); frame && !group.over; frame = await source.readFrame())
-        await this.#work(group, () => this.#takeFrame(group, frame!));
+        await this.#work(group, () => this.#takeFrame(group, frame));
     } catch {
       // A group that is cut off has no end that is signed, or lacks frames before it.
     }
@@ -241,7 +238,7 @@ export class TrackVerifier {
       for (let frame = await source.readFrame(); frame && !group.over; frame = await source.readFrame()) {
         // A node that brings no frames for them does not keep the place.
         while (!group.matcher.hasRoom && !group.over) await this.#changed.wait();
-        const isGenuine = await this.#work(group, () => this.#takeStatement(group, frame!.payload));
+        const isGenuine = await this.#work(group, () => this.#takeStatement(group, frame.payload));
         if (!isGenuine) refused += 1;
         if (refused >= maximumRefused) break;
       }

@@ -259,6 +259,23 @@ describe('the memory that an edge can take', () => {
   });
 });
 
+describe('a track that ends', () => {
+  it('is over although streams of signatures go on', async () => {
+    const [track, signatures] = [new MemoryTrack('video'), new MemoryTrack(signatureTrack('video'))];
+    const verifier = new TrackVerifier({ verify, broadcast, track: 'video', source: sourceOf(track, signatures) });
+    const [group, signed] = [track.insertGroup(0), signatures.insertGroup(0)];
+    for (const frame of media) group.writeFrame(frame);
+    for (const statement of statements) signed.writeFrame(statement);
+    const more = signatures.insertGroup(1);
+    for (let index = 0; index < media.length; index += 1) expect(await verifier.next()).toMatchObject({ index });
+    group.close();
+    expect(await verifier.next()).toEqual({ kind: 'end', group: 0, complete: true });
+    track.close();
+    expect(await verifier.next()).toBeUndefined();
+    expect([signatures.isClosed, signed.isClosed, more.isClosed]).toEqual([true, true, true]);
+  });
+});
+
 describe('a track that fails', () => {
   it('tells why, behind the frames that passed', async () => {
     const [track, signatures] = [new MemoryTrack('video'), new MemoryTrack(signatureTrack('video'))];
