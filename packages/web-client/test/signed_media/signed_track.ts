@@ -10,6 +10,8 @@ import { framesOf, MemoryTrack, sourceOf, Time, type Frame } from './memory_trac
 
 export const signer = await createSigner(new Uint8Array(32).fill(7));
 export const verify = await createVerify(signer.publicKey);
+/** How long tests wait for what has to happen, on a busy machine */
+export const patience = { timeout: 30_000 };
 export const broadcast = 'studio/clock';
 export const noFrames: FrameCounts = { verified: 0, forged: 0, unsigned: 0, missing: 0, refusedStatements: 0 };
 

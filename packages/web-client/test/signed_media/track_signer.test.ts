@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { signatureTrack, TrackSigner, type Signer } from '../../src/signed_media/index.js';
 import { openStatement } from '../../src/signed_media/statement.js';
 import { framesOf, MemoryTrack, type Frame } from './memory_track.js';
-import { broadcast, frameOf, signer, verify } from './signed_track.js';
+import { broadcast, frameOf, patience, signer, verify } from './signed_track.js';
 
 /** A publisher whose signatures are made when the test says so */
 function start(sign: Signer['sign'] = signer.sign) {
@@ -30,7 +30,7 @@ describe('a group that is signed', () => {
     const closed = group.close();
     const signed = (await signatures.recvGroup())!;
     for (let flight = 0; flight < 2; flight += 1) {
-      await expect.poll(() => pending.length).toBe(1);
+      await expect.poll(() => pending.length, patience).toBe(1);
       pending.shift()!();
     }
     await closed;

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createSigner, signatureTrack, TrackSigner, TrackVerifier } from '../../src/signed_media/index.js';
 import { MemoryTrack, sourceOf, type Frame } from './memory_track.js';
-import { broadcast, deliver, frameOf, noFrames, publish, signer, textOf, verify } from './signed_track.js';
+import { broadcast, deliver, frameOf, noFrames, patience, publish, signer, textOf, verify } from './signed_track.js';
 
 const frames = (...texts: string[]): Frame[] => texts.map((text, index) => frameOf(text, index * 40));
 const otherSigner = await createSigner(new Uint8Array(32).fill(8));
@@ -205,7 +205,7 @@ describe('the memory that an edge can take', () => {
     const group = track.insertGroup(0);
     for (let index = 0; index < 24; index += 1)
       group.writeFrame({ ...frameOf(1, index), payload: new Uint8Array(1_000_000) });
-    await expect.poll(() => verifier.counts.unsigned).toBe(16);
+    await expect.poll(() => verifier.counts.unsigned, patience).toBe(16);
     verifier.close();
     expect(verifier.counts.unsigned).toBe(24);
   });
@@ -214,7 +214,7 @@ describe('the memory that an edge can take', () => {
     const { track, verifier } = start();
     const group = track.insertGroup(0);
     for (let index = 0; index < 300; index += 1) group.writeFrame(frameOf(1, index));
-    await expect.poll(() => verifier.counts.unsigned).toBe(44);
+    await expect.poll(() => verifier.counts.unsigned, patience).toBe(44);
     verifier.close();
   });
 
@@ -225,7 +225,7 @@ describe('the memory that an edge can take', () => {
     signed.writeFrame(statements[0]!);
     expect(await verifier.next()).toMatchObject({ group: 0, index: 0 });
     const others = Array.from({ length: 20 }, (_, index) => track.insertGroup(1_000 + index));
-    await expect.poll(() => others.filter(({ isClosed }) => isClosed).length).toBe(17);
+    await expect.poll(() => others.filter(({ isClosed }) => isClosed).length, patience).toBe(17);
     group.writeFrame(media[1]!);
     signed.writeFrame(statements[1]!);
     expect(await verifier.next()).toMatchObject({ group: 0, index: 1 });
@@ -237,7 +237,7 @@ describe('the memory that an edge can take', () => {
     track.insertGroup(0).writeFrame(media[0]!);
     const signed = signatures.insertGroup(0);
     for (let index = 0; index < 100; index += 1) signed.writeFrame(frameOf(index, 0));
-    await expect.poll(() => signed.isClosed).toBe(true);
+    await expect.poll(() => signed.isClosed, patience).toBe(true);
     expect(verifier.counts.refusedStatements).toBe(16);
     expect(signed.unread).toBe(84);
     verifier.close();
@@ -250,7 +250,7 @@ describe('the memory that an edge can take', () => {
     const [group, signed] = [track.insertGroup(0), signatures.insertGroup(0)];
     for (const statement of sent!) signed.writeFrame(statement);
     for (const frame of many) group.writeFrame(frame);
-    await expect.poll(() => verifier.counts.verified).toBeGreaterThanOrEqual(64);
+    await expect.poll(() => verifier.counts.verified, patience).toBeGreaterThanOrEqual(64);
     for (let turns = 0; turns < 100; turns += 1) await turn();
     // Two more may have been on their way.
     expect(verifier.counts.verified).toBeLessThanOrEqual(66);
