@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config';
 
-// test/browser holds Playwright's tests.
-export default defineConfig({ test: { include: ['test/*.test.ts'] } });
+// Playwright's tests in test/browser are named .spec.ts.
+export default defineConfig({ test: { include: ['test/**/*.test.ts'] } });

@@ -1,3 +1,4 @@
+import { signatureTrack } from '@sheaf/web-client/signed-media';
 import { catalogTrack, parseCatalog } from '../hls/catalog.js';
 import type { Broadcast } from '../model/broadcast.js';
 import type { Frame } from '../model/frame.js';
@@ -5,7 +6,7 @@ import type { Group } from '../model/group.js';
 import type { Track, TrackInfo } from '../model/track.js';
 import type { Passage, SegmentWriter } from './segment_writer.js';
 
-/** Carries the tracks of one broadcast to a channel: its catalogue, and the tracks that this names. */
+/** Carries the tracks of one broadcast to a channel: its catalogue, the tracks that this names, and their signatures. */
 export class BroadcastCarrier {
   /** Tracks that are carried, by name, each until it has ended */
   readonly #tracks = new Map<string, Promise<void>>();
@@ -75,5 +76,7 @@ export class BroadcastCarrier {
     const [video, audio] = [[...catalog.video.keys()], [...catalog.audio.keys()]];
     this.#leading = new Set(video.length > 0 ? video : audio);
     for (const name of [...video, ...audio]) this.#carry(name);
+    const signed = new Set(catalog.signed);
+    for (const name of [catalogTrack, ...video, ...audio]) if (signed.has(name)) this.#carry(signatureTrack(name));
   }
 }

@@ -54,7 +54,12 @@ function renditions<Rendition extends z.ZodType>(rendition: Rendition) {
     });
 }
 
-const catalogSchema = z.object({ video: renditions(videoRendition), audio: renditions(audioRendition) });
+const catalogSchema = z.object({
+  video: renditions(videoRendition),
+  audio: renditions(audioRendition),
+  /** Tracks whose publisher signs them, each in a track beside it */
+  signed: z.array(z.string()).catch([]),
+});
 
 /** The tracks of a broadcast that players may choose from, by name */
 export type Catalog = z.output<typeof catalogSchema>;

@@ -33,12 +33,12 @@ function startSource() {
 type Source = ReturnType<typeof startSource>;
 
 /** A broadcast with a catalogue, whose tracks the test writes. */
-function publish({ broadcasts, clock }: Pick<Source, 'broadcasts' | 'clock'>, name = 'studio') {
+function publish({ broadcasts, clock }: Pick<Source, 'broadcasts' | 'clock'>, name = 'studio', written = catalog) {
   const tracks = new Map<string, Track>();
   const open = (track: Track): void => {
     tracks.set(track.name, track);
     track.accept(info);
-    if (track.name === 'catalog.json') addGroup(track, 0, [catalog]);
+    if (track.name === 'catalog.json') addGroup(track, 0, [written]);
   };
   const broadcast = new Broadcast(name, {
     source: { open },
@@ -53,7 +53,7 @@ function publish({ broadcasts, clock }: Pick<Source, 'broadcasts' | 'clock'>, na
     await expect.poll(() => tracks.get(of)).toBeDefined();
     return tracks.get(of)!;
   };
-  return { broadcast, track };
+  return { broadcast, track, wanted: () => [...tracks.keys()] };
 }
 
 function addGroup(track: Track, sequence: number, frames: readonly string[], finish = true): void {
@@ -125,6 +125,28 @@ describe('broadcasts over a channel', () => {
     source.broadcasts.remove(broadcast);
     await settle();
     expect(edge.broadcasts.get('studio')).toBeUndefined();
+  });
+
+  it('come with the signatures of tracks that the catalogue calls signed', async () => {
+    const source = startSource();
+    const edge = startEdge(source.clock);
+    join(edge.receiver, source);
+    const signed = JSON.stringify({ ...JSON.parse(catalog), signed: ['catalog.json', 'video', 'other'] });
+    const { track, wanted } = publish(source, 'studio', signed);
+    addGroup(await track('video.sig'), 4, ['statement']);
+    await settle();
+    expect(wanted()).toEqual(['catalog.json', 'video', 'audio', 'catalog.json.sig', 'video.sig']);
+    expect(edge.textOf('video.sig', 4)).toBe('statement.');
+  });
+
+  it.each([
+    ['a list of numbers', [1]],
+    ['no list', 'video'],
+  ])('come when the catalogue calls %s signed', async (_name, list) => {
+    const source = startSource();
+    const { wanted } = publish(source, 'studio', JSON.stringify({ ...JSON.parse(catalog), signed: list }));
+    await settle();
+    expect(wanted()).toEqual(['catalog.json', 'video', 'audio']);
   });
 
   it('begin for who comes late with the newest key frame and the catalogue', async () => {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const pages = ['publish_clock', 'receive_frames', 'watch_element', 'hls'];
+const pages = ['publish_clock', 'receive_frames', 'watch_element', 'hls', 'forge', 'watch_verified'];
+const workers = ['verify_worker'];
 
 /** Makes a directory with one page for each script. */
 export async function buildMediaSite(): Promise<{ directory: string; remove(): Promise<void> }> {
@@ -14,7 +15,7 @@ export async function buildMediaSite(): Promise<{ directory: string; remove(): P
     format: 'esm',
     target: 'chrome120',
     outdir: directory,
-    entryPoints: pages.map((page) => fileURLToPath(new URL(`./${page}.ts`, import.meta.url))),
+    entryPoints: [...pages, ...workers].map((name) => fileURLToPath(new URL(`./${name}.ts`, import.meta.url))),
     logLevel: 'error',
   });
   for (const page of pages) {

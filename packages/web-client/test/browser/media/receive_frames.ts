@@ -1,27 +1,17 @@
 /** Runs in a page: subscribes to the video of a broadcast by `@moq/net`, and notes the hash of each frame. */
 import * as Moq from '@moq/net';
-import { noteFrame, ownCertificate, type MediaPage } from './media_page.js';
+import { announced, noteFrame, ownCertificate, type MediaPage } from './media_page.js';
 
 const page = (window as unknown as { media: MediaPage }).media;
 
 page.watch = async (url, name) => {
-  const webtransport = await ownCertificate();
+  const webtransport = await ownCertificate(page);
   const connection = await Moq.Connection.connect(new URL(url), { websocket: { enabled: false }, webtransport });
   page.version = connection.version;
   void connection.closed.then(() => (page.closed = true));
   await announced(connection, name);
   void receive(connection.consume(Moq.Path.from(name)).subscribe('video', { priority: 60 }));
 };
-
-/** Resolves once the broadcast is there. */
-async function announced(connection: Moq.Connection.Established, name: string): Promise<void> {
-  const announcements = connection.announced();
-  for (;;) {
-    const next = await announcements.next();
-    if (next === undefined) throw new Error('the announcements ended');
-    if (next.path === name && next.active) return;
-  }
-}
 
 async function receive(track: Moq.Track.Subscriber): Promise<void> {
   for (;;) {

@@ -6,7 +6,7 @@ const page = (window as unknown as { media: MediaPage }).media;
 
 page.watch = async (url, name) => {
   const player = new MoqWatch();
-  player.connection.webtransport = await ownCertificate();
+  player.connection.webtransport = await ownCertificate(page);
   player.connection.websocket = { enabled: false };
   const canvas = document.createElement('canvas');
   player.append(canvas);
