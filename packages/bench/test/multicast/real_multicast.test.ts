@@ -24,7 +24,9 @@ test.skipIf(missing !== undefined)(
   'a short run has a row for each sender, whose file arrived at every receiver',
   { timeout: 300_000 },
   async () => {
-    const options = { runs: '1', bytes: '300000', clients: '2', loss: '0,2', rates: '20' };
+    // Where nothing loses packets, the report says so, and other rows are as always.
+    const loss_percent = (await Lan.whyNoLoss()) === undefined ? 2 : 0;
+    const options = { runs: '1', bytes: '300000', clients: '2', loss: String(loss_percent), rates: '20' };
     const { multicast, findings, skipped } = JSON.parse(await bench(options)) as {
       multicast: unknown[];
       findings: { claim: string; required: number; measured: number; holds: boolean }[];
@@ -32,23 +34,25 @@ test.skipIf(missing !== undefined)(
     };
     const rows = multicast.map((row) => multicastRowSchema.parse(row));
     for (const arm of ['signed', 'plain', 'unicast', 'uftp', 'norm'] as const) {
-      const found = rows.find((row) => row.arm === arm && row.loss_percent === 0);
+      const found = rows.find((row) => row.arm === arm);
       // Where a program is missing, the report says so.
       const reason = skipped.find(({ what }) => what === arm)?.reason;
-      if (reason === undefined) expect(found, `${arm}: ${JSON.stringify(skipped)}`).toMatchObject({ receivers: 2 });
+      if (reason === undefined)
+        expect(found, `${arm}: ${JSON.stringify(skipped)}`).toMatchObject({ receivers: 2, loss_percent });
       else expect(reason).toContain('npm run setup');
     }
-    for (const { receivers, receiver_cpu_s, source_cpu_s } of rows) {
-      expect(receivers).toBe(2);
-      expect(source_cpu_s).toBeGreaterThan(0);
-      expect(receiver_cpu_s).toBeGreaterThan(0);
-    }
+    for (const { receiver_cpu_s } of rows) expect(receiver_cpu_s).toBeGreaterThan(0);
+    for (const arm of ['signed', 'plain', 'unicast'])
+      expect(rows.find((row) => row.arm === arm)?.source_cpu_s).toBeGreaterThan(0);
     for (const { holds, measured, required } of findings) expect(holds).toBe(measured >= required);
   },
 );
 
 test('options that belong to other ways are refused', async () => {
-  await expect(bench({ sim: true })).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('--real') });
+  await expect(bench({ sim: true })).rejects.toMatchObject({
+    code: 'USAGE',
+    message: expect.stringContaining('--real'),
+  });
   await expect(bench({ cases: 'reports' })).rejects.toMatchObject({
     code: 'USAGE',
     message: expect.stringContaining('--cases'),
@@ -85,8 +89,10 @@ test('a sender that fails beyond a rate gets that rate, and one that always fail
   expect(await findRate({ arm: 'uftp', ...place }, [200, 400], failing)).toEqual({ failed: 'too fast' });
 });
 
-test('a sender with congestion control is told no rate', async () => {
-  expect(await findRate({ arm: 'unicast', ...place }, [100, 200], async () => sampleOf(1))).toEqual({ rate_mbps: null });
+test('a sender with congestion control is told no rate, and one rate is not tried', async () => {
+  const never = (): Promise<Sample> => Promise.reject(new Error('there is nothing to find'));
+  expect(await findRate({ arm: 'unicast', ...place }, [100, 200], never)).toEqual({ rate_mbps: null });
+  expect(await findRate({ arm: 'norm', ...place }, [100], never)).toEqual({ rate_mbps: 100 });
 });
 
 test('rows have medians, what failed, and marks beside the faster of the others with authentication on both sides', () => {
@@ -104,11 +110,11 @@ test('rows have medians, what failed, and marks beside the faster of the others 
       measured('norm', [1.5]),
       measured('norm', [], ['lost']),
     ],
-    1_000_000,
+    1_200_000,
   );
-  // 8 Mbit in 2 s; 16 Mbit at both receivers for 0.3 s of the processor
-  expect(rows[0]).toMatchObject({ arm: 'signed', goodput_mbps: 4, receiver_cpu_s: 0.1, runs: 3, failed: 1 });
-  expect(rows[0]?.gbit_per_cpu_s).toBeCloseTo(0.016 / 0.3, 4);
+  // 9.6 Mbit in 2 s; 19.2 Mbit at both receivers for 0.3 s of the processor
+  expect(rows[0]).toMatchObject({ arm: 'signed', goodput_mbps: 4.8, receiver_cpu_s: 0.1, runs: 3, failed: 1 });
+  expect(rows[0]?.gbit_per_cpu_s).toBeCloseTo(0.0192 / 0.3, 4);
   expect(rows[0]?.to_unicast).toEqual({ goodput: 2, gbit_per_cpu_s: 1 });
   expect(rows).toHaveLength(5);
   const findings = judgeMulticast(rows).map(({ claim, measured: ratio, holds }) => [claim, ratio, holds]);

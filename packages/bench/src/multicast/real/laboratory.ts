@@ -41,7 +41,10 @@ export async function withLaboratory<Result>(
   const measure = async (plan: Plan): Promise<Sample | { failed: string }> => {
     const open = arms.get(plan.arm);
     if (!open) throw new RangeError(`${plan.arm} is not prepared`);
-    return measureTransfer(lan, plan, file, open, stop).catch((error: unknown) => ({ failed: errorMessage(error) }));
+    // An error of a process has its stack behind the first line.
+    return measureTransfer(lan, plan, file, open, stop).catch((error: unknown) => ({
+      failed: errorMessage(error).split('\n', 1)[0] ?? '',
+    }));
   };
   try {
     const { losses, refused } = await possibleLosses(options.losses);
@@ -57,7 +60,8 @@ export async function withLaboratory<Result>(
             progress(`finding the rate: ${describePlan(plan)}: ${describeSample(sample, options.bytes)}`);
             return sample;
           });
-          if ('failed' in found) skipped.push({ what: describePlan({ ...place, rate_mbps: null }), reason: found.failed });
+          if ('failed' in found)
+            skipped.push({ what: describePlan({ ...place, rate_mbps: null }), reason: found.failed });
           else plans.push({ ...place, ...found });
         }
     return await work({ plans, skipped, versions, measure });
@@ -84,6 +88,8 @@ export async function findRate(
   measure: (plan: Plan) => Promise<Sample | { failed: string }>,
 ): Promise<Pick<Plan, 'rate_mbps'> | { failed: string }> {
   const tried = ARMS[place.arm].paced ? [...rates].sort((left, right) => left - right) : [null];
+  // There is nothing to find.
+  if (tried.length === 1) return { rate_mbps: tried[0] ?? null };
   let best: { rate_mbps: number | null; seconds: number } | undefined;
   for (const rate_mbps of tried) {
     const sample = await measure({ ...place, rate_mbps });

@@ -133,9 +133,13 @@ function lossRules(percent: number): string[] {
 
 async function findNamespaces(): Promise<Namespaces> {
   if (!existsSync(home))
-    throw new UserError('BENCH_FAILED', 'this experiment makes hosts as the examples of the repository, which is not here', {
-      hint: 'clone the repository and run `npm run setup`',
-    });
+    throw new UserError(
+      'BENCH_FAILED',
+      'this experiment makes hosts as the examples of the repository, which is not here',
+      {
+        hint: 'clone the repository and run `npm run setup`',
+      },
+    );
   const { NetworkNamespace } = (await import(home.href)) as { NetworkNamespace: Namespaces };
   return NetworkNamespace;
 }

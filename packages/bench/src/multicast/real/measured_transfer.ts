@@ -9,8 +9,9 @@ import type { Lan } from './lan.js';
 import { describePlan, type Plan, type Sample } from './plans.js';
 import type { Open, TransferSetup } from './transfer.js';
 
-/** Longest wait for a file in seconds, beyond the time that it takes at the rate of the plan */
+/** Longest wait for a transfer in seconds, beyond a few times what the file takes */
 const PATIENCE_S = 20;
+const SLOW_MBPS = 10;
 /** In memory, so that no disk decides */
 const MEMORY = '/dev/shm';
 
@@ -53,7 +54,7 @@ export async function measureTransfer(
       }),
     );
     await lan.setLoss(plan.loss_percent);
-    const limit = PATIENCE_S + (plan.rate_mbps === null ? PATIENCE_S : (file.bytes * 8) / (plan.rate_mbps * 1e6));
+    const limit = PATIENCE_S + 3 * atRate(plan, file.bytes);
     const sample = await withPrograms(limit, cancel, (own) =>
       runTransfer(open, { lan, plan, file: file.path, copies, own }),
     );
@@ -65,6 +66,9 @@ export async function measureTransfer(
     await rm(directory, { recursive: true, force: true });
   }
 }
+
+/** Seconds that the file takes at the rate of the plan, or at a slow one */
+const atRate = ({ rate_mbps }: Plan, bytes: number): number => (bytes * 8) / ((rate_mbps ?? SLOW_MBPS) * 1e6);
 
 async function runTransfer(open: Open, setup: TransferSetup): Promise<Sample> {
   const transfer = await open(setup);

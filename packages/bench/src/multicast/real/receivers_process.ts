@@ -1,6 +1,6 @@
 // The receivers of one host of `bench multicast --real`: one process for all of them, with a connection and a socket each.
 import { once } from 'node:events';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { readPart } from '@sheaf/gateway/publication';
 import { connectHttp3, watchChannel, type Http3Client, type ReceivedGroup, type WatchedChannel } from '@sheaf/native';
 import { serveCalls } from '../../process/called_process.js';
@@ -19,7 +19,7 @@ export interface ReceiverTask {
 export type ReceiversCall =
   /** Connects, and joins the channel. Answered once each hears the group. */
   | { type: 'join'; tasks: ReceiverTask[] }
-  /** Answered once each has the whole file. */
+  /** Answered once each has the whole file, which can be sent several times. */
   | { type: 'receive' };
 
 /** Resolves once the file is there. */
@@ -47,10 +47,10 @@ async function join({ host, port, path, way, copy }: ReceiverTask): Promise<Rece
   });
   if (way === 'download') return () => download(client, path, copy);
   const channel = await watchChannel(client, { path });
-  const whole = new Publication(channel, copy);
+  const publications = new Publications(channel, copy);
   // A receiver that hears the group has its keys. It gets the file's first packet as any other.
   while (channel.state !== 'receiving') await once(channel, 'state');
-  return () => whole.complete;
+  return () => publications.next();
 }
 
 async function download(client: Http3Client, path: string, copy: string): Promise<void> {
@@ -63,29 +63,42 @@ async function download(client: Http3Client, path: string, copy: string): Promis
   closeSync(file);
 }
 
-/** The file that a channel publishes. Its parts may arrive in any order. */
-class Publication {
-  readonly complete: Promise<void>;
+/** The files that a channel publishes, one after the other. Parts of one may arrive in any order. */
+class Publications {
   readonly #file: number;
+  #id: string | undefined;
   #written = 0;
   #bytes: number | undefined;
+  #whole = 0;
+  #asked = 0;
+  #failure: Error | undefined;
+  #wake = (): void => undefined;
 
   constructor(channel: WatchedChannel, copy: string) {
     this.#file = openSync(copy, 'w');
-    this.complete = new Promise((resolve, reject) => {
-      channel.on('group', (group) => {
-        this.#take(group).then((whole) => {
-          if (whole) resolve();
-        }, reject);
-      });
-      channel.once('close', (reason) => reject(new Error(`the channel ended: ${reason ?? 'its source is gone'}`)));
+    channel.on('group', (group) => {
+      this.#take(group)
+        .catch((error: Error) => (this.#failure ??= error))
+        .finally(() => this.#wake());
     });
-    this.complete.catch(() => undefined);
+    channel.once('close', (reason) => {
+      this.#failure ??= new Error(`the channel ended: ${reason ?? 'its source is gone'}`);
+      this.#wake();
+    });
   }
 
-  /** Writes a part. Returns whether the file is whole now. */
-  async #take(group: ReceivedGroup): Promise<boolean> {
+  /** Resolves once the next file is whole. */
+  async next(): Promise<void> {
+    this.#asked += 1;
+    while (this.#whole < this.#asked) {
+      if (this.#failure) throw this.#failure;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  async #take(group: ReceivedGroup): Promise<void> {
     const { head, bytes } = await readPart(group);
+    if (head.id !== this.#id) this.#begin(head.id);
     this.#bytes ??= head.end?.bytes;
     let { offset } = head;
     for await (const piece of bytes) {
@@ -93,8 +106,16 @@ class Publication {
       offset += piece.length;
       this.#written += piece.length;
     }
-    if (this.#written !== this.#bytes) return false;
-    closeSync(this.#file);
-    return true;
+    if (this.#written !== this.#bytes) return;
+    this.#whole += 1;
+    // Another part may just have been written, too.
+    this.#bytes = undefined;
+  }
+
+  #begin(id: string): void {
+    ftruncateSync(this.#file);
+    this.#id = id;
+    this.#written = 0;
+    this.#bytes = undefined;
   }
 }

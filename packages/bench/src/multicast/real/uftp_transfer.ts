@@ -21,7 +21,20 @@ const nameOf = (receiver: number): string => `0x${(receiver + 1).toString(16).pa
 /** Starts receivers of uftp, each in a process of its own. The sender starts when it sends. @throws UserError */
 export async function openUftpTransfer({ lan, plan, file, copies, own }: TransferSetup): Promise<Transfer> {
   const receivers = copies.map((copy, index) => {
-    const words = ['-d', '-q', '-t', '-E', '-U', nameOf(index), '-D', dirname(copy), '-F', '@LOG', '-K', 'ec:prime256v1'];
+    const words = [
+      '-d',
+      '-q',
+      '-t',
+      '-E',
+      '-U',
+      nameOf(index),
+      '-D',
+      dirname(copy),
+      '-F',
+      '@LOG',
+      '-K',
+      'ec:prime256v1',
+    ];
     return own(new Program(hostOf(lan.receivers, index), ['uftpd', ...PLACE, ...words]));
   });
   await Promise.all(receivers.map((each) => each.prints(/Loaded ECDSA key/)));
