@@ -19,9 +19,9 @@ constexpr NormNodeId k_sender = 1;
 constexpr std::uint16_t k_segment_bytes = 1300;  // as uftp, and as packets of a channel
 // A block of FEC, and the parity packets that losses are repaired with
 constexpr std::uint16_t k_block_segments = 64;
-constexpr std::uint16_t k_block_parity = 16;
-constexpr unsigned k_buffer_bytes = 64 * 1024 * 1024;
-constexpr unsigned k_socket_bytes = 8 * 1024 * 1024;  // as far as the system permits
+constexpr std::uint16_t k_block_parity = 4;
+constexpr unsigned k_buffer_bytes = 4 * 1024 * 1024;
+constexpr unsigned k_socket_bytes = 4 * 1024 * 1024;  // as far as the system permits
 // Round trip that the sender assumes first, in seconds; 0.5 is for the Internet.
 constexpr double k_round_trip = 0.01;
 

@@ -1,3 +1,4 @@
+import { UserError } from '@sheaf/gateway';
 import { z } from 'zod';
 import { withLaboratory } from '../../multicast/real/laboratory.js';
 import { ARM_NAMES, ARMS } from '../../multicast/real/plans.js';
@@ -51,6 +52,8 @@ export const multicastReal: Runner = {
         for (const plan of inTurn(plans)) {
           const sample = await measure(plan);
           if ('failed' in sample) {
+            // A round that was stopped is not kept.
+            if (context.stop.aborted) throw new UserError('BENCH_FAILED', sample.failed);
             failures.add(`${plan.arm}: ${sample.failed}`);
             continue;
           }

@@ -5,7 +5,7 @@ import { prepareNorm } from './norm_transfer.js';
 import { ARMS, type ArmName } from './plans.js';
 import { openSheafTransfer } from './sheaf_transfer.js';
 import type { Open } from './transfer.js';
-import { openUftpTransfer } from './uftp_transfer.js';
+import { prepareUftp } from './uftp_transfer.js';
 
 /** What was not measured, and why */
 export interface Skipped {
@@ -25,7 +25,7 @@ interface SenderProgram {
 const senders: Readonly<Record<Sender, SenderProgram>> = {
   channel: { tools: [], prepare: async () => openSheafTransfer },
   unicast: { tools: [], prepare: async () => openSheafTransfer },
-  uftp: { tools: [uftp], library: 'uftp', prepare: async () => openUftpTransfer },
+  uftp: { tools: [cmake, ninja, uftp], library: 'uftp', prepare: prepareUftp },
   norm: { tools: [cmake, ninja, norm], library: 'libnorm1', prepare: prepareNorm },
 };
 

@@ -105,8 +105,9 @@ export class Lan {
   }
 
   #connect(): void {
-    // With a querier, and after its response interval, a bridge forwards to members alone.
-    this.middle.run('link add switch type bridge mcast_snooping 1 mcast_query_response_interval 10 mcast_querier 1');
+    // A bridge forwards to members alone once a response interval (here 0.1 s) has passed since it began to query.
+    this.middle.run('link add switch type bridge mcast_snooping 1 mcast_query_response_interval 10');
+    this.middle.run('link set switch type bridge mcast_querier 1');
     this.middle.run('link set switch up');
     for (const [index, host] of [this.source, ...this.receivers].entries()) {
       const port = `port${index}`;

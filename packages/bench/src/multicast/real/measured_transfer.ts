@@ -9,9 +9,8 @@ import type { Lan } from './lan.js';
 import { describePlan, type Plan, type Sample } from './plans.js';
 import type { Open, TransferSetup } from './transfer.js';
 
-/** Longest wait for a transfer in seconds, beyond a few times what the file takes */
-const PATIENCE_S = 20;
-const SLOW_MBPS = 10;
+/** Longest wait for a transfer: beyond what it takes at its rate, or at a slow one for all receivers together */
+const PATIENCE = { seconds: 20, times: 3, mbps: 50 };
 /** In memory, so that no disk decides */
 const MEMORY = '/dev/shm';
 
@@ -54,7 +53,7 @@ export async function measureTransfer(
       }),
     );
     await lan.setLoss(plan.loss_percent);
-    const limit = PATIENCE_S + 3 * atRate(plan, file.bytes);
+    const limit = patienceFor(plan, file.bytes);
     const sample = await withPrograms(limit, cancel, (own) =>
       runTransfer(open, { lan, plan, file: file.path, copies, own }),
     );
@@ -67,8 +66,11 @@ export async function measureTransfer(
   }
 }
 
-/** Seconds that the file takes at the rate of the plan, or at a slow one */
-const atRate = ({ rate_mbps }: Plan, bytes: number): number => (bytes * 8) / ((rate_mbps ?? SLOW_MBPS) * 1e6);
+function patienceFor({ receivers, rate_mbps }: Plan, bytes: number): number {
+  const megabits = (bytes * 8) / 1e6;
+  const atRate = rate_mbps === null ? 0 : megabits / rate_mbps;
+  return PATIENCE.seconds + PATIENCE.times * atRate + (megabits * receivers) / PATIENCE.mbps;
+}
 
 async function runTransfer(open: Open, setup: TransferSetup): Promise<Sample> {
   const transfer = await open(setup);

@@ -1,8 +1,10 @@
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { buildWithCmake } from '../../process/cmake.js';
 import { endedChildrenSeconds, finerProcessorSeconds } from '../../process/processor_time.js';
+import { peersDirectory } from '../../process/workspace.js';
 import { DEVICE } from './lan.js';
 import { Program } from './program.js';
-import { hostOf, secondsSince, type Transfer, type TransferSetup } from './transfer.js';
+import { hostOf, secondsSince, type Open, type Transfer, type TransferSetup } from './transfer.js';
 
 const KBIT_PER_MBIT = 1000;
 /** As libnorm and channels: as far as the system permits */
@@ -18,24 +20,23 @@ const STAYS = 'setpriv --pdeathsig KILL "$@"; echo ended; read line';
 
 const nameOf = (receiver: number): string => `0x${(receiver + 1).toString(16).padStart(8, '0')}`;
 
-/** Starts receivers of uftp, each in a process of its own. The sender starts when it sends. @throws UserError */
-export async function openUftpTransfer({ lan, plan, file, copies, own }: TransferSetup): Promise<Transfer> {
+/** Builds what lets receivers of one host share their port. Each receiver is a process of its own. @throws UserError */
+export async function prepareUftp(): Promise<Open> {
+  const home = join(peersDirectory, 'multicast-uftp');
+  await buildWithCmake(home, join(home, 'target'), [], 'shared-port');
+  const preloaded = `LD_PRELOAD=${join(home, 'target', 'libshared-port.so')}`;
+  return (setup) => openUftpTransfer(['env', preloaded, 'uftpd'], setup);
+}
+
+/** Starts receivers. The sender starts when it sends. */
+async function openUftpTransfer(
+  receiver: readonly string[],
+  { lan, plan, file, copies, own }: TransferSetup,
+): Promise<Transfer> {
   const receivers = copies.map((copy, index) => {
-    const words = [
-      '-d',
-      '-q',
-      '-t',
-      '-E',
-      '-U',
-      nameOf(index),
-      '-D',
-      dirname(copy),
-      '-F',
-      '@LOG',
-      '-K',
-      'ec:prime256v1',
-    ];
-    return own(new Program(hostOf(lan.receivers, index), ['uftpd', ...PLACE, ...words]));
+    const identity = ['-E', '-K', 'ec:prime256v1', '-U', nameOf(index)];
+    const words = [...receiver, ...PLACE, ...identity, '-d', '-q', '-t', '-D', dirname(copy), '-F', '@LOG'];
+    return own(new Program(hostOf(lan.receivers, index), words));
   });
   await Promise.all(receivers.map((each) => each.prints(/Loaded ECDSA key/)));
   let source: Program | undefined;
