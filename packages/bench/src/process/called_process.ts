@@ -37,7 +37,7 @@ export class CalledProcess<Call extends object> {
     module: string,
     enter: readonly string[] = [],
   ) {
-    const [execPath = process.execPath, ...execArgv] = [...enter, process.execPath];
+    const [execPath, ...execArgv] = [...enter, process.execPath];
     this.child = fork(module, [], { execPath, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   }
 

@@ -23,8 +23,8 @@ interface SenderProgram {
 }
 
 const senders: Readonly<Record<Sender, SenderProgram>> = {
-  channel: { tools: [], prepare: async () => openSheafTransfer },
-  unicast: { tools: [], prepare: async () => openSheafTransfer },
+  channel: { tools: [], prepare: () => Promise.resolve(openSheafTransfer) },
+  unicast: { tools: [], prepare: () => Promise.resolve(openSheafTransfer) },
   uftp: { tools: [cmake, ninja, uftp], library: 'uftp', prepare: prepareUftp },
   norm: { tools: [cmake, ninja, norm], library: 'libnorm1', prepare: prepareNorm },
 };

@@ -81,7 +81,7 @@ export class Lan {
     // Adding a table that is there changes nothing, and deleting one that is not fails.
     const commands = ['add table netdev loss', 'delete table netdev loss', ...(percent > 0 ? lossRules(percent) : [])];
     for (const { enter } of this.receivers) {
-      const [program = '', ...args] = [...enter, 'nft', commands.join('; ')];
+      const [program, ...args] = [...enter, 'nft', commands.join('; ')];
       if ((await capture(program, args)) !== undefined) continue;
       throw new UserError('BENCH_FAILED', 'nft could not set the loss of a link', {
         hint: 'the kernel needs CONFIG_NF_TABLES_NETDEV and CONFIG_NFT_NUMGEN; --loss 0 does without',

@@ -1,6 +1,7 @@
 // The receivers of one host of `bench multicast --real`: one process for all of them, with a connection and a socket each.
 import { once } from 'node:events';
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { errorMessage } from '@sheaf/gateway/client';
 import { readPart } from '@sheaf/gateway/publication';
 import { connectHttp3, watchChannel, type Http3Client, type ReceivedGroup, type WatchedChannel } from '@sheaf/native';
 import { serveCalls } from '../../process/called_process.js';
@@ -78,7 +79,7 @@ class Publications {
     this.#file = openSync(copy, 'w');
     channel.on('group', (group) => {
       this.#take(group)
-        .catch((error: Error) => (this.#failure ??= error))
+        .catch((error: unknown) => (this.#failure ??= new Error(errorMessage(error))))
         .finally(() => this.#wake());
     });
     channel.once('close', (reason) => {
