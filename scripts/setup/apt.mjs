@@ -33,6 +33,10 @@ const testPackages = [
   'nghttp2-client',
   'nginx-light',
   'libssl-dev',
+  // What channels are measured beside, and what loses packets on their way
+  'uftp',
+  'libnorm-dev',
+  'nftables',
 ];
 
 /** Programs of ngtcp2 */

@@ -31,14 +31,14 @@ const options = {
   real: {
     type: 'boolean',
     describe:
-      'direct-return, multi-end: run processes on loopback, next to Caddy; paths: run over loopback, next to noq',
+      'direct-return, multi-end: run processes on loopback, next to Caddy; multicast: run them on hosts at a switch, next to uftp and NORM; paths: run over loopback, next to noq',
   },
   'hand-over': { type: 'boolean', describe: 'multi-end: measure time and memory of a connection at a backend' },
   runs: {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (3; simulated: 5), engine (30), greedy (5), http (5), multi-end (20, 3, 5), multicast (30; simulated: 5), pages (20), paths (30, 5), schedulers (5), upload (5): repeat each measurement so often',
+      'direct-return (3; simulated: 5), engine (30), greedy (5), http (5), multi-end (20, 3, 5), multicast (30; simulated, real: 5), pages (20), paths (30, 5), schedulers (5), upload (5): repeat each measurement so often',
   },
   'fault-runs': {
     type: 'string',
@@ -49,7 +49,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (1000 to 10000000, with commas between), engine (100 MB), http (1 GB), multi-end (500 KB), multicast (2 MB), paths (200 MB), upload (1 GB): size of a transfer',
+      'direct-return (1000 to 10000000, with commas between), engine (100 MB), http (1 GB), multi-end (500 KB), multicast (2 MB; real: 20 MB), paths (200 MB), upload (1 GB): size of a transfer',
   },
   connections: {
     type: 'string',
@@ -78,7 +78,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'greedy (1): clients at one time, or several such numbers (1,100); multi-end (8): client processes; multicast (1,10,50,100,1000): numbers of receivers; pages (1): clients that load the page at one time over the same links',
+      'greedy (1): clients at one time, or several such numbers (1,100); multi-end (8): client processes; multicast (1,10,50,100,1000; real: 2,50): numbers of receivers; pages (1): clients that load the page at one time over the same links',
   },
   requests: {
     type: 'string',
@@ -113,6 +113,16 @@ const options = {
     describe: 'pages: write the report (HTML, Markdown, CSV, JSON) into this directory',
   },
   resume: { type: 'boolean', describe: 'multi-end, pages: keep the cells that an earlier run finished' },
+  loss: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'multicast (0,1): shares of the packets to receivers that are lost, in percent, with commas between',
+  },
+  rates: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'multicast (50,100,200,400,800): Mbit/s, of which each sender gets the rate at which it is fastest',
+  },
   rate: { type: 'string', requiresArg: true, describe: 'soak (200): requests a second' },
   hostile: {
     type: 'string',
@@ -156,6 +166,7 @@ export const bench: Command<BenchOptions> = {
         'Processor time of a primary and its backends for direct delivery, proxying, and Caddy',
       )
       .example('$0 bench multicast --check', 'What a channel costs its source and a receiver, next to unicast')
+      .example('$0 bench multicast --real', 'A channel between hosts at a switch, next to unicast, uftp and NORM')
       .example('$0 bench multicast --sim', 'A channel on a tree with 1,000 receivers, in virtual time')
       .example(
         '$0 bench pages --sim --report pages',

@@ -25,6 +25,12 @@ export function finerProcessorSeconds(pids: readonly number[]): number {
   return pids.flatMap(threadsOf).reduce((sum, thread) => sum + ofThread(thread), 0);
 }
 
+/** Returns the processor time in seconds of the children that a process has waited for. Its unit is 10 ms. @throws UserError */
+export function endedChildrenSeconds(pid: number): number {
+  const [, , user, system] = timesOf(pid);
+  return (user + system) / TICKS_PER_SECOND;
+}
+
 const threadsOf = (pid: number): string[] => readdirSync(`/proc/${pid}/task`).map((id) => `/proc/${pid}/task/${id}`);
 
 /** Returns 0 for a thread that has just ended. */
@@ -37,11 +43,18 @@ function ofThread(directory: string): number {
 }
 
 function ofProcess(pid: number): number {
+  const [user, system] = timesOf(pid);
+  return (user + system) / TICKS_PER_SECOND;
+}
+
+/** Returns ticks: in user and in system mode, of the process, then of its children that have ended. */
+function timesOf(pid: number): [user: number, system: number, childrenUser: number, childrenSystem: number] {
   requireLinux();
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  // The name in parentheses may contain anything. utime and stime are fields 14 and 15.
+  // The name in parentheses may contain anything. utime to cstime are fields 14 to 17.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  const [user = 0, system = 0, childrenUser = 0, childrenSystem = 0] = fields.slice(11, 15).map(Number);
+  return [user, system, childrenUser, childrenSystem];
 }
 
 function requireLinux(): void {

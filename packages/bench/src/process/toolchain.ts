@@ -46,6 +46,25 @@ export const ngtcp2: Tool = {
     (await capture('pkg-config', ['--exists', 'libngtcp2', 'libngtcp2_crypto_gnutls', 'gnutls'])) !== undefined,
 };
 
+/** Loses packets on their way */
+export const nftables: Tool = {
+  name: 'nft',
+  install: 'npm run setup, or apt-get install nftables',
+  isInstalled: async () => (await capture('nft', ['--version'])) !== undefined,
+};
+
+export const uftp: Tool = {
+  name: 'uftp',
+  install: 'npm run setup, or apt-get install uftp',
+  isInstalled: async () => (await capture('sh', ['-c', 'command -v uftp && command -v uftpd'])) !== undefined,
+};
+
+export const norm: Tool = {
+  name: 'libnorm-dev',
+  install: 'npm run setup, or apt-get install libnorm-dev',
+  isInstalled: async () => (await capture('pkg-config', ['--exists', 'norm'])) !== undefined,
+};
+
 /**
  * Parses the output of `cargo --version`, such as `cargo 1.95.0 (f2d3ce0bd 2026-03-21)`; undefined when there is no
  * cargo.

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Experiment, ExperimentContext, Outcome } from '../../experiment.js';
 import { describeMachine } from '../../measure/machine.js';
+import { numberList } from '../../number_list.js';
 import { untilInterrupted } from '../../process/until_interrupted.js';
 import { measureBalancers } from '../balancer_outcome.js';
 import { judgeBalancers } from '../findings.js';
@@ -8,19 +9,12 @@ import { runProfile } from '../profile_outcome.js';
 import { SIMULATED_CASES, simulateReturn, simulatedReturnTables } from './simulated_return.js';
 import { balancerTables } from '../tables.js';
 
-const numbers = (fallback: string, number: z.ZodType<number, number>): z.ZodType<number[]> =>
-  z
-    .string()
-    .default(fallback)
-    .transform((text) => text.split(',').map(Number))
-    .pipe(z.array(number).min(1));
-
 const size = z.number().int().min(1_000).max(100_000_000);
 const packets = z.number().int().min(2).max(257);
 const load = {
   real: z.literal(true, { error: 'give --real (processes on loopback) or --sim (virtual time)' }),
-  acks: numbers('2,10,32', packets),
-  quota: numbers('0.15,1', z.number().min(0.01).max(1)),
+  acks: numberList('2,10,32', packets),
+  quota: numberList('0.15,1', z.number().min(0.01).max(1)),
   seconds: z.coerce.number().min(0.1).default(2),
   connections: z.coerce.number().int().min(1).max(250).default(32),
   requests: z.coerce.number().int().min(1).max(64).default(8),
@@ -30,7 +24,7 @@ const load = {
 const balancersSchema = z.strictObject({
   ...load,
   profile: z.literal(false).optional(),
-  bytes: numbers('1000,4000,16000,64000,100000,500000,1000000,10000000', size),
+  bytes: numberList('1000,4000,16000,64000,100000,500000,1000000,10000000', size),
   runs: z.coerce.number().int().min(1).default(3),
   check: z.boolean().default(false),
 });
@@ -51,7 +45,7 @@ const simulatedSchema = z.strictObject({
 const profileSchema = z.strictObject({
   ...load,
   profile: z.literal(true),
-  bytes: numbers('1000,16000,100000,500000,1000000', size),
+  bytes: numberList('1000,16000,100000,500000,1000000', size),
 });
 
 /** Measures what a gateway works when its backends answer the clients themselves, next to proxying. */

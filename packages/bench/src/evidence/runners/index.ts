@@ -18,6 +18,7 @@ import { directReturnSimulation } from './direct_return_simulation.js';
 import { engine } from './engine.js';
 import { http } from './http.js';
 import { multicastCosts } from './multicast_costs.js';
+import { multicastReal } from './multicast_real.js';
 import { multicastTrees } from './multicast_trees.js';
 import { pathsFailover } from './paths_failover.js';
 import { pathsLoopback } from './paths_loopback.js';
@@ -41,6 +42,7 @@ const runners: readonly Runner[] = [
   multiEndSimulation,
   multiEndTransfers,
   multicastCosts,
+  multicastReal,
   multicastTrees,
   pagesBrowser,
   pagesSimulation,

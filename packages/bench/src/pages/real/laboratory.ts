@@ -7,7 +7,7 @@ import type { LinkOptions, LinkRelayOptions } from '@sheaf/native';
 import { seededRandom } from '../content/random.js';
 import { ensurePages } from '../build/fixtures.js';
 import { WARM_FILES, networkAt, type AccessLink, type LevelName, type Network } from '../simulation/network.js';
-import { CalledProcess } from './called_process.js';
+import { CalledProcess } from '../../process/called_process.js';
 import type { LinkCall, LinkStatsAnswer } from './link_process.js';
 import type { LoadedOnce } from './load_patiently.js';
 import { edgeConfiguration, gatewayConfiguration, LOOPBACK } from './node_configurations.js';

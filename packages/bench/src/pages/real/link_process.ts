@@ -1,7 +1,7 @@
 // Runs the links in a process of their own, each the relay that `sheaf link` runs.
 import { loadNativeModule } from '@sheaf/gateway';
 import type { LinkRelay, LinkRelayOptions, LinkRelayStats } from '@sheaf/native';
-import { serveCalls } from './called_process.js';
+import { serveCalls } from '../../process/called_process.js';
 
 export type LinkCall =
   /** Opens links in place of the current ones. Answers with their ports. */

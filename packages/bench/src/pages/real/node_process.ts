@@ -1,6 +1,6 @@
 // Runs a gateway or an edge in a process of its own, which restarts it on demand.
 import { closeNodes, parseConfiguration, startNodes, type RunningNode } from '@sheaf/gateway';
-import { serveCalls } from './called_process.js';
+import { serveCalls } from '../../process/called_process.js';
 
 export type NodeCall =
   /** Starts a node in place of the current one. `file` names the configuration, YAML or JSON, in errors. */

@@ -28,12 +28,21 @@ export function serveCalls<Call>(answer: (call: Call) => unknown): void {
 export class CalledProcess<Call extends object> {
   private readonly child: ChildProcess;
 
-  /** @param module program of the process, which serves calls */
+  /**
+   * @param module program of the process, which serves calls
+   * @param enter what starts a program elsewhere, such as in a network namespace, and becomes it; default: here
+   */
   constructor(
     private readonly name: string,
     module: string,
+    enter: readonly string[] = [],
   ) {
-    this.child = fork(module, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const [execPath, ...execArgv] = [...enter, process.execPath];
+    this.child = fork(module, [], { execPath, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  }
+
+  get pid(): number {
+    return this.child.pid ?? -1;
   }
 
   /** Calls the process. @throws UserError when the call fails or the process has ended */
@@ -56,7 +65,7 @@ export class CalledProcess<Call extends object> {
   async stop(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const exited = once(this.child, 'exit');
-    this.child.disconnect();
+    if (this.child.connected) this.child.disconnect();
     const timer = setTimeout(() => this.child.kill('SIGKILL'), 5_000);
     await exited;
     clearTimeout(timer);
