@@ -26,6 +26,7 @@ struct SourceSettings {
   quic::Duration deadline = std::chrono::seconds(1);
   quic::Duration report_interval = std::chrono::milliseconds(100);
   quic::Duration key_interval = std::chrono::seconds(10);
+  bool new_key_on_leaving = false;
   std::uint64_t copy_rate = 12'500'000;  // bytes per second, to all receivers together
   std::size_t max_receivers = 1000;
   // `timed` is not served: requests do not tell the source's time.
