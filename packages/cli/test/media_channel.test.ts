@@ -12,6 +12,7 @@ import { temporaryDirectory } from './support/world.js';
 
 const program = fileURLToPath(new URL('../bin/sheaf.js', import.meta.url));
 const peer = fileURLToPath(new URL('support/moq_peer.mjs', import.meta.url));
+const receiver = fileURLToPath(new URL('support/channel_peer.mjs', import.meta.url));
 
 const missing = NetworkNamespace.missing();
 if (missing !== undefined) console.warn(`skipped: live media over channels between network namespaces: ${missing}`);
@@ -92,8 +93,8 @@ async function startSite(channel: string, { media = '', idle = '30s' } = {}) {
     `media: [{ path: /live, channel: /channel ${media} }]`,
   ]);
   const gateway = await startNode(site, site.center, 'gateway');
-  await startNode(site, site.laptop, 'edge');
-  return { ...site, gateway };
+  const edge = await startNode(site, site.laptop, 'edge');
+  return { ...site, gateway, edge };
 }
 
 /** What a publisher sent, or a viewer got: the hash of each frame by `group:index` */
@@ -136,6 +137,9 @@ class Frames {
 const startPeer = ({ directory }: Site, host: Host, task: string, address: string): Frames =>
   new Frames(start(directory, ...command(host, peer, task, address, '4433')));
 
+const publishing = (site: Site): Frames => startPeer(site, site.center, 'publish', '10.98.0.1');
+const watching = (site: Site): Frames => startPeer(site, site.laptop, 'watch', '10.98.0.2');
+
 async function mediaOf({ laptop }: Site): Promise<NonNullable<EdgeStatus['media']>[number]> {
   const { stdout } = await promisify(execFile)(
     ...command(laptop, program, 'status', '--admin', '10.98.0.2:9433', '--json'),
@@ -145,6 +149,36 @@ async function mediaOf({ laptop }: Site): Promise<NonNullable<EdgeStatus['media'
 
 async function reaches(site: Site, state: string): Promise<void> {
   await vi.waitFor(async () => expect((await mediaOf(site)).state).toBe(state), { timeout: patience, interval: 200 });
+}
+
+/** Waits until the group brings the edge more than it has now. */
+async function hearsGroup(site: Site): Promise<void> {
+  await reaches(site, 'receiving');
+  const { fromGroup } = await mediaOf(site);
+  await vi.waitFor(async () => expect((await mediaOf(site)).fromGroup).toBeGreaterThan(fromGroup), {
+    timeout: patience,
+    interval: 200,
+  });
+}
+
+/** Kills a node, and starts it again. */
+async function restart(site: Site, host: Host, node: 'gateway' | 'edge', running: ChildProcess): Promise<void> {
+  running.kill('SIGKILL');
+  await once(running, 'close');
+  await startNode(site, host, node);
+}
+
+/** Another receiver beside the edge joins the channel, reaches a state, and leaves. */
+async function joinAndLeave({ directory, laptop }: Site, state: string): Promise<void> {
+  const child = start(directory, ...command(laptop, receiver, '10.98.0.1', '4433', '/channel'));
+  await new Promise<void>((resolve, reject) => {
+    child.once('close', () => reject(new Error('the receiver ended')));
+    createInterface(child.stdout!).on('line', (line) => {
+      if (line === JSON.stringify({ state })) resolve();
+    });
+  });
+  child.kill('SIGTERM');
+  expect(await once(child, 'close')).toEqual([0, null]);
 }
 
 /** Waits for the viewer to be as far as the publisher is now, and expects it to have every frame since its first group. */
@@ -162,26 +196,52 @@ it.skipIf(missing !== undefined)(
   'a viewer at an edge gets every frame while the group is cut and comes back',
   async () => {
     const site = await startSite(group);
-    const sent = startPeer(site, site.center, 'publish', '10.98.0.1');
-    const got = startPeer(site, site.laptop, 'watch', '10.98.0.2');
+    const sent = publishing(site);
+    const got = watching(site);
     await reaches(site, 'receiving');
     await got.goOn(5);
-    const { fromGroup } = await mediaOf(site);
-    expect(fromGroup).toBeGreaterThan(0);
+    await hearsGroup(site);
     site.setTree('off');
     await reaches(site, 'unicast');
     await got.goOn(5);
     site.setTree('on');
-    await reaches(site, 'receiving');
+    await hearsGroup(site);
     await got.goOn(5);
     expect(await expectAllFrames(sent, got)).toBeGreaterThan(100);
     const after = await mediaOf(site);
     expect(after).toMatchObject({ expired: 0, joined: 1, broadcasts: 1, viewers: 1, unreadable: 0 });
-    expect(after.fromGroup).toBeGreaterThan(fromGroup);
     expect(after.unicastShare).toBeGreaterThan(0);
     expect(after.unicastShare).toBeLessThan(1);
   },
   3 * patience,
+);
+
+it.skipIf(missing !== undefined)(
+  'viewers miss no frame while keys change, others join and leave, the group is cut, and the edge is restarted',
+  async () => {
+    const site = await startSite(
+      '{ group: "232.98.1.1:5498", source: 10.98.0.1, key_interval: 1s, key_on_leaving: true }',
+    );
+    const sent = publishing(site);
+    const got = watching(site);
+    await hearsGroup(site);
+    await joinAndLeave(site, 'receiving');
+    site.setTree('off');
+    await reaches(site, 'unicast');
+    await joinAndLeave(site, 'joined');
+    site.setTree('on');
+    await hearsGroup(site);
+    await got.goOn(5);
+    expect(await expectAllFrames(sent, got)).toBeGreaterThan(100);
+    expect(await mediaOf(site)).toMatchObject({ expired: 0, joined: 1, unreadable: 0 });
+    await restart(site, site.laptop, 'edge', site.edge);
+    const again = watching(site);
+    await hearsGroup(site);
+    await again.goOn(5);
+    expect(await expectAllFrames(sent, again)).toBeGreaterThan(20);
+    expect(await mediaOf(site)).toMatchObject({ expired: 0, joined: 1, unreadable: 0 });
+  },
+  4 * patience,
 );
 
 it.skipIf(missing !== undefined).each([
@@ -191,8 +251,8 @@ it.skipIf(missing !== undefined).each([
   'a viewer gets every frame %s',
   async (_name, channel, media, state) => {
     const site = await startSite(channel, { media });
-    const sent = startPeer(site, site.center, 'publish', '10.98.0.1');
-    const got = startPeer(site, site.laptop, 'watch', '10.98.0.2');
+    const sent = publishing(site);
+    const got = watching(site);
     await got.goOn(8);
     expect(await expectAllFrames(sent, got)).toBeGreaterThan(50);
     expect(await mediaOf(site)).toMatchObject({ state, fromGroup: 0, unicastShare: 1, expired: 0 });
@@ -206,15 +266,13 @@ it.skipIf(missing !== undefined)(
     // So long the edge waits for a gateway that is gone.
     const site = await startSite(group, { idle: '5s' });
     await reaches(site, 'receiving');
-    site.gateway.kill('SIGKILL');
-    await once(site.gateway, 'close');
-    await startNode(site, site.center, 'gateway');
+    await restart(site, site.center, 'gateway', site.gateway);
     await vi.waitFor(async () => expect(await mediaOf(site)).toMatchObject({ state: 'receiving', joined: 2 }), {
       timeout: patience,
       interval: 200,
     });
-    const sent = startPeer(site, site.center, 'publish', '10.98.0.1');
-    const got = startPeer(site, site.laptop, 'watch', '10.98.0.2');
+    const sent = publishing(site);
+    const got = watching(site);
     await got.goOn(5);
     expect(await expectAllFrames(sent, got)).toBeGreaterThan(20);
   },

@@ -463,6 +463,7 @@ export interface NativeChannelSourceOptions {
   deadlineMs: number;
   reportIntervalMs: number;
   keyIntervalMs: number;
+  keyOnLeaving: boolean;
   maxReceivers: number;
   authentication: 'signed' | 'per-packet' | 'none';
   /** 32 bytes, which the call wipes; undefined: a random one */

@@ -29,6 +29,7 @@ class Source implements ChannelSource {
         deadlineMs: options.deadlineMs ?? 2000,
         reportIntervalMs: options.reportIntervalMs ?? 200,
         keyIntervalMs: options.keyIntervalMs ?? 10_000,
+        keyOnLeaving: options.keyOnLeaving ?? false,
         maxReceivers: options.maxReceivers ?? 1000,
         authentication: options.authentication ?? (options.group ? 'signed' : 'none'),
         seed: options.seed,

@@ -40,6 +40,8 @@ export interface ChannelSourceOptions {
   reportIntervalMs?: number;
   /** Milliseconds for which a key serves. Default 10,000. */
   keyIntervalMs?: number;
+  /** Whether a new key follows soon when a receiver leaves, so that it reads nothing more. Default false. */
+  keyOnLeaving?: boolean;
   /** Default 1000. */
   maxReceivers?: number;
   /**

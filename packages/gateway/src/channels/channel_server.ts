@@ -107,6 +107,7 @@ export class ChannelServer {
 
 async function openChannel(module: NativeModule, name: string, options: ChannelOptions): Promise<Channel> {
   const { group, source, relay, hops, rate, copies, deadline, receivers, clients, authentication, repairs } = options;
+  const keyOnLeaving = options.key_on_leaving ?? clients !== undefined;
   const key = options.key === undefined ? undefined : await readNodeKey(options.key);
   try {
     const opened = module.openChannelSource({
@@ -119,6 +120,8 @@ async function openChannel(module: NativeModule, name: string, options: ChannelO
       copyRate: copies,
       deadlineMs: deadline,
       reportIntervalMs: Math.min(200, Math.floor(deadline / 8)),
+      keyIntervalMs: options.key_interval,
+      keyOnLeaving,
       maxReceivers: receivers,
       ...(authentication !== undefined && { authentication }),
       ...(key && { seed: key.seed() }),

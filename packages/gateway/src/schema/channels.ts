@@ -87,6 +87,19 @@ const channelOptions = z
       .describe(
         'With `group`: whether it brings repairs of lost packets, too. Default: true, except for `per-packet`.',
       ),
+    key_interval: duration
+      .refine((milliseconds) => milliseconds >= 1_000, {
+        error: 'a key serves for a second or longer',
+        params: { hint: 'write `1s` or more; the default is `10s`' },
+      })
+      .prefault('10s')
+      .describe('Time for which one key protects the packets. At least 1s.'),
+    key_on_leaving: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether a new key follows soon when a receiver leaves, so that it reads nothing more. Default: true with `clients`; where everybody may join, who left can join again.',
+      ),
     receivers: z.number().int().min(1).default(1_000).describe('Most receivers at one time; more are answered 503.'),
     clients: networks
       .optional()

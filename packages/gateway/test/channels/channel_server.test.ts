@@ -54,3 +54,20 @@ it('hands the relay of a channel to its source', async () => {
   await opening;
   expect(sources.map(({ options }) => options.relay)).toEqual([{ address: '198.51.100.7', port: 6000 }, undefined]);
 });
+
+it('begins a new key when a receiver leaves, unless everybody may join', async () => {
+  const { sources, opening } = await open({
+    everybody: group,
+    some: { ...group, clients: '192.0.2.0/24', key_interval: '3s' },
+    either: { ...group, key_on_leaving: true },
+    neither: { ...group, clients: '192.0.2.0/24', key_on_leaving: false },
+  });
+  await opening;
+  expect(sources.map(({ options }) => [options.keyOnLeaving, options.keyIntervalMs])).toEqual([
+    [false, 10_000],
+    [true, 3_000],
+    [true, 10_000],
+    [false, 10_000],
+  ]);
+  expect(() => channelsOptions.parse({ live: { key_interval: '900ms' } })).toThrow('a second or longer');
+});

@@ -79,6 +79,7 @@ quic::Result<channel_node::SourceSettings, std::string> source_settings(
   settings.report_interval =
       std::max(milliseconds(options, "reportIntervalMs"), quic::k_min_report_interval);
   settings.key_interval = milliseconds(options, "keyIntervalMs");
+  settings.new_key_on_leaving = options.Get("keyOnLeaving").ToBoolean();
   settings.max_receivers = number(options, "maxReceivers");
   const auto scheme = scheme_of(options);
   if (!scheme) return scheme.error();

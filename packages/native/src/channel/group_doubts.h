@@ -12,8 +12,12 @@ class GroupDoubts {
  public:
   // A packet came whose header is one of the channel. Nothing proves it yet.
   void on_packet(Time now) {
+    // A group that was silent is given time to prove something: what was to prove the packets
+    // before was lost with the group.
+    if (now >= last_packet_ + k_silence) unproven_ = 0;
     if (unproven_ == 0) unproven_since_ = now;
     ++unproven_;
+    last_packet_ = now;
   }
   void on_genuine(Time now) {
     unproven_ = 0;
@@ -27,9 +31,9 @@ class GroupDoubts {
 
   // Returns whether a pause begins now.
   bool begin_pause(Time now) {
-    const bool is_silent = now >= next_doubt();
+    const bool is_noise = unproven_ >= k_min_unproven && last_packet_ >= unproven_since_ + k_window;
     const bool is_flooded = forged_ > k_max_forged && forged_ > genuine_ / k_forged_share;
-    if (!is_silent && !is_flooded) return false;
+    if (!is_noise && !is_flooded) return false;
     unproven_ = forged_ = genuine_ = 0;
     paused_until_ = now + k_pause;
     return true;
@@ -39,21 +43,19 @@ class GroupDoubts {
   void on_timeout(Time now) {
     if (paused_until_ <= now) paused_until_ = Time{};
   }
-  // When a pause begins or ends
-  Time next_timeout() const { return paused_until_ != Time{} ? paused_until_ : next_doubt(); }
+  // When a pause ends. None begins without a packet.
+  Time next_timeout() const { return paused_until_ != Time{} ? paused_until_ : k_never; }
 
  private:
   static constexpr Duration k_window = 2s;
+  static constexpr Duration k_silence = 1s;
   static constexpr Duration k_pause = 10s;
-  // Packets that have to come in a window, none of which is the source's
+  // Packets that have to come in a window or more, none of which is the source's
   static constexpr std::uint64_t k_min_unproven = 8;
   // More than so many forged packets in a window, and more than one for so many genuine ones
   static constexpr std::uint64_t k_max_forged = 1000;
   static constexpr std::uint64_t k_forged_share = 8;
 
-  Time next_doubt() const {
-    return unproven_ < k_min_unproven ? k_never : unproven_since_ + k_window;
-  }
   void move_window(Time now) {
     if (now < window_start_ + k_window) return;
     window_start_ = now;
@@ -62,6 +64,7 @@ class GroupDoubts {
 
   std::uint64_t unproven_ = 0;  // packets since the last genuine one
   Time unproven_since_{};
+  Time last_packet_{};
   Time window_start_{};
   std::uint64_t forged_ = 0;
   std::uint64_t genuine_ = 0;

@@ -176,7 +176,8 @@ void ChannelReceiver::on_duplicate(PacketNumber number, Bytes packet, ChannelWay
 void ChannelReceiver::on_from_group(PacketNumber number, Time now) {
   group_end_ = std::max(group_end_, number + 1);
   doubts_.on_genuine(now);
-  states_.on_group_packet(number, now);
+  // What waited for its proof when a pause began does not end it.
+  if (!doubts_.paused(now)) states_.on_group_packet(number, now);
 }
 
 void ChannelReceiver::on_forged(ChannelWay way, Time now) {

@@ -1,41 +1,36 @@
 #include "channel/receiver_copies.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sheaf::quic {
 
 bool ReceiverCopies::on_state(const ChannelState& state, PacketNumber sent_end, Duration interval,
                               Time now) {
   if (state_ == ListenState::kLeft) return true;
-  state_ = state.state;
+  const bool was_receiving = std::exchange(state_, state.state) == ListenState::kReceiving;
   switch (state.state) {
     case ListenState::kWant:
     case ListenState::kJoined:
       break;
     case ListenState::kReceiving:
-      end_ = std::max(next_, state.number);
+      // One that says so again has lost the group and found it before it could say so.
+      if (!was_receiving) end_ = std::max(next_, state.number);
       break;
-    case ListenState::kUnicast:
-      return copy_from(state.number, sent_end, interval, now);
+    case ListenState::kUnicast: {
+      const bool too_soon = last_unicast_at_ != Time{} && now < last_unicast_at_ + interval;
+      if (!too_soon) last_unicast_at_ = now;
+      // A receiver that names a number of the future gets what there is.
+      next_ = std::max(std::min(state.number, sent_end), too_soon ? next_ : 0);
+      end_ = k_no_packet_number;
+      return !too_soon;
+    }
     case ListenState::kLeft:
       end_ = next_ = 0;
       missing_count_ = 0;
       break;
   }
   return true;
-}
-
-// The receiver says a state once, so what it says too soon counts as well. But nothing is copied
-// again for it.
-bool ReceiverCopies::copy_from(PacketNumber number, PacketNumber sent_end, Duration interval,
-                               Time now) {
-  const bool too_soon = last_unicast_at_ != Time{} && now < last_unicast_at_ + interval;
-  // A receiver that names a number of the future gets what there is.
-  number = std::min(number, sent_end);
-  next_ = too_soon ? std::max(next_, number) : number;
-  end_ = k_no_packet_number;
-  if (!too_soon) last_unicast_at_ = now;
-  return !too_soon;
 }
 
 bool ReceiverCopies::on_report(const ChannelReport& report, PacketNumber sent_end,

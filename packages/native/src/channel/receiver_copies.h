@@ -17,7 +17,7 @@ class ReceiverCopies {
   ListenState state() const { return state_; }
   // Follows the receiver, until it has left. `sent_end` is one above the last packet of the
   // channel. Returns false for a receiver that wants copies from a number on twice in an
-  // `interval`: it gets none again that it got before.
+  // `interval`: it would get what the log has again and again, so copies only go on.
   bool on_state(const ChannelState& state, PacketNumber sent_end, Duration interval, Time now);
   // Takes what a report names as missing. Returns false for a report that is older than the last
   // one, that names packets which were never sent, or that comes too soon: receivers send two in an
@@ -35,12 +35,11 @@ class ReceiverCopies {
     return missing_count_ > 0 || next_ < std::min(end_, sent_end);
   }
 
-  // The next key that it has to get
+  // The serial number of the next key that it has to get
   std::uint64_t next_key = 0;
 
  private:
   void want(PacketNumber start, PacketNumber end);
-  bool copy_from(PacketNumber number, PacketNumber sent_end, Duration interval, Time now);
 
   ListenState state_ = ListenState::kWant;
   PacketNumber next_;  // of copies in order
@@ -48,7 +47,7 @@ class ReceiverCopies {
   PacketNumber end_ = k_no_packet_number;  // the group brings the others
   std::uint64_t last_report_ = 0;
   Time last_report_at_{};
-  Time last_unicast_at_{};  // when the receiver last wanted copies from a number on
+  Time last_unicast_at_{};  // when copies last went back to what the receiver wanted
   // Packets below `next_` to copy, ascending
   std::array<Interval, ChannelReport::k_max_missing> missing_;
   std::size_t missing_count_ = 0;

@@ -7,10 +7,25 @@ namespace sheaf::quic {
 namespace {
 
 // Empty packets in a report interval that bring a key which is overdue
-constexpr int k_hurried_packets = 512;
+constexpr PacketNumber k_hurried_packets = 512;
+
+// For how many report intervals the others have a key that is chosen because a receiver left
+constexpr int k_notice_intervals = 2;
+// And how many are between two of these, at least
+constexpr int k_hold_intervals = 5;
 
 // What may leave at once after a pause: as many packets as one call of the kernel sends
 constexpr std::uint64_t k_burst_packets = 32;
+
+// Even at the full rate, a key for who stays is known in time.
+KeySchedule schedule_of(const SourceConfig& config, std::size_t packet_size) {
+  const Duration interval = config.offer.report_interval;
+  const double seconds = to_seconds(k_notice_intervals * interval);
+  const double bytes = seconds * static_cast<double>(config.offer.max_rate);
+  return {.interval = config.key_interval,
+          .notice = k_burst_packets + static_cast<PacketNumber>(bytes) / packet_size,
+          .hold = k_hold_intervals * interval};
+}
 
 SourceConfig with_possible_repairs(SourceConfig config, const Authenticator& authenticator) {
   if (!config.offer.has_group() || authenticator.trailer_length() > 0) config.offer.repairs = false;
@@ -27,7 +42,8 @@ ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenti
       log_({.channel = config.offer.channel,
             .packet_size = packet_size_,
             .reach = config.offer.reach},
-           SourceKeys(config.offer.header, config.key_interval, 0, random), authenticator),
+           SourceKeys(config.offer.header, schedule_of(config, packet_size_), 0, random),
+           authenticator),
       rate_(config.offer.max_rate, k_burst_packets * config.offer.packet_size),
       copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size) {
   groups_.reserve(GroupStreams::k_max_open);
@@ -132,7 +148,8 @@ void ChannelSource::on_timeout(Time now) {
   if (log_.has_due() || now < last_sent_ + config_.offer.report_interval) return;
   log_.write_frame(PingFrame{});
   // After a burst the next key would begin much later than its time.
-  for (int i = 1; i < k_hurried_packets && log_.is_key_overdue(now); ++i) {
+  const PacketNumber hurried = std::min(k_hurried_packets, log_.keys().overdue(now));
+  for (PacketNumber i = 1; i < hurried; ++i) {
     log_.begin_packet();
     if (!log_.write_frame(PingFrame{})) break;
   }
@@ -148,7 +165,7 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
   }
   *place = std::make_unique<ReceiverCopies>(log_.group_start(), log_.sent_end());
   // What the log has no more is not copied.
-  (*place)->next_key = log_.keys().sequence_of(std::max(log_.group_start(), log_.ring().oldest()));
+  (*place)->next_key = log_.keys().serial_of(std::max(log_.group_start(), log_.ring().oldest()));
   const auto id = static_cast<ReceiverId>(place - receivers_.begin());
   reception_.add_receiver(id);
   // Both take the lowest id that is free.
@@ -160,19 +177,13 @@ void ChannelSource::remove_receiver(ReceiverId id) {
   if (receiver(id) == nullptr) return;
   receivers_[id].reset();
   if (repairs_) repairs_->remove_receiver(id);
+  if (config_.new_key_on_leaving) log_.on_receiver_left();
 }
 
 std::size_t ChannelSource::receiving() const {
   return static_cast<std::size_t>(std::ranges::count_if(receivers_, [](const auto& copies) {
     return copies && copies->state() == ListenState::kReceiving;
   }));
-}
-
-void ChannelSource::change_key(Time now) {
-  const std::uint64_t sequence = log_.change_key(now);
-  for (const auto& copies : receivers_) {
-    if (copies) copies->next_key = std::min(copies->next_key, sequence);
-  }
 }
 
 void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now) {
@@ -201,14 +212,14 @@ void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time n
 std::optional<ChannelKey> ChannelSource::poll_key(ReceiverId id) {
   ReceiverCopies* copies = receiver(id);
   if (copies == nullptr || copies->state() == ListenState::kLeft) return std::nullopt;
-  const ChannelSecret* secret = log_.keys().first_from(copies->next_key);
-  if (secret == nullptr) return std::nullopt;
-  copies->next_key = secret->sequence + 1;
+  const SourceKeys::Key* next = log_.keys().first_from(copies->next_key);
+  if (next == nullptr) return std::nullopt;
+  copies->next_key = next->serial + 1;
   ChannelKey key;
   key.channel = config_.offer.channel;
-  key.sequence = secret->sequence;
-  key.first = secret->first_number;
-  key.secret = secret->secret;
+  key.sequence = next->secret.sequence;
+  key.first = next->secret.first_number;
+  key.secret = next->secret.secret;
   return key;
 }
 

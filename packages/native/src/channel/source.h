@@ -15,6 +15,8 @@ namespace sheaf::quic {
 struct SourceConfig {
   ChannelOffer offer;
   Duration key_interval = 10s;
+  // Whether who left, or was removed, is to read nothing more soon
+  bool new_key_on_leaving = false;
   // Bytes per second for copies by unicast, to all receivers together
   std::uint64_t copy_rate = 12'500'000;
   std::size_t max_receivers = 100'000;
@@ -83,9 +85,6 @@ class ChannelSource {
   std::optional<ReceiverId> add_receiver();
   // Nothing is known of a receiver that was removed: what is still said of it changes nothing.
   void remove_receiver(ReceiverId id);
-  // Seals all further packets with a key that only the present receivers get. Who left or was
-  // removed before reads none of them, whatever keys it has.
-  void change_key(Time now);
   void on_state(ReceiverId id, const ChannelState& state, Time now);
   void on_report(ReceiverId id, const ChannelReport& report, Time now);
   // Returns a key that the receiver needs and does not have yet.

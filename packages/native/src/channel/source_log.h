@@ -62,9 +62,7 @@ class SourceLog {
   const SourceKeys& keys() const { return keys_; }
   Time next_timeout() const { return keys_.next_timeout(); }
   void advance_keys(Time now) { keys_.advance(now); }
-  // As SourceKeys::change_now: what waits is sealed with the new key.
-  std::uint64_t change_key(Time now) { return keys_.change_now(now); }
-  bool is_key_overdue(Time now) const { return keys_.overdue(now); }
+  void on_receiver_left() { keys_.on_left(); }
   // One above the last packet that was sent
   PacketNumber sent_end() const { return sent_end_; }
   // Forgets packets with lower numbers, unless they are still to be sent or authenticated.

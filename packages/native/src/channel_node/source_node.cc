@@ -41,6 +41,7 @@ quic::SourceConfig config_of(const SourceSettings& settings, quic::Random& rando
   offer.report_interval = settings.report_interval;
   offer.repairs = settings.repairs;
   config.key_interval = settings.key_interval;
+  config.new_key_on_leaving = settings.new_key_on_leaving;
   config.copy_rate = settings.copy_rate;
   config.max_receivers = settings.max_receivers;
   return config;

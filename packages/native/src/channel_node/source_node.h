@@ -29,6 +29,7 @@ struct SourceSettings {
   quic::Duration deadline = std::chrono::seconds(1);
   quic::Duration report_interval = std::chrono::milliseconds(100);
   quic::Duration key_interval = std::chrono::seconds(10);
+  bool new_key_on_leaving = false;
   std::uint64_t copy_rate = 12'500'000;  // bytes per second, to all receivers together
   std::size_t max_receivers = 1000;
   // `timed` is not served: requests do not tell the source's time.
@@ -106,7 +107,7 @@ class SourceNode {
   std::unique_ptr<io::UdpSocket> socket_;  // null without a group
   std::unique_ptr<io::DeadlineTimer> timer_;
   std::vector<SourceEnd*> ends_;
-  std::size_t first_ = 0;  // the end that sent first in the last run
+  std::size_t first_ = 0;          // the end that sent first in the last run
   bool waits_for_budget_ = false;  // some of the ends
   std::uint64_t unsent_ = 0;
   bool closed_ = false;

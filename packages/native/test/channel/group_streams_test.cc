@@ -169,7 +169,7 @@ TEST(GroupStreams, HoldFewGroupsAtATime) {
   EXPECT_EQ(read(groups, std::uint64_t{1} << 40), "far");
 }
 
-TEST(GroupStreams, AGroupThatFindsNoRoomIsGivenUp) {
+TEST(GroupStreams, AGroupThatFindsNoRoomEnds) {
   GroupStreams groups(k_deadline);
   const std::string piece(4096, 'x');
   groups.on_stream(frame(0, 0, "first", false), k_group_start);

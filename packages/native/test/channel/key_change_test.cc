@@ -6,166 +6,307 @@
 namespace sheaf::quic {
 namespace {
 
-using Packets = std::vector<std::vector<std::uint8_t>>;
+// Two report intervals at the full rate, and the burst after a pause
+constexpr PacketNumber k_notice = 32 + 250'000 / 1350;
+constexpr Duration k_hold = 500ms;
+constexpr std::size_t k_busy = 24'000;  // bytes in 50 ms
 
-// A source, and two receivers that get its keys
+// A source, a receiver that stays, and others
 struct KeyChange {
-  KeyChange() : leaver(pair.source.offer(), verifier, random, k_pair_start) {
-    id = *pair.source.add_receiver();
-    give_leaver_keys();
+  struct Other {
+    explicit Other(KeyChange& world)
+        : receiver(world.pair.source.offer(), world.verifier, world.random, world.pair.now),
+          id(*world.pair.source.add_receiver()) {}
+    ChannelReceiver receiver;
+    std::optional<ChannelSource::ReceiverId> id;
+  };
+
+  Other& add() {
+    others.push_back(std::make_unique<Other>(*this));
+    give_keys();
+    return *others.back();
   }
-  void give_leaver_keys() {
-    while (const auto key = pair.source.poll_key(id)) leaver.on_key(*key, pair.now);
+  void give_keys() {
+    pair.give_keys();
+    for (const auto& other : others) {
+      while (const auto key = other->id ? pair.source.poll_key(*other->id) : std::nullopt) {
+        other->receiver.on_key(*key, pair.now);
+      }
+    }
   }
   // It keeps every key that it has.
-  void leave() {
-    give_leaver_keys();
-    pair.source.remove_receiver(id);
-    pair.source.change_key(pair.now);
-    pair.give_keys();
+  void leave(Other& other) {
+    pair.source.remove_receiver(*std::exchange(other.id, std::nullopt));
+    pair.source.on_timeout(pair.now);
+    give_keys();
   }
-  // Returns how many packets of these each receiver opens.
-  std::pair<std::uint64_t, std::uint64_t> opened(const Packets& packets) {
-    const std::uint64_t before = pair.receiver.counts().from_group;
-    const std::uint64_t leaver_before = leaver.counts().from_group;
-    for (const auto& packet : packets) {
+  void send() {
+    for (const auto& packet : pair.packets()) {
       pair.receiver.receive(packet, ChannelWay::kGroup, pair.now);
-      leaver.receive(packet, ChannelWay::kGroup, pair.now);
+      for (const auto& other : others) {
+        other->receiver.receive(packet, ChannelWay::kGroup, pair.now);
+      }
     }
-    return {pair.receiver.counts().from_group - before, leaver.counts().from_group - leaver_before};
   }
-  void advance_to_the_next_key() {
-    const std::uint64_t before = pair.last_key.sequence;
-    for (int i = 0; i < 200 && pair.last_key.sequence == before; ++i) {
-      pair.now += 100ms;
+  // Lets time pass in which the source publishes. Keys reach their receivers 40 ms later.
+  void run_for(Duration time, std::size_t bytes) {
+    for (const Time end = pair.now + time; pair.now < end; pair.now += 50ms) {
       pair.source.on_timeout(pair.now);
-      opened(pair.packets());
-      pair.give_keys();
+      if (bytes > 0) pair.source.write(*pair.source.open_group(), pattern_from(0, bytes), true);
+      send();
+      pair.now += 40ms;
+      give_keys();
+      pair.now -= 40ms;
     }
-    ASSERT_EQ(pair.last_key.sequence, before + 1);
   }
+  std::uint64_t sent() const { return pair.source.ring().end(); }
 
   ChannelPair pair;
   NoVerifier verifier;
   SeededRandom random{9};
-  ChannelReceiver leaver;
-  ChannelSource::ReceiverId id = 0;
+  std::vector<std::unique_ptr<Other>> others;
 };
 
-using Opened = std::pair<std::uint64_t, std::uint64_t>;
+void expect_everything(const KeyChange& world) {
+  const ReceiverCounts& counts = world.pair.receiver.counts();
+  EXPECT_EQ(counts.from_group, world.sent());
+  EXPECT_EQ(counts.unreadable, 0u);
+  EXPECT_EQ(counts.lost, 0u);
+}
 
-TEST(KeyChange, WhoLeftReadsNothingThatIsSealedLater) {
+TEST(KeyChange, WhoLeftReadsNothingUnderTheKeyThatIsChosenThen) {
   KeyChange world;
-  EXPECT_EQ(world.opened(world.pair.publish(4000)), Opened(4, 4));
-  world.leave();
-  EXPECT_EQ(world.opened(world.pair.publish(4000)), Opened(4, 0));
+  auto& leaver = world.add();
+  world.run_for(200ms, k_busy);
+  const PacketNumber last = world.sent();
+  world.leave(leaver);
+  EXPECT_EQ(world.pair.last_key.sequence, 1u);
+  EXPECT_EQ(world.pair.last_key.first, last + k_notice);
+  world.run_for(2s, k_busy);
+  EXPECT_GT(world.sent(), last + 2 * k_notice);
+  EXPECT_EQ(leaver.receiver.counts().from_group, last + k_notice);
+  expect_everything(world);
+}
+
+// At the full rate, the first packet under the new key follows two report intervals later.
+TEST(KeyChange, WhoStaysHasTheKeyInTime) {
+  KeyChange world;
+  auto& leaver = world.add();
+  world.send();
+  const StreamId group = *world.pair.source.open_group();
+  world.leave(leaver);
+  const Time chosen = world.pair.now;
+  for (int i = 0; i < 1000 && world.sent() <= world.pair.last_key.first; ++i) {
+    world.pair.source.write(group, pattern_from(0, 5000), false);
+    world.send();
+    world.pair.now += 1ms;
+  }
+  ASSERT_GT(world.sent(), world.pair.last_key.first);
+  EXPECT_GE(world.pair.now, chosen + 195ms);
 }
 
 TEST(KeyChange, AKeyThatWhoLeftHasAheadIsNeverUsed) {
   KeyChange world;
-  world.opened(world.pair.publish(4000));
-  world.advance_to_the_next_key();
+  auto& leaver = world.add();
+  while (world.pair.last_key.sequence == 0) world.run_for(50ms, k_busy);
   const ChannelKey ahead = world.pair.last_key;
-  world.leave();
+  const PacketNumber last = world.sent();
+  ASSERT_GT(ahead.first, last + k_notice);
+  world.leave(leaver);
   EXPECT_EQ(world.pair.last_key.sequence, ahead.sequence);
-  EXPECT_LT(world.pair.last_key.first, ahead.first);
-  EXPECT_NE(world.pair.last_key.secret.view()[0] | world.pair.last_key.secret.view()[1] << 8,
-            ahead.secret.view()[0] | ahead.secret.view()[1] << 8);
-  std::uint64_t opened = 0;
-  for (PacketNumber end = 0; end < ahead.first + 50; end = world.pair.source.ring().end()) {
-    const auto packets = world.pair.publish(20'000);
-    EXPECT_EQ(world.opened(packets), Opened(packets.size(), 0));
-    opened += packets.size();
-    world.pair.now += 50ms;
+  EXPECT_EQ(world.pair.last_key.first, last + k_notice);
+  EXPECT_FALSE(std::ranges::equal(world.pair.last_key.secret.view(), ahead.secret.view()));
+  while (world.sent() < ahead.first + 100) world.run_for(50ms, k_busy);
+  EXPECT_EQ(leaver.receiver.counts().from_group, last + k_notice);
+  expect_everything(world);
+}
+
+TEST(KeyChange, AKeyThatBeginsTooSoonToBeReplacedIsFollowedByAnother) {
+  KeyChange world;
+  auto& leaver = world.add();
+  while (world.pair.last_key.sequence == 0) world.run_for(50ms, 100);
+  const ChannelKey ahead = world.pair.last_key;
+  ASSERT_LT(ahead.first, world.sent() + k_notice);
+  world.leave(leaver);
+  EXPECT_EQ(world.pair.last_key.sequence, 1u);
+  world.run_for(3s, k_busy);
+  EXPECT_EQ(world.pair.last_key.sequence, 2u);
+  EXPECT_LT(world.pair.last_key.first, ahead.first + k_notice + 48);
+  EXPECT_EQ(leaver.receiver.counts().from_group, world.pair.last_key.first);
+  expect_everything(world);
+}
+
+TEST(KeyChange, SeveralWhoLeaveTogetherShareOneKey) {
+  KeyChange world;
+  for (int i = 0; i < 9; ++i) world.add();
+  world.run_for(200ms, k_busy);
+  for (std::size_t i = 0; i < 5; ++i) world.pair.source.remove_receiver(*world.others[i]->id);
+  for (std::size_t i = 0; i < 5; ++i) world.others[i]->id.reset();
+  world.run_for(k_hold - 50ms, k_busy);
+  EXPECT_EQ(world.pair.last_key.sequence, 1u);
+  for (std::size_t i = 5; i < 8; ++i) {
+    world.leave(*world.others[i]);
+    EXPECT_EQ(world.pair.last_key.sequence, 1u) << "it is held back";
   }
-  EXPECT_GT(opened, 100u);
-  EXPECT_EQ(world.pair.receiver.state(), ListenState::kReceiving);
+  world.run_for(2s, k_busy);
+  EXPECT_EQ(world.pair.last_key.sequence, 2u);
+  EXPECT_EQ(world.others[7]->receiver.counts().from_group, world.pair.last_key.first);
+  EXPECT_EQ(world.others[8]->receiver.counts().from_group, world.sent());
+  expect_everything(world);
 }
 
-TEST(KeyChange, WhatWaitsToBeSentIsSealedWithTheNewKey) {
+TEST(KeyChange, WhoComesAndGoesAllTheTimeChangesKeysSeldom) {
   KeyChange world;
-  const StreamId group = *world.pair.source.open_group();
-  world.pair.source.write(group, pattern_from(0, 40'000), true);
-  world.leave();
-  EXPECT_EQ(world.opened(world.pair.packets()).second, 0u);
+  for (int i = 0; i < 1000; ++i) {
+    const auto id = world.pair.source.add_receiver();
+    ASSERT_TRUE(id);
+    while (world.pair.source.poll_key(*id)) {
+    }
+    world.pair.source.remove_receiver(*id);
+    world.run_for(50ms, k_busy / 2);
+  }
+  // In 50 s: after 0.5, 1, 2, 4 and 8 s, and then once in a key interval of 10 s. As many more
+  // change by time.
+  EXPECT_GE(world.pair.last_key.sequence, 5u);
+  EXPECT_LE(world.pair.last_key.sequence, 14u);
+  expect_everything(world);
+  // Then one who leaves is served as the first one was.
+  auto& leaver = world.add();
+  world.run_for(25s, k_busy / 2);
+  const ChannelKey before = world.pair.last_key;
+  world.leave(leaver);
+  EXPECT_LE(world.pair.last_key.first, world.sent() + k_notice);
+  EXPECT_FALSE(std::ranges::equal(world.pair.last_key.secret.view(), before.secret.view()));
 }
 
-TEST(KeyChange, SeveralWhoLeaveTogetherCostOneKey) {
-  KeyChange world;
-  world.opened(world.pair.publish(4000));
-  world.leave();
-  const ChannelKey first = world.pair.last_key;
-  world.pair.source.change_key(world.pair.now);
-  world.pair.give_keys();
-  EXPECT_EQ(world.pair.last_key.sequence, first.sequence);
-  EXPECT_EQ(world.pair.last_key.first, first.first);
-  EXPECT_EQ(world.opened(world.pair.publish(4000)), Opened(4, 0));
+TEST(KeyChange, NothingChangesWhereTheChannelDoesNotWantIt) {
+  SeededRandom random(3);
+  NoAuthenticator authenticator;
+  ChannelSource source({.offer = ChannelPair::unsigned_offer()}, authenticator, random);
+  const auto stays = source.add_receiver();
+  const auto leaves = source.add_receiver();
+  ASSERT_TRUE(source.poll_key(*stays));
+  source.on_timeout(k_pair_start);
+  source.remove_receiver(*leaves);
+  source.on_timeout(k_pair_start + 1s);
+  EXPECT_FALSE(source.poll_key(*stays));
 }
 
 TEST(KeyChange, WhoJoinsReadsNothingThatWasSealedUnderEarlierKeys) {
   KeyChange world;
-  const auto recorded = world.pair.publish(4000);
-  world.pair.source.change_key(world.pair.now);
-  const auto present = world.pair.publish(4000);
-  ChannelReceiver newcomer(world.pair.source.offer(), world.verifier, world.random, world.pair.now);
-  const auto id = world.pair.source.add_receiver();
-  ASSERT_TRUE(id);
-  while (const auto key = world.pair.source.poll_key(*id)) newcomer.on_key(*key, world.pair.now);
+  auto& leaver = world.add();
+  std::vector<std::vector<std::uint8_t>> recorded;
+  const auto record_for = [&](Duration time) {
+    for (const Time end = world.pair.now + time; world.pair.now < end; world.pair.now += 50ms) {
+      world.pair.source.on_timeout(world.pair.now);
+      for (auto& packet : world.pair.publish(k_busy)) recorded.push_back(std::move(packet));
+      world.give_keys();
+    }
+  };
+  record_for(200ms);
+  world.leave(leaver);
+  record_for(2s);
+  auto& newcomer = world.add();
   for (const auto& packet : recorded) {
-    newcomer.receive(packet, ChannelWay::kGroup, world.pair.now);
+    newcomer.receiver.receive(packet, ChannelWay::kGroup, world.pair.now);
   }
-  EXPECT_EQ(newcomer.counts().from_group, 0u);
-  for (const auto& packet : present) {
-    newcomer.receive(packet, ChannelWay::kGroup, world.pair.now);
-  }
-  EXPECT_EQ(newcomer.counts().from_group, present.size());
+  EXPECT_EQ(newcomer.receiver.counts().from_group, recorded.size() - world.pair.last_key.first);
 }
 
 // A group goes on while keys change: who comes late needs all of them.
 TEST(KeyChange, WhoComesLateGetsTheKeysOfItsGroup) {
   KeyChange world;
   const StreamId group = *world.pair.source.open_group();
-  Packets sent;
-  for (std::uint64_t i = 0; i < 4; ++i) {
-    world.pair.source.write(group, pattern_from(1000 * i, 1000), i == 3);
-    for (auto& packet : world.pair.packets()) sent.push_back(std::move(packet));
-    world.pair.source.change_key(world.pair.now);
+  std::vector<std::vector<std::uint8_t>> recorded;
+  std::uint64_t written = 0;
+  for (std::uint64_t key = 1; key <= 3; ++key) {
+    world.leave(world.add());
+    while (recorded.size() <= world.pair.last_key.first || world.pair.last_key.sequence < key) {
+      world.pair.source.write(group, pattern_from(written, k_busy), false);
+      written += k_busy;
+      for (auto& packet : world.pair.packets()) recorded.push_back(std::move(packet));
+      world.pair.now += 50ms;
+      world.pair.source.on_timeout(world.pair.now);
+      world.give_keys();
+    }
   }
-  ChannelReceiver late(world.pair.source.offer(), world.verifier, world.random, world.pair.now);
-  const auto id = world.pair.source.add_receiver();
-  ASSERT_TRUE(id);
-  while (const auto key = world.pair.source.poll_key(*id)) late.on_key(*key, world.pair.now);
-  for (const auto& packet : sent) late.receive(packet, ChannelWay::kSource, world.pair.now);
-  EXPECT_EQ(late.counts().from_unicast, sent.size());
+  auto& late = world.add();
+  for (const auto& packet : recorded) {
+    late.receiver.receive(packet, ChannelWay::kSource, world.pair.now);
+  }
+  EXPECT_EQ(late.receiver.counts().from_unicast, recorded.size());
 }
+
+// --- between hosts ------------------------------------------------------------------------------
+
+struct Leaving {
+  explicit Leaving(const ChannelWorld::Settings& settings) : world(settings) {
+    for (int i = 0; i < 5; ++i) world.add_member();
+    publish_for(300ms);
+  }
+  void publish_for(Duration time) { world.publish_for(time, 4000); }
+  const MemberHost& host(std::size_t member) { return *world.members()[member]->host; }
+  // Removes a member, and publishes until the key that was chosen then has begun. Returns how many
+  // packets of the group the member opened.
+  std::uint64_t leave(std::size_t member) {
+    const ChannelKey before = *host(4).newest_key();
+    world.remove_member(member);
+    const auto is_known = [&] {
+      const ChannelKey& newest = *host(4).newest_key();
+      return !std::ranges::equal(newest.secret.view(), before.secret.view());
+    };
+    while (!is_known()) publish_for(33ms);
+    while (world.source().source().ring().end() <= host(4).newest_key()->first) publish_for(33ms);
+    // What is sealed already still arrives.
+    world.simulation().run_for(60ms);
+    return host(member).receiver().counts().from_group;
+  }
+  ChannelWorld world;
+};
 
 TEST(KeyChange, LeavingMembersCostTheOthersNothing) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
-    ChannelWorld world({.seed = seed,
-                        .leaf_loss = 0.05,
-                        .unicast_loss = 0.02,
-                        .scheme = AuthenticationScheme::kSigned});
-    for (int i = 0; i < 5; ++i) world.add_member();
-    world.simulation().run_for(200ms);
+    Leaving leaving({.seed = seed,
+                     .leaf_loss = 0.05,
+                     .unicast_loss = 0.02,
+                     .key_interval = 5s,
+                     .max_rate = 300'000,
+                     .scheme = AuthenticationScheme::kSigned});
+    ChannelWorld& world = leaving.world;
     const Time start = world.simulation().now();
     std::vector<std::uint64_t> opened;
-    for (std::size_t i = 0; i < 3; ++i) {
-      world.publish_for(400ms, 4000);
-      world.remove_member(i);
-      // What is sealed already still arrives.
-      world.simulation().run_for(60ms);
-      opened.push_back(world.members()[i]->host->receiver().counts().from_group);
-    }
-    world.publish_for(600ms, 4000);
+    for (std::size_t i = 0; i < 3; ++i) opened.push_back(leaving.leave(i));
+    const std::uint64_t published = world.frames();
+    leaving.publish_for(500ms);
     world.simulation().run_for(500ms);
     for (std::size_t i = 0; i < 3; ++i) {
-      EXPECT_EQ(world.members()[i]->host->receiver().counts().from_group, opened[i]);
+      EXPECT_EQ(leaving.host(i).receiver().counts().from_group, opened[i]);
+      for (std::uint64_t frame = published; frame < world.frames(); ++frame) {
+        EXPECT_FALSE(world.has_frame(*world.members()[i], frame));
+      }
     }
     for (std::size_t i = 3; i < 5; ++i) {
       const auto& member = *world.members()[i];
       EXPECT_EQ(world.late_frames(member, start), 0u) << member.name;
       EXPECT_FALSE(member.wrong_bytes);
       EXPECT_EQ(member.host->receiver().state(), ListenState::kReceiving);
+    }
+  }
+}
+
+TEST(KeyChange, LeavingMembersCauseNoCopies) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    Leaving leaving({.seed = seed,
+                     .key_interval = 5s,
+                     .max_rate = 300'000,
+                     .scheme = AuthenticationScheme::kSigned});
+    const std::uint64_t copied = leaving.world.source().source().counts().copies;
+    leaving.leave(0);
+    leaving.publish_for(200ms);
+    EXPECT_EQ(leaving.world.source().source().counts().copies, copied);
+    for (std::size_t i = 1; i < 5; ++i) {
+      EXPECT_EQ(leaving.host(i).receiver().counts().unreadable, 0u);
+      EXPECT_EQ(leaving.host(i).receiver().counts().lost, 0u);
     }
   }
 }

@@ -24,14 +24,14 @@ struct ClaimingVerifier final : Verifier {
 struct ChannelPair {
   explicit ChannelPair(bool proven = false, bool with_key = true)
       : own_verifier(proven),
-        source({.offer = unsigned_offer()}, own_authenticator, random),
+        source({.offer = unsigned_offer(), .new_key_on_leaving = true}, own_authenticator, random),
         receiver(source.offer(), own_verifier, random, k_pair_start) {
     begin(with_key);
   }
   // Of another scheme, whose objects live longer
   ChannelPair(Authenticator& authenticator, Verifier& verifier)
       : own_verifier(false),
-        source({.offer = unsigned_offer()}, authenticator, random),
+        source({.offer = unsigned_offer(), .new_key_on_leaving = true}, authenticator, random),
         receiver(source.offer(), verifier, random, k_pair_start) {
     begin(true);
   }

@@ -105,6 +105,36 @@ TEST(ProvenNetwork, SignedChannelIsRepaired) {
   }
 }
 
+// Many packets wait for their proof when the tree is cut, whatever the time until it is back.
+TEST(ProvenNetwork, ATreeThatComesBackIsHeardAtOnce) {
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    ChannelWorld world({.seed = seed,
+                        .key_interval = 10s,
+                        .deadline = 2s,
+                        .scheme = AuthenticationScheme::kSigned,
+                        .report_interval = 200ms,
+                        .unicast_delay = 20ms});
+    const auto& member = world.add_member();
+    Simulation& simulation = world.simulation();
+    world.publish_for(300ms + 1ms * static_cast<int>(seed % 33), 16'000);
+    const Time start = simulation.now();
+    member.leaf->there.change({.down = true}, start);
+    world.publish_for(1940ms + 12ms * static_cast<int>(seed), 16'000);
+    EXPECT_EQ(member.host->receiver().state(), ListenState::kUnicast);
+    member.leaf->there.change(world.leaf_link(), simulation.now());
+    world.publish_for(300ms, 16'000);
+    EXPECT_EQ(member.host->receiver().state(), ListenState::kReceiving);
+    const std::uint64_t from_unicast = member.host->receiver().counts().from_unicast;
+    const std::uint64_t from_group = member.host->receiver().counts().from_group;
+    world.publish_for(300ms, 16'000);
+    EXPECT_EQ(member.host->receiver().counts().from_unicast, from_unicast);
+    EXPECT_GT(member.host->receiver().counts().from_group, from_group + 100);
+    EXPECT_EQ(member.host->receiver().counts().pauses, 0u);
+    simulation.run_for(300ms);
+    EXPECT_EQ(world.late_frames(member, start), 0u);
+  }
+}
+
 // Copies of an edge prove nothing, so that they need the proofs as well.
 TEST(ProvenNetwork, SignedCopiesOfAnEdgeAreProvenByTheirFlights) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

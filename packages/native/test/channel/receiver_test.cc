@@ -72,11 +72,14 @@ TEST(ChannelReceiver, PausesTheGroupWhenNothingOfItIsAuthentic) {
   pair.say();
   auto forged = sent[1];
   forged.back() ^= 1;
-  for (int i = 0; i < 8; ++i) pair.receiver.receive(forged, ChannelWay::kGroup, pair.now);
   const Time end = pair.now + 2s;
-  pair.receiver.on_timeout(end - 1ms);
-  EXPECT_EQ(pair.receiver.counts().pauses, 0u);
+  for (Time at = pair.now; at < end; at += 250ms) {
+    pair.receiver.receive(forged, ChannelWay::kGroup, at);
+  }
   pair.receiver.on_timeout(end);
+  EXPECT_EQ(pair.receiver.counts().pauses, 0u);
+  pair.say();
+  pair.receiver.receive(forged, ChannelWay::kGroup, end);
   EXPECT_EQ(pair.receiver.counts().pauses, 1u);
   EXPECT_EQ(pair.receiver.state(), ListenState::kUnicast);
   EXPECT_FALSE(pair.receiver.wants_group(end));
@@ -88,6 +91,60 @@ TEST(ChannelReceiver, PausesTheGroupWhenNothingOfItIsAuthentic) {
   pair.receiver.poll_report(end + 10s);
   EXPECT_GT(pair.receiver.next_timeout(), end + 10s);
   pair.receiver.receive(sent[1], ChannelWay::kGroup, end + 10s);
+  EXPECT_EQ(pair.receiver.state(), ListenState::kReceiving);
+}
+
+// The tree is cut before the proof of many packets came.
+TEST(ChannelReceiver, DoesNotPauseAGroupThatFellSilent) {
+  ChannelPair pair;
+  const auto sent = pair.publish(5000);
+  auto forged = sent[1];
+  forged.back() ^= 1;
+  for (int i = 0; i < 20; ++i) pair.receiver.receive(forged, ChannelWay::kGroup, pair.now);
+  pair.receiver.on_timeout(pair.now + 5s);
+  EXPECT_TRUE(pair.receiver.wants_group(pair.now + 5s));
+  pair.receiver.receive(forged, ChannelWay::kGroup, pair.now + 5s);
+  EXPECT_EQ(pair.receiver.counts().pauses, 0u);
+  pair.receiver.receive(sent[0], ChannelWay::kGroup, pair.now + 5s);
+  EXPECT_EQ(pair.receiver.state(), ListenState::kReceiving);
+}
+
+// Keeps one packet, which is proven when the test says so.
+struct HoldingVerifier final : Verifier {
+  Verdict on_packet(const ReceivedPacket& packet, Time) override {
+    held = {packet.number, packet.key_sequence, bytes, packet.by_group};
+    bytes.assign(packet.datagram.begin(), packet.datagram.end());
+    return Verdict::kWaiting;
+  }
+  bool on_frame(const IntegrityFrame&, FrameOrigin, Time) override { return false; }
+  std::optional<ProvenPacket> next_proven() override {
+    if (!std::exchange(proven, false)) return std::nullopt;
+    held.sealed = bytes;
+    return held;
+  }
+  ProvenPacket held;
+  std::vector<std::uint8_t> bytes;
+  bool proven = false;
+};
+
+TEST(ChannelReceiver, WhatIsProvenInAPauseDoesNotEndIt) {
+  NoAuthenticator authenticator;
+  HoldingVerifier verifier;
+  ChannelPair pair(authenticator, verifier);
+  const auto sent = pair.publish(5000);
+  for (int i = 0; i <= 8; ++i) {
+    pair.receiver.receive(sent[0], ChannelWay::kGroup, pair.now + i * 250ms);
+  }
+  const Time end = pair.now + 2s;
+  ASSERT_EQ(pair.receiver.counts().pauses, 1u);
+  verifier.proven = true;
+  pair.receiver.on_timeout(end + 10ms);
+  EXPECT_EQ(pair.receiver.counts().from_group, 1u);
+  EXPECT_EQ(pair.receiver.state(), ListenState::kJoined);
+  pair.receiver.on_timeout(end + 10s);
+  pair.receiver.receive(sent[1], ChannelWay::kGroup, end + 10s);
+  verifier.proven = true;
+  pair.receiver.on_timeout(end + 10s);
   EXPECT_EQ(pair.receiver.state(), ListenState::kReceiving);
 }
 

@@ -37,7 +37,7 @@ TEST(SourceKeys, ChangeLongBeforeAKeyIsExhausted) {
   constexpr std::uint64_t k_packets = (std::uint64_t{1} << 23) + 1;
   constexpr std::size_t k_length = k_channel_overhead + 3;
   SeededRandom random(3);
-  SourceKeys keys(example_offer().header, 1000h, 0, random);
+  SourceKeys keys(example_offer().header, {.interval = 1000h}, 0, random);
   std::vector<std::uint8_t> bytes(64 * k_length);
   for (PacketNumber number = 0; number < k_packets;) {
     keys.advance(k_start);

@@ -28,12 +28,15 @@ class ChannelWorld {
     double leaf_loss = 0;
     double unicast_loss = 0;
     Duration key_interval = 1s;
+    std::uint64_t max_rate = 1'250'000;
     Duration deadline = 350ms;
     AuthenticationScheme scheme = AuthenticationScheme::kNone;
     ChannelWay copies = ChannelWay::kSource;
     bool repairs = false;
     std::uint16_t report_share = 0x8000;
     std::uint32_t reach = 2000;
+    Duration report_interval = 100ms;
+    Duration unicast_delay = 9ms;  // of datagrams, each way
   };
   struct Member {
     std::string name;
@@ -41,6 +44,7 @@ class ChannelWorld {
     std::unique_ptr<MemberHost> host;
     RequestAddresses request;  // as the source names them
     NetworkPath* leaf = nullptr;
+    NetworkPath* datagrams = nullptr;              // those of the request
     std::map<std::uint64_t, std::uint64_t> sizes;  // bytes in order, by the frame
     std::map<std::uint64_t, Time> complete;
     std::uint64_t expired = 0;
@@ -88,9 +92,9 @@ class ChannelWorld {
     };
     simulation_.connect(node(member.name.c_str(), at_member.reliable.local),
                         node("source", at_member.reliable.remote), {.delay = 9ms});
-    simulation_.connect(node(member.name.c_str(), at_member.lossy.local),
-                        node("source", at_member.lossy.remote),
-                        {.loss = settings_.unicast_loss, .delay = 9ms});
+    member.datagrams = &simulation_.connect(
+        node(member.name.c_str(), at_member.lossy.local), node("source", at_member.lossy.remote),
+        {.loss = settings_.unicast_loss, .delay = settings_.unicast_delay});
     member.leaf = &simulation_.add_branch(*branches_[members_.size() % branches_.size()],
                                           member.name, leaf_link());
     if (forged_ != nullptr) simulation_.add_branch(*forged_, member.name, {.delay = 1ms});
@@ -99,8 +103,16 @@ class ChannelWorld {
   }
 
   // Ends the request of a member. The network goes on delivering the group to it.
-  void remove_member(std::size_t index) {
-    source_.remove(members_[index]->request, simulation_.now());
+  void remove_member(std::size_t index) { source_.remove(members_[index]->request); }
+
+  // A member has another address from now on, which the source knows after a round trip. Datagrams
+  // to the old one are lost.
+  void move_member(std::size_t index) {
+    const Member& member = *members_[index];
+    Address moved = member.datagrams->translated;
+    ++moved.port;
+    simulation_.rebind(*member.datagrams, moved);
+    simulation_.after(18ms, [this, &member, moved] { source_.move(member.request, moved); });
   }
 
   // Adds a member that forges, near the others.
@@ -156,11 +168,15 @@ class ChannelWorld {
 
  private:
   static SourceConfig config(const Settings& settings) {
-    SourceConfig config{.offer = example_offer(), .key_interval = settings.key_interval};
+    SourceConfig config{.offer = example_offer(),
+                        .key_interval = settings.key_interval,
+                        .new_key_on_leaving = true};
+    config.offer.max_rate = settings.max_rate;
     config.offer.deadline = settings.deadline;
     config.offer.repairs = settings.repairs;
     config.offer.report_share = settings.report_share;
     config.offer.reach = settings.reach;
+    config.offer.report_interval = settings.report_interval;
     return config;
   }
 

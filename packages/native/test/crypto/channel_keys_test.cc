@@ -88,8 +88,9 @@ TEST(ChannelKeys, SealsTheExampleOfTheDraft) {
   EXPECT_TRUE(std::ranges::equal(Bytes(digest).last(4), from_hex("edb89056")));
 
   ChannelOpenKeys member(secret);
-  ASSERT_EQ(member.add({.sequence = 0, .first_number = 0x2700bff0, .secret = secret}, k_channel_start),
-            Added::kAdded);
+  ASSERT_EQ(
+      member.add({.sequence = 0, .first_number = 0x2700bff0, .secret = secret}, k_channel_start),
+      Added::kAdded);
   const auto header = member.read_header(packet);
   ASSERT_TRUE(header);
   EXPECT_EQ(header->number, 0x2700bff4u);
@@ -273,7 +274,8 @@ TEST(ChannelKeys, ASecondKeyReplacesOneThatIsNotInUse) {
   const auto second = [](PacketNumber first, std::uint64_t seed) {
     return ChannelSecret{.sequence = 1, .first_number = first, .secret = seeded_secret(seed)};
   };
-  EXPECT_EQ(member.add(second(0, 50), k_channel_start), Added::kInvalid) << "where the key before begins";
+  EXPECT_EQ(member.add(second(0, 50), k_channel_start), Added::kInvalid)
+      << "where the key before begins";
   EXPECT_EQ(member.add(second(3, 50), k_channel_start), Added::kAdded);
   EXPECT_EQ(member.add(second(1, 51), k_channel_start), Added::kAdded);
   ASSERT_TRUE(source.change(second(1, 50)));
@@ -294,8 +296,10 @@ TEST(ChannelKeys, HoldFourKeysAtMost) {
   ChannelSealKeys source(k_header_secret, channel_secret(1, 2));
   ASSERT_EQ(open_packet(member, seal_next(source)), ChannelOutcome::kOpened);
   EXPECT_EQ(member.add(channel_secret(4, 6), k_channel_start), Added::kInvalid);
-  EXPECT_EQ(member.add(channel_secret(4, std::uint64_t{1} << 40), k_channel_start), Added::kInvalid);
-  EXPECT_EQ(member.add(channel_secret(4, 8, CipherSuite::kAes256GcmSha384), k_channel_start), Added::kInvalid);
+  EXPECT_EQ(member.add(channel_secret(4, std::uint64_t{1} << 40), k_channel_start),
+            Added::kInvalid);
+  EXPECT_EQ(member.add(channel_secret(4, 8, CipherSuite::kAes256GcmSha384), k_channel_start),
+            Added::kInvalid);
   EXPECT_EQ(member.add(channel_secret(4, 8), k_channel_start), Added::kAdded);
 }
 

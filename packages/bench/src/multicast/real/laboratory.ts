@@ -20,7 +20,7 @@ export interface LaboratoryOptions {
 export interface Laboratory {
   plans: readonly Plan[];
   skipped: readonly Skipped[];
-  /** Of foreign programs */
+  /** Foreign programs */
   versions: Record<string, string>;
   /** Sends the file once. Returns the reason of a failure. */
   measure(plan: Plan): Promise<Sample | { failed: string }>;

@@ -1,4 +1,4 @@
-/** Who sends, how receivers know that it did, and whether it sends at a rate that it is told */
+/** An arm: who sends, how receivers know that it did, and whether it sends at a rate that it is told */
 export const ARMS = {
   /** A channel, whose packets are the source's by signatures over many of them */
   signed: { sender: 'channel', authentication: 'signed', paced: true },
@@ -31,7 +31,7 @@ export interface Sample {
   /** From the begin of sending until the last receiver has the whole file */
   seconds: number;
   source_cpu_s: number;
-  /** Of all receivers together */
+  /** All receivers together */
   receivers_cpu_s: number;
   /** Packets that reached hosts without a receiver */
   strayed: number;

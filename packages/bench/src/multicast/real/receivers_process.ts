@@ -10,7 +10,7 @@ import { serveCalls } from '../../process/called_process.js';
 export interface ReceiverTask {
   host: string;
   port: number;
-  /** Of the channel, or of the file that is downloaded */
+  /** The channel, or the file that is downloaded */
   path: string;
   way: 'channel' | 'download';
   /** Path of the file that it writes */

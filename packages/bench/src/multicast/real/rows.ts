@@ -19,7 +19,7 @@ export const multicastRowSchema = z.object({
   /** Bits of the file in a second, until the last receiver has all of them */
   goodput_mbps: positive,
   source_cpu_s: seconds,
-  /** Of one receiver, on average */
+  /** One receiver, on average */
   receiver_cpu_s: seconds,
   /** Bits that all receivers got, for each second that source and receivers computed */
   gbit_per_cpu_s: positive,

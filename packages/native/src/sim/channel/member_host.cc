@@ -31,6 +31,7 @@ void MemberHost::on_capsule(Bytes capsule, Time now) {
     receiver_.emplace(*offer, *verifier_, tools_.random, now);
     receiver_->on_joined();
   } else if (const auto* key = std::get_if<ChannelKey>(&*value)) {
+    newest_key_ = *key;
     if (receiver_) receiver_->on_key(*key, now);
   }
 }

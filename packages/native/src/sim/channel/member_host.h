@@ -22,6 +22,8 @@ class MemberHost final : public Host {
       : addresses_(addresses), tools_(tools), copies_(copies), on_group_(std::move(on_group)) {}
 
   const ChannelReceiver& receiver() const { return *receiver_; }
+  // The key that came last; nothing before
+  const std::optional<ChannelKey>& newest_key() const { return newest_key_; }
   // Reports that named a missing packet
   std::uint64_t loss_reports() const { return loss_reports_; }
 
@@ -41,6 +43,7 @@ class MemberHost final : public Host {
   OnGroup on_group_;
   std::unique_ptr<Verifier> verifier_;
   std::optional<ChannelReceiver> receiver_;
+  std::optional<ChannelKey> newest_key_;
   RequestQueue queue_;
   std::uint64_t loss_reports_ = 0;
 };

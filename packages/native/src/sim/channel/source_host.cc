@@ -10,12 +10,19 @@ void SourceHost::accept(const RequestAddresses& addresses, Time now) {
   queue_.send_capsule(addresses.reliable, source_.offer_at(now));
 }
 
-void SourceHost::remove(const RequestAddresses& addresses, Time now) {
+void SourceHost::move(const RequestAddresses& addresses, const Address& lossy) {
+  const std::size_t index = by_address_.at(addresses.reliable.remote);
+  Address& known = requests_[index].addresses.lossy.remote;
+  by_address_.erase(known);
+  by_address_[lossy] = index;
+  known = lossy;
+}
+
+void SourceHost::remove(const RequestAddresses& addresses) {
   Request& request = requests_[by_address_.at(addresses.reliable.remote)];
-  by_address_.erase(addresses.reliable.remote);
-  by_address_.erase(addresses.lossy.remote);
+  by_address_.erase(request.addresses.reliable.remote);
+  by_address_.erase(request.addresses.lossy.remote);
   source_.remove_receiver(request.id);
-  source_.change_key(now);
   request.ended = true;  // its id may be another receiver's soon
 }
 

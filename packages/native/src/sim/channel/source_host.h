@@ -17,8 +17,10 @@ class SourceHost final : public Host {
   ChannelSource& source() { return source_; }
   // A request came, and its response goes out.
   void accept(const RequestAddresses& addresses, Time now);
-  // The request of a receiver ended: it must not read what comes from now on.
-  void remove(const RequestAddresses& addresses, Time now);
+  // The request of a receiver ended.
+  void remove(const RequestAddresses& addresses);
+  // The connection of a receiver has validated another address, to which datagrams go from now on.
+  void move(const RequestAddresses& addresses, const Address& lossy);
   std::uint64_t copied_bytes() const { return copied_bytes_; }
   std::uint64_t group_bytes() const { return group_bytes_; }
 
