@@ -273,7 +273,7 @@ class Bench {
           std::make_unique<TagVerifier>(TagVerifierConfig{.receiver = 0, .key = {1}}, random_));
       add("tags, " + std::to_string(count) + " receivers", *taggers_.back(), *tag_members_.back());
     }
-    if (open_.add({.sequence = 0, .first_number = 0, .secret = secret_of(1)}) !=
+    if (open_.add({.sequence = 0, .first_number = 0, .secret = secret_of(1)}, Time{}) !=
         ChannelOpenKeys::Added::kAdded) {
       fail("no key");
     }
