@@ -71,10 +71,13 @@ export class LiveSite implements DemoSite, LiveTreeControl {
   }
 
   async close(): Promise<void> {
-    await closeNodes(this.#nodes, 0);
-    await Promise.all(this.#edges.map((edge) => edge.kill()));
-    this.#tree?.close();
-    await this.#control.close();
+    try {
+      await closeNodes(this.#nodes, 0);
+    } finally {
+      await Promise.all(this.#edges.map((edge) => edge.kill()));
+      this.#tree?.close();
+      await this.#control.close();
+    }
   }
 
   async start(): Promise<void> {

@@ -237,7 +237,8 @@ export class TrackVerifier {
     try {
       for (let frame = await source.readFrame(); frame && !group.over; frame = await source.readFrame()) {
         // A node that brings no frames for them does not keep the place.
-        while (!group.matcher.hasRoom && !group.over) await this.#changed.wait();
+        while (!group.matcher.hasRoom && !group.framesEnded && !group.over) await this.#changed.wait();
+        if (!group.matcher.hasRoom) break;
         const isGenuine = await this.#work(group, () => this.#takeStatement(group, frame.payload));
         if (!isGenuine) refused += 1;
         if (refused >= maximumRefused) break;
@@ -293,12 +294,13 @@ export class TrackVerifier {
     if (group.over) return;
     group.over = true;
     const { sequence, matcher, frames, statements } = group;
-    const complete = matcher.isWhole;
-    matcher.end();
+    const [complete, hasPassed] = [matcher.isWhole, matcher.hasPassed];
+    // The node need not bring frames of the group before the first one, and may bring others later.
+    if (frames !== undefined) matcher.end();
     this.#groups.delete(sequence);
     frames?.close();
     statements?.close();
-    if (matcher.hasPassed) {
+    if (hasPassed) {
       this.#remember(sequence);
       this.#events.push({ kind: 'end', group: sequence, complete });
     }

@@ -77,12 +77,18 @@ test('a page at the edge shows the clock on and on while its tree is cut, and lo
   await expect(tree).toHaveAttribute('aria-checked', 'false');
   await expect(happenings).toContainText('The group is silent.');
   await goOn(viewer, 25);
-  await expect(viewer.locator('#tree')).toHaveClass(/cut by-copies/);
+  await expect(viewer.locator('#tree')).toHaveClass(/\bcut\b/);
+  await expect(viewer.locator('#tree')).toHaveClass(/by-copies/);
   await look(viewer, 'light', 1280, info.outputPath('live-cut-light.png'));
   await look(viewer, 'dark', 390, info.outputPath('live-cut-phone-dark.png'));
 
+  // A busy machine may miss the group for a moment, at any time.
+  const heard = happenings.getByText('The edge hears the group');
+  const before = await heard.count();
   await tree.click();
-  await expect(happenings.getByText('The edge hears the group')).toHaveCount(2);
+  await expect.poll(() => heard.count()).toBeGreaterThan(before);
+  await expect(viewer.locator('#tree')).toHaveClass(/by-group/);
+  await expect(viewer.locator('#tree')).not.toHaveClass(/\bcut\b/);
   await goOn(viewer, 25);
   await viewer.screenshot({ path: info.outputPath('live-mended.png'), fullPage: true });
   expect(await viewer.textContent('#lost')).toBe('0');

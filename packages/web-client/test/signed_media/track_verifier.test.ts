@@ -75,6 +75,27 @@ describe('frames of an honest edge', () => {
   });
 });
 
+describe('an edge that brings only a part', () => {
+  it('of a track to a viewer who comes late: the group before misses nothing', async () => {
+    const many = await publish(Array.from({ length: 8 }, () => frames('key', 'a')));
+    const { counts, events } = await deliver(
+      many.media.map((sent, sequence) => {
+        return { sequence, ...(sequence > 0 && { frames: sent }), statements: many.statements[sequence]! };
+      }),
+    );
+    expect(counts).toEqual({ ...noFrames, verified: 14 });
+    expect(events.filter(({ group }) => group === 0)).toEqual([]);
+  });
+
+  it('of a long group, and the end of its stream: the track ends nevertheless', async () => {
+    const long = await publish([Array.from({ length: 700 }, (_, index) => frameOf(index, index))]);
+    const { counts } = await deliver([
+      { sequence: 0, frames: long.media[0]!.slice(0, 1), statements: long.statements[0]! },
+    ]);
+    expect(counts.verified).toBe(1);
+  });
+});
+
 describe('an edge that forges', () => {
   it('substitutes a frame: the others pass', async () => {
     const { frames: passed, counts } = await deliverFirst([media[0]!, frameOf('A', 40), media[2]!, media[3]!]);
@@ -177,6 +198,7 @@ describe('an edge that forges', () => {
     const { frames: passed } = await deliver(replayed, { earliestRun: 4 });
     expect(texts(passed)).toEqual(['other', 'd', 'e']);
     const { frames: ofOneRun } = await deliver(replayed);
+    expect(ofOneRun).not.toHaveLength(0);
     expect(ofOneRun.every(({ group }) => group === ofOneRun[0]!.group)).toBe(true);
   });
 
