@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Experiment, ExperimentContext, Outcome } from '../experiment.js';
 import { describeMachine } from '../measure/machine.js';
+import { numberList } from '../number_list.js';
 import { untilInterrupted } from '../process/until_interrupted.js';
 import { runHandOver } from './hand_over/hand_over_cost.js';
 import { runRealBackends } from './real/real_outcome.js';
@@ -18,11 +19,7 @@ const realSchema = z.strictObject({
   clients: z.coerce.number().int().min(1).max(64).default(8),
   requests: z.coerce.number().int().min(1).default(100),
   bytes: z.coerce.number().int().min(1_000).max(3_000_000).default(500_000),
-  backends: z
-    .string()
-    .default('1,3')
-    .transform((numbers) => numbers.split(',').map(Number))
-    .pipe(z.array(z.number().int().min(1).max(8))),
+  backends: numberList('1,3', z.number().int().min(1).max(8)),
 });
 
 const handOverSchema = z.strictObject({

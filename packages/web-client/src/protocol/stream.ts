@@ -1,3 +1,4 @@
+import { concatenate } from './concatenate.js';
 import { ERROR_CODES, ProtocolError, type ErrorName } from './errors.js';
 import { findHead } from './head_codec.js';
 
@@ -85,11 +86,4 @@ function webTransportError(message: string, streamErrorCode: number): Error | un
     // Chromium 156 has the constructor of an earlier draft.
     return new scope.WebTransportError({ message, streamErrorCode });
   }
-}
-
-function concatenate(left: Uint8Array, right: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(left.length + right.length);
-  bytes.set(left);
-  bytes.set(right, left.length);
-  return bytes;
 }

@@ -1,3 +1,4 @@
+import { concatenate } from '../protocol/concatenate.js';
 import { MAX_VARINT, ProtocolError, readVarint, varintLength, writeVarint } from '../protocol/index.js';
 import { SIGNATURE_BYTES, type Signer, type Verify } from './ed25519.js';
 
@@ -142,15 +143,5 @@ function text(value: string): Uint8Array {
 function integer(value: number): Uint8Array {
   const bytes = new Uint8Array(varintLength(value));
   writeVarint(bytes, 0, value);
-  return bytes;
-}
-
-function concatenate(...parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((total, { length }) => total + length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    bytes.set(part, offset);
-    offset += part.length;
-  }
   return bytes;
 }

@@ -48,8 +48,8 @@ export class Lan {
 
   /** @throws UserError BENCH_UNAVAILABLE where nobody may make network namespaces */
   static async make(): Promise<Lan> {
-    const reason = await Lan.missing();
     const namespaces = await findNamespaces();
+    const reason = namespaces.missing();
     if (reason !== undefined)
       throw new UserError('BENCH_UNAVAILABLE', `the hosts cannot be made: ${reason}`, {
         hint: 'run it as root on Linux, with the packages iproute2 and util-linux',

@@ -21,7 +21,9 @@ export interface ChannelLinkOptions {
   log: Logger;
 }
 
-type Totals = Record<'fromGroup' | 'fromUnicast' | 'recovered' | 'lost' | 'expired', number>;
+/** Counts of a channel that an edge adds up over all channels that it joined */
+const added = ['fromGroup', 'fromUnicast', 'recovered', 'lost', 'expired'] as const satisfies (keyof ChannelCounts)[];
+type Totals = Record<(typeof added)[number], number>;
 
 /** Keeps an edge in a channel of its gateway: joins again whenever the channel or the connection ends. */
 export class ChannelLink {
@@ -107,16 +109,10 @@ export class ChannelLink {
   }
 
   #totals(): Totals {
-    const now: Partial<ChannelCounts> = this.#channel?.status() ?? {};
-    const { fromGroup = 0, fromUnicast = 0, recovered = 0, lost = 0, expired = 0 } = now;
-    const before = this.#before;
-    return {
-      fromGroup: before.fromGroup + fromGroup,
-      fromUnicast: before.fromUnicast + fromUnicast,
-      recovered: before.recovered + recovered,
-      lost: before.lost + lost,
-      expired: before.expired + expired,
-    };
+    const totals = { ...this.#before };
+    const now = this.#channel?.status();
+    if (now) for (const count of added) totals[count] += now[count];
+    return totals;
   }
 
   async #pause(milliseconds: number): Promise<void> {
