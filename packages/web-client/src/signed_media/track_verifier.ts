@@ -84,6 +84,8 @@ export class TrackVerifier {
   #signatures: TrackSource | undefined;
   #closed = false;
   #mediaEnded = false;
+  /** Frames of a group are here, which has no place yet */
+  #mediaWaits = false;
   #signaturesEnded = false;
   #error: Error | undefined;
 
@@ -141,7 +143,10 @@ export class TrackVerifier {
 
   async #readMedia(first: GroupSource): Promise<void> {
     for (let source: GroupSource | undefined = first; source; source = await this.#media.recvGroup()) {
-      const group = await this.#open(source.sequence);
+      this.#mediaWaits = true;
+      const group = await this.#open(source.sequence, true);
+      this.#mediaWaits = false;
+      this.#changed.notify();
       if (group === undefined || group.frames !== undefined) source.close();
       else {
         group.frames = source;
@@ -157,7 +162,7 @@ export class TrackVerifier {
       const signatures = broadcast.subscribe(signatureTrack(track), { ...subscription, priority: 255, startGroup });
       this.#signatures = signatures;
       for (let source = await signatures.recvGroup(); source; source = await signatures.recvGroup()) {
-        const group = await this.#open(source.sequence);
+        const group = await this.#open(source.sequence, false);
         if (group === undefined || group.statements !== undefined) source.close();
         else {
           group.statements = source;
@@ -175,7 +180,7 @@ export class TrackVerifier {
   }
 
   /** Returns the group of this number, once there is room for it. Undefined: it is over. */
-  async #open(sequence: number): Promise<OpenGroup | undefined> {
+  async #open(sequence: number, isMedia: boolean): Promise<OpenGroup | undefined> {
     for (;;) {
       const known = this.#groups.get(sequence);
       if (known) return known;
@@ -183,7 +188,9 @@ export class TrackVerifier {
       if (this.#groups.size < maximumGroups) return this.#add(sequence);
       // What came already is worked at first.
       await new Promise((resolve) => setTimeout(resolve));
-      if (!this.#makeRoom()) await this.#changed.wait();
+      // Statements push out no group whose frames are here, and wait for their place.
+      const isEarly = this.#mediaWaits && !isMedia;
+      if (isEarly || !this.#makeRoom()) await this.#changed.wait();
     }
   }
 
