@@ -51,10 +51,13 @@ async function growth(during: () => Promise<void>): Promise<{ gateway: number; b
   return { gateway: most[0]!, backend: most[1]! };
 }
 
-/** Others are served, and nothing is left of what was asked for. */
+/**
+ * Others are served, and nothing is left of what was asked for. Until the gateway has ended the connections of those
+ * who left, their requests have its places, and others get 503 with `Retry-After: 1`.
+ */
 async function isOver(): Promise<void> {
   const polite = await connect();
-  await download(polite);
+  await vi.waitFor(() => download(polite), { timeout: 20_000, interval: 1_000 });
   await polite.close();
   await vi.waitFor(async () => expect(await site.grants('backend1')).toBe(0), 20_000);
 }
