@@ -26,11 +26,11 @@ test('a short run measures each way of delivery with each size and acknowledgeme
   };
   // Where nobody may limit the balancer, the report says so.
   const quota = skipped.some(({ what }) => what === 'a quota of 0.5') ? 1 : 0.5;
+  const cellOf = (delivery: string, client_ack_every: number): Record<string, unknown> | undefined =>
+    balancer.find((cell) => cell['delivery'] === delivery && cell['client_ack_every'] === client_ack_every);
   for (const delivery of ['proxy', 'return'])
     for (const client_ack_every of [2, 32])
-      expect(
-        balancer.find((cell) => cell['delivery'] === delivery && cell['client_ack_every'] === client_ack_every),
-      ).toEqual({
+      expect(cellOf(delivery, client_ack_every)).toEqual({
         delivery,
         client_ack_every,
         bytes: 100_000,
@@ -40,8 +40,10 @@ test('a short run measures each way of delivery with each size and acknowledgeme
         goodput_gbps: expect.any(Number),
         balancer_cpu_s: expect.any(Number),
         gbit_per_cpu_s: expect.any(Number),
-        ratio: expect.any(Number),
+        // On a busy machine no response may end in so short a time, and nothing can be compared with none.
+        ratio: cellOf('proxy', client_ack_every)?.['requests_per_s'] === 0 ? null : expect.any(Number),
       });
+  expect(balancer.some((cell) => cell['ratio'] !== null)).toBe(true);
   const received = (client_ack_every: number): number =>
     gateway.find((cell) => cell.delivery === 'proxy' && cell.client_ack_every === client_ack_every)
       ?.datagrams_received ?? 0;
