@@ -61,6 +61,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Timing never fails a test: on a busy machine a process may not run for seconds.
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       {
         extends: true,

@@ -57,9 +57,9 @@ async function growth(during: () => Promise<void>): Promise<{ gateway: number; b
  */
 async function isOver(): Promise<void> {
   const polite = await connect();
-  await vi.waitFor(() => download(polite), { timeout: 20_000, interval: 1_000 });
+  await vi.waitFor(() => download(polite), { timeout: 30_000, interval: 1_000 });
   await polite.close();
-  await vi.waitFor(async () => expect(await site.grants('backend1')).toBe(0), 20_000);
+  await vi.waitFor(async () => expect(await site.grants('backend1')).toBe(0), 30_000);
 }
 
 it('20 clients with 1,000 requests each that read nothing', { timeout: 180_000 }, async () => {

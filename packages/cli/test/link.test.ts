@@ -82,7 +82,7 @@ describe('sheaf link', () => {
     const started = performance.now();
     // No more than the receive buffer of the link's socket holds when nobody reads for a while.
     for (let i = 0; i < 60; i += 1) send(i, 1_250);
-    await vi.waitFor(() => expect(target.received).toHaveLength(60), 20_000);
+    await vi.waitFor(() => expect(target.received).toHaveLength(60), 30_000);
     const ms = target.lastAt() - started;
     console.log(`rate: ${((60 * 1_250 * 8) / ms / 1_000).toFixed(2)} of 10 Mbit/s`);
     expect(target.received).toEqual([...target.received].sort((a, b) => a - b));
@@ -97,7 +97,7 @@ describe('sheaf link', () => {
     const { target, send, end } = await startLink('--trace', file);
     const started = performance.now();
     for (let i = 0; i < 60; i += 1) send(i, 1_500);
-    await vi.waitFor(() => expect(target.received).toHaveLength(60), 20_000);
+    await vi.waitFor(() => expect(target.received).toHaveLength(60), 30_000);
     // 20 rounds of 10 ms, the first of which may have begun.
     expect(performance.now() - started).toBeGreaterThan(185);
     await end();

@@ -164,9 +164,9 @@ describe('a request', () => {
     const reader = stream.readable.getReader();
     await reader.read();
     await reader.cancel();
-    await vi.waitFor(() => expect(signal?.aborted).toBe(true));
+    await vi.waitFor(() => expect(signal?.aborted).toBe(true), 30_000);
     body.push('second'); // Whoever produces notices with the next chunk.
-    await vi.waitFor(() => expect(body.destroyed).toBe(true));
+    await vi.waitFor(() => expect(body.destroyed).toBe(true), 30_000);
   });
 
   test('waits for a slow reader instead of filling memory', async () => {
@@ -219,7 +219,7 @@ describe('a session', () => {
       return new Promise(() => undefined);
     });
     await send(session, encodeRequestHead(get));
-    await vi.waitFor(() => expect(signal).toBeDefined());
+    await vi.waitFor(() => expect(signal).toBeDefined(), 30_000);
     session.lose();
     await session.served;
     expect(signal?.aborted).toBe(true);

@@ -62,7 +62,7 @@ async function flood(socket: Socket, next: (round: number) => Buffer, rounds: nu
 /** Others are answered meanwhile and afterwards, and nothing of the connection stays. */
 async function expectUnharmed({ gateway, port }: RunningGateway): Promise<void> {
   expect((await getByHttp2(port, '/')).status).toBe(404);
-  await vi.waitFor(() => expect(gateway.status()).toMatchObject({ tcpConnections: 0, requestsActive: 0 }), 10_000);
+  await vi.waitFor(() => expect(gateway.status()).toMatchObject({ tcpConnections: 0, requestsActive: 0 }), 30_000);
 }
 
 const site = 'http: 127.0.0.1:0\nroutes: [{ files: . }]';
@@ -145,7 +145,7 @@ describe('HTTP/2: a connection ends when its client', () => {
       ]),
     );
     // A reset of the stream, or the status 431.
-    await vi.waitFor(() => expect(Buffer.concat(received).length).toBeGreaterThan(100), 10_000);
+    await vi.waitFor(() => expect(Buffer.concat(received).length).toBeGreaterThan(100), 30_000);
     socket.destroy();
     await expectUnharmed(running);
   });

@@ -36,7 +36,7 @@ describe.each(versions)('over HTTP/%s', (version) => {
       `admin: 127.0.0.1:0\nlimits: { body_timeout: 1s }\nroutes: [{ upstream: "${upstream.origin}" }]`,
     );
     const outcomes = await ask(version, running.port, 3, { path: '/', method: 'POST', announced: 10 });
-    await vi.waitFor(() => expect(outcomes.map(({ status }) => status)).toEqual([408, 408, 408]), 15_000);
+    await vi.waitFor(() => expect(outcomes.map(({ status }) => status)).toEqual([408, 408, 408]), 30_000);
     expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ up: true, active: 0, failures: 0 });
     expect(await ended(running, 'no_body')).toBe(3);
     expect((await get(running.port, '/', { method: 'POST', body: Buffer.from('whole') })).body.toString()).toBe(
@@ -56,9 +56,9 @@ describe.each(versions)('over HTTP/%s', (version) => {
         directory,
       );
       const outcomes = await ask(version, running.port, 3, { path: '/large' });
-      await vi.waitFor(() => expect(outcomes.map(({ status }) => status)).toEqual([200, 200, 200]), 15_000);
+      await vi.waitFor(() => expect(outcomes.map(({ status }) => status)).toEqual([200, 200, 200]), 30_000);
       expect(active(running)).toBe(3);
-      await vi.waitFor(() => expect(active(running)).toBe(0), 20_000);
+      await vi.waitFor(() => expect(active(running)).toBe(0), 30_000);
       expect(await ended(running, 'unread')).toBe(3);
     },
   );
@@ -74,9 +74,9 @@ describe.each(versions)('an edge, over HTTP/%s,', (version) => {
     });
     const bodies = await ask(version, port, 3, { path: '/body', method: 'POST', announced: 10 });
     const responses = await ask(version, port, 3, { path: '/large' });
-    await vi.waitFor(() => expect(bodies.map(({ status }) => status)).toEqual([408, 408, 408]), 15_000);
-    await vi.waitFor(() => expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]), 15_000);
-    await vi.waitFor(() => expect(edge.status().requestsActive).toBe(0), 20_000);
+    await vi.waitFor(() => expect(bodies.map(({ status }) => status)).toEqual([408, 408, 408]), 30_000);
+    await vi.waitFor(() => expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]), 30_000);
+    await vi.waitFor(() => expect(edge.status().requestsActive).toBe(0), 30_000);
     expect((await get(port, '/small')).body.toString()).toBe('small');
   });
 });
@@ -117,7 +117,7 @@ describe('what is slow for a reason is left alone:', () => {
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     const heard: Buffer[] = [];
     response.on('data', (chunk: Buffer) => heard.push(chunk));
-    await vi.waitFor(() => expect(Buffer.concat(heard).toString()).toBe('helloa'), 5_000);
+    await vi.waitFor(() => expect(Buffer.concat(heard).toString()).toBe('helloa'), 30_000);
     await new Promise((resolve) => setTimeout(resolve, 4_000));
     request.end('bye');
     await once(response, 'end');
@@ -158,10 +158,10 @@ describe('requests that find no room at an upstream', () => {
           1,
           { active: 1, waiting: 1 },
         ]),
-      5_000,
+      30_000,
     );
     responses.shift()!();
-    await vi.waitFor(() => expect(responses).toHaveLength(1), 5_000);
+    await vi.waitFor(() => expect(responses).toHaveLength(1), 30_000);
     responses.shift()!();
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
   });
@@ -177,7 +177,7 @@ describe('requests that find no room at an upstream', () => {
     await ask('1.1', running.port, 1, { path: '/' });
     await vi.waitFor(
       () => expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ active: 1 }),
-      5_000,
+      30_000,
     );
     expect(await get(running.port, '/')).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
     expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ refused: 1, failures: 0, up: true });
@@ -192,7 +192,7 @@ describe('requests that find no room at an upstream', () => {
     await ask('1.1', running.port, 1, { path: '/' });
     await vi.waitFor(
       () => expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ active: 1 }),
-      5_000,
+      30_000,
     );
     for (let index = 0; index < 5; index++) expect((await get(running.port, '/')).body.toString()).toBe('other');
   });
@@ -211,10 +211,10 @@ describe('requests that find no room at an upstream', () => {
     await ask('1.1', running.port, 3, { path: '/' });
     await vi.waitFor(
       () => expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ active: 1, waiting: 2 }),
-      5_000,
+      30_000,
     );
     const before = checks;
-    await vi.waitFor(() => expect(checks).toBeGreaterThan(before + 3), 10_000);
+    await vi.waitFor(() => expect(checks).toBeGreaterThan(before + 3), 30_000);
     expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ up: true });
   });
 });
@@ -245,7 +245,7 @@ it('a client of HTTP/1.1 that sends the rest of its body behind its response kee
   socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
   const answers = (): number => received.split('HTTP/1.1 405 ').length - 1;
   socket.write('POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n');
-  await vi.waitFor(() => expect(answers()).toBe(1), 15_000);
+  await vi.waitFor(() => expect(answers()).toBe(1), 30_000);
   socket.write('0123456789POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n');
-  await vi.waitFor(() => expect(answers()).toBe(2), 15_000);
+  await vi.waitFor(() => expect(answers()).toBe(2), 30_000);
 });

@@ -113,14 +113,14 @@ describe.each(versions)('one client of an upstream, over HTTP/%s,', (version) =>
         `routes: [{ upstream: { to: "${upstream.origin}", connections: 1, queue_timeout: 5m } }]\nlimits: { body_timeout: 5m, unread_timeout: 5m }`,
       );
       const [outcome] = await ask(version, running.port, 1, request);
-      await vi.waitFor(() => expect(upstreamOf(running)).toMatchObject({ active: 1 }), 20_000);
+      await vi.waitFor(() => expect(upstreamOf(running)).toMatchObject({ active: 1 }), 30_000);
       expect(await statusElsewhere(version, running.port)).toBe(200);
       await vi.waitFor(
         () =>
           expect(request.path === '/large' ? running.gateway.status().requestsActive : outcome?.status).toBe(
             request.path === '/large' ? 0 : 408,
           ),
-        20_000,
+        30_000,
       );
       expect(upstreamOf(running)).toMatchObject({ up: true, failures: 0, ended: 1 });
     },

@@ -138,7 +138,7 @@ async function startIn(
           expect(lines.length).toBeGreaterThanOrEqual(bodies.length);
           return lines;
         },
-        { timeout: 10_000, interval: 50 },
+        { timeout: 30_000, interval: 50 },
       ),
     stop: stopAll,
   };

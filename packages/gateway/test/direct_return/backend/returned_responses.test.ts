@@ -53,7 +53,7 @@ it('a page of a hundred objects comes from three backends, each whole and past t
     const all = linesOfGateway(running);
     expect(all).toHaveLength(100);
     return all;
-  }, 20_000);
+  }, 30_000);
   expect(lines.filter(({ fallback }) => fallback !== undefined)).toEqual([]);
   expect(new Set(lines.map(({ backend }) => backend)).size).toBe(3);
 });
@@ -87,7 +87,7 @@ it('a backend that stops waits until its gateway has what it proxied meanwhile',
   const begun = await client.request({ path: '/long.bin' });
   const closing = running.backends['backend1']!.close(30_000);
   const state = (): string | undefined => running.gateway.status().backends?.[0]?.state;
-  await vi.waitFor(() => expect(state()).toBe('draining'), 20_000);
+  await vi.waitFor(() => expect(state()).toBe('draining'), 30_000);
   const unread = await client.request({ path: '/proxied.bin' });
   // The backend has written all of it, but the gateway takes less for a client that reads nothing.
   expect(await loggedByBackends(running, '/proxied.bin')).toMatchObject([{ status: 200, bytes: 1_400_000 }]);
@@ -96,7 +96,7 @@ it('a backend that stops waits until its gateway has what it proxied meanwhile',
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(hash(await collect(unread))).toBe(hash(files['proxied.bin']));
   await closing;
-  await vi.waitFor(() => expect(state()).toBe('lost'), 20_000);
+  await vi.waitFor(() => expect(state()).toBe('lost'), 30_000);
 }, 60_000);
 
 it('a file that changes while it is sent ends its response', async () => {
@@ -225,11 +225,11 @@ it('an upstream is read no faster than the client reads, and left with it', asyn
     const before = sent;
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(sent).toBe(before);
-  }, 20_000);
+  }, 30_000);
   // What the sockets, the parser, the backend and the client hold
   expect(sent).toBeLessThan(20_000_000);
   response.destroy();
-  await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 20_000);
+  await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 30_000);
   const [line] = await loggedByBackends(running, '/app');
   expect(line).toMatchObject({ delivery: 'return', status: 200 });
   expect(Number(line!['bytes'])).toBeLessThan(2_000_000);

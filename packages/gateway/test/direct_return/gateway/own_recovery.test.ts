@@ -23,7 +23,7 @@ const packetsOf = ({ backends }: Site): { packets: number; runs: number }[] =>
 const noGrants = (site: Site): Promise<void> =>
   vi.waitFor(() => {
     for (const backend of Object.values(site.backends)) expect(backend.status().return!.grants).toBe(0);
-  }, 20_000);
+  }, 30_000);
 
 it('three backends send large files, while keys are updated', async () => {
   const site = await returningSite({ backends: 3, files, recovery: 'backend' });
@@ -133,7 +133,7 @@ it('a client that also speaks Multi-End asks backends itself, where the route pe
   const site = await returningSite({ backends: 1, files, recovery: 'backend', delivery: 'direct' });
   const client = await connect(site.gateway.address.port, { returnPaths: true, multiEnd: true });
   expect(hash((await ask(client, { path: '/large.bin' })).body)).toBe(hash(large));
-  await vi.waitFor(() => expect(client.status().multiEnd).toBe(true), 20_000);
+  await vi.waitFor(() => expect(client.status().multiEnd).toBe(true), 30_000);
   const [line] = await travelled(site, '/large.bin');
   expect(line).not.toHaveProperty('recovery');
 }, 60_000);

@@ -101,7 +101,7 @@ it(
     const gateway = site.find((node) => node instanceof Gateway)!;
     const backend = far.find((node) => node instanceof Backend)!;
     const states = (): string[] => gateway.status().backends?.map(({ state }) => state) ?? [];
-    await vi.waitFor(() => expect(states()).toEqual(['serving', 'serving']), 20_000);
+    await vi.waitFor(() => expect(states()).toEqual(['serving', 'serving']), 30_000);
 
     const connection = await connect(gateway.address.port, { multiEnd: true });
     const client = new BackendClient(connection);
@@ -109,7 +109,7 @@ it(
     const open = (count: number): Promise<void> =>
       vi.waitFor(() => {
         expect(connection.status().backends.filter(({ state }) => state === 'open')).toHaveLength(count);
-      }, 20_000);
+      }, 30_000);
     await open(2);
     // Of two backends that serve, the client may choose the one that looks nearer for all requests.
     const near = async (action: 'drain' | 'resume'): Promise<void> => {
@@ -124,7 +124,7 @@ it(
     await open(2);
     relay.cut = true;
     for (const body of await Promise.all(responses.map(collect))) expect(body.equals(large)).toBe(true);
-    await vi.waitFor(() => expect(states()[0]).toBe('lost'), 20_000);
+    await vi.waitFor(() => expect(states()[0]).toBe('lost'), 30_000);
     expect(log.some(({ msg, state }) => msg === 'a backend changed' && state === 'lost')).toBe(true);
 
     relay.cut = false;

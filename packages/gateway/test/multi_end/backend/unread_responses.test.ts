@@ -17,7 +17,7 @@ it(
       backendKeys: (name) => `{ name: ${name}, health: { interval: 100ms, timeout: 60s } }`,
     });
     const backends = () => running.gateway.status().backends ?? [];
-    await vi.waitFor(() => expect(backends().map(({ state }) => state)).toEqual(['serving', 'serving']), 20_000);
+    await vi.waitFor(() => expect(backends().map(({ state }) => state)).toEqual(['serving', 'serving']), 30_000);
     const { port } = running.gateway.address;
     // More than the window that a connection begins with, and the widest that it grows to by itself, at both ends.
     const requests = Array.from({ length: 2 }, () => {
@@ -30,7 +30,7 @@ it(
           .on('error', () => undefined),
       );
     });
-    await vi.waitFor(() => expect(backends().reduce((sum, { proxied }) => sum + proxied, 0)).toBe(100), 20_000);
+    await vi.waitFor(() => expect(backends().reduce((sum, { proxied }) => sum + proxied, 0)).toBe(100), 30_000);
     expect(requests.flat()).toHaveLength(100);
     const [one, two] = backends().map(({ proxied }) => proxied);
     expect(Math.abs(one! - two!)).toBeLessThanOrEqual(2);

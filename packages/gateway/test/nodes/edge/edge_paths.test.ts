@@ -36,7 +36,7 @@ async function download(port: number, onProgress: (bytes: number) => void = () =
 
 /** Waits until the edge has two paths that carry data. */
 async function bothActive(pair: Pair): Promise<void> {
-  await vi.waitFor(() => expect(pathsOf(pair).filter(({ state }) => state === 'active')).toHaveLength(2), 20_000);
+  await vi.waitFor(() => expect(pathsOf(pair).filter(({ state }) => state === 'active')).toHaveLength(2), 30_000);
 }
 
 /** A link of 40 Mbit/s to the port, on 127.0.0.1. */
@@ -138,7 +138,7 @@ describe('an edge with two paths', () => {
     });
     await download(pair.port);
     await bothActive(pair);
-    await vi.waitFor(() => expect(pathsOf(pair).map(({ status }) => status)).toEqual(['available', 'backup']), 10_000);
+    await vi.waitFor(() => expect(pathsOf(pair).map(({ status }) => status)).toEqual(['available', 'backup']), 30_000);
     const before = pathsOf(pair)[1]!.bytesReceived;
     expect(await download(pair.port)).toBe(sha256(large));
     expect(pathsOf(pair)[1]!.bytesReceived - before).toBeLessThan(large.length / 100);
@@ -181,7 +181,7 @@ describe('an edge with two paths', () => {
     // Connections that end within a second make the edge suspect their path.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     await pair.gateway.close(0);
-    await vi.waitFor(() => expect(pair.edge.status().gateway.state).not.toBe('open'), 20_000);
+    await vi.waitFor(() => expect(pair.edge.status().gateway.state).not.toBe('open'), 30_000);
     const successor = await Gateway.start(
       pair.loaded.nodes.find((node): node is LoadedGateway => node.role === 'gateway')!,
       { logStream: { write: () => true } },
@@ -189,7 +189,7 @@ describe('an edge with two paths', () => {
     onTestFinished(() => successor.close(0));
     // The first path of the list would do as well now.
     dead.relay.setDown(false);
-    await vi.waitFor(async () => expect((await get(pair.port, '/')).status).toBe(200), 20_000);
+    await vi.waitFor(async () => expect((await get(pair.port, '/')).status).toBe(200), 30_000);
     expect(pathsOf(pair)[0]?.local.address).toBe('127.0.0.2');
   });
 
@@ -218,7 +218,7 @@ describe('an edge with two paths', () => {
       edge: ['paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2 }]'],
     });
     expect(await download(pair.port)).toBe(sha256(large));
-    await vi.waitFor(() => expect(pair.log.some((line) => line['msg'] === 'path failed')).toBe(true), 10_000);
+    await vi.waitFor(() => expect(pair.log.some((line) => line['msg'] === 'path failed')).toBe(true), 30_000);
     expect(pair.edge.status().gateway.connection).toMatchObject({ multipath: false, paths: [{ id: 0 }] });
   });
 });

@@ -40,7 +40,7 @@ describe.each([
       const socket = await open();
       onTestFinished(() => void socket.destroy());
       socket.once('readable', () => undefined);
-      await expect.poll(() => socket.readableLength, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => socket.readableLength, { timeout: 30_000 }).toBeGreaterThan(0);
       expect(socket.readableLength).toBeLessThanOrEqual(mostBytes);
       const pieces: Buffer[] = [];
       for await (const piece of socket) pieces.push(piece as Buffer);

@@ -45,7 +45,7 @@ describe('echo', () => {
     expect(gateway.status().webTransportSessions).toBe(1);
     session.close({ closeCode: 7, reason: 'enough' });
     await session.closed;
-    await vi.waitFor(() => expect(gateway.status().webTransportSessions).toBe(0), 10_000);
+    await vi.waitFor(() => expect(gateway.status().webTransportSessions).toBe(0), 30_000);
     expect(log.find((line) => line['msg'] === 'webtransport session')).toMatchObject({
       route: '/echo',
       closeCode: 7,
@@ -89,7 +89,7 @@ describe('an application module', () => {
     expect(await session.closed).toMatchObject({ closeCode: 1 });
     await vi.waitFor(
       () => expect(log.some((line) => line['msg'] === 'WebTransport application failed')).toBe(true),
-      10_000,
+      30_000,
     );
     expect(gateway.status().state).toBe('serving');
   });
@@ -113,8 +113,9 @@ describe('an application module', () => {
       writer.closed.catch(() => undefined);
     }
     session.close({ closeCode: 9, reason: 'enough' });
-    await vi.waitFor(() =>
-      expect(log.find((line) => line['msg'] === 'told')).toMatchObject({ closeCode: 9, reason: 'enough' }),
+    await vi.waitFor(
+      () => expect(log.find((line) => line['msg'] === 'told')).toMatchObject({ closeCode: 9, reason: 'enough' }),
+      30_000,
     );
     expect(log.filter((line) => line['level'] === 50)).toEqual([]);
   });
@@ -146,14 +147,14 @@ describe('an application module', () => {
       datagram.writeUInt16BE(index);
       await writer.write(datagram);
       // In steps that no queue on the way refuses.
-      if (index % 50 === 49) await vi.waitFor(() => expect(arrived(session)).toBe(index + 1), 10_000);
+      if (index % 50 === 49) await vi.waitFor(() => expect(arrived(session)).toBe(index + 1), 30_000);
     }
     const reply = session.incomingUnidirectionalStreams.getReader();
     await (await session.createUnidirectionalStream()).getWriter().write(Uint8Array.of(1));
     const seen = JSON.parse((await readAll((await reply.read()).value!)).toString()) as number[];
     expect(seen).toEqual(Array.from({ length: 256 }, (_, index) => 744 + index));
     session.close();
-    await vi.waitFor(() => expect(gateway.status().webTransportSessions).toBe(0));
+    await vi.waitFor(() => expect(gateway.status().webTransportSessions).toBe(0), 30_000);
     expect(log.find((line) => line['msg'] === 'webtransport session')).toMatchObject({ datagramsDropped: 744 });
   });
 
