@@ -1,4 +1,4 @@
-// Runs Playwright with the distribution's Chromium.
+// Runs Playwright with the distribution's Chromium. Tests that need Firefox start the distribution's.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { run } from '../setup/process.mjs';

@@ -3,6 +3,7 @@ import type { FrameCounts } from '@sheaf/web-client/signed-media';
 import { PNG } from 'pngjs';
 import { ChannelEdge } from './channel_edge.js';
 import { EdgeProcesses } from './edge.js';
+import { launchFirefox, missingFirefox } from './firefox.js';
 import { expect, test as base } from './fixtures.js';
 import { GatewayProcess } from './gateway.js';
 import { buildMediaSite } from './media/media_site.js';
@@ -202,6 +203,32 @@ test('both players show the clock at an edge that receives it by multicast', asy
   const { fromGroup, ...counts } = await tree.received();
   expect(fromGroup).toBeGreaterThan(0);
   expect(counts).toMatchObject({ state: 'receiving', expired: 0, viewers: 2 });
+});
+
+test('hls.js in Firefox plays the clock at an edge that receives it by multicast', async ({ tree, open }, info) => {
+  const missing = missingFirefox();
+  test.skip(missing !== undefined, missing);
+  await expect.poll(async () => (await tree.received()).state).toBe('receiving');
+  await publishClock(open, tree.gateway);
+  const firefox = await launchFirefox();
+  try {
+    const page = await firefox.newPage();
+    await page.goto(`${tree.edge.httpUrl}/hls.html`);
+    await page.evaluate(
+      ([url, name]) => media.watch!(url!, name!),
+      [`${tree.edge.httpUrl}/live/${clock}/index.m3u8`, clock],
+    );
+    await expect.poll(() => page.evaluate(() => media.framesShown!())).toBeGreaterThan(30);
+    expect(await page.evaluate(() => media.partsLoaded!())).toBeGreaterThan(3);
+    const video = (await page.$('video'))!;
+    const picture = await video.screenshot({ path: `${info.outputPath('firefox')}.png` });
+    expect(digitPixels(Buffer.from(picture))).toBeGreaterThan(300);
+  } finally {
+    await firefox.close();
+  }
+  const { fromGroup, ...counts } = await tree.received();
+  expect(fromGroup).toBeGreaterThan(0);
+  expect(counts).toMatchObject({ state: 'receiving', expired: 0 });
 });
 
 test('viewers who verify see what the publisher signed, and nothing of what an edge forges', async ({
