@@ -131,6 +131,12 @@ bool ReceiverEnd::may_join(const quic::Address& source) const {
          });
 }
 
+std::uint64_t ReceiverEnd::genuine() {
+  if (!request_.receiver()) return 0;
+  const quic::ReceiverCounts& counts = request_.receiver()->counts();
+  return counts.from_group + counts.recovered;
+}
+
 void ReceiverEnd::close_socket() {
   socket_.reset();
   read_at_ = quic::k_never;
@@ -144,14 +150,17 @@ void ReceiverEnd::on_packets(Time now) {
   wake();
 }
 
-// Packets that come often wait a short time for each other, since a wake costs more than a packet.
+// Packets of the source that come often wait a short time for each other, since a wake costs more
+// than a packet. Others delay nothing.
 void ReceiverEnd::read_group(Time now) {
   quic::Arrivals arrivals{.round_trip = k_round_trip};
+  const std::uint64_t before = genuine();
   for (int call = 0; call < k_receive_calls; ++call) {
     arrivals.datagrams += socket_->receive(
         [&](const quic::Datagram& datagram) { request_.on_group_packet(datagram.payload, now); });
     if (socket_->drained()) break;
   }
+  arrivals.prompt = arrivals.datagrams - std::min(arrivals.datagrams, genuine() - before);
   const Time next = moderation_.on_read(arrivals, now);
   const bool pauses = next > now;
   socket_->pause(pauses);

@@ -65,6 +65,8 @@ class ReceiverEnd final : public ChannelEnd {
   // Reads what the group has brought. Sets when to read again.
   void read_group(Time now);
   void close_socket();
+  // Packets of the source that the group has brought
+  std::uint64_t genuine();
   void set_timer();
   void on_due();
   void wake() { carrier_.loop.wake(carrier_.driver); }
