@@ -119,7 +119,6 @@ async function openChannel(module: NativeModule, name: string, options: ChannelO
       rate,
       copyRate: copies,
       deadlineMs: deadline,
-      reportIntervalMs: Math.min(200, Math.floor(deadline / 8)),
       keyIntervalMs: options.key_interval,
       keyOnLeaving,
       maxReceivers: receivers,

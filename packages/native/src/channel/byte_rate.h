@@ -16,6 +16,8 @@ class ByteRate {
   bool allows(Time now) const { return next() <= now; }
   // Returns when the next bytes may go.
   Time next() const { return free_at_ - burst_; }
+  // Returns when so many may go at once. A caller that wakes then wakes seldom.
+  Time next(std::uint64_t bytes) const { return next() + std::min(time_of(bytes), burst_); }
   void spend(std::size_t bytes, Time now) { free_at_ = std::max(free_at_, now) + time_of(bytes); }
   // Returns how many bytes may go at once, at least 1 when `allows`.
   std::size_t room(Time now) const {

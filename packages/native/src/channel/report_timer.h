@@ -20,8 +20,9 @@ class ReportTimer {
   ReportTimer(const ChannelOffer& offer, Random& random, Time now)
       : interval_(offer.report_interval),
         random_(random),
-        quiet_interval_(random.below(65536) < offer.report_share ? interval_
-                                                                 : k_quiet_intervals * interval_),
+        quiet_interval_(random.below(65536) < offer.report_share
+                            ? interval_
+                            : std::max<Duration>(k_quiet_intervals * interval_, k_quiet_time)),
         quiet_due_(now + part(quiet_interval_, random.uniform())) {}
 
   // For how many receivers the source sends
@@ -47,6 +48,9 @@ class ReportTimer {
 
  private:
   static constexpr int k_quiet_intervals = 10;
+  // Intervals of a fast channel are short, which says nothing of how often receivers have to show
+  // that they live.
+  static constexpr Duration k_quiet_time = 1s;
 
   static Duration part(Duration of, double share) {
     return Duration(static_cast<Duration::rep>(static_cast<double>(of.count()) * share));

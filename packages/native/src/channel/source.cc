@@ -14,16 +14,30 @@ constexpr int k_notice_intervals = 2;
 // And how many are between two of these, at least
 constexpr int k_hold_intervals = 5;
 
-// What may leave at once after a pause: as many packets as one call of the kernel sends
+// What may leave at once after a pause: about as many packets as one call of the kernel sends, or
+// what a fast channel sends while its loop sleeps and does other work
 constexpr std::uint64_t k_burst_packets = 32;
+constexpr Duration k_burst_time = 4ms;
+
+// While packets wait, a fast channel sends what is due once in this time, not one by one.
+constexpr Duration k_pace = 1ms;
+
+std::uint64_t bytes_in(Duration time, std::uint64_t per_second) {
+  return static_cast<std::uint64_t>(to_seconds(time) * static_cast<double>(per_second));
+}
+
+std::uint64_t burst_of(std::uint64_t per_second, std::size_t packet_size) {
+  return std::max(k_burst_packets * packet_size, bytes_in(k_burst_time, per_second));
+}
 
 // Even at the full rate, a key for who stays is known in time.
 KeySchedule schedule_of(const SourceConfig& config, std::size_t packet_size) {
   const Duration interval = config.offer.report_interval;
-  const double seconds = to_seconds(k_notice_intervals * interval);
-  const double bytes = seconds * static_cast<double>(config.offer.max_rate);
+  const std::uint64_t rate = config.offer.max_rate;
+  const std::uint64_t bytes =
+      burst_of(rate, packet_size) + bytes_in(k_notice_intervals * interval, rate);
   return {.interval = config.key_interval,
-          .notice = k_burst_packets + static_cast<PacketNumber>(bytes) / packet_size,
+          .notice = bytes / packet_size,
           .hold = k_hold_intervals * interval};
 }
 
@@ -44,7 +58,8 @@ ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenti
             .reach = config.offer.reach},
            SourceKeys(config.offer.header, schedule_of(config, packet_size_), 0, random),
            authenticator),
-      rate_(config.offer.max_rate, k_burst_packets * config.offer.packet_size),
+      rate_(config.offer.max_rate, burst_of(config.offer.max_rate, config.offer.packet_size)),
+      pace_(bytes_in(k_pace, config.offer.max_rate)),
       copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size) {
   groups_.reserve(GroupStreams::k_max_open);
   if (config_.offer.repairs) repairs_.emplace(config_.offer);
@@ -135,7 +150,7 @@ Time ChannelSource::next_timeout() const {
   Time due = log_.has_due() ? Time{} : k_never;
   if (repairs_) due = std::min(due, repairs_->next_timeout());
   // Proofs that are due wait for the rate as well.
-  due = std::max(std::min(due, authenticator_.next_timeout()), rate_.next());
+  due = std::max(std::min(due, authenticator_.next_timeout()), rate_.next(pace_));
   return std::min({idle, due, log_.next_timeout()});
 }
 

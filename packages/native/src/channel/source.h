@@ -117,6 +117,7 @@ class ChannelSource {
   Authenticator& authenticator_;
   SourceLog log_;
   ByteRate rate_;
+  std::uint64_t pace_;  // bytes that leave together when more wait
   ByteRate copy_rate_;
   std::optional<SourceRepairs> repairs_;
   std::vector<Group> groups_;  // open ones, by id

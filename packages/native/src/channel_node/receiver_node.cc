@@ -13,6 +13,10 @@ namespace {
 // System calls in a turn, so that other sockets get theirs, too.
 constexpr int k_receive_calls = 16;
 
+// A group has no round trip. This one permits the longest pauses.
+constexpr quic::Duration k_round_trip =
+    io::WakeModeration::k_round_trip_part * io::WakeModeration::k_longest;
+
 }  // namespace
 
 quic::Result<std::unique_ptr<ReceiverEnd>, io::SocketError> ReceiverEnd::open(
@@ -46,10 +50,14 @@ void ReceiverEnd::settle(Time now) {
   set_timer();
 }
 
-void ReceiverEnd::set_timer() { timer_->set(std::min(request_.next_timeout(), join_at_)); }
+void ReceiverEnd::set_timer() {
+  timer_->set(std::min({request_.next_timeout(), join_at_, read_at_}));
+}
 
 void ReceiverEnd::on_due() {
   const Time now = io::monotonic_now();
+  // A group whose packets wait in the socket is not silent.
+  if (socket_) read_group(now);
   request_.on_timeout(now);
   settle(now);
   wake();
@@ -67,7 +75,7 @@ void ReceiverEnd::follow_group(Time now) {
   const bool wanted = std::exchange(wants_group_, settings_.joins && request_.wants_group(now));
   if (is_new) join_error_.clear();
   if (!wants_group_) {
-    socket_.reset();
+    close_socket();
     join_at_ = quic::k_never;
     return;
   }
@@ -83,7 +91,7 @@ void ReceiverEnd::follow_group(Time now) {
   if (join_error_.empty()) {
     request_.on_joined();
   } else {
-    socket_.reset();
+    close_socket();
   }
   join_at_ = hears_group() ? quic::k_never : now + settings_.join_again;
 }
@@ -103,11 +111,12 @@ std::string ReceiverEnd::join(bool keeps_socket) {
   }
   if (keeps_socket && socket_ && membership == joined_) return {};
   auto socket = io::WatchedSocket::open(loop_, offer.group, {.group_member = true},
-                                        [this](io::WatchedSocket& ready) { on_packets(ready); });
+                                        [this](auto&) { on_packets(io::monotonic_now()); });
   if (!socket) return socket.error().message;
   const auto joined = io::join_group((*socket)->descriptor(), membership);
   if (!joined) return joined.error().message;
   // The old socket goes when the new one is a member, so the host never leaves the group.
+  close_socket();
   socket_ = std::move(*socket);
   joined_ = membership;
   return {};
@@ -122,17 +131,40 @@ bool ReceiverEnd::may_join(const quic::Address& source) const {
          });
 }
 
-void ReceiverEnd::on_packets(io::WatchedSocket& socket) {
-  const Time now = io::monotonic_now();
-  for (int call = 0; call < k_receive_calls; ++call) {
-    socket.receive(
-        [&](const quic::Datagram& datagram) { request_.on_group_packet(datagram.payload, now); });
-    if (socket.drained()) break;
-  }
+std::uint64_t ReceiverEnd::genuine() {
+  if (!request_.receiver()) return 0;
+  const quic::ReceiverCounts& counts = request_.receiver()->counts();
+  return counts.from_group + counts.recovered;
+}
+
+void ReceiverEnd::close_socket() {
+  socket_.reset();
+  read_at_ = quic::k_never;
+}
+
+void ReceiverEnd::on_packets(Time now) {
+  read_group(now);
   // The owner is told in the next turn, and may find that the request is over.
   request_.send(now);
   set_timer();
   wake();
+}
+
+// Packets of the source that come often wait a short time for each other, since a wake costs more
+// than a packet. Others delay nothing.
+void ReceiverEnd::read_group(Time now) {
+  quic::Arrivals arrivals{.round_trip = k_round_trip};
+  const std::uint64_t before = genuine();
+  for (int call = 0; call < k_receive_calls; ++call) {
+    arrivals.datagrams += socket_->receive(
+        [&](const quic::Datagram& datagram) { request_.on_group_packet(datagram.payload, now); });
+    if (socket_->drained()) break;
+  }
+  arrivals.prompt = arrivals.datagrams - std::min(arrivals.datagrams, genuine() - before);
+  const Time next = moderation_.on_read(arrivals, now);
+  const bool pauses = next > now;
+  socket_->pause(pauses);
+  read_at_ = !pauses ? quic::k_never : socket_->drained() ? next : now;
 }
 
 // --- groups of objects --------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include "channel_request/receiver_request.h"
 #include "io/deadline_timer.h"
 #include "io/group_membership.h"
+#include "io/wake_moderation.h"
 #include "io/watched_socket.h"
 
 namespace sheaf::channel_node {
@@ -60,7 +61,12 @@ class ReceiverEnd final : public ChannelEnd {
   // Returns why it failed, or nothing. The socket may stay when it is a member already.
   std::string join(bool keeps_socket);
   bool may_join(const quic::Address& source) const;
-  void on_packets(io::WatchedSocket& socket);
+  void on_packets(Time now);
+  // Reads what the group has brought. Sets when to read again.
+  void read_group(Time now);
+  void close_socket();
+  // Packets of the source that the group has brought
+  std::uint64_t genuine();
   void set_timer();
   void on_due();
   void wake() { carrier_.loop.wake(carrier_.driver); }
@@ -73,6 +79,8 @@ class ReceiverEnd final : public ChannelEnd {
   bool wants_group_ = false;
   std::unique_ptr<io::WatchedSocket> socket_;
   io::GroupMembership joined_;    // of the socket
+  io::WakeModeration moderation_;
+  Time read_at_ = quic::k_never;  // the end of a pause in which the socket is not read
   Time join_at_ = quic::k_never;  // when to join next
   std::string join_error_;
   std::optional<quic::ListenState> told_state_;
