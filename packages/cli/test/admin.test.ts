@@ -7,7 +7,10 @@ import { askAdmin } from '../src/admin.js';
 
 it('a body that fails is not taken for a node that does not answer', async () => {
   const server = createServer((request) => void request.on('error', () => undefined).resume());
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const body = Readable.from(
     (async function* () {
