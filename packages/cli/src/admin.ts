@@ -10,7 +10,7 @@ export interface AdminAnswer {
   text: string;
 }
 
-/** Sends a request to the admin address of a node. A body may take any time. @throws UserError when nobody answers */
+/** Sends a request to the admin address of a node. A body may take any time. @throws UserError when nobody answers, and what the body fails with */
 export function askAdmin(
   address: string,
   path: string,
@@ -35,7 +35,17 @@ export function askAdmin(
     });
     sent.once('timeout', () => sent.destroy(new Error('timeout'))).once('error', refuse);
     if (!body) return void sent.end();
-    body.once('error', (error) => sent.destroy(error));
+    // What the body fails with is no fault of the node.
+    body.once('error', (error) => {
+      reject(error instanceof UserError ? error : unreadable(error));
+      sent.destroy();
+    });
     body.pipe(sent);
   });
 }
+
+const unreadable = (cause: unknown): UserError =>
+  new UserError('USAGE', `the input cannot be read (${errorMessage(cause)})`, {
+    hint: 'name a file, a directory, or - for standard input',
+    cause,
+  });

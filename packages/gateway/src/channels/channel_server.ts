@@ -8,7 +8,7 @@ import type { RouteOptions } from '../schema/routes.js';
 import { formatAddress } from '../values/listen_error.js';
 import { Networks } from '../values/networks.js';
 import { readNodeKey } from '../values/node_key.js';
-import { publish, type Published } from './publication.js';
+import { publish, type Published, type Title } from './publication.js';
 
 /** A channel that this gateway is the source of */
 interface Channel {
@@ -82,9 +82,9 @@ export class ChannelServer {
   }
 
   /** Publishes bytes as they come. Returns undefined when there is no channel of this name, or it carries broadcasts. */
-  publish(channel: string, bytes: AsyncIterable<Buffer>, name: string): Promise<Published> | undefined {
+  publish(channel: string, bytes: AsyncIterable<Buffer>, title: Title): Promise<Published> | undefined {
     const found = this.#channels.get(channel);
-    return found && !this.#carrying.has(channel) ? publish(found.source, bytes, name) : undefined;
+    return found && !this.#carrying.has(channel) ? publish(found.source, bytes, title) : undefined;
   }
 
   /** Returns the source of a channel for a route that carries broadcasts to it, and nothing else. */

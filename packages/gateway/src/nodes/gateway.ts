@@ -1,4 +1,5 @@
 import type { Http3Server, ServedConnection, ServerRequest, ServerResponse } from '@sheaf/native';
+import type { Title } from '../channels/publication.js';
 import { ChannelServer } from '../channels/channel_server.js';
 import type { LoadedGateway } from '../schema/loaded.js';
 import { pathsAlone } from '../multi_end/primary/backend_route.js';
@@ -156,8 +157,8 @@ export class Gateway extends FrontNode {
       }),
       ...(channels && {
         channels: (request: ServerRequest, response: ServerResponse) => channels.answer(request, response),
-        publish: (channel: string, bytes: AsyncIterable<Buffer>, name: string) =>
-          channels.publish(channel, bytes, name),
+        publish: (channel: string, bytes: AsyncIterable<Buffer>, title: Title) =>
+          channels.publish(channel, bytes, title),
       }),
       acceptSessions: (native) => Promise.resolve(withChannels(new SessionServer({ native, ...sessions }), channels)),
       registry: metrics.registry,

@@ -38,7 +38,7 @@ describe('a publication', () => {
   it.each([0, 1, 1_048_576, 3_000_001])('of %i bytes is read as it was published', async (size) => {
     const bytes = randomBytes(size);
     const { source, groups } = memorySource();
-    const published = await publish(source, pieces(bytes, 300_000), 'name.bin');
+    const published = await publish(source, pieces(bytes, 300_000), { name: 'name.bin', directory: size === 1 });
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     expect(published).toEqual({ bytes: size, sha256, groups: Math.ceil(size / 1_048_576) + 1 });
     expect(groups).toHaveLength(published.groups);
@@ -46,7 +46,7 @@ describe('a publication', () => {
     for (const [index, group] of groups.entries()) {
       expect(group.ended).toBe(true);
       const { head, bytes: part } = await readPart(pieces(Buffer.concat(group.parts), 1_000));
-      expect(head).toMatchObject({ name: 'name.bin', offset: read.length });
+      expect(head).toMatchObject({ name: 'name.bin', directory: size === 1, offset: read.length });
       expect(head.end).toEqual(index === groups.length - 1 ? { bytes: size, sha256 } : undefined);
       read = Buffer.concat([read, await collect(part)]);
     }
@@ -59,7 +59,9 @@ describe('a publication', () => {
       yield* pieces(Buffer.alloc(1_500_000), 300_000);
       throw new Error('the input broke off');
     };
-    await expect(publish(source, failing(), 'name.bin')).rejects.toThrow('the input broke off');
+    await expect(publish(source, failing(), { name: 'name.bin', directory: false })).rejects.toThrow(
+      'the input broke off',
+    );
     expect(groups.map(({ ended, reset }) => [ended, reset])).toEqual([
       [true, false],
       [false, true],

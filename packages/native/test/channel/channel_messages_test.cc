@@ -231,6 +231,14 @@ TEST(ChannelMessages, RefuseRangesThatOverlapOrTouchOrLieOutside) {
   }
 }
 
+TEST(ChannelMessages, RefuseAReportOfMoreThan64Ranges) {
+  const std::string head = "01 c001020304050608 07 40c8 00 00 00 00 00";
+  std::string ranges;
+  for (int i = 0; i < 64; ++i) ranges += "0101";
+  EXPECT_TRUE(decode_channel_datagram(from_hex(head + "4040" + ranges)));
+  EXPECT_FALSE(decode_channel_datagram(from_hex(head + "4041" + ranges + "0101")));
+}
+
 TEST(ChannelMessages, ACopyLendsItsBytes) {
   std::uint8_t bytes[] = {9, 1, 2, 3};
   Writer out(bytes);

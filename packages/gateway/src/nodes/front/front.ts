@@ -13,7 +13,7 @@ import type { ValuePath } from '../../values/document.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../../values/scalars.js';
 import { errorMessage, systemErrorCode, UserError } from '../../errors/user_error.js';
 import { watchStrayErrors } from '../../errors/stray_errors.js';
-import type { Published } from '../../channels/publication.js';
+import type { Published, Title } from '../../channels/publication.js';
 import type { RequestHandler } from '../../http/request_handler.js';
 import { TrustedProxies } from '../../http/trusted_proxies.js';
 import { formatAddress, listenError } from '../../values/listen_error.js';
@@ -67,7 +67,7 @@ export interface Service {
   /** Answers requests that join channels. */
   channels?(request: ServerRequest, response: ServerResponse): void;
   /** Publishes bytes on a channel. Returns undefined when none has the name. */
-  publish?(channel: string, bytes: AsyncIterable<Buffer>, name: string): Promise<Published> | undefined;
+  publish?(channel: string, bytes: AsyncIterable<Buffer>, title: Title): Promise<Published> | undefined;
   /** Returns headers for every response on a QUIC connection. */
   headersFor?(connection: ServedConnection): Readonly<Record<string, string>>;
   /** Accepts the sessions of a QUIC listener. */

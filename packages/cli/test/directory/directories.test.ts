@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { frameHeader } from '@sheaf/native';
+import { describe, expect, it } from 'vitest';
+import { OutputDirectory } from '../../src/directory/output_directory.js';
+import { packDirectory } from '../../src/directory/pack.js';
+import { temporaryDirectory } from '../support/world.js';
+
+async function write(directory: string, files: Readonly<Record<string, Buffer | string>>): Promise<void> {
+  for (const [path, bytes] of Object.entries(files)) {
+    await mkdir(dirname(join(directory, path)), { recursive: true });
+    await writeFile(join(directory, path), bytes);
+  }
+}
+
+const frame = (bytes: Buffer): Buffer => Buffer.concat([frameHeader(bytes.length), bytes]);
+const head = (path: unknown, bytes: unknown = 0): Buffer =>
+  frame(Buffer.from(JSON.stringify({ path, bytes, executable: false })));
+
+/** Receives bytes as a directory, in pieces. Returns the parent directory, and what the transfer failed with. */
+async function receive(bytes: Buffer, size = 1_000) {
+  const parent = await temporaryDirectory();
+  const output = await OutputDirectory.open(join(parent, 'got'), 'got');
+  const failure = await (async () => {
+    for (let start = 0; start < bytes.length; start += size) await output.sink(bytes.subarray(start, start + size));
+    await output.commit();
+  })().then(
+    () => undefined,
+    (error: unknown) => error as Error & { code: string },
+  );
+  if (failure) await output.discard();
+  return { parent, failure };
+}
+
+describe('a directory', () => {
+  it.each([1, 1_000, 100_000])('is received as it was packed, in pieces of %i bytes', async (size) => {
+    const sent = await temporaryDirectory();
+    const files = {
+      'a.txt': 'one',
+      empty: '',
+      'deep/er/b.bin': randomBytes(size === 1 ? 300 : 200_000),
+      'deep/\u00e4 b': 'two',
+      run: 'three',
+    };
+    await write(sent, files);
+    await chmod(join(sent, 'run'), 0o755);
+    const packed = Buffer.concat(await (await packDirectory(sent, 'sent')).toArray());
+    const { parent, failure } = await receive(packed, size);
+    expect(failure).toBeUndefined();
+    expect(await readdir(parent)).toEqual(['got']);
+    for (const [path, bytes] of Object.entries(files))
+      expect((await readFile(join(parent, 'got', path))).equals(Buffer.from(bytes))).toBe(true);
+    const isExecutable = async (path: string) => ((await stat(join(parent, 'got', path))).mode & 0o100) !== 0;
+    expect([await isExecutable('run'), await isExecutable('a.txt')]).toEqual([true, false]);
+  });
+
+  it('with a link, with nothing, or with a name that nobody accepts is not sent', async () => {
+    const sent = await temporaryDirectory();
+    await expect(packDirectory(sent, 'sent')).rejects.toThrow('sent has no files');
+    await write(sent, { 'a\\b': 'one' });
+    await expect(packDirectory(sent, 'sent')).rejects.toThrow('backslash');
+    const linked = await temporaryDirectory();
+    await symlink('/etc/passwd', join(linked, 'link'));
+    await expect(packDirectory(linked, 'linked')).rejects.toThrow('neither a file nor a directory');
+  });
+
+  it('is not written where something is already', async () => {
+    const parent = await temporaryDirectory();
+    await write(parent, { 'full/file': '', file: '' });
+    await expect(OutputDirectory.open(join(parent, 'full'), 'full')).rejects.toThrow('full is not empty');
+    await expect(OutputDirectory.open(join(parent, 'file'), 'file')).rejects.toMatchObject({ code: 'FILE_UNWRITABLE' });
+    expect((await readdir(parent)).sort()).toEqual(['file', 'full']);
+  });
+});
+
+it('a changed publication of a directory writes nothing outside of its directory', async () => {
+  const sent = await temporaryDirectory();
+  await write(sent, { 'a/b': 'one', c: 'two', 'd/e/f': randomBytes(200) });
+  const packed = Buffer.concat(await (await packDirectory(sent, 'sent')).toArray());
+  let seed = 14;
+  const draw = (below: number): number => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % below;
+  };
+  const interesting = Buffer.from('/.\\\0"{}0\u007f\u00ff', 'latin1');
+  for (let run = 0; run < 100; run += 1) {
+    const changed = Buffer.from(packed);
+    for (let changes = 1 + draw(6); changes > 0; changes -= 1)
+      changed[draw(changed.length)] = draw(2) === 0 ? draw(256) : interesting[draw(interesting.length)]!;
+    const { parent, failure } = await receive(changed);
+    if (failure) expect(['CHANNEL_INCOMPLETE', 'FILE_UNWRITABLE']).toContain(failure.code);
+    expect(await readdir(parent), `run ${run}`).toEqual(failure ? [] : ['got']);
+  }
+});
+
+describe('nothing is written of a publication', () => {
+  it.each([
+    ['/etc/evil', 'absolute'],
+    ['../evil', 'the name `..`'],
+    ['a/../../evil', 'the name `..`'],
+    ['a/./b', 'the name `.`'],
+    ['', 'empty name'],
+    ['a//b', 'empty name'],
+    ['a/', 'empty name'],
+    ['..\\evil', 'backslash'],
+    ['a\0b', 'control character'],
+    ['a\nb', 'control character'],
+    ['x'.repeat(256), '255 bytes'],
+    ['\u00e4'.repeat(128), '255 bytes'],
+    [Array.from({ length: 300 }, () => 'abc').join('/'), '1024 bytes'],
+  ])('with the path %j', async (path, message) => {
+    const { parent, failure } = await receive(Buffer.concat([head('good'), head(path)]));
+    expect(failure).toMatchObject({ code: 'CHANNEL_INCOMPLETE' });
+    expect(failure?.message).toContain(message);
+    expect(await readdir(parent)).toEqual([]);
+  });
+
+  it.each([
+    ['whose last file is cut off', Buffer.concat([head('a', 5), frame(Buffer.from('four'))])],
+    ['with more bytes than its head says', Buffer.concat([head('a', 3), frame(Buffer.from('four'))])],
+    ['with a head that is no JSON', frame(Buffer.from('hello'))],
+    ['with a head that is too long', frame(Buffer.from(`"${'x'.repeat(5_000)}"`))],
+    ['with a head that is null', frame(Buffer.from('null'))],
+    ['with a path that is a number', head(7)],
+    ['with a negative length', head('a', -1)],
+    ['that ends within a frame', Buffer.of(0x40)],
+  ])('%s', async (_name, bytes) => {
+    const { parent, failure } = await receive(bytes);
+    expect(failure).toMatchObject({ code: 'CHANNEL_INCOMPLETE' });
+    expect(await readdir(parent)).toEqual([]);
+  });
+
+  it.each([
+    ['twice', [head('a'), head('a')]],
+    ['as a file and as a directory', [head('a'), head('a/b')]],
+  ])('that has a path %s', async (_name, heads) => {
+    const { parent, failure } = await receive(Buffer.concat(heads));
+    expect(failure).toMatchObject({ code: 'FILE_UNWRITABLE' });
+    expect(await readdir(parent)).toEqual([]);
+  });
+});
