@@ -64,7 +64,7 @@ const rows: Row[] = [];
 let site: BackendsSite;
 beforeAll(async () => {
   site = await startBackendsSite();
-}, 180_000);
+});
 afterAll(async () => {
   console.table(rows);
   // Undefined where it did not start.

@@ -45,7 +45,7 @@ async function connectionWithBackends(running: Site): Promise<Http3Client> {
 async function client(running: Site): Promise<BackendClient> {
   const connection = await connect(running.gateway.address.port, { multiEnd: true });
   const backends = new BackendClient(connection);
-  await backends.ready(10_000);
+  await backends.ready(60_000);
   return backends;
 }
 
@@ -156,7 +156,8 @@ describe('a client that speaks Multi-End', () => {
     expect((await ask(one, { path: '/one/a.bin', backend: 0 })).body.equals(large)).toBe(true);
     const [first, second] = [await leaseOf(one), await leaseOf(two)];
     expect(first.used).toBeGreaterThan(large.length);
-    expect(first.used).toBeLessThan(large.length + 10_000);
+    // Less than two downloads, however many packets are lost
+    expect(first.used).toBeLessThan(1.5 * large.length);
     expect(second.used).toBeLessThan(10_000);
     // The gateway lends to several, and a backend that is asked as any server owes nobody.
     expect((await ask(one, { path })).status).toBe(404);
