@@ -117,7 +117,7 @@ it.skipIf(missing !== undefined).each([
     } else expect([fromGroup, fromUnicast > bytes.length / 1300]).toEqual([0, true]);
     expect(await sheaf('status')).toMatch(/live +(232\.97\.1\.1:5497|copies alone) +0 /);
   },
-  120_000,
+  300_000,
 );
 
 it.skipIf(missing !== undefined)(

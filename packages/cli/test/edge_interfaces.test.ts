@@ -108,5 +108,5 @@ it.skipIf(missing !== undefined)(
     });
     expect((await status()).opened).toBe(1);
   },
-  120_000,
+  300_000,
 );

@@ -71,10 +71,12 @@ describe('sheaf link', () => {
     const { client, target, send, end } = await startLink('--loss', '0', '--loss', '100%');
     send(1);
     await vi.waitFor(() => expect(target.received).toEqual([1]), 30_000);
-    target.socket.send(numbered(2), target.from[0]?.port ?? 0, '127.0.0.1');
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await new Promise((resolve) => target.socket.send(numbered(2), target.from[0]?.port ?? 0, '127.0.0.1', resolve));
+    // The link reads its sockets together: it has taken what was sent before this one comes out of it.
+    send(3);
+    await vi.waitFor(() => expect(target.received).toEqual([1, 3]), 30_000);
     expect(client.received).toEqual([]);
-    expect(await end()).toMatchObject({ there: { lost: 0 }, back: { sent: 1, lost: 1 } });
+    expect(await end()).toMatchObject({ there: { sent: 2, lost: 0 }, back: { sent: 1, lost: 1 } });
   });
 
   it('keeps its rate and the order', async () => {

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   ERROR_CODES,
   decodePong,
@@ -196,9 +196,14 @@ describe('a session', () => {
   });
 
   test('resets a stream whose head does not come', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     const session = serve(async () => hello, { headTimeoutMs: 10 });
     const stream = await session.browser.createBidirectionalStream();
-    expect(await resetCode(stream)).toBe(ERROR_CODES.timeout);
+    const code = resetCode(stream);
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: 30_000, interval: 1 });
+    vi.advanceTimersByTime(10);
+    expect(await code).toBe(ERROR_CODES.timeout);
     expect((await receive(await send(session, encodeRequestHead(get)))).body).toBe('hello');
   });
 

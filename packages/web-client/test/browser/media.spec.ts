@@ -162,7 +162,7 @@ test('hls.js plays the clock, part by part', async ({ live, open }, info) => {
   await publishClock(open, live);
   const viewer = await watchClock(open, live, 'hls');
   await expect.poll(() => framesShown(viewer)).toBeGreaterThan(60);
-  expect(await viewer.evaluate(() => media.partsLoaded!())).toBeGreaterThan(5);
+  await expect.poll(() => viewer.evaluate(() => media.partsLoaded!())).toBeGreaterThan(5);
   const picture = await viewer.locator('video').screenshot({ path: info.outputPath('hls.png') });
   expect(digitPixels(picture)).toBeGreaterThan(300);
 });
@@ -171,7 +171,7 @@ test('hls.js plays AV1 with sound in Opus', async ({ live, open }) => {
   await publishClock(open, live, { codec: av1, sound: true });
   const viewer = await watchClock(open, live, 'hls');
   await expect.poll(() => framesShown(viewer)).toBeGreaterThan(60);
-  expect(await viewer.evaluate(() => media.soundDecoded!())).toBeGreaterThan(1_000);
+  await expect.poll(() => viewer.evaluate(() => media.soundDecoded!())).toBeGreaterThan(1_000);
   expect(digitPixels(await viewer.locator('video').screenshot())).toBeGreaterThan(300);
 });
 
@@ -200,9 +200,9 @@ test('both players show the clock at an edge that receives it by multicast', asy
     await hls.locator('video').screenshot({ path: info.outputPath('hls.png') }),
   ];
   for (const picture of pictures) expect(digitPixels(picture)).toBeGreaterThan(300);
-  const { fromGroup, ...counts } = await tree.received();
-  expect(fromGroup).toBeGreaterThan(0);
-  expect(counts).toMatchObject({ state: 'receiving', expired: 0, viewers: 2 });
+  // A busy machine may miss the group for a moment, at any time.
+  await expect.poll(() => tree.received()).toMatchObject({ state: 'receiving', expired: 0, viewers: 2 });
+  expect((await tree.received()).fromGroup).toBeGreaterThan(0);
 });
 
 test('hls.js in Firefox plays the clock at an edge that receives it by multicast', async ({ tree, open }, info) => {

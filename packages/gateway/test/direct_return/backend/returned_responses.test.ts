@@ -77,7 +77,7 @@ it('a backend that stops sends the responses that it has begun, and begins no mo
   expect(whole).toMatchObject({ ...returned, returned_bytes: long.length });
   expect(whole).not.toHaveProperty('fallback');
   expect(lines.find(({ status }) => status === 206)).toMatchObject({ delivery: 'proxy', fallback: 'draining' });
-}, 60_000);
+});
 
 it('a backend that stops waits until its gateway has what it proxied meanwhile', async () => {
   const files = { 'long.bin': randomBytes(3_000_000), 'proxied.bin': randomBytes(1_400_000) };
@@ -97,7 +97,7 @@ it('a backend that stops waits until its gateway has what it proxied meanwhile',
   expect(hash(await collect(unread))).toBe(hash(files['proxied.bin']));
   await closing;
   await vi.waitFor(() => expect(state()).toBe('lost'), 30_000);
-}, 60_000);
+});
 
 it('a file that changes while it is sent ends its response', async () => {
   const long = randomBytes(20_000_000);
@@ -121,7 +121,7 @@ it('a file that changes while it is sent ends its response', async () => {
   expect(got.length).toBeGreaterThan(0);
   expect(got.equals(long.subarray(0, got.length))).toBe(true);
   expect((await stat(join(running.directory, 'files', 'long.bin'))).size).toBe(20_000_000);
-}, 60_000);
+});
 
 /** A server with ranges, whose responses say who asked. */
 function ranged(bytes: Buffer): (request: IncomingMessage, response: ServerResponse) => void {
@@ -233,4 +233,4 @@ it('an upstream is read no faster than the client reads, and left with it', asyn
   const [line] = await loggedByBackends(running, '/app');
   expect(line).toMatchObject({ delivery: 'return', status: 200 });
   expect(Number(line!['bytes'])).toBeLessThan(2_000_000);
-}, 60_000);
+});

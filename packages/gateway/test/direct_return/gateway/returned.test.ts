@@ -136,7 +136,7 @@ it('no backend is blamed for time in which the process did not run', async () =>
   }
   expect(Buffer.concat(chunks).equals(large)).toBe(true);
   expect(await deliveries(running, 1)).toMatchObject([{ delivery: 'return', returned_bytes: large.length }]);
-}, 60_000);
+});
 
 it('downloads that begin one after the other come from all backends', async () => {
   const running = await site(3);
@@ -299,7 +299,7 @@ it('nothing is left of 5,000 requests that clients give up', async () => {
   const client = await connect(running.gateway.address.port);
   const { status, body } = await ask(client, { path: '/large.bin' });
   expect([status, body.length, body.equals(large)]).toEqual([200, large.length, true]);
-}, 120_000);
+});
 
 it('backends that may not send from there proxy', async () => {
   const running = await site(1, { delivery: 'direct', returns: false });
@@ -401,7 +401,7 @@ it('a backend that stops proxies what it can send no more itself, and stops then
   expect(Buffer.concat(chunks).equals(long)).toBe(true);
   await closing;
   expect(await deliveries(running, 1)).toMatchObject([{ delivery: 'return', bytes: long.length }]);
-}, 60_000);
+});
 
 it.each([
   ['a whole file', {}, long],

@@ -45,7 +45,7 @@ async function connectionWithBackends(running: Site): Promise<Http3Client> {
 async function client(running: Site): Promise<BackendClient> {
   const connection = await connect(running.gateway.address.port, { multiEnd: true });
   const backends = new BackendClient(connection);
-  await backends.ready(10_000);
+  await backends.ready(60_000);
   return backends;
 }
 
@@ -86,13 +86,22 @@ describe('a client that speaks Multi-End', () => {
   it('spreads requests that several backends answer', async () => {
     const running = await site();
     await serving(running);
-    const backends = await client(running);
+    const connection = await connect(running.gateway.address.port, { multiEnd: true });
+    const backends = new BackendClient(connection);
+    await backends.ready(60_000);
+    // Of backends that look far, it asks none: one may, where the process did not run while its path was opened.
+    await vi.waitFor(async () => {
+      await Promise.all([0, 1, 2].map((backend) => ask(connection, { path: '/any/a.bin', backend })));
+      const roundTrips = connection.status().backends.map(({ smoothedRttMs }) => smoothedRttMs);
+      expect(Math.max(...roundTrips)).toBeLessThan(3 * Math.min(...roundTrips));
+    }, 60_000);
+    const before = answered(running);
     const bodies = await Promise.all(
       Array.from({ length: 12 }, async () => collect(await backends.request({ path: '/any/a.bin' }))),
     );
     for (const body of bodies) expect(body.equals(large)).toBe(true);
     expect(proxied(running)).toBe(0);
-    for (const count of answered(running)) expect(count).toBeGreaterThan(0);
+    for (const [backend, count] of answered(running).entries()) expect(count).toBeGreaterThan(before[backend]!);
   });
 
   it('uploads to a backend', async () => {
@@ -156,7 +165,8 @@ describe('a client that speaks Multi-End', () => {
     expect((await ask(one, { path: '/one/a.bin', backend: 0 })).body.equals(large)).toBe(true);
     const [first, second] = [await leaseOf(one), await leaseOf(two)];
     expect(first.used).toBeGreaterThan(large.length);
-    expect(first.used).toBeLessThan(large.length + 10_000);
+    // Less than two downloads, however many packets are lost
+    expect(first.used).toBeLessThan(1.5 * large.length);
     expect(second.used).toBeLessThan(10_000);
     // The gateway lends to several, and a backend that is asked as any server owes nobody.
     expect((await ask(one, { path })).status).toBe(404);

@@ -46,11 +46,9 @@ describe('echo', () => {
     session.close({ closeCode: 7, reason: 'enough' });
     await session.closed;
     await vi.waitFor(() => expect(gateway.status().webTransportSessions).toBe(0), 30_000);
-    expect(log.find((line) => line['msg'] === 'webtransport session')).toMatchObject({
-      route: '/echo',
-      closeCode: 7,
-      reason: 'enough',
-    });
+    await expect
+      .poll(() => log.find((line) => line['msg'] === 'webtransport session'))
+      .toMatchObject({ route: '/echo', closeCode: 7, reason: 'enough' });
   });
 
   it('serves many streams at one time', async () => {
@@ -155,7 +153,9 @@ describe('an application module', () => {
     expect(seen).toEqual(Array.from({ length: 256 }, (_, index) => 744 + index));
     session.close();
     await vi.waitFor(() => expect(gateway.status().webTransportSessions).toBe(0), 30_000);
-    expect(log.find((line) => line['msg'] === 'webtransport session')).toMatchObject({ datagramsDropped: 744 });
+    await expect
+      .poll(() => log.find((line) => line['msg'] === 'webtransport session'))
+      .toMatchObject({ datagramsDropped: 744 });
   });
 
   it('is refused without a default function', async () => {
@@ -174,9 +174,9 @@ describe('sessions that are refused', () => {
     );
     await expect(openSession(port, '/elsewhere', gateway.certificate.hash)).rejects.toThrow();
     await expect(openSession(port, '/echo', gateway.certificate.hash)).rejects.toThrow();
-    const refused = log.filter((line) => line['msg'] === 'webtransport session refused');
-    expect(refused.map((line) => line['status'])).toEqual([404, 403]);
-    expect(refused.map((line) => line['remoteAddress'])).toEqual([
+    const refused = () => log.filter((line) => line['msg'] === 'webtransport session refused');
+    await expect.poll(() => refused().map((line) => line['status'])).toEqual([404, 403]);
+    expect(refused().map((line) => line['remoteAddress'])).toEqual([
       expect.stringMatching(/^127\.0\.0\.1/),
       expect.stringMatching(/^127\.0\.0\.1/),
     ]);
