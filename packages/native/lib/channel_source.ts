@@ -17,7 +17,11 @@ const reaches = { least: 8192, most: 16_384 };
 
 /** Returns how often receivers report what they miss. A fast channel hears of it before much more has been lost. */
 function reportInterval(rate: number, packetSize: number, deadlineMs: number): number {
-  const bound = Math.min(interval.longest, deadlineMs / interval.ofDeadline, (1000 * intervalPackets * packetSize) / rate);
+  const bound = Math.min(
+    interval.longest,
+    deadlineMs / interval.ofDeadline,
+    (1000 * intervalPackets * packetSize) / rate,
+  );
   return Math.max(interval.shortest, Math.floor(bound));
 }
 

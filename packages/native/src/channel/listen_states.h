@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -15,7 +16,8 @@ class ListenStates {
   ListenStates(const ChannelOffer& offer)
       : channel_(offer.channel),
         offer_(offer.sequence),
-        silence_(k_silent_intervals * offer.report_interval) {}
+        silence_(std::max<Duration>(k_silent_intervals * offer.report_interval,
+                                    proof_time(offer.authentication.scheme))) {}
 
   ListenState state() const { return state_; }
   LeaveReason reason() const { return reason_; }
@@ -39,6 +41,11 @@ class ListenStates {
   // The source sends something in each interval. Three are lost together when the tree is cut.
   static constexpr int k_silent_intervals = 3;
 
+  // For so long a packet may wait for its proof on an idle channel.
+  static Duration proof_time(std::uint8_t scheme) {
+    const bool waits = scheme == static_cast<std::uint8_t>(AuthenticationScheme::kSigned);
+    return waits ? 200ms : Duration{};
+  }
   void enter(ListenState state, PacketNumber number);
 
   ChannelId channel_;

@@ -39,7 +39,13 @@ class ReceiverCopies {
   std::uint64_t next_key = 0;
 
  private:
+  // Numbers from `base_` on, in half of the bytes: logs reach far less
+  struct Range {
+    std::uint32_t start = 0;
+    std::uint32_t end = 0;
+  };
   void want(PacketNumber start, PacketNumber end);
+  void drop_first();
 
   ListenState state_ = ListenState::kWant;
   PacketNumber next_;  // of copies in order
@@ -49,10 +55,11 @@ class ReceiverCopies {
   Time last_report_at_{};
   Time last_unicast_at_{};  // when copies last went back to what the receiver wanted
   // Packets below `next_` to copy, ascending
-  std::array<Interval, ChannelReport::k_max_missing> missing_;
+  std::array<Range, ChannelReport::k_max_missing> missing_;
+  PacketNumber base_ = 0;  // chosen with the first range
   std::size_t missing_count_ = 0;
 };
-// The planner of repairs keeps as much beside it.
-static_assert(sizeof(ReceiverCopies) <= 1152);
+// What the planner of repairs and the request take comes beside it: 2 KiB together.
+static_assert(sizeof(ReceiverCopies) <= 640);
 
 }  // namespace sheaf::quic

@@ -78,7 +78,7 @@ class ReceiverEnd final : public ChannelEnd {
   std::uint64_t followed_ = 0;  // offers
   bool wants_group_ = false;
   std::unique_ptr<io::WatchedSocket> socket_;
-  io::GroupMembership joined_;    // of the socket
+  io::GroupMembership joined_;  // of the socket
   io::WakeModeration moderation_;
   Time read_at_ = quic::k_never;  // the end of a pause in which the socket is not read
   Time join_at_ = quic::k_never;  // when to join next

@@ -138,5 +138,7 @@ class SourceEnd final : public ChannelEnd {
   std::shared_ptr<SourceNode> node_;
   channel_request::SourceRequest request_;
 };
+// Its part of the 2 KiB that a receiver may take beside its connection (SourceMemory tests)
+static_assert(sizeof(SourceEnd) <= sizeof(channel_request::SourceRequest) + 64);
 
 }  // namespace sheaf::channel_node

@@ -51,7 +51,8 @@ quic::SendChunk wiped_chunk(std::uint64_t type, Bytes value) {
 
 }  // namespace
 
-ChannelRequest::ChannelRequest(const Place& place) : place_(place), capsules_(rule_of) {
+ChannelRequest::ChannelRequest(const Place& place, std::size_t kept_bytes)
+    : place_(place), capsules_(rule_of), inbox_(kept_bytes) {
   place_.session.datagrams().claim(place_.stream, inbox_);
 }
 

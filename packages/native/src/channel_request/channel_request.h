@@ -47,7 +47,8 @@ class ChannelRequest {
   bool closed() const { return closed_; }
 
  protected:
-  explicit ChannelRequest(const Place& place);
+  // `kept_bytes`: as that of DatagramInbox
+  ChannelRequest(const Place& place, std::size_t kept_bytes);
 
   // Reads what came before this object was made. To be called by the constructor of the last class.
   void begin(Time now) { read_capsules(now); }

@@ -22,7 +22,9 @@ std::optional<LeaveReason> objection_to(const quic::ChannelOffer& offer,
 
 ReceiverRequest::ReceiverRequest(const Place& place, const quic::ChannelLimits& limits,
                                  quic::Random& random, Time now)
-    : ChannelRequest(place), limits_(limits), random_(random) {
+    : ChannelRequest(place, http3::DatagramInbox::k_ordinary_turn),
+      limits_(limits),
+      random_(random) {
   begin(now);
 }
 

@@ -1,13 +1,21 @@
 #include "channel_request/source_request.h"
 
+#include <array>
 #include <utility>
 
+#include "channel/offer_check.h"
+
 namespace sheaf::channel_request {
+namespace {
+
+// Room for the usual report. A source may have very many receivers, whose longest reports come
+// seldom.
+constexpr std::size_t k_kept_bytes = 256;
+
+}  // namespace
 
 SourceRequest::SourceRequest(const Place& place, quic::ChannelSource& source, Time now)
-    : ChannelRequest(place),
-      source_(source),
-      datagram_(quic::k_channel_copy_head + source.offer().packet_size) {
+    : ChannelRequest(place, k_kept_bytes), source_(source) {
   write_capsule(source_.offer_at(now));
   begin(now);
 }
@@ -90,7 +98,9 @@ void SourceRequest::send_copies(Time now) {
 }
 
 bool SourceRequest::send_copy(quic::PacketNumber number, Bytes packet) {
-  quic::Writer out(datagram_);
+  std::array<std::uint8_t, quic::k_channel_copy_head + quic::ChannelLimits{}.max_packet_size>
+      datagram;
+  quic::Writer out(datagram);
   quic::write_channel_copy_head(out);
   out.write_bytes(packet);
   return send_datagram(out.written(), number);

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "channel/source.h"
 #include "channel_request/channel_request.h"
 
@@ -36,7 +34,6 @@ class SourceRequest final : public ChannelRequest {
   std::optional<quic::ChannelSource::ReceiverId> receiver_;
   // A copy that was taken from the source and found no room
   std::optional<quic::PacketNumber> refused_;
-  std::vector<std::uint8_t> datagram_;
 };
 
 }  // namespace sheaf::channel_request
