@@ -20,20 +20,29 @@ Link::Link(const LinkConfig& config, std::uint64_t seed)
     : config_(config), random_(seed), discipline_(make_discipline(config.queue_discipline)) {}
 
 void Link::send(Bytes payload, const LinkHeader& header, Time now) {
+  if (admit(payload.size(), now)) push(pool_.take(payload, header), now);
+}
+
+void Link::send(const LinkDatagram& datagram, const LinkHeader& header, Time now) {
+  if (admit(datagram.payload().size(), now)) push(pool_.take(datagram, header), now);
+}
+
+bool Link::admit(std::size_t bytes, Time now) {
   advance(now);
   apply_changes(now);
   ++stats_.sent;
-  if (payload.size() > config_.mtu) {
+  if (bytes > config_.mtu) {
     ++stats_.too_large;
-    return;
+    return false;
   }
-  if (config_.down) {
-    ++stats_.down;
-    return;
-  }
+  if (config_.down) ++stats_.down;
+  return !config_.down;
+}
+
+void Link::push(LinkDatagramPointer datagram, Time now) {
   // The queue does not limit datagrams while the link is free.
   const bool limited = transmitting_ != nullptr;
-  queue_.push(pool_.take(payload, header), config_, limited, now);
+  queue_.push(std::move(datagram), config_, limited, now);
   if (!transmitting_) start_transmission(now);
   advance(now);
 }
@@ -51,7 +60,7 @@ LinkDatagram* Link::poll_arrival(Time now) {
   arrived_ = std::move(arrivals_.back().datagram);
   arrivals_.pop_back();
   ++stats_.delivered;
-  stats_.bytes_delivered += arrived_->payload.size();
+  stats_.bytes_delivered += arrived_->payload().size();
   return arrived_.get();
 }
 
@@ -96,7 +105,7 @@ void Link::apply(const LinkConfig& config) {
 
 void Link::start_transmission(Time now) {
   transmitting_ = discipline_->dequeue(queue_, now);
-  if (transmitting_) transmission_end_ = transmission_end(transmitting_->payload.size(), now);
+  if (transmitting_) transmission_end_ = transmission_end(transmitting_->payload().size(), now);
 }
 
 Time Link::transmission_end(std::size_t bytes, Time now) {
@@ -117,7 +126,7 @@ void Link::propagate(LinkDatagramPointer datagram, Time now) {
   if (at_random || in_burst) return drop(std::move(datagram), stats_.lost);
   if (happens(config_.duplication)) {
     ++stats_.duplicated;
-    schedule_arrival(pool_.take(datagram->payload, datagram->header), now);
+    schedule_arrival(pool_.take(datagram->payload(), datagram->header), now);
   }
   schedule_arrival(std::move(datagram), now);
 }

@@ -26,6 +26,8 @@ class Link {
   void change_at(Time when, const LinkConfig& config) { changes_.push_back({when, config}); }
   // Takes a copy of the bytes.
   void send(Bytes payload, const LinkHeader& header, Time now);
+  // Takes a copy of a datagram, which shares its bytes.
+  void send(const LinkDatagram& datagram, const LinkHeader& header, Time now);
   // Returns when something moves; k_never when the link is empty.
   Time next_timeout() const;
   // Takes a datagram that has arrived by now; null when there is none. It is valid until the next
@@ -57,6 +59,9 @@ class Link {
     }
   };
 
+  // Returns whether the link takes a datagram of this size.
+  bool admit(std::size_t bytes, Time now);
+  void push(LinkDatagramPointer datagram, Time now);
   void advance(Time now);
   void apply_changes(Time now);
   void apply(const LinkConfig& config);
