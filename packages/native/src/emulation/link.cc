@@ -40,6 +40,7 @@ bool Link::admit(std::size_t bytes, Time now) {
 }
 
 void Link::push(LinkDatagramPointer datagram, Time now) {
+  if (has_no_queue()) return propagate(std::move(datagram), now);
   // The queue does not limit datagrams while the link is free.
   const bool limited = transmitting_ != nullptr;
   queue_.push(std::move(datagram), config_, limited, now);
@@ -48,17 +49,14 @@ void Link::push(LinkDatagramPointer datagram, Time now) {
 }
 
 Time Link::next_timeout() const {
-  const Time arrival = arrivals_.empty() ? k_never : arrivals_.front().when;
-  return transmitting_ ? std::min(transmission_end_, arrival) : arrival;
+  return transmitting_ ? std::min(transmission_end_, arrivals_.next()) : arrivals_.next();
 }
 
 LinkDatagram* Link::poll_arrival(Time now) {
   advance(now);
   pool_.give_back(std::move(arrived_));
-  if (arrivals_.empty() || arrivals_.front().when > now) return nullptr;
-  std::pop_heap(arrivals_.begin(), arrivals_.end());
-  arrived_ = std::move(arrivals_.back().datagram);
-  arrivals_.pop_back();
+  arrived_ = arrivals_.take(now);
+  if (!arrived_) return nullptr;
   ++stats_.delivered;
   stats_.bytes_delivered += arrived_->payload().size();
   return arrived_.get();
@@ -144,8 +142,7 @@ void Link::schedule_arrival(LinkDatagramPointer datagram, Time now) {
   } else if (!config_.jitter_reorders) {
     arrival = last_arrival_ = std::max(arrival, last_arrival_);
   }
-  arrivals_.push_back({arrival, next_sequence_++, std::move(datagram)});
-  std::push_heap(arrivals_.begin(), arrivals_.end());
+  arrivals_.add(arrival, std::move(datagram));
 }
 
 }  // namespace sheaf::quic

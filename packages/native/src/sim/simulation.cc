@@ -132,6 +132,8 @@ void Simulation::deliver_arrivals(std::size_t link) {
   // Hosts send when everything of this instant has arrived, in the order in which they first
   // received something.
   receivers_.clear();
+  flight_.clear();
+  const Network::Route* tree = nullptr;
   for (;;) {
     const Network::Arrival arrival = network_.poll_arrival(link, now_);
     if (arrival.datagram == nullptr) break;
@@ -141,17 +143,27 @@ void Simulation::deliver_arrivals(std::size_t link) {
       continue;
     }
     digest(*arrival.route, *arrival.datagram);
-    for (const Network::Route* branch : arrival.route->branches) {
-      network_.branch_off(*branch, *arrival.datagram, now_);
-      reschedule_link(branch->link);
+    if (!arrival.route->branches.empty()) {
+      tree = arrival.route;  // the only one on its link
+      flight_.push_back(*arrival.datagram);
     }
     if (arrival.route->receiver().empty()) continue;
     const std::size_t receiver = receiver_of(*arrival.route);
     if (std::ranges::find(receivers_, receiver) == receivers_.end()) receivers_.push_back(receiver);
     receive(receiver, *arrival.datagram);
   }
+  if (tree != nullptr) branch_off(*tree);
   reschedule_link(link);
   for (std::size_t receiver : receivers_) transmit(receiver);
+}
+
+// Sends all that arrived at once to one branch after the other: the state of a branch is in the
+// processor's cache for all of it.
+void Simulation::branch_off(const Network::Route& tree) {
+  for (const Network::Route* branch : tree.branches) {
+    for (const LinkDatagram& datagram : flight_) network_.branch_off(*branch, datagram, now_);
+    reschedule_link(branch->link);
+  }
 }
 
 void Simulation::transmit(std::size_t index) {

@@ -108,6 +108,7 @@ class Simulation {
   void settle_all_hosts();
   void process(const Event& event);
   void deliver_arrivals(std::size_t link);
+  void branch_off(const Network::Route& tree);
   void transmit(std::size_t host);
   void send(std::size_t host, const TransmitBatch& batch);
   void receive(std::size_t host, LinkDatagram& datagram);
@@ -126,6 +127,7 @@ class Simulation {
   std::priority_queue<Event> queue_;
   std::vector<std::uint8_t> buffer_;
   std::vector<std::uint8_t> own_copy_;  // of a datagram that others share
+  std::vector<LinkDatagram> flight_;  // what arrived at a part of a tree at this instant
   std::vector<std::size_t> receivers_;
   std::vector<std::size_t> receiver_of_route_;
   std::uint64_t next_sequence_ = 0;
