@@ -8,10 +8,10 @@
 namespace sheaf::quic {
 
 ChannelReceiver::ChannelReceiver(const ChannelOffer& offer, Verifier& verifier, Random& random,
-                                 Time now)
+                                 Time now, PacketCiphers& ciphers)
     : offer_(offer),
       verifier_(verifier),
-      keys_(offer.header),
+      keys_(offer.header, ciphers),
       ring_(offer.packet_size, offer.reach),
       states_(offer),
       reports_(offer, random, now),

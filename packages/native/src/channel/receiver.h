@@ -44,9 +44,10 @@ struct ReceiverCounts {
 // Sans-IO, as `Connection`. Packets come from the group and, as copies, by unicast.
 class ChannelReceiver {
  public:
-  // The caller found nothing against the offer (offer_check.h). `verifier` and `random` live
-  // longer.
-  ChannelReceiver(const ChannelOffer& offer, Verifier& verifier, Random& random, Time now);
+  // The caller found nothing against the offer (offer_check.h). `verifier`, `random` and `ciphers`
+  // live longer.
+  ChannelReceiver(const ChannelOffer& offer, Verifier& verifier, Random& random, Time now,
+                  PacketCiphers& ciphers = library_ciphers());
 
   void on_key(const ChannelKey& key, Time now);
   // The socket has joined the group.

@@ -28,7 +28,7 @@ void MemberHost::on_capsule(Bytes capsule, Time now) {
   if (const auto* offer = std::get_if<ChannelOffer>(&*value)) {
     verifier_ = make_verifier(offer->authentication, offer->channel, offer->packet_size, tools_);
     if (!verifier_) return;
-    receiver_.emplace(*offer, *verifier_, tools_.random, now);
+    receiver_.emplace(*offer, *verifier_, tools_.random, now, ciphers_);
     receiver_->on_joined();
   } else if (const auto* key = std::get_if<ChannelKey>(&*value)) {
     newest_key_ = *key;

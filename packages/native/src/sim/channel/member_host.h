@@ -16,10 +16,14 @@ class MemberHost final : public Host {
   // Called for each event of a group, with the bytes that became readable.
   using OnGroup = std::function<void(const GroupEvent& event, Bytes bytes, Time now)>;
 
-  // `copies` says whose connection the request is on.
+  // `copies` says whose connection the request is on. `ciphers` lives longer.
   MemberHost(const RequestAddresses& addresses, const VerifierTools& tools, ChannelWay copies,
-             OnGroup on_group)
-      : addresses_(addresses), tools_(tools), copies_(copies), on_group_(std::move(on_group)) {}
+             OnGroup on_group, PacketCiphers& ciphers = library_ciphers())
+      : addresses_(addresses),
+        tools_(tools),
+        copies_(copies),
+        on_group_(std::move(on_group)),
+        ciphers_(ciphers) {}
 
   const ChannelReceiver& receiver() const { return *receiver_; }
   // The key that came last; nothing before
@@ -41,6 +45,7 @@ class MemberHost final : public Host {
   VerifierTools tools_;
   ChannelWay copies_;
   OnGroup on_group_;
+  PacketCiphers& ciphers_;
   std::unique_ptr<Verifier> verifier_;
   std::optional<ChannelReceiver> receiver_;
   std::optional<ChannelKey> newest_key_;
