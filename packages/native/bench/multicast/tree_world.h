@@ -65,7 +65,6 @@ class TreeWorld {
             static_cast<std::size_t>(setting.mbps * 125'000 * to_seconds(setting.frame_interval)),
             0x5a) {
     simulation_.add_host("source", source_);
-    clock_.on_answer(simulation_.now(), simulation_.now());
     const ChannelOffer& offer = source_.source().offer();
     if (!setting.by_unicast) {
       root_ = &simulation_.add_tree({"source", offer.source}, offer.group, "", root_link(false));
@@ -151,7 +150,7 @@ class TreeWorld {
     const bool loses = index < setting_.lossy_receivers;
     const std::string name = "member" + std::to_string(index);
     auto& member = members_.emplace_back(std::make_unique<MemberHost>(
-        at_member, VerifierTools{runner_, clock_, simulation_.random()}, ChannelWay::kSource,
+        at_member, runner_, simulation_.random(), ChannelWay::kSource,
         [this](const GroupEvent& event, Bytes, Time now) { note(event, now); }));
     simulation_.add_host(name, *member);
     simulation_.connect({name, at_member.reliable.local}, {"source", at_member.reliable.remote},
@@ -257,7 +256,6 @@ class TreeWorld {
   Simulation simulation_;
   SigningKey key_{Ed25519Seed{3}};
   InlineRunner runner_;
-  ClockBound clock_;
   std::unique_ptr<Authenticator> authenticator_;
   SourceHost source_;
   std::vector<std::uint8_t> frame_;

@@ -123,12 +123,18 @@ bool ReceiverEnd::may_join(const quic::Address& source) const {
 }
 
 void ReceiverEnd::on_packets(io::WatchedSocket& socket) {
-  const Time now = io::monotonic_now();
+  Time now{};
   for (int call = 0; call < k_receive_calls; ++call) {
-    socket.receive(
-        [&](const quic::Datagram& datagram) { request_.on_group_packet(datagram.payload, now); });
+    // A packet must not seem to have come before it did: the scheme `timed` would believe whoever
+    // has a key that was disclosed in the meantime. So the clock is read after the call.
+    bool is_read = false;
+    socket.receive([&](const quic::Datagram& datagram) {
+      if (!std::exchange(is_read, true)) now = io::monotonic_now();
+      request_.on_group_packet(datagram.payload, now);
+    });
     if (socket.drained()) break;
   }
+  now = io::monotonic_now();
   // The owner is told in the next turn, and may find that the request is over.
   request_.send(now);
   set_timer();
