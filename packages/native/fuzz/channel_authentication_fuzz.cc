@@ -152,7 +152,7 @@ class Members {
   SeededRandom random_{1};
   InlineRunner runner_;
   SigningKey key_{Ed25519Seed{1}};
-  KeyChain chain_{k_channel, ChainKey{5}};
+  static inline KeyChain chain_{k_channel, ChainKey{5}};  // costs much, so all inputs share it
   ClockBound clock_;
   TimedSchedule schedule_{.start = k_begin, .interval = 50ms, .delay = 2};
   FlightSource flight_source_{

@@ -128,7 +128,7 @@ struct Run {
   http3::Peer& own;
   http3::Peer& attacker;
   quic::SeededRandom random{1};
-  quic::KeyChain chain{offer().channel, quic::ChainKey{1}};
+  static inline quic::KeyChain chain{offer().channel, quic::ChainKey{1}};  // of all inputs
   std::unique_ptr<quic::Authenticator> authenticator;
   quic::ChannelSource channel;
   quic::StreamId stream;

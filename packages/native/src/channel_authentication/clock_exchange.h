@@ -16,7 +16,15 @@ class ClockExchange {
   const ClockBound& bound() const { return bound_; }
 
   void begin(Time now) { due_ = now; }
-  // When to ask next
+  // Forgets what was known, since this member's clock stood still, and asks again.
+  void begin_again(Time now) {
+    if (due_ == k_never) return;
+    bound_ = {};
+    nonce_.reset();
+    pause_ = k_first_pause;
+    due_ = now;
+  }
+  // When to ask next; k_never before the begin
   Time next_timeout() const { return due_; }
   // Returns the nonce of a query that has to be sent now. One that is lost is followed by another.
   std::optional<std::uint64_t> poll(Time now, Random& random) {

@@ -19,7 +19,7 @@ MacKey mac_key_of(const ChannelId& channel, const ChainKey& key);
 
 // A chain has keys for so many intervals: chain 0 for those from 1 on, chain 1 for the next ones.
 // The source computes a whole chain at once, so that a channel has no end.
-inline constexpr std::uint32_t k_chain_length = 4096;
+inline constexpr std::uint32_t k_chain_length = 2048;
 inline constexpr std::uint32_t k_last_chain = TimedSchedule::k_last / k_chain_length;
 inline constexpr std::uint32_t chain_of(std::uint32_t interval) {
   return interval == 0 ? 0 : (interval - 1) / k_chain_length;

@@ -126,10 +126,13 @@ void ReceiverEnd::on_packets(io::WatchedSocket& socket) {
   Time now{};
   for (int call = 0; call < k_receive_calls; ++call) {
     // A packet must not seem to have come before it did: the scheme `timed` would believe whoever
-    // has a key that was disclosed in the meantime. So the clock is read after the call.
+    // has a key that was disclosed in the meantime. So clocks are read after the call.
     bool is_read = false;
     socket.receive([&](const quic::Datagram& datagram) {
-      if (!std::exchange(is_read, true)) now = io::monotonic_now();
+      if (!std::exchange(is_read, true)) {
+        now = io::monotonic_now();
+        if (sleep_.woke(io::time_asleep())) request_.on_woke(now);
+      }
       request_.on_group_packet(datagram.payload, now);
     });
     if (socket.drained()) break;

@@ -8,6 +8,7 @@
 #include "channel_request/receiver_request.h"
 #include "io/deadline_timer.h"
 #include "io/group_membership.h"
+#include "io/sleep_watch.h"
 #include "io/watched_socket.h"
 
 namespace sheaf::channel_node {
@@ -75,6 +76,7 @@ class ReceiverEnd final : public ChannelEnd {
   io::GroupMembership joined_;    // of the socket
   Time join_at_ = quic::k_never;  // when to join next
   std::string join_error_;
+  io::SleepWatch sleep_{io::time_asleep()};
   std::optional<quic::ListenState> told_state_;
   bool told_over_ = false;
   std::unique_ptr<io::DeadlineTimer> timer_;

@@ -33,6 +33,8 @@ class ReceiverRequest final : public ChannelRequest {
     return receiver_ && !over() && receiver_->channel.wants_group(now);
   }
   void on_group_packet(Bytes packet, Time now);
+  // This computer's clock stood still while it slept, and that of the source did not.
+  void on_woke(Time now) { clock_.begin_again(now); }
   void on_joined();
   void leave(quic::LeaveReason reason, Time now);
   Time next_timeout() const;

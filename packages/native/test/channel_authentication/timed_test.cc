@@ -141,6 +141,21 @@ TEST(ClockExchange, AsksUntilTheSourceRespondsAndAgainLater) {
   EXPECT_EQ(exchange.next_timeout(), again + 10s);
 }
 
+TEST(ClockExchange, ForgetsWhatItKnewBeforeASleep) {
+  SeededRandom random{45};
+  ClockExchange exchange;
+  exchange.begin_again(k_auth_start);
+  EXPECT_EQ(exchange.next_timeout(), k_never) << "had not begun";
+  exchange.begin(k_auth_start);
+  const auto first = *exchange.poll(k_auth_start, random);
+  exchange.on_response(first, k_auth_start);
+  const auto open = *exchange.poll(k_auth_start + 10s, random);
+  exchange.begin_again(k_auth_start + 11s);
+  EXPECT_FALSE(exchange.bound().known());
+  EXPECT_FALSE(exchange.on_response(open, k_auth_start)) << "asked before the sleep";
+  EXPECT_TRUE(exchange.poll(k_auth_start + 11s, random));
+}
+
 // Without responses, queries become rare.
 TEST(ClockExchange, WaitsLongerForASourceThatIsSilent) {
   SeededRandom random{44};
