@@ -91,6 +91,8 @@ const group = withOptions('hops: 1');
 
 it.skipIf(missing !== undefined).each([
   ['by multicast', group, [], 'receiving'],
+  // With a long deadline, packets have most of a second for their way.
+  ['with tags whose keys are disclosed later', withOptions('authentication: timed, deadline: 8s'), [], 'receiving'],
   ['with a signature behind each packet', withOptions('authentication: per-packet'), [], 'receiving'],
   ['without proofs and repairs', withOptions('authentication: none, repairs: false'), [], 'receiving'],
   ['by copies where the channel has no group', '{}', [], 'want'],

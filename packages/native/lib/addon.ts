@@ -465,7 +465,7 @@ export interface NativeChannelSourceOptions {
   keyIntervalMs: number;
   keyOnLeaving: boolean;
   maxReceivers: number;
-  authentication: 'signed' | 'per-packet' | 'none';
+  authentication: 'signed' | 'timed' | 'per-packet' | 'none';
   /** 32 bytes, which the call wipes; undefined: a random one */
   seed: Uint8Array | undefined;
   repairs: boolean;

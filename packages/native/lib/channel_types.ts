@@ -45,11 +45,12 @@ export interface ChannelSourceOptions {
   /** Default 1000. */
   maxReceivers?: number;
   /**
-   * How receivers know that packets are the source's. `signed`: by Ed25519 signatures over many packets. `per-packet`: by a signature
-   * behind each packet, which excludes repairs and costs some 100 times as much. `none`: every receiver can forge packets for the
+   * How receivers know that packets are the source's. `signed`: by Ed25519 signatures over many packets. `timed`: by tags whose
+   * keys are disclosed later, which excludes repairs and costs less; a receiver asks for the source's time. `per-packet`: by a
+   * signature behind each packet, which excludes repairs and costs some 100 times as much. `none`: every receiver can forge packets for the
    * others. Default `signed` with a group, and `none` without.
    */
-  authentication?: 'signed' | 'per-packet' | 'none';
+  authentication?: 'signed' | 'timed' | 'per-packet' | 'none';
   /** Private Ed25519 key (RFC 8032 §5.1.5) of 32 bytes, which are wiped. Default a new one. */
   seed?: Uint8Array;
   /** Whether the group brings repairs of lost packets, too. Default true, with a group. */

@@ -71,10 +71,10 @@ const channelOptions = z
       .prefault('2s')
       .describe('Age at which bytes are worth nothing to receivers. At least 1s.'),
     authentication: z
-      .enum(['signed', 'per-packet', 'none'])
+      .enum(['signed', 'timed', 'per-packet', 'none'])
       .optional()
       .describe(
-        "How receivers know that packets are the source's. `signed`: by signatures over many packets; the default with `group`. `per-packet`: by a signature behind each packet, at a hundred times the cost. `none`: every receiver can forge packets for the others.",
+        "How receivers know that packets are the source's. `signed`: by signatures over many packets; the default with `group`. `timed`: by tags whose keys are disclosed a quarter of `deadline` later, at less cost for the processor. `per-packet`: by a signature behind each packet, at a hundred times the cost. `none`: every receiver can forge packets for the others.",
       ),
     key: filePath
       .optional()
@@ -85,7 +85,7 @@ const channelOptions = z
       .boolean()
       .optional()
       .describe(
-        'With `group`: whether it brings repairs of lost packets, too. Default: true, except for `per-packet`.',
+        'With `group`: whether it brings repairs of lost packets, too. Default: true, except for `timed` and `per-packet`.',
       ),
     key_interval: duration
       .refine((milliseconds) => milliseconds >= 1_000, {
@@ -113,12 +113,14 @@ const channelOptions = z
       hint: string,
     ): void => context.addIssue({ code: 'custom', message, path: [key], params: { code, place: 'key', hint } });
     const authentication = channel.authentication ?? (channel.group ? 'signed' : 'none');
-    if (channel.key !== undefined && authentication === 'none')
+    if (channel.key !== undefined && (authentication === 'none' || authentication === 'timed'))
       refuse(
         'key',
         'CONFIG_CONFLICT',
-        '`key` signs nothing, since this channel has no authentication',
-        'add `authentication: signed`, or remove `key`',
+        authentication === 'none'
+          ? '`key` signs nothing, since this channel has no authentication'
+          : '`key` signs nothing, since `timed` has tags and no signatures',
+        'write `authentication: signed`, or remove `key`',
       );
     if (channel.repairs === true && channel.group === undefined)
       refuse(
@@ -127,11 +129,11 @@ const channelOptions = z
         '`repairs` needs `group`, which this channel does not have',
         'add `group`, or remove `repairs`; copies over connections are repaired anyway',
       );
-    else if (channel.repairs === true && authentication === 'per-packet')
+    else if (channel.repairs === true && (authentication === 'timed' || authentication === 'per-packet'))
       refuse(
         'repairs',
         'CONFIG_CONFLICT',
-        'repairs cannot restore signatures behind packets',
+        `repairs cannot restore ${authentication === 'timed' ? 'tags' : 'signatures'} behind packets`,
         'write `authentication: signed`, or remove `repairs`',
       );
     if (channel.source !== undefined && channel.group === undefined)

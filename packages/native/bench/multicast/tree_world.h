@@ -79,7 +79,6 @@ class TreeWorld {
             static_cast<std::size_t>(setting.mbps * 125'000 * to_seconds(setting.frame_interval)),
             0x5a) {
     simulation_.add_host("source", source_);
-    clock_.on_answer(simulation_.now(), simulation_.now());
     if (setting.uplink_mbps > 0) uplink_ = simulation_.add_trunk({.rate = uplink_rate()});
     const ChannelOffer& offer = source_.source().offer();
     if (!setting.by_unicast) {
@@ -169,7 +168,7 @@ class TreeWorld {
     const bool loses = index < setting_.lossy_receivers;
     const std::string name = "member" + std::to_string(index);
     auto& member = members_.emplace_back(std::make_unique<MemberHost>(
-        at_member, VerifierTools{runner_, clock_, simulation_.random()}, ChannelWay::kSource,
+        at_member, runner_, simulation_.random(), ChannelWay::kSource,
         [this, index](const GroupEvent& event, Bytes, Time now) { note(index, event, now); },
         ciphers_));
     completed_.emplace_back();
@@ -324,7 +323,6 @@ class TreeWorld {
   Simulation simulation_;
   SigningKey key_{Ed25519Seed{3}};
   InlineRunner runner_;
-  ClockBound clock_;
   SharedCiphers ciphers_;
   std::unique_ptr<Authenticator> authenticator_;
   SourceHost source_;

@@ -29,6 +29,7 @@ quic::Result<quic::AuthenticationScheme, std::string> scheme_of(const Napi::Obje
   const std::string name = options.Get("authentication").ToString();
   if (name == "none") return AuthenticationScheme::kNone;
   if (name == "signed") return AuthenticationScheme::kSigned;
+  if (name == "timed") return AuthenticationScheme::kTimed;
   if (name == "per-packet") return AuthenticationScheme::kPacketSignatures;
   return "no authentication of channels is named " + name;
 }

@@ -47,6 +47,9 @@ class ChannelSource {
     config_.offer.authentication = authenticator_.offer(now);
     return config_.offer;
   }
+  // What a receiver is told that asks for this source's time; nothing where its scheme needs no
+  // clock
+  std::optional<SourceClock> clock(Time now) { return authenticator_.clock(now); }
   const SourceCounts& counts() const { return counts_; }
   const PacketRing& ring() const { return log_.ring(); }
   // Of a full packet of the log. Repairs are up to the offer's packet size.

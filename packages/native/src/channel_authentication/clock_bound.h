@@ -27,8 +27,9 @@ class ClockBound {
   Time source_time(Time now) const { return now + bound_at(now); }
 
  private:
-  // Two clocks may drift apart by so much: twice what crystals do.
-  static constexpr std::int64_t k_drift_parts = 5000;  // 200 per million
+  // Two clocks may drift apart by so much: Linux adjusts each of them by up to 500 parts per
+  // million, and crystals are off by less than that.
+  static constexpr std::int64_t k_drift_parts = 1000;
 
   Duration bound_at(Time now) const {
     return ahead_ + std::max(Duration{}, now - at_) / k_drift_parts;
@@ -46,11 +47,14 @@ struct TimedSchedule {
   Duration interval = 50ms;
   std::uint32_t delay = 2;  // intervals after which a key is disclosed
 
+  // Far away, with room for sums: of intervals of a millisecond, it comes after 24 days.
+  static constexpr std::uint32_t k_last = UINT32_MAX / 2;
+
   // Returns 0 for a time before the first interval.
   std::uint32_t interval_at(Time source_time) const {
     if (source_time < start) return 0;
     const std::int64_t index = (source_time - start) / interval;
-    return index >= UINT32_MAX - 1 ? UINT32_MAX - 1 : static_cast<std::uint32_t>(index + 1);
+    return static_cast<std::uint32_t>(std::min<std::int64_t>(index + 1, k_last));
   }
   // When an interval begins
   Time start_of(std::uint32_t index) const {

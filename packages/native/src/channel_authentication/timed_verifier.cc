@@ -72,7 +72,8 @@ bool TimedVerifier::take_key(std::uint32_t interval, Bytes bytes, FrameOrigin or
   if (outcome != DisclosedKeys::Outcome::kTooFar || origin != FrameOrigin::kConnection) {
     return outcome == DisclosedKeys::Outcome::kNew;
   }
-  // After a long pause the chain would take too many steps. The connection proves the key as well.
+  // After a long pause the chain would take too many steps, or is another one. The connection
+  // proves the key as well.
   keys_.replace(interval, key);
   return true;
 }
@@ -83,7 +84,10 @@ void TimedVerifier::check_up_to(std::uint32_t interval) {
     const CandidateStore::Slot slot = store_.take_labelled(interval, cursor);
     if (slot == CandidateStore::k_none) return;
     const CandidateStore::Candidate candidate = store_.candidate(slot);
-    if (is_genuine(candidate)) {
+    if (!load_key(candidate.label)) {
+      store_.release(slot);  // its key was lost, and the next chain does not tell it
+      ++counts_.refused_packets;
+    } else if (is_genuine(candidate)) {
       proven_.add(slot);
       set_reach(candidate.number);
     } else {
@@ -92,13 +96,16 @@ void TimedVerifier::check_up_to(std::uint32_t interval) {
   }
 }
 
+bool TimedVerifier::load_key(std::uint32_t interval) {
+  if (interval == mac_interval_) return true;
+  const auto key = keys_.mac_key(interval);
+  if (!key) return false;
+  mac_->set_key(*key);
+  mac_interval_ = interval;
+  return true;
+}
+
 bool TimedVerifier::is_genuine(const CandidateStore::Candidate& candidate) {
-  if (candidate.label != mac_interval_) {
-    const auto key = keys_.mac_key(candidate.label);
-    if (!key) return false;  // older than the keys that are kept
-    mac_->set_key(*key);
-    mac_interval_ = candidate.label;
-  }
   const std::size_t covered = candidate.datagram.size() - k_aead_tag_length;
   const PacketTag tag = mac_->tag(candidate.datagram.first(covered), candidate.number);
   return equal_tags(tag.data(), candidate.datagram.data() + covered);

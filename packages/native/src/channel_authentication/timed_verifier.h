@@ -11,7 +11,7 @@ struct TimedVerifierConfig {
   ChannelId channel{};
   TimedSchedule schedule;
   // A key that is disclosed already, and its interval: of the offer, so that the channel can be
-  // joined at any time. 0: the key is the commitment.
+  // joined at any time. It may be a commitment (key_chain.h).
   std::uint32_t known_interval = 0;
   ChainKey known_key{};
   std::size_t max_datagram = 1500;
@@ -33,12 +33,15 @@ class TimedVerifier final : public StoringVerifier {
   std::size_t trailer_length() const override;
   Verdict on_packet(const ReceivedPacket& packet, Time now) override;
   bool on_frame(const IntegrityFrame& frame, FrameOrigin origin, Time now) override;
+  bool needs_clock() const override { return true; }
+  void on_clock(const SourceClock& clock) override { keys_.commit(clock.chain, clock.commitment); }
 
  private:
   bool is_safe(std::uint32_t interval, Time now) const;
   bool may_be_disclosed(std::uint32_t interval, Time now) const;
   bool take_key(std::uint32_t interval, Bytes key, FrameOrigin origin);
   void check_up_to(std::uint32_t interval);
+  bool load_key(std::uint32_t interval);
   bool is_genuine(const CandidateStore::Candidate& candidate);
 
   TimedVerifierConfig config_;

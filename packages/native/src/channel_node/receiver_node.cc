@@ -55,9 +55,8 @@ void ReceiverEnd::set_timer() {
 }
 
 void ReceiverEnd::on_due() {
-  const Time now = io::monotonic_now();
   // A group whose packets wait in the socket is not silent.
-  if (socket_) read_group(now);
+  const Time now = socket_ ? read_group() : io::monotonic_now();
   request_.on_timeout(now);
   settle(now);
   wake();
@@ -111,7 +110,7 @@ std::string ReceiverEnd::join(bool keeps_socket) {
   }
   if (keeps_socket && socket_ && membership == joined_) return {};
   auto socket = io::WatchedSocket::open(loop_, offer.group, {.group_member = true},
-                                        [this](auto&) { on_packets(io::monotonic_now()); });
+                                        [this](auto&) { on_packets(); });
   if (!socket) return socket.error().message;
   const auto joined = io::join_group((*socket)->descriptor(), membership);
   if (!joined) return joined.error().message;
@@ -142,8 +141,8 @@ void ReceiverEnd::close_socket() {
   read_at_ = quic::k_never;
 }
 
-void ReceiverEnd::on_packets(Time now) {
-  read_group(now);
+void ReceiverEnd::on_packets() {
+  const Time now = read_group();
   // The owner is told in the next turn, and may find that the request is over.
   request_.send(now);
   set_timer();
@@ -152,19 +151,29 @@ void ReceiverEnd::on_packets(Time now) {
 
 // Packets of the source that come often wait a short time for each other, since a wake costs more
 // than a packet. Others delay nothing.
-void ReceiverEnd::read_group(Time now) {
+Time ReceiverEnd::read_group() {
   quic::Arrivals arrivals{.round_trip = k_round_trip};
   const std::uint64_t before = genuine();
   for (int call = 0; call < k_receive_calls; ++call) {
-    arrivals.datagrams += socket_->receive(
-        [&](const quic::Datagram& datagram) { request_.on_group_packet(datagram.payload, now); });
+    // A packet must not seem to have come before it did: the scheme `timed` would believe whoever
+    // has a key that was disclosed in the meantime. So clocks are read after the call.
+    std::optional<Time> came;
+    arrivals.datagrams += socket_->receive([&](const quic::Datagram& datagram) {
+      if (!came) {
+        came = io::monotonic_now();
+        if (sleep_.woke(io::time_asleep())) request_.on_woke(*came);
+      }
+      request_.on_group_packet(datagram.payload, *came);
+    });
     if (socket_->drained()) break;
   }
+  const Time now = io::monotonic_now();
   arrivals.prompt = arrivals.datagrams - std::min(arrivals.datagrams, genuine() - before);
   const Time next = moderation_.on_read(arrivals, now);
   const bool pauses = next > now;
   socket_->pause(pauses);
   read_at_ = !pauses ? quic::k_never : socket_->drained() ? next : now;
+  return now;
 }
 
 // --- groups of objects --------------------------------------------------------------------------

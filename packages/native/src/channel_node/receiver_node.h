@@ -8,6 +8,7 @@
 #include "channel_request/receiver_request.h"
 #include "io/deadline_timer.h"
 #include "io/group_membership.h"
+#include "io/sleep_watch.h"
 #include "io/wake_moderation.h"
 #include "io/watched_socket.h"
 
@@ -61,9 +62,9 @@ class ReceiverEnd final : public ChannelEnd {
   // Returns why it failed, or nothing. The socket may stay when it is a member already.
   std::string join(bool keeps_socket);
   bool may_join(const quic::Address& source) const;
-  void on_packets(Time now);
-  // Reads what the group has brought. Sets when to read again.
-  void read_group(Time now);
+  void on_packets();
+  // Reads what the group has brought, sets when to read again, and returns the time then.
+  Time read_group();
   void close_socket();
   // Packets of the source that the group has brought
   std::uint64_t genuine();
@@ -83,6 +84,7 @@ class ReceiverEnd final : public ChannelEnd {
   Time read_at_ = quic::k_never;  // the end of a pause in which the socket is not read
   Time join_at_ = quic::k_never;  // when to join next
   std::string join_error_;
+  io::SleepWatch sleep_{io::time_asleep()};
   std::optional<quic::ListenState> told_state_;
   bool told_over_ = false;
   std::unique_ptr<io::DeadlineTimer> timer_;

@@ -6,6 +6,7 @@
 
 #include "channel_authentication/flight_source.h"
 #include "channel_authentication/packet_signatures.h"
+#include "channel_authentication/timed_source.h"
 #include "io/monotonic_clock.h"
 
 namespace sheaf::channel_node {
@@ -13,6 +14,8 @@ namespace sheaf::channel_node {
 using quic::Bytes;
 
 namespace {
+
+using namespace std::chrono_literals;
 
 // What one call of the kernel sends (UDP_MAX_SEGMENTS of older kernels), within 64 KiB
 constexpr std::size_t k_packets_per_call = 48;
@@ -45,6 +48,17 @@ quic::SourceConfig config_of(const SourceSettings& settings, quic::Random& rando
   config.copy_rate = settings.copy_rate;
   config.max_receivers = settings.max_receivers;
   return config;
+}
+
+// Keys are disclosed after a quarter of the deadline, so that there is time for copies of what is
+// lost. A packet is proven if it takes less than three intervals to a receiver, and the receiver
+// knows the source's clock as well as that.
+quic::TimedSchedule timed_schedule(quic::Duration deadline, Time now) {
+  constexpr quic::Duration k_longest = 250ms;
+  const auto interval = std::chrono::floor<std::chrono::milliseconds>(deadline / 16);
+  return {.start = std::chrono::floor<std::chrono::microseconds>(now),
+          .interval = std::clamp<quic::Duration>(interval, 1ms, k_longest),
+          .delay = 4};
 }
 
 bool has_relay(const SourceSettings& settings) {
@@ -95,31 +109,48 @@ quic::Result<std::unique_ptr<SourceNode>, io::SocketError> SourceNode::open(
 
 ChannelProof::ChannelProof(const SourceSettings& settings, const quic::ChannelOffer& offer,
                            quic::Random& random) {
-  if (settings.scheme != quic::AuthenticationScheme::kNone) {
-    quic::Wiped<quic::Ed25519Seed> seed;
-    if (settings.seed) {
-      seed.value = settings.seed->value;
-    } else {
-      random.fill(seed.value);
-    }
-    key_.emplace(seed.value);
+  switch (settings.scheme) {
+    case quic::AuthenticationScheme::kSigned:
+    case quic::AuthenticationScheme::kPacketSignatures:
+      authenticator_ = make_signer(settings, offer, random);
+      break;
+    case quic::AuthenticationScheme::kTimed:
+      authenticator_ = make_timed(offer, random);
+      break;
+    case quic::AuthenticationScheme::kNone:
+    case quic::AuthenticationScheme::kUnnamed:
+      authenticator_ = std::make_unique<quic::NoAuthenticator>();
+      break;
   }
-  authenticator_ = make(settings.scheme, offer);
 }
 
-std::unique_ptr<quic::Authenticator> ChannelProof::make(quic::AuthenticationScheme scheme,
-                                                        const quic::ChannelOffer& offer) {
-  if (scheme == quic::AuthenticationScheme::kPacketSignatures) {
-    return std::make_unique<quic::PacketSigner>(offer.channel, *key_);
+std::unique_ptr<quic::Authenticator> ChannelProof::make_signer(const SourceSettings& settings,
+                                                               const quic::ChannelOffer& offer,
+                                                               quic::Random& random) {
+  quic::Wiped<quic::Ed25519Seed> seed;
+  if (settings.seed) {
+    seed.value = settings.seed->value;
+  } else {
+    random.fill(seed.value);
   }
-  if (scheme != quic::AuthenticationScheme::kSigned) {
-    return std::make_unique<quic::NoAuthenticator>();
+  key_.emplace(seed.value);
+  if (settings.scheme == quic::AuthenticationScheme::kPacketSignatures) {
+    return std::make_unique<quic::PacketSigner>(offer.channel, *key_);
   }
   quic::FlightConfig config{.channel = offer.channel};
   const std::size_t room = offer.packet_size - quic::k_repair_overhead - quic::k_channel_overhead;
   config.max_frame = std::min(config.max_frame, room);
   helper_ = std::make_unique<quic::HelperThread>();
   return std::make_unique<quic::FlightSource>(config, *key_, *helper_);
+}
+
+std::unique_ptr<quic::Authenticator> ChannelProof::make_timed(const quic::ChannelOffer& offer,
+                                                              quic::Random& random) {
+  quic::Wiped<quic::ChainKey> secret;
+  random.fill(secret.value);
+  chain_.emplace(offer.channel, secret.value);
+  return std::make_unique<quic::TimedSource>(
+      offer.channel, timed_schedule(offer.deadline, io::monotonic_now()), *chain_);
 }
 
 // --- the channel --------------------------------------------------------------------------------

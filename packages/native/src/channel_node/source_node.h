@@ -6,6 +6,7 @@
 
 #include "channel/source.h"
 #include "channel_authentication/helper_thread.h"
+#include "channel_authentication/key_chain.h"
 #include "channel_node/channel_end.h"
 #include "channel_request/source_request.h"
 #include "io/deadline_timer.h"
@@ -32,7 +33,6 @@ struct SourceSettings {
   bool new_key_on_leaving = false;
   std::uint64_t copy_rate = 12'500'000;  // bytes per second, to all receivers together
   std::size_t max_receivers = 1000;
-  // `timed` is not served: requests do not tell the source's time.
   quic::AuthenticationScheme scheme = quic::AuthenticationScheme::kNone;
   // Of the schemes that sign. Without one, the channel has a key of its own. Not kept.
   std::optional<quic::Wiped<quic::Ed25519Seed>> seed;
@@ -49,10 +49,14 @@ class ChannelProof {
   quic::Authenticator& authenticator() { return *authenticator_; }
 
  private:
-  std::unique_ptr<quic::Authenticator> make(quic::AuthenticationScheme scheme,
-                                            const quic::ChannelOffer& offer);
+  std::unique_ptr<quic::Authenticator> make_signer(const SourceSettings& settings,
+                                                   const quic::ChannelOffer& offer,
+                                                   quic::Random& random);
+  std::unique_ptr<quic::Authenticator> make_timed(const quic::ChannelOffer& offer,
+                                                  quic::Random& random);
 
   std::optional<quic::SigningKey> key_;
+  std::optional<quic::KeyChain> chain_;         // of the scheme `timed`
   std::unique_ptr<quic::HelperThread> helper_;  // hashes and signs flights
   std::unique_ptr<quic::Authenticator> authenticator_;
 };

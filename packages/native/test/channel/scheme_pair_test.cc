@@ -75,7 +75,7 @@ class SchemePair {
   SeededRandom random_{21};
   SigningKey key_{Ed25519Seed{3}};
   InlineRunner runner_;
-  KeyChain chain_{k_test_channel, ChainKey{4}, 1000};
+  KeyChain chain_{k_test_channel, ChainKey{4}};
   ClockBound clock_;
   std::unique_ptr<Authenticator> authenticator_;
   std::unique_ptr<Verifier> verifier_;

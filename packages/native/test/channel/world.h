@@ -7,6 +7,7 @@
 
 #include "channel/forger.h"
 #include "channel/messages.h"
+#include "channel/skewed_clock.h"
 #include "channel_authentication/flight_source.h"
 #include "channel_authentication/timed_source.h"
 #include "sim/channel/member_host.h"
@@ -37,10 +38,10 @@ class ChannelWorld {
     std::uint32_t reach = 2000;
     Duration report_interval = 100ms;
     Duration unicast_delay = 9ms;  // of datagrams, each way
+    ClockSkew skew{};              // of the scheme `timed`
   };
   struct Member {
     std::string name;
-    ClockBound clock;
     std::unique_ptr<MemberHost> host;
     RequestAddresses request;  // as the source names them
     NetworkPath* leaf = nullptr;
@@ -82,9 +83,8 @@ class ChannelWorld {
     member.request = at_source;
     const RequestAddresses at_member{{at_source.reliable.remote, at_source.reliable.local},
                                      {at_source.lossy.remote, at_source.lossy.local}};
-    member.clock.on_answer(simulation_.now(), simulation_.now());
     member.host = std::make_unique<MemberHost>(
-        at_member, VerifierTools{runner_, member.clock, simulation_.random()}, settings_.copies,
+        at_member, runner_, simulation_.random(), settings_.copies,
         [&](const GroupEvent& event, Bytes bytes, Time now) { note(member, event, bytes, now); });
     simulation_.add_host(member.name, *member.host);
     const auto node = [](const char* host, const Address& address) {
@@ -119,6 +119,11 @@ class ChannelWorld {
   ForgerHost& add_forger() {
     const AddressPair path{channel_address({10, 66, 6, 6}, 4433), source_.source().offer().group};
     forger_ = std::make_unique<ForgerHost>(source_, path, simulation_.random());
+    if (settings_.scheme == AuthenticationScheme::kTimed) {
+      forger_->set_trailer([this](auto& packet, PacketNumber number, Time now) {
+        add_trailer(packet, number, now);
+      });
+    }
     simulation_.add_host("forger", *forger_);
     forged_ = &simulation_.add_tree({"forger", path.local}, path.remote, "", {.delay = 1ms});
     for (const auto& member : members_) {
@@ -186,11 +191,27 @@ class ChannelWorld {
         return std::make_unique<FlightSource>(FlightConfig{.channel = k_test_channel}, key_,
                                               runner_);
       case AuthenticationScheme::kTimed:
-        return std::make_unique<TimedSource>(
-            k_test_channel, TimedSchedule{.start = simulation_.now(), .interval = 30ms}, chain_);
+        schedule_.start = settings_.skew.shown_at(simulation_.now());
+        return std::make_unique<SkewedAuthenticator>(
+            std::make_unique<TimedSource>(k_test_channel, schedule_, chain_), settings_.skew);
       default:
         return std::make_unique<NoAuthenticator>();
     }
+  }
+
+  // Writes the trailer of `timed` as whoever heard all that is disclosed.
+  void add_trailer(std::vector<std::uint8_t>& packet, PacketNumber number, Time now) {
+    const std::uint32_t present = schedule_.interval_at(settings_.skew.shown_at(now));
+    const std::uint64_t back = schedule_.delay + simulation_.random().below(3);
+    if (present <= back) return;
+    const std::uint32_t interval = present - static_cast<std::uint32_t>(back);
+    const std::size_t sealed = packet.size();
+    packet.resize(sealed + k_timed_trailer_length);
+    store(packet.data() + sealed, interval);
+    const auto mac = make_packet_mac();
+    mac->set_key(mac_key_of(k_test_channel, chain_.key(interval)));
+    const PacketTag tag = mac->tag(Bytes(packet).first(sealed + 4), number);
+    std::ranges::copy(tag, packet.end() - k_aead_tag_length);
   }
 
   void publish(std::size_t bytes) {
@@ -212,7 +233,8 @@ class ChannelWorld {
   Settings settings_;
   Simulation simulation_;
   SigningKey key_{Ed25519Seed{3}};
-  KeyChain chain_{k_test_channel, ChainKey{4}, 2000};
+  KeyChain chain_{k_test_channel, ChainKey{4}};
+  TimedSchedule schedule_{.start = {}, .interval = 30ms};
   InlineRunner runner_;
   std::unique_ptr<Authenticator> authenticator_;
   SourceHost source_;

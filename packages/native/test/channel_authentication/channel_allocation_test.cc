@@ -127,7 +127,7 @@ TEST(ChannelAllocation, WhatMembersSendTakesNoMoreThanItsBound) {
 
 TEST(ChannelAllocation, TimedPacketsNeedNone) {
   SeededRandom random{63};
-  KeyChain chain(k_test_channel, ChainKey{1}, 1000);
+  KeyChain chain(k_test_channel, ChainKey{1});
   const TimedSchedule schedule{.start = k_auth_start, .interval = 50ms, .delay = 2};
   ClockBound clock;
   clock.on_answer(k_auth_start, k_auth_start);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "channel_authentication/channel_world.h"
+#include "channel_authentication/clock_exchange.h"
 #include "channel_authentication/timed_source.h"
 #include "channel_authentication/timed_verifier.h"
 
@@ -35,27 +36,61 @@ struct TimedWorld {
   SeededRandom random{41};
   Time now = k_auth_start;
   TimedSchedule schedule;
-  KeyChain chain{k_test_channel, ChainKey{1, 2, 3}, 3000};
+  KeyChain chain{k_test_channel, ChainKey{1, 2, 3}};
   ClockBound clock;
   TimedSource source;
   TimedVerifier member;
 };
 
 TEST(KeyChain, EachKeyProvesItselfByEarlierOnes) {
-  KeyChain chain(k_test_channel, ChainKey{9}, 1000);
+  KeyChain chain(k_test_channel, ChainKey{9});
   for (std::uint32_t i = 1000; i > 0; --i) {
     EXPECT_EQ(previous_chain_key(k_test_channel, chain.key(i)), chain.key(i - 1));
   }
-  EXPECT_EQ(chain.key(1000), ChainKey{9});
   ChannelId other = k_test_channel;
   other[7] ^= 1;
-  EXPECT_NE(previous_chain_key(other, ChainKey{9}), chain.key(999));
-  EXPECT_NE(mac_key_of(k_test_channel, ChainKey{9}), chain.key(999));
+  EXPECT_NE(previous_chain_key(other, chain.key(1000)), chain.key(999));
+  EXPECT_NE(mac_key_of(k_test_channel, chain.key(1000)), chain.key(999));
+}
+
+TEST(KeyChain, IsFollowedByOneThatNothingTells) {
+  constexpr std::uint32_t k_end = k_chain_length;
+  KeyChain chain(k_test_channel, ChainKey{9});
+  const ChainKey last = chain.key(k_end);
+  const ChainKey commitment = chain.commitment(1);
+  EXPECT_EQ(previous_chain_key(k_test_channel, chain.key(k_end + 1)), commitment);
+  EXPECT_NE(commitment, last);
+  EXPECT_EQ(chain.key(k_end), last);
+  // The third takes the place of the first.
+  EXPECT_EQ(previous_chain_key(k_test_channel, chain.key(2 * k_end + 1)), chain.commitment(2));
+  EXPECT_EQ(chain.key(k_end), last);
+}
+
+TEST(KeyChain, MembersGoOnWithTheNextOneByItsCommitment) {
+  using Outcome = DisclosedKeys::Outcome;
+  constexpr std::uint32_t k_end = k_chain_length;
+  KeyChain chain(k_test_channel, ChainKey{9});
+  DisclosedKeys keys(k_test_channel, k_end - 5, chain.key(k_end - 5));
+  EXPECT_EQ(keys.add(k_end + 3, chain.key(k_end + 3)), Outcome::kTooFar) << "no commitment";
+  keys.commit(1, chain.commitment(1));
+  keys.commit(0, ChainKey{1});  // of the present chain: nothing new
+  EXPECT_EQ(keys.add(k_end + 3, chain.key(2)), Outcome::kForged);
+  EXPECT_EQ(keys.add(k_end - 2, chain.key(k_end - 2)), Outcome::kNew);
+  EXPECT_EQ(keys.add(k_end + 3, chain.key(k_end + 3)), Outcome::kNew);
+  EXPECT_EQ(keys.add(k_end + 4, chain.key(k_end + 4)), Outcome::kNew);
+  for (const std::uint32_t known : {k_end - 3, k_end - 2, k_end + 1, k_end + 4}) {
+    EXPECT_EQ(keys.mac_key(known), mac_key_of(k_test_channel, chain.key(known))) << known;
+  }
+  EXPECT_FALSE(keys.mac_key(k_end)) << "was not disclosed in time";
+  // A commitment far ahead begins anew.
+  keys.commit(4, chain.commitment(4));
+  EXPECT_EQ(keys.latest(), 4 * k_end);
+  EXPECT_EQ(keys.add(4 * k_end + 1, chain.key(4 * k_end + 1)), Outcome::kNew);
 }
 
 TEST(KeyChain, DisclosedKeysMaySkipIntervalsWithinABound) {
   using Outcome = DisclosedKeys::Outcome;
-  KeyChain chain(k_test_channel, ChainKey{9}, 5000);
+  KeyChain chain(k_test_channel, ChainKey{9});
   DisclosedKeys keys(k_test_channel, 0, chain.commitment());
   EXPECT_EQ(keys.add(3, chain.key(3)), Outcome::kNew);
   EXPECT_EQ(keys.add(2, chain.key(2)), Outcome::kKnown);
@@ -80,10 +115,57 @@ TEST(ClockBound, TakesTheTightestAnswerAndAddsDrift) {
   clock.on_answer(k_auth_start, source + 10ms);
   EXPECT_EQ(clock.source_time(k_auth_start), source + 10ms);
   clock.on_answer(k_auth_start + 1s, source + 1s + 40ms);
-  EXPECT_EQ(clock.source_time(k_auth_start + 1s), source + 1s + 10ms + 200us);
-  // After 1000 s of drift a new answer is better than the old one.
-  clock.on_answer(k_auth_start + 1000s, source + 1000s + 30ms);
-  EXPECT_EQ(clock.source_time(k_auth_start + 1000s), source + 1000s + 30ms);
+  EXPECT_EQ(clock.source_time(k_auth_start + 1s), source + 1s + 10ms + 1ms);
+  // After 100 s of drift a new answer is better than the old one.
+  clock.on_answer(k_auth_start + 100s, source + 100s + 30ms);
+  EXPECT_EQ(clock.source_time(k_auth_start + 100s), source + 100s + 30ms);
+}
+
+TEST(ClockExchange, AsksUntilTheSourceRespondsAndAgainLater) {
+  SeededRandom random{43};
+  ClockExchange exchange;
+  EXPECT_EQ(exchange.next_timeout(), k_never);
+  exchange.begin(k_auth_start);
+  const auto lost = exchange.poll(k_auth_start, random);
+  ASSERT_TRUE(lost);
+  EXPECT_FALSE(exchange.poll(k_auth_start + 1ms, random)) << "not yet";
+  const Time again = exchange.next_timeout();
+  const auto nonce = exchange.poll(again, random);
+  ASSERT_TRUE(nonce);
+  EXPECT_NE(*nonce, *lost);
+  EXPECT_FALSE(exchange.on_response(*lost, k_auth_start)) << "too late";
+  EXPECT_FALSE(exchange.bound().known());
+  EXPECT_TRUE(exchange.on_response(*nonce, again + 1h));
+  EXPECT_EQ(exchange.bound().source_time(again), again + 1h);
+  EXPECT_FALSE(exchange.on_response(*nonce, again)) << "a second response";
+  EXPECT_EQ(exchange.next_timeout(), again + 10s);
+}
+
+TEST(ClockExchange, ForgetsWhatItKnewBeforeASleep) {
+  SeededRandom random{45};
+  ClockExchange exchange;
+  exchange.begin_again(k_auth_start);
+  EXPECT_EQ(exchange.next_timeout(), k_never) << "had not begun";
+  exchange.begin(k_auth_start);
+  const auto first = *exchange.poll(k_auth_start, random);
+  exchange.on_response(first, k_auth_start);
+  const auto open = *exchange.poll(k_auth_start + 10s, random);
+  exchange.begin_again(k_auth_start + 11s);
+  EXPECT_FALSE(exchange.bound().known());
+  EXPECT_FALSE(exchange.on_response(open, k_auth_start)) << "asked before the sleep";
+  EXPECT_TRUE(exchange.poll(k_auth_start + 11s, random));
+}
+
+// Without responses, queries become rare.
+TEST(ClockExchange, WaitsLongerForASourceThatIsSilent) {
+  SeededRandom random{44};
+  ClockExchange exchange;
+  exchange.begin(k_auth_start);
+  Time now = k_auth_start;
+  for (int i = 0; i < 10; ++i, now = exchange.next_timeout())
+    EXPECT_TRUE(exchange.poll(now, random));
+  EXPECT_GT(now, k_auth_start + 30s);
+  EXPECT_LE(exchange.next_timeout() - now, 10s);
 }
 
 TEST(TimedSchedule, CountsIntervalsFromOne) {
@@ -235,6 +317,34 @@ TEST(Timed, AChannelCanBeJoinedAfterAnyTime) {
   world.now += 150ms;
   give(later, world.frames(), world.now + k_one_way, FrameOrigin::kChannel);
   EXPECT_EQ(proven_numbers(later, packets), numbers_from(2, 1));
+}
+
+TEST(Timed, AChannelGoesOnInTheNextChain) {
+  TimedWorld world;
+  std::vector<TestPacket> all;
+  std::size_t proven = 0;
+  world.now += 50ms * (k_chain_length - 40);
+  world.clock.on_answer(world.now, TimedWorld::source_time(world.now + k_one_way));
+  const auto clock = *world.source.clock(TimedWorld::source_time(world.now));
+  EXPECT_EQ(clock.chain, 1u);
+  EXPECT_EQ(world.source.clock(TimedWorld::source_time(k_auth_start))->chain, 0u);
+  // A key that is disclosed now; the connection brings it, since it is far from the first one.
+  world.send(0, 1);
+  world.now += 150ms;
+  give(world.member, world.frames(), world.now, FrameOrigin::kConnection);
+  world.member.on_clock(clock);
+  for (PacketNumber number = 1; number <= 80; ++number) {
+    all.push_back(world.send(number, 1)[0]);
+    EXPECT_EQ(world.receive(all.back(), k_one_way), Verdict::kWaiting) << number;
+    world.now += 50ms;
+    give(world.member, world.frames(), world.now + k_one_way);
+    proven += proven_numbers(world.member, all).size();
+  }
+  world.now += 150ms;
+  give(world.member, world.frames(), world.now + k_one_way);
+  proven += proven_numbers(world.member, all).size();
+  EXPECT_EQ(proven, 80u);
+  EXPECT_EQ(world.member.counts().forged_packets, 0u);
 }
 
 TEST(Timed, WhoHasADisclosedKeyProvesNothingByIt) {

@@ -73,6 +73,22 @@ TEST(ProvenGroup, ComesWithASignatureBehindEachPacket) {
   });
 }
 
+TEST(ProvenGroup, ComesWithTagsWhoseKeysAreDisclosedLater) {
+  between_hosts([](io::TwoHosts& hosts) {
+    SourceSettings settings = to_signed_group();
+    settings.scheme = quic::AuthenticationScheme::kTimed;
+    ChannelHosts world(hosts, settings, {});
+    ASSERT_TRUE(world.run_until_state(quic::ListenState::kReceiving));
+    const std::string text = pattern(300'000);
+    world.send(text);
+    EXPECT_TRUE(world.run_until_received(text.size()));
+    EXPECT_EQ(world.receivers[0].text, text);
+    EXPECT_GT(world.receivers[0].counts().from_group, 0u);
+    EXPECT_EQ(world.receivers[0].counts().forged, 0u);
+    EXPECT_FALSE(world.channel->offer().repairs);
+  });
+}
+
 TEST(ProvenGroup, IsRepairedWherePacketsAreLost) {
   between_hosts([](io::TwoHosts& hosts) {
     ChannelHosts world(hosts, to_signed_group(), {}, 3);

@@ -60,6 +60,9 @@ void SourceHost::on_message(Request& request, Bytes message, Time now) {
       if (const auto* report = std::get_if<ChannelReport>(&*value)) {
         source_.on_report(request.id, *report, now);
       }
+      if (const auto* query = std::get_if<ChannelClockQuery>(&*value)) {
+        send_clock(request, query->nonce, now);
+      }
       return;
     }
     case RequestMessage::kAcknowledgement: {
@@ -70,6 +73,16 @@ void SourceHost::on_message(Request& request, Bytes message, Time now) {
       return;
     }
   }
+}
+
+void SourceHost::send_clock(const Request& request, std::uint64_t nonce, Time now) {
+  const auto clock = source_.clock(now);
+  if (!clock) return;
+  std::array<std::uint8_t, k_max_clock_message> bytes;
+  Writer out(bytes);
+  write_clock(out, {nonce, *clock});
+  queue_.send_numbered(request.addresses.lossy, RequestMessage::kDatagram, k_no_copy,
+                       out.written());
 }
 
 void SourceHost::poll_transmit(TransmitBatch& batch, Time now) {

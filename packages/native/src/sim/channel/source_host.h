@@ -33,6 +33,9 @@ class SourceHost final : public Host {
   // After which a connection would find a datagram lost
   static constexpr Duration k_lost_after = 60ms;
 
+  // Names a datagram that is no copy.
+  static constexpr std::uint32_t k_no_copy = UINT32_MAX;
+
   struct Request {
     ChannelSource::ReceiverId id;
     RequestAddresses addresses;
@@ -48,6 +51,7 @@ class SourceHost final : public Host {
 
   void send_keys();
   bool poll_copy(TransmitBatch& batch, Time now);
+  void send_clock(const Request& request, std::uint64_t nonce, Time now);
   void on_message(Request& request, Bytes message, Time now);
 
   ChannelSource source_;
