@@ -134,13 +134,12 @@ describe('sheaf up', () => {
     const { arrived, route } = await lateUpstream();
     const site = await makeSite(route);
     const running = await up(site);
-    const pending = sheaf(['fetch', '-k', '--timeout', '60', `https://127.0.0.1:${site.port}/`]);
+    start(['fetch', '-k', `https://127.0.0.1:${site.port}/`], site.directory);
     await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), 30_000);
     running.child.kill('SIGINT');
     await vi.waitFor(() => expect(running.err()).toContain('Ctrl-C again ends at once'), 30_000);
     running.child.kill('SIGINT');
     expect(await running.exit).toBe(130);
-    await pending;
   });
 
   it('refuses a taken port with its place, and a second gateway leaves the first alone', async () => {
