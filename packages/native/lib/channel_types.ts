@@ -32,11 +32,11 @@ export interface ChannelSourceOptions {
   rate?: number;
   /** Most bytes per second for copies by unicast, to all receivers together. Default ten times `rate`. */
   copyRate?: number;
-  /** Packets that are kept for copies, 64 to 16,384. Default 8192. */
+  /** Packets that are kept for copies, 64 to 16,384. Default those of a second, at least 8192. */
   reach?: number;
   /** Milliseconds after which a packet is worth nothing. Default 2000. */
   deadlineMs?: number;
-  /** Milliseconds between reports of a receiver, at least 10. Default 200. */
+  /** Milliseconds between reports of a receiver, at least 10. Default an eighth of the deadline, the time of 512 packets, or 200, whichever is least. */
   reportIntervalMs?: number;
   /** Milliseconds for which a key serves. Default 10,000. */
   keyIntervalMs?: number;
