@@ -20,6 +20,33 @@ const group = listenAddress
     params: { hint: 'write one such as `232.1.2.3:5004`' },
   });
 
+type Refuse = (
+  key: 'group' | 'source' | 'relay' | 'key' | 'repairs',
+  code: string,
+  message: string,
+  hint: string,
+) => void;
+
+/** What a channel is authenticated by, whether its configuration says so or not */
+const authenticationOf = (channel: { authentication?: string | undefined; group?: unknown }): string =>
+  channel.authentication ?? (channel.group ? 'signed' : 'none');
+
+function refuseUselessKey(
+  channel: { authentication?: string | undefined; group?: unknown; key?: string | undefined },
+  refuse: Refuse,
+): void {
+  const authentication = authenticationOf(channel);
+  if (channel.key === undefined || (authentication !== 'none' && authentication !== 'timed')) return;
+  refuse(
+    'key',
+    'CONFIG_CONFLICT',
+    authentication === 'none'
+      ? '`key` signs nothing, since this channel has no authentication'
+      : '`key` signs nothing, since `timed` has tags and no signatures',
+    'write `authentication: signed`, or remove `key`',
+  );
+}
+
 const channelOptions = z
   .strictObject({
     group: group
@@ -106,22 +133,10 @@ const channelOptions = z
       .describe('Addresses and networks whose clients may join; others are answered 403. Default: all.'),
   })
   .superRefine((channel, context) => {
-    const refuse = (
-      key: 'group' | 'source' | 'relay' | 'key' | 'repairs',
-      code: string,
-      message: string,
-      hint: string,
-    ): void => context.addIssue({ code: 'custom', message, path: [key], params: { code, place: 'key', hint } });
-    const authentication = channel.authentication ?? (channel.group ? 'signed' : 'none');
-    if (channel.key !== undefined && (authentication === 'none' || authentication === 'timed'))
-      refuse(
-        'key',
-        'CONFIG_CONFLICT',
-        authentication === 'none'
-          ? '`key` signs nothing, since this channel has no authentication'
-          : '`key` signs nothing, since `timed` has tags and no signatures',
-        'write `authentication: signed`, or remove `key`',
-      );
+    const refuse: Refuse = (key, code, message, hint) =>
+      context.addIssue({ code: 'custom', message, path: [key], params: { code, place: 'key', hint } });
+    refuseUselessKey(channel, refuse);
+    const authentication = authenticationOf(channel);
     if (channel.repairs === true && channel.group === undefined)
       refuse(
         'repairs',

@@ -7,7 +7,7 @@ namespace sheaf::channel_request {
 namespace {
 
 // What a receiver may cost the source beside its connection
-constexpr std::size_t k_most_bytes = 2048;
+constexpr std::size_t k_max_bytes = 2048;
 constexpr std::size_t k_packets = 400;
 constexpr std::size_t k_measured = 8;
 // Its places in lists of the source, which are used again and so not measured
@@ -118,7 +118,7 @@ TEST(SourceMemory, AReceiverTakesLittleBesideItsConnection) {
   for (RequestPair* pair : measured) EXPECT_FALSE(pair->at_source->over());
   EXPECT_EQ(receivers.source().counts().refused_reports, 0u);
   EXPECT_GT(receivers.source().repair_counts().repairs, 0u);
-  EXPECT_LE(taken, k_most_bytes);
+  EXPECT_LE(taken, k_max_bytes);
   EXPECT_GT(taken, quic::ChannelReport::k_max_missing * 8) << "its report is kept";
   RecordProperty("bytes", std::to_string(taken));
 }
