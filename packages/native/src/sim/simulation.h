@@ -127,7 +127,7 @@ class Simulation {
   std::priority_queue<Event> queue_;
   std::vector<std::uint8_t> buffer_;
   std::vector<std::uint8_t> own_copy_;  // of a datagram that others share
-  std::vector<LinkDatagram> flight_;  // what arrived at a part of a tree at this instant
+  std::vector<LinkDatagram> flight_;    // what arrived at a part of a tree at this instant
   std::vector<std::size_t> receivers_;
   std::vector<std::size_t> receiver_of_route_;
   std::uint64_t next_sequence_ = 0;
