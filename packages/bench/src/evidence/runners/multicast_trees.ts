@@ -132,7 +132,7 @@ export const multicastTrees: Runner = {
     const options = optionsSchema.parse(setup.options);
     const parts = armsOf(setup, settingsSchema).flatMap((settings) =>
       placesOf(options).map((place) => ({
-        name: [settings.arm, ...Object.values(place)].join('/'),
+        name: [settings.arm, place.receivers, place.mbps, place.loss, place.deadline_ms].join('/'),
         arm: settings.arm,
         place,
         setting: settingAt(options, settings, place),
