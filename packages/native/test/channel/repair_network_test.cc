@@ -23,13 +23,15 @@ void run_lossy(ChannelWorld::Settings settings, double loss, RepairTotals& total
   settings.branch_loss = settings.leaf_loss = loss / 2;
   settings.unicast_loss = 0.01;
   settings.key_interval = 1h;  // a change sends many empty packets
+  // As a gateway sets it. A shorter one permits fewer attempts, and all of them may be lost.
+  settings.deadline = 8 * settings.report_interval;
   ChannelWorld world(settings);
   for (int i = 0; i < 12; ++i) world.add_member();
   world.publish_for(200ms, 500);
   const std::uint64_t copied = world.source().source().counts().copies;
   const Time start = world.simulation().now();
   world.publish_for(2s, k_repaired_frame);
-  world.simulation().run_for(500ms);
+  world.simulation().run_for(settings.deadline + 150ms);
   for (const auto& member : world.members()) {
     EXPECT_EQ(world.late_frames(*member, start), 0u) << member->name;
     EXPECT_FALSE(member->wrong_bytes);
