@@ -15,7 +15,7 @@ bool ReceiverCopies::on_state(const ChannelState& state, PacketNumber sent_end, 
       break;
     case ListenState::kReceiving:
       // One that says so again has lost the group and found it before it could say so.
-      if (!was_receiving) end_ = std::max(next_, state.number);
+      if (!was_receiving && !held_) end_ = std::max(next_, state.number);
       break;
     case ListenState::kUnicast: {
       const bool too_soon = last_unicast_at_ != Time{} && now < last_unicast_at_ + interval;
@@ -46,6 +46,13 @@ bool ReceiverCopies::on_report(const ChannelReport& report, PacketNumber sent_en
     want(range->start, range->end);
   }
   return true;
+}
+
+void ReceiverCopies::hold(bool held, PacketNumber sent_end) {
+  if (std::exchange(held_, held) == held || state_ != ListenState::kReceiving) return;
+  // Reports name what is missing of the packets between.
+  next_ = held ? sent_end : next_;
+  end_ = held ? k_no_packet_number : next_;
 }
 
 void ReceiverCopies::keep_below(PacketNumber number) {

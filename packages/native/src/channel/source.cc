@@ -183,6 +183,7 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
   (*place)->next_key = log_.keys().serial_of(std::max(log_.group_start(), log_.ring().oldest()));
   const auto id = static_cast<ReceiverId>(place - receivers_.begin());
   reception_.add_receiver(id);
+  held_.add_receiver(id);
   // Both take the lowest id that is free.
   if (repairs_ && repairs_->add_receiver() != id) assert(false);
   return id;
@@ -191,36 +192,52 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
 void ChannelSource::remove_receiver(ReceiverId id) {
   if (receiver(id) == nullptr) return;
   receivers_[id].reset();
+  held_.remove_receiver(id);
   if (repairs_) repairs_->remove_receiver(id);
   if (config_.new_key_on_leaving) log_.on_receiver_left();
 }
 
 std::size_t ChannelSource::receiving() const {
-  return static_cast<std::size_t>(std::ranges::count_if(receivers_, [](const auto& copies) {
-    return copies && copies->state() == ListenState::kReceiving;
-  }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      receivers_, [](const auto& copies) { return copies && copies->relies_on_group(); }));
 }
 
 void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now) {
   ReceiverCopies* copies = receiver(id);
-  const bool taken = copies == nullptr ||
-                     copies->on_state(state, log_.sent_end(), config_.offer.report_interval, now);
-  if (!taken) ++counts_.refused_states;
-  if (copies != nullptr) reception_.on_state(id, copies->state(), now);
-  if (copies != nullptr && repairs_ && copies->state() != ListenState::kReceiving) {
-    repairs_->forget_needs(id);
+  if (copies == nullptr) return;
+  const bool was_receiving = copies->state() == ListenState::kReceiving;
+  const PacketNumber sent_end = log_.sent_end();
+  if (!copies->on_state(state, sent_end, config_.offer.report_interval, now)) {
+    ++counts_.refused_states;
   }
+  reception_.on_state(id, copies->state(), now);
+  const bool receiving = copies->state() == ListenState::kReceiving;
+  if (receiving && !was_receiving) held_.on_receiving(id, sent_end, now);
+  hold(id);
+}
+
+// The group's repairs follow the needs of those who rely on it.
+void ChannelSource::hold(ReceiverId id) {
+  ReceiverCopies& copies = *receivers_[id];
+  copies.hold(held_.is_held(id), log_.sent_end());
+  if (repairs_ && !copies.relies_on_group()) repairs_->forget_needs(id);
 }
 
 void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time now) {
   ReceiverCopies* copies = receiver(id);
-  const bool taken = copies != nullptr &&
-                     copies->on_report(report, log_.sent_end(), config_.offer.report_interval, now);
-  if (taken) reception_.on_report(id, report, log_.sent_end());
+  const PacketNumber sent_end = log_.sent_end();
+  const bool taken =
+      copies != nullptr && copies->on_report(report, sent_end, config_.offer.report_interval, now);
   if (!taken) {
     ++counts_.refused_reports;
-  } else if (repairs_ && copies->state() == ListenState::kReceiving) {
-    copies->keep_below(repairs_->on_report(id, report, log_.ring(), log_.sent_end(), now));
+    return;
+  }
+  reception_.on_report(id, report, sent_end);
+  if (copies->state() != ListenState::kReceiving) return;
+  held_.on_report(id, report, sent_end, now);
+  hold(id);
+  if (repairs_ && copies->relies_on_group()) {
+    copies->keep_below(repairs_->on_report(id, report, log_.ring(), sent_end, now));
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "channel/byte_rate.h"
 #include "channel/group_streams.h"
+#include "channel/held_receivers.h"
 #include "channel/receiver_copies.h"
 #include "channel/reception_totals.h"
 #include "channel/source_log.h"
@@ -57,7 +58,9 @@ class ChannelSource {
   RepairCounts repair_counts() const { return repairs_ ? repairs_->counts() : RepairCounts{}; }
   // What receivers said of packets from the group
   const Reception& reception() const { return reception_.sum(); }
-  // How many receivers hear the group now
+  // Receivers that get copies although the group reaches them
+  const HeldReceivers& held() const { return held_; }
+  // How many receivers hear the group now, and rely on it
   std::size_t receiving() const;
   // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
   bool stopped() const { return log_.stopped(); }
@@ -114,6 +117,7 @@ class ChannelSource {
     return id < receivers_.size() ? receivers_[id].get() : nullptr;
   }
   void forget_expired(Time now);
+  void hold(ReceiverId id);
 
   SourceConfig config_;
   std::size_t packet_size_;
@@ -128,6 +132,7 @@ class ChannelSource {
   Time last_sent_{};
   std::vector<std::unique_ptr<ReceiverCopies>> receivers_;
   ReceptionTotals reception_;
+  HeldReceivers held_;
   PacketNumber last_copy_ = k_no_packet_number;
   SourceCounts counts_;
 };
