@@ -50,8 +50,8 @@ bool ReceiverCopies::on_report(const ChannelReport& report, PacketNumber sent_en
 
 void ReceiverCopies::hold(bool held, PacketNumber sent_end) {
   if (std::exchange(held_, held) == held || state_ != ListenState::kReceiving) return;
-  // Reports name what is missing of the packets between.
-  next_ = held ? sent_end : next_;
+  // Copies in order that are on their way go on. Else reports name what is missing until now.
+  if (held && next_ >= end_) next_ = sent_end;
   end_ = held ? k_no_packet_number : next_;
 }
 

@@ -60,7 +60,8 @@ ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenti
            authenticator),
       rate_(config.offer.max_rate, burst_of(config.offer.max_rate, config.offer.packet_size)),
       pace_(bytes_in(k_pace, config.offer.max_rate)),
-      copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size) {
+      copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size),
+      held_(config.copy_rate / std::max<std::uint64_t>(config.offer.max_rate, 1)) {
   groups_.reserve(GroupStreams::k_max_open);
   if (config_.offer.repairs) repairs_.emplace(config_.offer);
 }
@@ -213,6 +214,7 @@ void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now)
   reception_.on_state(id, copies->state(), now);
   const bool receiving = copies->state() == ListenState::kReceiving;
   if (receiving && !was_receiving) held_.on_receiving(id, sent_end, now);
+  if (was_receiving && !receiving) held_.on_fallen(id, now);
   hold(id);
 }
 

@@ -86,5 +86,56 @@ TEST(HeldNetwork, AtMostAQuarterIsMoved) {
   EXPECT_EQ(run.held().held(), 2u);
 }
 
+// A branch that is cut for 400 ms again and again
+struct Flapping {
+  explicit Flapping(std::uint64_t seed, Duration every)
+      : world({.seed = seed, .branches = 2, .deadline = 600ms, .repairs = true}) {
+    for (int i = 0; i < 4; ++i) world.add_member();
+    world.simulation().run_for(200ms);
+    for (Duration at = 500ms; at < k_time; at += every) set_down(at, true);
+    for (Duration at = 900ms; at < k_time; at += every) set_down(at, false);
+    for (Duration at{}; at < k_time; at += 10ms) {
+      world.simulation().after(at, [this] { count_changes(); });
+    }
+  }
+  void set_down(Duration at, bool down) {
+    world.simulation().after(at, [this, down] {
+      world.branch(1).there.change({.down = down, .delay = 3ms}, world.simulation().now());
+    });
+  }
+  void count_changes() {
+    const std::size_t receiving = world.source().source().receiving();
+    if (receiving < last) changes += last - receiving;
+    last = receiving;
+  }
+
+  static constexpr Duration k_time = 60s;
+  ChannelWorld world;
+  std::size_t last = 0;
+  std::size_t changes = 0;  // receivers that stopped to rely on the group
+};
+
+TEST(HeldNetwork, FlappingBranchIsHeldDown) {
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    Flapping run(seed, 1500ms);
+    const Time start = run.world.simulation().now();
+    run.world.publish_for(Flapping::k_time, k_held_frame);
+    run.world.simulation().run_for(700ms);
+    // Each of two receivers lost the group 40 times.
+    EXPECT_GE(run.world.source().source().held().hold_downs(), 8u);
+    EXPECT_LE(run.changes, 24u);
+    for (const auto& member : run.world.members()) {
+      EXPECT_EQ(run.world.late_frames(*member, start), 0u) << member->name;
+    }
+  }
+}
+
+TEST(HeldNetwork, AFewCutsInAMinuteHoldNobodyDown) {
+  Flapping run(1, 21s);
+  run.world.publish_for(Flapping::k_time, k_held_frame);
+  EXPECT_EQ(run.changes, 6u);
+  EXPECT_EQ(run.world.source().source().held().hold_downs(), 0u);
+}
+
 }  // namespace
 }  // namespace sheaf::quic
