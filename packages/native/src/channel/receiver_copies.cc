@@ -85,7 +85,8 @@ void ReceiverCopies::drop_first() {
   --missing_count_;
 }
 
-PacketNumber ReceiverCopies::take_next(const PacketRing& log, PacketNumber sent_end, Time oldest) {
+PacketNumber ReceiverCopies::take_next(const PacketRing& log, PacketNumber sent_end, Time oldest,
+                                       bool in_order) {
   // Who comes late needs its group from the start.
   const PacketNumber present = state_ <= ListenState::kJoined ? present_ : 0;
   const auto is_worth = [&](PacketNumber number) {
@@ -102,6 +103,7 @@ PacketNumber ReceiverCopies::take_next(const PacketRing& log, PacketNumber sent_
     range.start = static_cast<std::uint32_t>(number - base_) + 1;
     if (is_worth(number)) return number;
   }
+  if (!in_order) return k_no_packet_number;
   next_ = std::max(next_, log.oldest());
   while (next_ < std::min(end_, sent_end)) {
     const PacketNumber number = next_++;

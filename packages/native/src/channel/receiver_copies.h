@@ -32,11 +32,12 @@ class ReceiverCopies {
   // A packet is to be copied: the connection lost it, or the group brings it in no other way.
   void want(PacketNumber number) { want(number, number + 1); }
 
-  // Returns the number of the next packet to copy, and counts it as sent. Skips those that the log
+  // Returns the number of the next packet to copy, and counts it as sent: one that was named, or
+  // else, if `in_order`, the next one. Skips those that the log
   // has no more, and those that are older than `oldest`. k_no_packet_number: there is none.
-  PacketNumber take_next(const PacketRing& log, PacketNumber sent_end, Time oldest);
-  bool has_next(PacketNumber sent_end) const {
-    return missing_count_ > 0 || next_ < std::min(end_, sent_end);
+  PacketNumber take_next(const PacketRing& log, PacketNumber sent_end, Time oldest, bool in_order);
+  bool has_next(PacketNumber sent_end, bool in_order) const {
+    return missing_count_ > 0 || (in_order && next_ < std::min(end_, sent_end));
   }
 
   // The serial number of the next key that it has to get
