@@ -15,7 +15,7 @@ bool ReceiverCopies::on_state(const ChannelState& state, PacketNumber sent_end, 
       break;
     case ListenState::kReceiving:
       // One that says so again has lost the group and found it before it could say so.
-      if (!was_receiving) end_ = std::max(next_, state.number);
+      if (!was_receiving && !held_) end_ = std::max(next_, state.number);
       break;
     case ListenState::kUnicast: {
       const bool too_soon = last_unicast_at_ != Time{} && now < last_unicast_at_ + interval;
@@ -48,6 +48,13 @@ bool ReceiverCopies::on_report(const ChannelReport& report, PacketNumber sent_en
   return true;
 }
 
+void ReceiverCopies::hold(bool held, PacketNumber sent_end) {
+  if (std::exchange(held_, held) == held || state_ != ListenState::kReceiving) return;
+  // Copies in order that are on their way go on. Else reports name what is missing until now.
+  if (held && next_ >= end_) next_ = sent_end;
+  end_ = held ? k_no_packet_number : next_;
+}
+
 void ReceiverCopies::keep_below(PacketNumber number) {
   const auto below = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(number - std::min(number, base_), UINT32_MAX));
@@ -78,7 +85,8 @@ void ReceiverCopies::drop_first() {
   --missing_count_;
 }
 
-PacketNumber ReceiverCopies::take_next(const PacketRing& log, PacketNumber sent_end, Time oldest) {
+PacketNumber ReceiverCopies::take_next(const PacketRing& log, PacketNumber sent_end, Time oldest,
+                                       bool in_order) {
   // Who comes late needs its group from the start.
   const PacketNumber present = state_ <= ListenState::kJoined ? present_ : 0;
   const auto is_worth = [&](PacketNumber number) {
@@ -95,6 +103,7 @@ PacketNumber ReceiverCopies::take_next(const PacketRing& log, PacketNumber sent_
     range.start = static_cast<std::uint32_t>(number - base_) + 1;
     if (is_worth(number)) return number;
   }
+  if (!in_order) return k_no_packet_number;
   next_ = std::max(next_, log.oldest());
   while (next_ < std::min(end_, sent_end)) {
     const PacketNumber number = next_++;

@@ -53,6 +53,7 @@ ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenti
     : config_(with_possible_repairs(config, authenticator)),
       packet_size_(config_.offer.packet_size - (config_.offer.repairs ? k_repair_overhead : 0)),
       authenticator_(authenticator),
+      random_(random),
       log_({.channel = config.offer.channel,
             .packet_size = packet_size_,
             .reach = config.offer.reach},
@@ -60,7 +61,9 @@ ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenti
            authenticator),
       rate_(config.offer.max_rate, burst_of(config.offer.max_rate, config.offer.packet_size)),
       pace_(bytes_in(k_pace, config.offer.max_rate)),
-      copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size) {
+      copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size),
+      held_(config.copy_rate / std::max<std::uint64_t>(config.offer.max_rate, 1)),
+      admission_(config.offer.max_rate, config.copy_rate) {
   groups_.reserve(GroupStreams::k_max_open);
   if (config_.offer.repairs) repairs_.emplace(config_.offer);
 }
@@ -151,11 +154,13 @@ Time ChannelSource::next_timeout() const {
   if (repairs_) due = std::min(due, repairs_->next_timeout());
   // Proofs that are due wait for the rate as well.
   due = std::max(std::min(due, authenticator_.next_timeout()), rate_.next(pace_));
-  return std::min({idle, due, log_.next_timeout()});
+  const Time admission = admission_.next_timeout(copy_rate_.idle_at());
+  return std::min({idle, due, log_.next_timeout(), admission});
 }
 
 void ChannelSource::on_timeout(Time now) {
   if (last_sent_ == Time{}) last_sent_ = now;
+  admission_.admit(copy_rate_.idle_at() <= now, now);
   log_.advance_keys(now);
   authenticator_.on_timeout(now);
   counts_.dropped_proofs = authenticator_.dropped_proofs();
@@ -183,6 +188,8 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
   (*place)->next_key = log_.keys().serial_of(std::max(log_.group_start(), log_.ring().oldest()));
   const auto id = static_cast<ReceiverId>(place - receivers_.begin());
   reception_.add_receiver(id);
+  held_.add_receiver(id);
+  admission_.add_receiver(id);
   // Both take the lowest id that is free.
   if (repairs_ && repairs_->add_receiver() != id) assert(false);
   return id;
@@ -191,36 +198,61 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
 void ChannelSource::remove_receiver(ReceiverId id) {
   if (receiver(id) == nullptr) return;
   receivers_[id].reset();
+  held_.remove_receiver(id);
+  admission_.forget(id);
   if (repairs_) repairs_->remove_receiver(id);
   if (config_.new_key_on_leaving) log_.on_receiver_left();
 }
 
 std::size_t ChannelSource::receiving() const {
-  return static_cast<std::size_t>(std::ranges::count_if(receivers_, [](const auto& copies) {
-    return copies && copies->state() == ListenState::kReceiving;
-  }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      receivers_, [](const auto& copies) { return copies && copies->relies_on_group(); }));
 }
 
 void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now) {
   ReceiverCopies* copies = receiver(id);
-  const bool taken = copies == nullptr ||
-                     copies->on_state(state, log_.sent_end(), config_.offer.report_interval, now);
-  if (!taken) ++counts_.refused_states;
-  if (copies != nullptr) reception_.on_state(id, copies->state(), now);
-  if (copies != nullptr && repairs_ && copies->state() != ListenState::kReceiving) {
-    repairs_->forget_needs(id);
+  if (copies == nullptr) return;
+  const ListenState before = copies->state();
+  if (!copies->on_state(state, log_.sent_end(), config_.offer.report_interval, now)) {
+    ++counts_.refused_states;
   }
+  reception_.on_state(id, copies->state(), now);
+  if (copies->state() != before) follow(id, before, now);
+  hold(id);
+}
+
+// A receiver listens elsewhere than before.
+void ChannelSource::follow(ReceiverId id, ListenState before, Time now) {
+  const ListenState state = receivers_[id]->state();
+  if (state == ListenState::kReceiving) held_.on_receiving(id, log_.sent_end(), now);
+  if (before == ListenState::kReceiving) held_.on_fallen(id, now);
+  admission_.forget(id);
+  const bool has_fallen = before == ListenState::kReceiving && state == ListenState::kUnicast;
+  if (has_fallen && !held_.is_held(id)) admission_.on_fallen(id, random_, now);
+}
+
+// The group's repairs follow the needs of those who rely on it.
+void ChannelSource::hold(ReceiverId id) {
+  ReceiverCopies& copies = *receivers_[id];
+  copies.hold(held_.is_held(id), log_.sent_end());
+  if (repairs_ && !copies.relies_on_group()) repairs_->forget_needs(id);
 }
 
 void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time now) {
   ReceiverCopies* copies = receiver(id);
-  const bool taken = copies != nullptr &&
-                     copies->on_report(report, log_.sent_end(), config_.offer.report_interval, now);
-  if (taken) reception_.on_report(id, report, log_.sent_end());
+  const PacketNumber sent_end = log_.sent_end();
+  const bool taken =
+      copies != nullptr && copies->on_report(report, sent_end, config_.offer.report_interval, now);
   if (!taken) {
     ++counts_.refused_reports;
-  } else if (repairs_ && copies->state() == ListenState::kReceiving) {
-    copies->keep_below(repairs_->on_report(id, report, log_.ring(), log_.sent_end(), now));
+    return;
+  }
+  reception_.on_report(id, report, sent_end);
+  if (copies->state() != ListenState::kReceiving) return;
+  held_.on_report(id, report, sent_end, now);
+  hold(id);
+  if (repairs_ && copies->relies_on_group()) {
+    copies->keep_below(repairs_->on_report(id, report, log_.ring(), sent_end, now));
   }
 }
 
@@ -240,13 +272,14 @@ std::optional<ChannelKey> ChannelSource::poll_key(ReceiverId id) {
 
 bool ChannelSource::wants_copy(ReceiverId id) const {
   const ReceiverCopies* copies = receiver(id);
-  return copies != nullptr && copies->has_next(log_.sent_end());
+  return copies != nullptr && copies->has_next(log_.sent_end(), !admission_.waits(id));
 }
 
 Bytes ChannelSource::poll_copy(ReceiverId id, Time now) {
   ReceiverCopies* copies = receiver(id);
   if (copies == nullptr || !copy_rate_.allows(now)) return {};
-  last_copy_ = copies->take_next(log_.ring(), log_.sent_end(), now - config_.offer.deadline);
+  last_copy_ = copies->take_next(log_.ring(), log_.sent_end(), now - config_.offer.deadline,
+                                 !admission_.waits(id));
   if (last_copy_ == k_no_packet_number) return {};
   const Bytes packet = log_.ring().find(last_copy_);
   copy_rate_.spend(packet.size(), now);

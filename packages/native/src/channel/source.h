@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "channel/byte_rate.h"
+#include "channel/copy_admission.h"
 #include "channel/group_streams.h"
+#include "channel/held_receivers.h"
 #include "channel/receiver_copies.h"
 #include "channel/reception_totals.h"
 #include "channel/source_log.h"
@@ -57,7 +59,11 @@ class ChannelSource {
   RepairCounts repair_counts() const { return repairs_ ? repairs_->counts() : RepairCounts{}; }
   // What receivers said of packets from the group
   const Reception& reception() const { return reception_.sum(); }
-  // How many receivers hear the group now
+  // Receivers that get copies although the group reaches them
+  const HeldReceivers& held() const { return held_; }
+  // Receivers that lost the group, and wait until the budget has room for them
+  std::size_t waiting() const { return admission_.waiting(); }
+  // How many receivers hear the group now, and rely on it
   std::size_t receiving() const;
   // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
   bool stopped() const { return log_.stopped(); }
@@ -114,10 +120,13 @@ class ChannelSource {
     return id < receivers_.size() ? receivers_[id].get() : nullptr;
   }
   void forget_expired(Time now);
+  void hold(ReceiverId id);
+  void follow(ReceiverId id, ListenState before, Time now);
 
   SourceConfig config_;
   std::size_t packet_size_;
   Authenticator& authenticator_;
+  Random& random_;
   SourceLog log_;
   ByteRate rate_;
   std::uint64_t pace_;  // bytes that leave together when more wait
@@ -128,6 +137,8 @@ class ChannelSource {
   Time last_sent_{};
   std::vector<std::unique_ptr<ReceiverCopies>> receivers_;
   ReceptionTotals reception_;
+  HeldReceivers held_;
+  CopyAdmission admission_;
   PacketNumber last_copy_ = k_no_packet_number;
   SourceCounts counts_;
 };

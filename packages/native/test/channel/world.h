@@ -37,6 +37,7 @@ class ChannelWorld {
     std::uint16_t report_share = 0x8000;
     std::uint32_t reach = 2000;
     Duration report_interval = 100ms;
+    std::uint64_t copy_rate = 12'500'000;
     Duration unicast_delay = 9ms;  // of datagrams, each way
     ClockSkew skew{};              // of the scheme `timed`
   };
@@ -140,12 +141,12 @@ class ChannelWorld {
     simulation_.run_for(duration);
   }
 
-  // Returns how many of the frames that were published from `from` on a member did not have in
-  // time.
-  std::size_t late_frames(const Member& member, Time from) const {
+  // Returns how many of the frames that were published from `from` on, and before `until`, a member
+  // did not have in time.
+  std::size_t late_frames(const Member& member, Time from, Time until = k_never) const {
     std::size_t late = 0;
     for (const auto& [frame, published] : published_) {
-      if (published < from) continue;
+      if (published < from || published >= until) continue;
       const auto complete = member.complete.find(frame);
       if (complete == member.complete.end() || complete->second > published + settings_.deadline) {
         ++late;
@@ -176,6 +177,7 @@ class ChannelWorld {
     SourceConfig config{.offer = example_offer(),
                         .key_interval = settings.key_interval,
                         .new_key_on_leaving = true};
+    config.copy_rate = settings.copy_rate;
     config.offer.max_rate = settings.max_rate;
     config.offer.deadline = settings.deadline;
     config.offer.repairs = settings.repairs;
