@@ -58,25 +58,10 @@ TEST(ProvenGroup, ComesByMulticast) {
   });
 }
 
-TEST(ProvenGroup, ComesWithASignatureBehindEachPacket) {
-  between_hosts([](io::TwoHosts& hosts) {
+void expect_to_come_with(quic::AuthenticationScheme scheme) {
+  between_hosts([scheme](io::TwoHosts& hosts) {
     SourceSettings settings = to_signed_group();
-    settings.scheme = quic::AuthenticationScheme::kPacketSignatures;
-    ChannelHosts world(hosts, settings, {});
-    ASSERT_TRUE(world.run_until_state(quic::ListenState::kReceiving));
-    const std::string text = pattern(300'000);
-    world.send(text);
-    EXPECT_TRUE(world.run_until_received(text.size()));
-    EXPECT_EQ(world.receivers[0].text, text);
-    EXPECT_GT(world.receivers[0].counts().from_group, 0u);
-    EXPECT_FALSE(world.channel->offer().repairs);
-  });
-}
-
-TEST(ProvenGroup, ComesWithTagsWhoseKeysAreDisclosedLater) {
-  between_hosts([](io::TwoHosts& hosts) {
-    SourceSettings settings = to_signed_group();
-    settings.scheme = quic::AuthenticationScheme::kTimed;
+    settings.scheme = scheme;
     ChannelHosts world(hosts, settings, {});
     ASSERT_TRUE(world.run_until_state(quic::ListenState::kReceiving));
     const std::string text = pattern(300'000);
@@ -87,6 +72,14 @@ TEST(ProvenGroup, ComesWithTagsWhoseKeysAreDisclosedLater) {
     EXPECT_EQ(world.receivers[0].counts().forged, 0u);
     EXPECT_FALSE(world.channel->offer().repairs);
   });
+}
+
+TEST(ProvenGroup, ComesWithASignatureBehindEachPacket) {
+  expect_to_come_with(quic::AuthenticationScheme::kPacketSignatures);
+}
+
+TEST(ProvenGroup, ComesWithTagsWhoseKeysAreDisclosedLater) {
+  expect_to_come_with(quic::AuthenticationScheme::kTimed);
 }
 
 TEST(ProvenGroup, IsRepairedWherePacketsAreLost) {
