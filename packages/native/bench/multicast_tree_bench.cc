@@ -74,6 +74,11 @@ void read_buffers(std::istream& in, TreeSetting& setting) {
 
 void read_uplink(std::istream& in, TreeSetting& setting) { in >> setting.uplink_mbps; }
 
+void read_rate_factor(std::istream& in, TreeSetting& setting) {
+  in >> setting.rate_factor;
+  if (setting.rate_factor < 1) in.setstate(std::ios::failbit);
+}
+
 void read_unicast(std::istream& in, TreeSetting& setting) { in >> setting.by_unicast; }
 
 void read_lossy_receivers(std::istream& in, TreeSetting& setting) { in >> setting.lossy_receivers; }
@@ -142,6 +147,7 @@ int main(int argc, char** argv) {
                                          {"buffers", read_buffers},
                                          {"budget", read_budget},
                                          {"uplink", read_uplink},
+                                         {"rate_factor", read_rate_factor},
                                          {"cut", read_cut},
                                          {"unicast", read_unicast},
                                          {"lossy_receivers", read_lossy_receivers},

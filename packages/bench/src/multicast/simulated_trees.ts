@@ -37,6 +37,8 @@ export interface TreeSetting {
   budget_mbps: number;
   /** Rate of the source's link; 0: no limit */
   uplink_mbps: number;
+  /** Rate of the channel, for video, proofs and repairs together, in rates of the video */
+  rate_factor: number;
   cuts: readonly Cut[];
 }
 
@@ -89,6 +91,7 @@ export const describeTree = ({ loss, cuts, ...setting }: TreeSetting): string =>
     `buffers ${setting.buffers_ms.join(' ')}`,
     `budget ${setting.budget_mbps}`,
     `uplink ${setting.uplink_mbps}`,
+    `rate_factor ${setting.rate_factor}`,
     ...cuts.map(({ part, at_ms, for_ms }) => `cut ${part} ${at_ms} ${for_ms}`),
     '',
   ].join('\n');
@@ -124,6 +127,7 @@ const plain: TreeSetting = {
   buffers_ms: [100],
   budget_mbps: 200,
   uplink_mbps: 0,
+  rate_factor: 1.5,
   cuts: [],
 };
 

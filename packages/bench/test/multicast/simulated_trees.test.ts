@@ -30,6 +30,7 @@ const plain: TreeSetting = {
   buffers_ms: [100],
   budget_mbps: 100,
   uplink_mbps: 0,
+  rate_factor: 1.5,
   cuts: [],
 };
 

@@ -33,6 +33,7 @@ struct TreeSetting {
   double root_loss = 0, branch_loss = 0, leaf_loss = 0, unicast_loss = 0;
   std::vector<Duration> buffers{100ms};  // frames that are complete later are late
   double uplink_mbps = 0;                // of the source; 0: no limit
+  double rate_factor = 1.5;              // rate of the channel, in rates of the video
   Duration report_interval = 20ms;
   Duration deadline = 350ms;
   bool repairs = true;
@@ -128,7 +129,7 @@ class TreeWorld {
     offer.header.length = 32;
     offer.header.bytes.fill(0x11);
     offer.packet_size = 1350;
-    offer.max_rate = static_cast<std::uint64_t>(setting.mbps * 125'000 * 3 / 2);
+    offer.max_rate = static_cast<std::uint64_t>(setting.mbps * 125'000 * setting.rate_factor);
     // Twice what the deadline needs
     const double packets = setting.mbps * 125'000 / 1350 * to_seconds(setting.deadline);
     offer.reach = static_cast<std::uint32_t>(2 * packets) + 128;

@@ -42,6 +42,8 @@ const optionsSchema = z.strictObject({
   budget_mbps: z.number().positive(),
   /** Rate of the source's link, which copies pass as well; 0: no limit */
   uplink_mbps: z.number().min(0).default(0),
+  /** Rate of the channel, for video, proofs and repairs together, in rates of the video */
+  rate_factor: z.number().min(1).default(1.5),
   /** Parts of the tree that carry nothing for a time, in arms with `cut` */
   cuts: z.array(cutSchema).default([]),
 });
@@ -91,7 +93,18 @@ const placesOf = ({ receivers, rates_mbps, losses, deadlines_ms }: Options): Pla
   );
 
 const settingAt = (
-  { branches, lossy_receivers, frame_ms, seconds, report_ms, budget_mbps, uplink_mbps, buffers_ms, cuts }: Options,
+  {
+    branches,
+    lossy_receivers,
+    frame_ms,
+    seconds,
+    report_ms,
+    budget_mbps,
+    uplink_mbps,
+    rate_factor,
+    buffers_ms,
+    cuts,
+  }: Options,
   { delivery, repairs, signed, lossy, cut }: ArmSettings,
   { loss, ...place }: Place,
 ): TreeSetting => ({
@@ -102,6 +115,7 @@ const settingAt = (
   report_ms,
   budget_mbps,
   uplink_mbps,
+  rate_factor,
   buffers_ms,
   ...place,
   repairs,
