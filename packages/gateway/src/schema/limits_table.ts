@@ -159,7 +159,7 @@ const fixed: Bound[] = [
     resource: 'fields of pipelined requests over HTTP/1.1',
     default: '16 KiB',
     pays: 'the connection',
-    gets: 'nothing more is read until the first is answered; incomplete fields after 10 s close it',
+    gets: 'nothing more is read until the first is answered; incomplete fields after 10 s close it with status 408, and without a response where no byte ever came',
   },
   {
     resource: 'requests that a gateway proxies to one backend, at a time',
