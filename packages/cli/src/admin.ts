@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import type { Readable } from 'node:stream';
 import { errorMessage, UserError } from '@sheaf/gateway';
+import { unreadableInput } from './unreadable_input.js';
 
 /** Maximum wait for a response. A node usually runs on this machine and answers within milliseconds. */
 const timeoutMs = 5_000;
@@ -37,15 +38,9 @@ export function askAdmin(
     if (!body) return void sent.end();
     // What the body fails with is no fault of the node.
     body.once('error', (error) => {
-      reject(error instanceof UserError ? error : unreadable(error));
+      reject(error instanceof UserError ? error : unreadableInput('the input', error, errorMessage(error)));
       sent.destroy();
     });
     body.pipe(sent);
   });
 }
-
-const unreadable = (cause: unknown): UserError =>
-  new UserError('USAGE', `the input cannot be read (${errorMessage(cause)})`, {
-    hint: 'name a file, a directory, or - for standard input',
-    cause,
-  });

@@ -1,16 +1,17 @@
 // `multicast_tree_bench SEED RUNS < SETTING`: a channel on a tree, in virtual time. The setting has
 // a line for each of
-//   receivers COUNT BRANCHES                on so many branches below the root
-//   video MBPS FRAME_MS SECONDS             seconds that count, after a second that does not
-//   loss ROOT BRANCH LEAF UNICAST           shares of the packets
+//   receivers COUNT BRANCHES       on so many branches below the root
+//   video MBPS FRAME_MS SECONDS    seconds that count, after a second that does not
+//   loss ROOT BRANCH LEAF UNICAST  shares of the packets
 //   channel REPORT_MS DEADLINE_MS REPAIRS SIGNED   the last two: 0 or 1
-//   lossy_receivers COUNT                   so many have the losses LEAF and UNICAST
-//   unicast 0|1                             1: copies by unicast alone, without a tree
-//   first_branch_only 0|1                   1: BRANCH is the loss of one branch, and 0 of the
-//   others buffers MS...                           after each of which a frame is late budget MBPS
-//   for copies by unicast, to all receivers together uplink MBPS                             rate
-//   of the source's link; 0: no limit cut root|BRANCH AT_MS FOR_MS            a part of the tree
-//   carries nothing; many are allowed
+//   lossy_receivers COUNT          so many have the losses LEAF and UNICAST
+//   unicast 0|1                    1: copies by unicast alone, without a tree
+//   first_branch_only 0|1          1: BRANCH is the loss of one branch alone
+//   buffers MS...                  after each of which a frame is late
+//   budget MBPS                    for copies by unicast, to all receivers together
+//   uplink MBPS                    rate of the source's link; 0: no limit
+//   rate_factor FACTOR             rate of the channel, in rates of the video
+//   cut root|BRANCH AT_MS FOR_MS   a part of the tree carries nothing; many are allowed
 // Prints a JSON line for each run; the run with index i has the seed SEED + i and replays with it.
 // `wall_s` is what the run took in real time.
 #include <chrono>

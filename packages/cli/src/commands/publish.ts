@@ -3,12 +3,13 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { adminHeader, exitCodes, loadConfiguration, systemErrorCode, UserError, type Published } from '@sheaf/gateway';
+import { adminHeader, exitCodes, loadConfiguration, UserError, type Published } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
 import type { Command } from '../command.js';
 import { shownPath } from '../configuration_file.js';
 import { packDirectory } from '../directory/pack.js';
 import { adminOf } from '../gateway_admin.js';
+import { unreadableInput } from '../unreadable_input.js';
 import { printLine, type World } from '../world.js';
 
 interface PublishOptions {
@@ -94,9 +95,6 @@ async function openInput(input: string, { cwd }: World): Promise<Input> {
     await once(body, 'ready');
     return { name, directory, body };
   } catch (error) {
-    throw new UserError('USAGE', `${input} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, {
-      hint: 'name a file, a directory, or - for standard input',
-      cause: error,
-    });
+    throw unreadableInput(input, error);
   }
 }

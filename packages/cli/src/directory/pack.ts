@@ -2,8 +2,9 @@ import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { systemErrorCode, UserError } from '@sheaf/gateway/client';
+import { UserError } from '@sheaf/gateway/client';
 import { frameHeader } from '@sheaf/native';
+import { unreadableInput } from '../unreadable_input.js';
 import { maxFiles, type FileHead } from './file_head.js';
 import { objectionTo } from './file_path.js';
 
@@ -14,7 +15,7 @@ import { objectionTo } from './file_path.js';
 export async function packDirectory(directory: string, shown: string): Promise<Readable> {
   const files: FileHead[] = [];
   await list(directory, '', files).catch((error: unknown) => {
-    throw error instanceof UserError ? error : unreadable(shown, error);
+    throw error instanceof UserError ? error : unreadableInput(shown, error);
   });
   if (files.length === 0)
     throw new UserError('USAGE', `${shown} has no files`, { hint: 'empty directories are not sent' });
@@ -52,7 +53,7 @@ async function* pack(directory: string, files: readonly FileHead[]): AsyncGenera
         yield* frame(chunk);
       }
     } catch (error) {
-      throw unreadable(head.path, error);
+      throw unreadableInput(head.path, error);
     }
     if (bytes !== head.bytes)
       throw new UserError('USAGE', `${head.path} changed while it was sent`, { hint: 'publish a copy of it' });
@@ -63,9 +64,3 @@ function* frame(bytes: Buffer): Generator<Buffer> {
   yield frameHeader(bytes.length);
   yield bytes;
 }
-
-const unreadable = (shown: string, cause: unknown): UserError =>
-  new UserError('USAGE', `${shown} cannot be read (${systemErrorCode(cause) ?? 'unknown error'})`, {
-    hint: 'name a file, a directory, or - for standard input',
-    cause,
-  });

@@ -14,9 +14,8 @@ namespace sheaf::quic {
 // busy keeps nobody out for long: after a random time each begins.
 class CopyAdmission {
  public:
-  // Bytes per second of the channel, and of copies to all receivers
-  CopyAdmission(std::uint64_t rate, std::uint64_t budget)
-      : fitting_(std::max<std::uint64_t>(budget / std::max<std::uint64_t>(rate, 1), 1)) {}
+  // `capacity`: for so many receivers the budget of copies has room, at least 1.
+  explicit CopyAdmission(std::size_t capacity) : capacity_(capacity) {}
 
   void add_receiver(std::size_t id) {
     if (id >= places_.size()) places_.resize(id + 1);
@@ -26,11 +25,8 @@ class CopyAdmission {
     forget(id);
     Place& place = places_[id];
     place.fallen = true;
-    if (++fallen_ <= fitting_) return;
-    const Duration wait =
-        k_patience + Duration(static_cast<Duration::rep>(random.uniform() *
-                                                         static_cast<double>(k_spread.count())));
-    place.latest = now + wait;
+    if (++fallen_ <= capacity_) return;
+    place.latest = now + k_patience + share_of(k_spread, random.uniform());
     next_ = std::min(next_, place.latest);
     ++waiting_;
   }
@@ -73,7 +69,7 @@ class CopyAdmission {
     bool fallen = false;
   };
 
-  std::uint64_t fitting_;
+  std::size_t capacity_;
   std::vector<Place> places_;  // by receiver
   std::size_t fallen_ = 0;
   std::size_t waiting_ = 0;

@@ -12,8 +12,8 @@ namespace sheaf::quic {
 // from the budget of all.
 class HeldReceivers {
  public:
-  // `capacity`: for so many receivers the budget of copies has room.
-  explicit HeldReceivers(std::uint64_t capacity) : capacity_(std::max<std::size_t>(capacity, 1)) {}
+  // `capacity`: for so many receivers the budget of copies has room, at least 1.
+  explicit HeldReceivers(std::size_t capacity) : capacity_(capacity) {}
 
   void add_receiver(std::size_t id) {
     if (id >= places_.size()) places_.resize(id + 1);

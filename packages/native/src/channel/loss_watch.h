@@ -35,8 +35,6 @@ class LossWatch {
     begin_window(report, sent_end, now);
     return bad_ >= k_bad_windows;
   }
-  // Whether the last window was bad
-  bool is_bad() const { return bad_ > 0; }
 
  private:
   static constexpr Duration k_window = 1s;

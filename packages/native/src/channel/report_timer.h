@@ -23,7 +23,7 @@ class ReportTimer {
         quiet_interval_(random.below(65536) < offer.report_share
                             ? interval_
                             : std::max<Duration>(k_quiet_intervals * interval_, k_quiet_time)),
-        quiet_due_(now + part(quiet_interval_, random.uniform())) {}
+        quiet_due_(now + share_of(quiet_interval_, random.uniform())) {}
 
   // For how many receivers the source sends
   void set_receivers(std::uint64_t receivers) {
@@ -52,16 +52,12 @@ class ReportTimer {
   // that they live.
   static constexpr Duration k_quiet_time = 1s;
 
-  static Duration part(Duration of, double share) {
-    return Duration(static_cast<Duration::rep>(static_cast<double>(of.count()) * share));
-  }
-
   Duration back_off() {
     const double logarithm = std::log(receivers_);
     const double longest = std::min(1.0, 0.25 * (1 + logarithm / std::log(10.0)));
     const double steepness = logarithm + 1;
     const double x = random_.uniform() * (std::exp(steepness) - 1) + 1;
-    return part(interval_, longest * std::log(x) / steepness);
+    return share_of(interval_, longest * std::log(x) / steepness);
   }
 
   Duration interval_;

@@ -30,6 +30,12 @@ std::uint64_t burst_of(std::uint64_t per_second, std::size_t packet_size) {
   return std::max(k_burst_packets * packet_size, bytes_in(k_burst_time, per_second));
 }
 
+// For how many receivers the budget of copies has room; at least one
+std::size_t copy_capacity(const SourceConfig& config) {
+  const std::uint64_t rate = std::max<std::uint64_t>(config.offer.max_rate, 1);
+  return std::max<std::size_t>(config.copy_rate / rate, 1);
+}
+
 // Even at the full rate, a key for who stays is known in time.
 KeySchedule schedule_of(const SourceConfig& config, std::size_t packet_size) {
   const Duration interval = config.offer.report_interval;
@@ -62,8 +68,8 @@ ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenti
       rate_(config.offer.max_rate, burst_of(config.offer.max_rate, config.offer.packet_size)),
       pace_(bytes_in(k_pace, config.offer.max_rate)),
       copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size),
-      held_(config.copy_rate / std::max<std::uint64_t>(config.offer.max_rate, 1)),
-      admission_(config.offer.max_rate, config.copy_rate) {
+      held_(copy_capacity(config)),
+      admission_(copy_capacity(config)) {
   groups_.reserve(GroupStreams::k_max_open);
   if (config_.offer.repairs) repairs_.emplace(config_.offer);
 }

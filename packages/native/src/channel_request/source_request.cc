@@ -12,10 +12,6 @@ namespace {
 // seldom.
 constexpr std::size_t k_kept_bytes = 256;
 
-}  // namespace
-
-namespace {
-
 // Names a datagram that is no copy: the largest number that comes back. No packet has it.
 constexpr quic::PacketNumber k_no_copy = (quic::PacketNumber{1} << 48) - 1;
 

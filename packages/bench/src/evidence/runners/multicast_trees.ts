@@ -93,30 +93,11 @@ const placesOf = ({ receivers, rates_mbps, losses, deadlines_ms }: Options): Pla
   );
 
 const settingAt = (
-  {
-    branches,
-    lossy_receivers,
-    frame_ms,
-    seconds,
-    report_ms,
-    budget_mbps,
-    uplink_mbps,
-    rate_factor,
-    buffers_ms,
-    cuts,
-  }: Options,
+  { receivers: _, rates_mbps: __, losses: ___, deadlines_ms: ____, cuts, ...options }: Options,
   { delivery, repairs, signed, lossy, cut }: ArmSettings,
   { loss, ...place }: Place,
 ): TreeSetting => ({
-  branches,
-  lossy_receivers,
-  frame_ms,
-  seconds,
-  report_ms,
-  budget_mbps,
-  uplink_mbps,
-  rate_factor,
-  buffers_ms,
+  ...options,
   ...place,
   repairs,
   signed,

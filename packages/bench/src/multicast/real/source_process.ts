@@ -2,9 +2,10 @@
 import '@sheaf/gateway/heap';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
-import { request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { adminHeader, parseConfiguration, startNodes } from '@sheaf/gateway';
 import { serveCalls } from '../../process/called_process.js';
+import { write } from '../../process/write.js';
 
 export type SourceCall =
   | { type: 'start'; configuration: string; file: string }
@@ -47,9 +48,3 @@ async function publish({ channel, admin, file }: Extract<SourceCall, { type: 'pu
     await opened.close();
   }
 }
-
-/** Resolves once the bytes are sent, so that their memory can be used again. */
-const write = (sent: ClientRequest, bytes: Buffer): Promise<void> =>
-  new Promise((resolve, reject) => {
-    sent.write(bytes, (error) => (error ? reject(error) : resolve()));
-  });
