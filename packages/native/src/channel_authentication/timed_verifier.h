@@ -37,6 +37,7 @@ class TimedVerifier final : public StoringVerifier {
   void on_clock(const SourceClock& clock) override { keys_.commit(clock.chain, clock.commitment); }
 
  private:
+  void follow_clock();
   bool is_safe(std::uint32_t interval, Time now) const;
   bool may_be_disclosed(std::uint32_t interval, Time now) const;
   bool take_key(std::uint32_t interval, Bytes key, FrameOrigin origin);
@@ -46,6 +47,7 @@ class TimedVerifier final : public StoringVerifier {
 
   TimedVerifierConfig config_;
   const ClockBound& clock_;
+  std::uint64_t forgotten_;  // bounds of the clock
   DisclosedKeys keys_;
   TokenBucket budget_;
   std::unique_ptr<PacketMac> mac_;

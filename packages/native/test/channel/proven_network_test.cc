@@ -202,6 +202,53 @@ TEST(ProvenNetwork, ForgersWithDisclosedKeysSucceedWhereTheClockIsNotBounded) {
   EXPECT_TRUE(member.wrong_bytes);
 }
 
+// A member of a timed channel, whose clock is then wrong by ten seconds
+struct MemberWithAWrongClock {
+  MemberWithAWrongClock() {
+    world.simulation().run_for(12s);  // no clock shows a time before its start
+    world.publish_for(1s, k_proven_frame);
+    EXPECT_EQ(receiver().state(), ListenState::kReceiving);
+  }
+  // Publishes until the member hears the group, and a second longer. Nothing is late then.
+  void expect_the_group_is_heard_within(Duration time) {
+    for (const Time end = world.simulation().now() + time; world.simulation().now() < end;) {
+      world.publish_for(100ms, k_proven_frame);
+    }
+    EXPECT_EQ(receiver().state(), ListenState::kReceiving);
+    const Time since = world.simulation().now();
+    const std::uint64_t from_group = receiver().counts().from_group;
+    world.publish_for(1s, k_proven_frame);
+    world.simulation().run_for(500ms);
+    EXPECT_GT(receiver().counts().from_group, from_group + 50);
+    EXPECT_EQ(world.late_frames(member, since), 0u);
+    EXPECT_FALSE(member.wrong_bytes);
+  }
+  const ChannelReceiver& receiver() const { return member.host->receiver(); }
+
+  ChannelWorld world{{.seed = 11,
+                      .deadline = 500ms,
+                      .scheme = AuthenticationScheme::kTimed,
+                      .skew = {.ahead = 1h}}};
+  ChannelWorld::Member& member = world.add_member();
+};
+
+// The bound says that the source's clock stood still as well, so that packets seem to be of the
+// future. The next response, ten seconds later at most, shows that it is wrong.
+TEST(ProvenNetwork, AMemberOfATimedChannelThatWasHaltedHearsItsGroupAgain) {
+  MemberWithAWrongClock wrong;
+  wrong.member.clock->halt();
+  wrong.world.simulation().run_for(10s);
+  wrong.member.clock->resume(10s);
+  wrong.expect_the_group_is_heard_within(11s);
+}
+
+// A clock that shows a time before the last query is found out at once.
+TEST(ProvenNetwork, AMemberOfATimedChannelWhoseClockJumpsBackHearsItsGroupAgain) {
+  MemberWithAWrongClock wrong;
+  wrong.member.clock->jump_back(10s);
+  wrong.expect_the_group_is_heard_within(300ms);
+}
+
 // Chains of keys follow one another.
 TEST(ProvenNetwork, TimedChannelGoesOnInTheNextChain) {
   ChannelWorld world(

@@ -7,6 +7,7 @@
 
 #include "channel/forger.h"
 #include "channel/messages.h"
+#include "channel/own_clock.h"
 #include "channel/skewed_clock.h"
 #include "channel_authentication/flight_source.h"
 #include "channel_authentication/timed_source.h"
@@ -44,7 +45,8 @@ class ChannelWorld {
   struct Member {
     std::string name;
     std::unique_ptr<MemberHost> host;
-    RequestAddresses request;  // as the source names them
+    std::unique_ptr<OwnClock> clock;  // of the host
+    RequestAddresses request;         // as the source names them
     NetworkPath* leaf = nullptr;
     NetworkPath* datagrams = nullptr;              // those of the request
     std::map<std::uint64_t, std::uint64_t> sizes;  // bytes in order, by the frame
@@ -84,10 +86,13 @@ class ChannelWorld {
     member.request = at_source;
     const RequestAddresses at_member{{at_source.reliable.remote, at_source.reliable.local},
                                      {at_source.lossy.remote, at_source.lossy.local}};
-    member.host = std::make_unique<MemberHost>(
-        at_member, runner_, simulation_.random(), settings_.copies,
-        [&](const GroupEvent& event, Bytes bytes, Time now) { note(member, event, bytes, now); });
-    simulation_.add_host(member.name, *member.host);
+    member.host =
+        std::make_unique<MemberHost>(at_member, runner_, simulation_.random(), settings_.copies,
+                                     [&](const GroupEvent& event, Bytes bytes, Time) {
+                                       note(member, event, bytes, simulation_.now());
+                                     });
+    member.clock = std::make_unique<OwnClock>(*member.host);
+    simulation_.add_host(member.name, *member.clock);
     const auto node = [](const char* host, const Address& address) {
       return NetworkNode{host, address};
     };

@@ -133,11 +133,11 @@ TEST(ClockExchange, AsksUntilTheSourceRespondsAndAgainLater) {
   const auto nonce = exchange.poll(again, random);
   ASSERT_TRUE(nonce);
   EXPECT_NE(*nonce, *lost);
-  EXPECT_FALSE(exchange.on_response(*lost, k_auth_start)) << "too late";
+  EXPECT_FALSE(exchange.on_response(*lost, k_auth_start, again)) << "too late";
   EXPECT_FALSE(exchange.bound().known());
-  EXPECT_TRUE(exchange.on_response(*nonce, again + 1h));
+  EXPECT_TRUE(exchange.on_response(*nonce, again + 1h, again + 20ms));
   EXPECT_EQ(exchange.bound().source_time(again), again + 1h);
-  EXPECT_FALSE(exchange.on_response(*nonce, again)) << "a second response";
+  EXPECT_FALSE(exchange.on_response(*nonce, again, again + 21ms)) << "a second response";
   EXPECT_EQ(exchange.next_timeout(), again + 10s);
 }
 
@@ -148,12 +148,61 @@ TEST(ClockExchange, ForgetsWhatItKnewBeforeASleep) {
   EXPECT_EQ(exchange.next_timeout(), k_never) << "had not begun";
   exchange.begin(k_auth_start);
   const auto first = *exchange.poll(k_auth_start, random);
-  exchange.on_response(first, k_auth_start);
+  exchange.on_response(first, k_auth_start, k_auth_start);
   const auto open = *exchange.poll(k_auth_start + 10s, random);
   exchange.begin_again(k_auth_start + 11s);
   EXPECT_FALSE(exchange.bound().known());
-  EXPECT_FALSE(exchange.on_response(open, k_auth_start)) << "asked before the sleep";
+  EXPECT_FALSE(exchange.on_response(open, k_auth_start, k_auth_start + 11s))
+      << "asked before the sleep";
   EXPECT_TRUE(exchange.poll(k_auth_start + 11s, random));
+}
+
+// Asks the source at `sent`, whose clock then shows `shown`, and takes the response 20 ms later.
+void exchange_clocks(ClockExchange& exchange, Time sent, Time shown) {
+  SeededRandom random{46};
+  const auto nonce = exchange.poll(sent, random);
+  ASSERT_TRUE(nonce);
+  EXPECT_TRUE(exchange.on_response(*nonce, shown, sent + 20ms));
+}
+
+// The member's clock stood still for 10 s, which nobody told it.
+TEST(ClockExchange, AsksAgainAtOnceWhenAResponseProvesTheBoundWrong) {
+  ClockExchange exchange;
+  const Time source = k_auth_start + 1h;
+  exchange.begin(k_auth_start);
+  exchange_clocks(exchange, k_auth_start, source + 10ms);
+  const Time later = k_auth_start + 10s;
+  exchange_clocks(exchange, later, source + 20s + 10ms);
+  EXPECT_FALSE(exchange.bound().known());
+  EXPECT_EQ(exchange.bound().forgotten(), 1u);
+  EXPECT_EQ(exchange.next_timeout(), later + 20ms);
+  exchange_clocks(exchange, later + 20ms, source + 20s + 30ms);
+  EXPECT_EQ(exchange.bound().source_time(later + 20ms), source + 20s + 30ms);
+  EXPECT_EQ(exchange.next_timeout(), later + 20ms + 10s);
+}
+
+// What it says of clocks that are right is no proof against the bound, however slow the ways are.
+TEST(ClockExchange, KeepsABoundThatASlowerResponseDoesNotDisprove) {
+  ClockExchange exchange;
+  exchange.begin(k_auth_start);
+  exchange_clocks(exchange, k_auth_start, k_auth_start);
+  exchange_clocks(exchange, k_auth_start + 10s, k_auth_start + 10s + 20ms);
+  EXPECT_EQ(exchange.bound().source_time(k_auth_start + 10s), k_auth_start + 10s + 10ms);
+  EXPECT_EQ(exchange.bound().forgotten(), 0u);
+}
+
+TEST(ClockExchange, AsksAgainWhenItsOwnClockJumpsBack) {
+  SeededRandom random{47};
+  ClockExchange exchange;
+  exchange.begin(k_auth_start);
+  exchange_clocks(exchange, k_auth_start, k_auth_start);
+  EXPECT_TRUE(exchange.poll(k_auth_start - 10s, random));
+  EXPECT_FALSE(exchange.bound().known());
+  // And when it does so while a query is on its way
+  const auto nonce = *exchange.poll(exchange.next_timeout(), random);
+  EXPECT_TRUE(exchange.on_response(nonce, k_auth_start, k_auth_start - 20s));
+  EXPECT_FALSE(exchange.bound().known());
+  EXPECT_EQ(exchange.next_timeout(), k_auth_start - 20s);
 }
 
 // Without responses, queries become rare.
@@ -271,6 +320,21 @@ TEST(Timed, NothingIsTakenBeforeTheClocksAreKnown) {
   TimedVerifier member({.channel = k_test_channel, .schedule = world.schedule}, unknown,
                        world.random);
   EXPECT_EQ(member.on_packet(world.send(0, 1)[0].received(), world.now), Verdict::kRefused);
+}
+
+TEST(Timed, WhatWaitsOnABoundGoesWithIt) {
+  TimedWorld world;
+  const auto early = world.send(0, 3);
+  for (const auto& packet : early) EXPECT_EQ(world.receive(packet, k_one_way), Verdict::kWaiting);
+  world.clock.forget();
+  EXPECT_EQ(world.receive(early[0], k_one_way), Verdict::kRefused);
+  EXPECT_EQ(world.member.counts().evicted_packets, 3u);
+  world.clock.on_answer(world.now, TimedWorld::source_time(world.now + k_one_way));
+  const auto later = world.send(3, 3);
+  for (const auto& packet : later) EXPECT_EQ(world.receive(packet, k_one_way), Verdict::kWaiting);
+  world.now += 150ms;
+  give(world.member, world.frames(), world.now);
+  EXPECT_EQ(proven_numbers(world.member, later), numbers_from(3, 3));
 }
 
 TEST(Timed, LostDisclosuresAreMadeUpForByLaterOnes) {

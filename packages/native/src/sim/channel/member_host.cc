@@ -18,7 +18,7 @@ void MemberHost::receive(const Datagram& datagram, Time now) {
     receiver_->receive(copy->packet, copies_, now);
   }
   const auto* clock = std::get_if<ChannelClock>(&*value);
-  if (clock && clock_.on_response(clock->nonce, clock->clock.time)) {
+  if (clock && clock_.on_response(clock->nonce, clock->clock.time, now)) {
     verifier_->on_clock(clock->clock);
   }
   deliver(now);
