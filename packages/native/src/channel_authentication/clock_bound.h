@@ -55,26 +55,4 @@ class ClockBound {
   Time at_{};
 };
 
-// The intervals of a channel with the scheme `timed`, in the source's time. They count from 1: the
-// key of 0 is the commitment.
-struct TimedSchedule {
-  Time start{};  // of interval 1
-  Duration interval = 50ms;
-  std::uint32_t delay = 2;  // intervals after which a key is disclosed
-
-  // Far away, with room for sums: of intervals of a millisecond, it comes after 24 days.
-  static constexpr std::uint32_t k_last = UINT32_MAX / 2;
-
-  // Returns 0 for a time before the first interval.
-  std::uint32_t interval_at(Time source_time) const {
-    if (source_time < start) return 0;
-    const std::int64_t index = (source_time - start) / interval;
-    return static_cast<std::uint32_t>(std::min<std::int64_t>(index + 1, k_last));
-  }
-  // When an interval begins
-  Time start_of(std::uint32_t index) const {
-    return start + interval * (static_cast<std::int64_t>(index) - 1);
-  }
-};
-
 }  // namespace sheaf::quic

@@ -46,8 +46,10 @@ bool ReceiverRequest::on_offer(const quic::ChannelOffer& offer, Time now) {
 }
 
 std::unique_ptr<quic::Verifier> ReceiverRequest::verifier_of(const quic::ChannelOffer& offer) {
-  return quic::make_verifier(offer.authentication, offer.channel, offer.packet_size,
-                             {.runner = runner_, .clock = clock_.bound(), .random = random_});
+  return quic::make_verifier(
+      offer.authentication,
+      {.id = offer.channel, .packet_size = offer.packet_size, .max_rate = offer.max_rate},
+      {.runner = runner_, .clock = clock_.bound(), .random = random_});
 }
 
 void ReceiverRequest::refuse(const quic::ChannelOffer& offer, LeaveReason reason) {

@@ -202,6 +202,58 @@ TEST(ProvenNetwork, ForgersWithDisclosedKeysSucceedWhereTheClockIsNotBounded) {
   EXPECT_TRUE(member.wrong_bytes);
 }
 
+// A timed channel of 200 Mbit/s, with the report interval that a gateway chooses
+Settings fast_timed_channel() {
+  Settings settings{.seed = 12,
+                    .branches = 1,
+                    .max_rate = 25'000'000,
+                    .deadline = 2s,
+                    .scheme = AuthenticationScheme::kTimed,
+                    .reach = 16'384,
+                    .report_interval = 27ms,
+                    .copy_rate = 250'000'000};
+  const auto packets_per_second = static_cast<double>(settings.max_rate) / 1350;
+  const Duration log = share_of(1s, settings.reach / packets_per_second);
+  settings.schedule = choose_timed_schedule(settings.deadline, log, Time{});
+  return settings;
+}
+
+// Packets of a fifth of a second and more wait for their keys all the time.
+TEST(ProvenNetwork, AFastTimedChannelBringsEverythingByItsGroup) {
+  constexpr std::size_t k_frame = 780'000;  // 95 % of the rate
+  ChannelWorld world(fast_timed_channel());
+  for (int i = 0; i < 2; ++i) world.add_member();
+  world.simulation().run_for(200ms);
+  const Time start = world.simulation().now();
+  world.publish_for(600ms, k_frame);
+  const std::uint64_t copied = world.source().source().counts().copies;
+  world.publish_for(600ms, k_frame);
+  world.simulation().run_for(500ms);
+  expect_all_genuine(world, start);
+  EXPECT_EQ(world.source().source().counts().copies, copied);
+  for (const auto& member : world.members()) {
+    const ReceiverCounts& counts = member->host->receiver().counts();
+    EXPECT_EQ(member->host->receiver().state(), ListenState::kReceiving);
+    EXPECT_EQ(counts.lost + counts.forged + counts.pauses, 0u) << member->name;
+    EXPECT_GT(counts.from_group, 20'000u);
+  }
+}
+
+// A loss shows when later packets are proven, and the log still has what was lost.
+TEST(ProvenNetwork, AFastTimedChannelIsCopiedWhatItLoses) {
+  Settings settings = fast_timed_channel();
+  settings.leaf_loss = 0.002;
+  ChannelWorld world(settings);
+  world.add_member();
+  world.simulation().run_for(200ms);
+  const Time start = world.simulation().now();
+  world.publish_for(800ms, 700'000);
+  world.simulation().run_for(800ms);
+  expect_all_genuine(world, start);
+  EXPECT_GT(world.members()[0]->host->receiver().counts().lost, 10u);
+  EXPECT_EQ(world.members()[0]->host->receiver().state(), ListenState::kReceiving);
+}
+
 // A member of a timed channel, whose clock is then wrong by ten seconds
 struct MemberWithAWrongClock {
   MemberWithAWrongClock() {

@@ -16,7 +16,7 @@ class SchemePair {
  public:
   explicit SchemePair(AuthenticationScheme scheme)
       : authenticator_(make_authenticator(scheme)),
-        verifier_(make_verifier(authenticator_->offer(k_pair_start), k_test_channel, 1350,
+        verifier_(make_verifier(authenticator_->offer(k_pair_start), {k_test_channel, 1350, 1},
                                 {runner_, clock_, random_})) {
     clock_.on_answer(k_pair_start, k_pair_start);
     pair_.emplace(*authenticator_, *verifier_);

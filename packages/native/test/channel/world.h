@@ -39,8 +39,9 @@ class ChannelWorld {
     std::uint32_t reach = 2000;
     Duration report_interval = 100ms;
     std::uint64_t copy_rate = 12'500'000;
-    Duration unicast_delay = 9ms;  // of datagrams, each way
-    ClockSkew skew{};              // of the scheme `timed`
+    Duration unicast_delay = 9ms;              // of datagrams, each way
+    ClockSkew skew{};                          // of the scheme `timed`
+    TimedSchedule schedule{.interval = 30ms};  // of it, from the begin
   };
   struct Member {
     std::string name;
@@ -198,6 +199,7 @@ class ChannelWorld {
         return std::make_unique<FlightSource>(FlightConfig{.channel = k_test_channel}, key_,
                                               runner_);
       case AuthenticationScheme::kTimed:
+        schedule_ = settings_.schedule;
         schedule_.start = settings_.skew.shown_at(simulation_.now());
         return std::make_unique<SkewedAuthenticator>(
             std::make_unique<TimedSource>(k_test_channel, schedule_, chain_), settings_.skew);
@@ -223,8 +225,15 @@ class ChannelWorld {
 
   void publish(std::size_t bytes) {
     const StreamId group = *source_.source().open_group();
-    const auto written = source_.source().write(group, pattern_from(group.index(), bytes), true);
-    EXPECT_TRUE(written.fin);
+    bool ended = false;
+    for (std::size_t at = 0; at < bytes;) {
+      const Bytes part = pattern_from(group.index() + at, bytes - at);
+      at += part.size();
+      const auto written = source_.source().write(group, part, at == bytes);
+      ASSERT_EQ(written.bytes, part.size());
+      ended = written.fin;
+    }
+    EXPECT_TRUE(ended);
     published_[group.index()] = simulation_.now();
   }
 
@@ -241,7 +250,7 @@ class ChannelWorld {
   Simulation simulation_;
   SigningKey key_{Ed25519Seed{3}};
   KeyChain chain_{k_test_channel, ChainKey{4}};
-  TimedSchedule schedule_{.start = {}, .interval = 30ms};
+  TimedSchedule schedule_;
   InlineRunner runner_;
   std::unique_ptr<Authenticator> authenticator_;
   SourceHost source_;

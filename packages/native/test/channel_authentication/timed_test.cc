@@ -225,6 +225,19 @@ TEST(TimedSchedule, CountsIntervalsFromOne) {
   EXPECT_EQ(schedule.start_of(2), k_auth_start + 50ms);
 }
 
+TEST(TimedSchedule, DisclosesKeysAfterAQuarterOfTheDeadlineAndWithinTheLog) {
+  const auto interval = [](Duration deadline, Duration log) {
+    return choose_timed_schedule(deadline, log, k_auth_start).interval;
+  };
+  EXPECT_EQ(choose_timed_schedule(2s, 10s, k_auth_start).delay, 4u);
+  EXPECT_EQ(interval(2s, 10s), 125ms);
+  EXPECT_EQ(interval(60s, 3600s), 250ms);
+  // 16,384 packets of 1300 bytes at 200 and at 1000 Mbit/s
+  EXPECT_EQ(interval(2s, 852ms), 85ms);
+  EXPECT_EQ(interval(2s, 170ms), 17ms);
+  EXPECT_EQ(interval(10ms, 10ms), 15ms);
+}
+
 TEST(Timed, ProvesPacketsOnceTheirKeyIsDisclosed) {
   TimedWorld world;
   std::vector<TestPacket> all;

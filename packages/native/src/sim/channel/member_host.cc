@@ -30,8 +30,9 @@ void MemberHost::on_capsule(Bytes capsule, Time now) {
   const auto value = decode_channel_capsule(type, in.read_rest());
   if (!value) return;
   if (const auto* offer = std::get_if<ChannelOffer>(&*value)) {
-    verifier_ = make_verifier(offer->authentication, offer->channel, offer->packet_size,
-                              {runner_, clock_.bound(), random_});
+    verifier_ =
+        make_verifier(offer->authentication, {offer->channel, offer->packet_size, offer->max_rate},
+                      {runner_, clock_.bound(), random_});
     if (!verifier_) return;
     receiver_.emplace(*offer, *verifier_, random_, now, ciphers_);
     if (verifier_->needs_clock()) clock_.begin(now);
