@@ -238,6 +238,20 @@ TEST(TimedSchedule, DisclosesKeysAfterAQuarterOfTheDeadlineAndWithinTheLog) {
   EXPECT_EQ(interval(10ms, 10ms), 15ms);
 }
 
+// Receivers refuse a response with a later chain.
+TEST(Timed, NoChainFollowsTheLastOne) {
+  KeyChain chain(k_test_channel, ChainKey{1});
+  const TimedSchedule schedule{.start = k_auth_start, .interval = 50ms, .delay = 3};
+  TimedSource source(k_test_channel, schedule, chain);
+  const Time end = schedule.start_of(TimedSchedule::k_last);
+  for (const Duration before : {k_chain_length * 50ms, 600 * 50ms, 50ms, 0ms}) {
+    const auto clock = source.clock(end - before);
+    EXPECT_EQ(clock->chain, k_last_chain);
+    EXPECT_EQ(clock->commitment, chain.commitment(k_last_chain));
+  }
+  EXPECT_EQ(source.clock(end - 2 * k_chain_length * 50ms)->chain, k_last_chain - 1);
+}
+
 TEST(Timed, ProvesPacketsOnceTheirKeyIsDisclosed) {
   TimedWorld world;
   std::vector<TestPacket> all;
