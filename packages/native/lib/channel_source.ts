@@ -29,6 +29,18 @@ function reportInterval(rate: number, packetSize: number, deadlineMs: number): n
 const reach = (rate: number, packetSize: number): number =>
   Math.min(Math.max(Math.ceil(rate / packetSize), reaches.least), reaches.most);
 
+/** Milliseconds of the log with `timed`, at least: ten of the shortest intervals (src/channel_authentication/timed_schedule.h) */
+const timedLog = 150;
+
+/** @throws RangeError for a log in which packets would be overwritten before receivers can have proven them */
+function assertProvable(reach: number, rate: number, packetSize: number): void {
+  const least = Math.ceil((rate * timedLog) / (1000 * packetSize));
+  if (reach < least)
+    throw new RangeError(
+      `with \`timed\`, this rate needs a \`reach\` of ${least} packets at least, or write a lower \`rate\``,
+    );
+}
+
 class Source implements ChannelSource {
   private readonly native: NativeChannelSource;
   private waiting: (() => void)[] = [];
@@ -36,6 +48,8 @@ class Source implements ChannelSource {
 
   constructor(options: ChannelSourceOptions) {
     const { rate = 1_250_000, packetSize = 1300, deadlineMs = 2000 } = options;
+    const kept = options.reach ?? reach(rate, packetSize);
+    if (options.authentication === 'timed') assertProvable(kept, rate, packetSize);
     this.native = new (addon().ChannelSource)(
       {
         group: options.group,
@@ -46,7 +60,7 @@ class Source implements ChannelSource {
         packetSize,
         rate,
         copyRate: options.copyRate ?? 10 * rate,
-        reach: options.reach ?? reach(rate, packetSize),
+        reach: kept,
         deadlineMs,
         reportIntervalMs: options.reportIntervalMs ?? reportInterval(rate, packetSize, deadlineMs),
         keyIntervalMs: options.keyIntervalMs ?? 10_000,

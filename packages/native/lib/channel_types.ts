@@ -46,7 +46,8 @@ export interface ChannelSourceOptions {
   maxReceivers?: number;
   /**
    * How receivers know that packets are the source's. `signed`: by Ed25519 signatures over many packets. `timed`: by tags whose
-   * keys are disclosed later, which excludes repairs and costs less; a receiver asks for the source's time. `per-packet`: by a
+   * keys are disclosed later, which excludes repairs and costs less; a receiver asks for the source's time, and `reach` has to be 150 ms
+   * of `rate`. `per-packet`: by a
    * signature behind each packet, which excludes repairs and costs some 100 times as much. `none`: every receiver can forge packets for the
    * others. Default `signed` with a group, and `none` without.
    */

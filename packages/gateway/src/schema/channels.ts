@@ -101,7 +101,7 @@ const channelOptions = z
       .enum(['signed', 'timed', 'per-packet', 'none'])
       .optional()
       .describe(
-        "How receivers know that packets are the source's. `signed`: by signatures over many packets; the default with `group`. `timed`: by tags whose keys are disclosed a quarter of `deadline` later, at less cost for the processor. `per-packet`: by a signature behind each packet, at a hundred times the cost. `none`: every receiver can forge packets for the others.",
+        "How receivers know that packets are the source's. `signed`: by signatures over many packets; the default with `group`. `timed`: by tags whose keys are disclosed a quarter of `deadline` later, and sooner on a fast channel, at less cost for the processor. `per-packet`: by a signature behind each packet, at a hundred times the cost. `none`: every receiver can forge packets for the others.",
       ),
     key: filePath
       .optional()

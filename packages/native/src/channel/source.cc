@@ -9,10 +9,15 @@ namespace {
 // Empty packets in a report interval that bring a key which is overdue
 constexpr PacketNumber k_hurried_packets = 512;
 
-// For how many report intervals the others have a key that is chosen because a receiver left
+// For how many report intervals the others have a key that is chosen because a receiver left, and
+// for how long at least. It goes on a connection, which may lose it, and report intervals of a fast
+// channel say nothing of ways: this is time for a loss that a round trip of 200 ms makes good.
 constexpr int k_notice_intervals = 2;
-// And how many are between two of these, at least
+constexpr Duration k_least_notice = 400ms;
+// How many are between two of these, and how long at least. Eight keys are kept for packets of a
+// group, which are then those of three seconds or more.
 constexpr int k_hold_intervals = 5;
+constexpr Duration k_least_hold = 400ms;
 
 // What may leave at once after a pause: about as many packets as one call of the kernel sends, or
 // what a fast channel sends while its loop sleeps and does other work
@@ -40,11 +45,11 @@ std::size_t copy_capacity(const SourceConfig& config) {
 KeySchedule schedule_of(const SourceConfig& config, std::size_t packet_size) {
   const Duration interval = config.offer.report_interval;
   const std::uint64_t rate = config.offer.max_rate;
-  const std::uint64_t bytes =
-      burst_of(rate, packet_size) + bytes_in(k_notice_intervals * interval, rate);
+  const Duration notice = std::max<Duration>(k_notice_intervals * interval, k_least_notice);
+  const std::uint64_t bytes = burst_of(rate, packet_size) + bytes_in(notice, rate);
   return {.interval = config.key_interval,
           .notice = bytes / packet_size,
-          .hold = k_hold_intervals * interval};
+          .hold = std::max<Duration>(k_hold_intervals * interval, k_least_hold)};
 }
 
 SourceConfig with_possible_repairs(SourceConfig config, const Authenticator& authenticator) {

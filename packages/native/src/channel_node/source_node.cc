@@ -50,17 +50,6 @@ quic::SourceConfig config_of(const SourceSettings& settings, quic::Random& rando
   return config;
 }
 
-// Keys are disclosed after a quarter of the deadline, so that there is time for copies of what is
-// lost. A packet is proven if it takes less than three intervals to a receiver, and the receiver
-// knows the source's clock as well as that.
-quic::TimedSchedule timed_schedule(quic::Duration deadline, Time now) {
-  constexpr quic::Duration k_longest = 250ms;
-  const auto interval = std::chrono::floor<std::chrono::milliseconds>(deadline / 16);
-  return {.start = std::chrono::floor<std::chrono::microseconds>(now),
-          .interval = std::clamp<quic::Duration>(interval, 1ms, k_longest),
-          .delay = 4};
-}
-
 bool has_relay(const SourceSettings& settings) {
   return settings.relay.family != quic::Address::Family::kNone;
 }
@@ -150,7 +139,8 @@ std::unique_ptr<quic::Authenticator> ChannelProof::make_timed(const quic::Channe
   random.fill(secret.value);
   chain_.emplace(offer.channel, secret.value);
   return std::make_unique<quic::TimedSource>(
-      offer.channel, timed_schedule(offer.deadline, io::monotonic_now()), *chain_);
+      offer.channel,
+      quic::choose_timed_schedule(offer.deadline, offer.log_time(), io::monotonic_now()), *chain_);
 }
 
 // --- the channel --------------------------------------------------------------------------------

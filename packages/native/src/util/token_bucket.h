@@ -14,7 +14,8 @@ class TokenBucket {
 
   // Takes a token. Returns false when there is none left.
   bool take(Time now) {
-    const double elapsed = to_seconds(now - last_);
+    // A clock that jumped back brings nothing, and costs nothing.
+    const double elapsed = to_seconds(std::max(now - last_, Duration{}));
     if (last_ != Time{}) tokens_ = std::min(burst_, tokens_ + elapsed * per_second_);
     last_ = now;
     if (tokens_ < 1) return false;
