@@ -95,8 +95,15 @@ function renderChannels(channels: readonly ChannelStatus[]): string {
       String(unsent),
     ];
   });
+  const held = channels.map(({ name, heldOnCopies, waitingForCopies, networksHeldDown }) => [
+    name,
+    ...[heldOnCopies, waitingForCopies, networksHeldDown].map(String),
+  ]);
   const losses = ['lost', 'after repairs', 'by copies', 'join delay'];
-  return renderTable(['channel', 'group', 'receivers', 'of group', 'packets', 'repairs', ...losses, 'not sent'], rows);
+  return [
+    renderTable(['channel', 'group', 'receivers', 'of group', 'packets', 'repairs', ...losses, 'not sent'], rows),
+    renderTable(['channel', 'held on copies', 'waiting for copies', 'networks held down'], held),
+  ].join('\n\n');
 }
 
 function renderEdgeMedia(media: readonly EdgeMediaStatus[]): string {

@@ -157,6 +157,7 @@ export class Gateway extends FrontNode {
       }),
       ...(channels && {
         channels: (request: ServerRequest, response: ServerResponse) => channels.answer(request, response),
+        channelLimitHits: () => channels.limitHits,
         publish: (channel: string, bytes: AsyncIterable<Buffer>, title: Title) =>
           channels.publish(channel, bytes, title),
       }),
