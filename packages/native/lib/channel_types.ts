@@ -73,6 +73,10 @@ export interface ChannelSourceStatus {
   waitingForCopies: number;
   /** Networks that joined and left too often, and should not join now */
   networksHeldDown: number;
+  /** Whether packets go to the group now: it has members, and one of them hears it, or the source tries */
+  feedsGroup: boolean;
+  /** How often the source has paused, since none of several members heard the group */
+  groupPauses: number;
   /** Packets of the channel */
   packets: number;
   /** Packets with repairs */

@@ -45,6 +45,8 @@ export function channelMetrics(registry: Registry, status: () => readonly Channe
     'Networks that may not join, since clients of theirs came and went too often.',
     ({ networksHeldDown }) => networksHeldDown,
   );
+  gauge('group_fed', 'Whether packets go to the group now, 0 or 1.', ({ feedsGroup }) => Number(feedsGroup));
+  total('group_pauses', 'Pauses of a group that none of its members heard.', ({ groupPauses }) => groupPauses);
   total('packets', 'Packets of a channel.', ({ packets }) => packets);
   total('repairs', 'Packets with repairs.', ({ repairs }) => repairs);
   total('copies', 'Copies of packets by unicast.', ({ copies }) => copies);

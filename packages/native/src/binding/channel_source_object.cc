@@ -128,7 +128,9 @@ Napi::Value ChannelSourceObject::held_down_ms(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value ChannelSourceObject::status(const Napi::CallbackInfo& info) {
-  const quic::ChannelSource& source = node_->source();
+  quic::ChannelSource& source = node_->source();
+  const quic::Time now = io::monotonic_now();
+  const quic::ServedReceivers served = source.served();
   const quic::SourceCounts& counts = source.counts();
   const quic::ChannelOffer& offer = source.offer();
   const quic::Reception& reception = source.reception();
@@ -141,10 +143,12 @@ Napi::Value ChannelSourceObject::status(const Napi::CallbackInfo& info) {
     out.Set("group", address_object(info.Env(), offer.group));
   }
   set("receivers", node_->receivers());
-  set("receiving", source.receiving());
-  set("heldOnCopies", source.held().held());
-  set("waitingForCopies", source.waiting());
-  set("networksHeldDown", node_->held_networks().held(io::monotonic_now()));
+  set("receiving", served.by_group);
+  set("heldOnCopies", served.held);
+  set("waitingForCopies", served.waiting);
+  set("networksHeldDown", node_->held_networks().held(now));
+  out.Set("feedsGroup", source.feeds_group(now));
+  set("groupPauses", counts.group_pauses);
   set("packets", counts.packets);
   set("repairs", source.repair_counts().repairs);
   set("copies", counts.copies);

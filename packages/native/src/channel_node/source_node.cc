@@ -217,7 +217,7 @@ void SourceNode::send_to_group(Time now) {
     send_repairs(now);
     const Bytes packets = source_.poll_transmit(k_packets_per_call, now);
     if (packets.empty()) return;
-    send(packets, source_.packet_size());
+    send(packets, source_.packet_size(), now);
   }
 }
 
@@ -225,12 +225,12 @@ void SourceNode::send_repairs(Time now) {
   while (true) {
     const Bytes repair = source_.poll_repair(now);
     if (repair.empty()) return;
-    send(repair, repair.size());
+    send(repair, repair.size(), now);
   }
 }
 
-void SourceNode::send(Bytes packets, std::size_t segment_size) {
-  if (!socket_) return;
+void SourceNode::send(Bytes packets, std::size_t segment_size, Time now) {
+  if (!socket_ || !source_.feeds_group(now)) return;
   quic::TransmitBatch batch;
   // A batch that is sent is read alone.
   batch.buffer = {const_cast<std::uint8_t*>(packets.data()), packets.size()};

@@ -101,7 +101,7 @@ class SourceNode {
   void go_on(Time now);  // of all ends
   void send_to_group(Time now);
   void send_repairs(Time now);
-  void send(quic::Bytes packets, std::size_t segment_size);
+  void send(quic::Bytes packets, std::size_t segment_size, Time now);
   void tell_room();
   // Remembers until the next run that an end waits for the budget of copies.
   void note_budget(SourceEnd& end);

@@ -93,7 +93,7 @@ void SourceHost::send_clock(const Request& request, std::uint64_t nonce, Time no
 void SourceHost::poll_transmit(TransmitBatch& batch, Time now) {
   const Bytes repair = source_.poll_repair(now);
   const Bytes packets = repair.empty() ? source_.poll_transmit(batch.max_segments, now) : repair;
-  if (!packets.empty() && source_.offer().has_group()) {
+  if (!packets.empty() && source_.feeds_group(now)) {
     std::ranges::copy(packets, batch.buffer.begin());
     batch.size = packets.size();
     batch.segment_size = repair.empty() ? source_.packet_size() : repair.size();
