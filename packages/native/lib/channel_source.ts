@@ -88,7 +88,11 @@ class Source implements ChannelSource {
     // RFC 9297 §3.4
     response.writeHead(200, { 'capsule-protocol': '?1' });
     response.leaveToEngine();
-    return !this.closed && endpoint.serveChannel(connection, stream, this.native);
+    return !this.closed && endpoint.serveChannel(connection, stream, this.native, request.remoteAddress.address);
+  }
+
+  heldDownMs(address: string): number {
+    return this.native.heldDownMs(address);
   }
 
   status(): ChannelSourceStatus {

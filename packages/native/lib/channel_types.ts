@@ -68,6 +68,16 @@ export interface ChannelSourceStatus {
   receivers: number;
   /** Receivers that hear the group */
   receiving: number;
+  /** Receivers that get copies of all packets although they hear the group, since they lose much of it, or lost it too often */
+  heldOnCopies: number;
+  /** Receivers that lost the group, and wait until copies of all packets fit into their rate */
+  waitingForCopies: number;
+  /** Networks that joined and left too often, and should not join now */
+  networksHeldDown: number;
+  /** Whether packets go to the group now: it has members, and one of them hears it, or the source tries */
+  feedsGroup: boolean;
+  /** How often the source has paused, since none of several members heard the group */
+  groupPauses: number;
   /** Packets of the channel */
   packets: number;
   /** Packets with repairs */
@@ -121,6 +131,11 @@ export interface ChannelSource {
    * it may.
    */
   serve(request: ServerRequest, response: ServerResponse): boolean;
+  /**
+   * Returns for how many milliseconds clients of this address should not join, since its network joined and left again and again; 0
+   * otherwise. `serve` serves them anyway.
+   */
+  heldDownMs(address: string): number;
   /** Reads the source's counts; a copy. */
   status(): ChannelSourceStatus;
   /** Withdraws the channel from all receivers. */

@@ -95,8 +95,18 @@ function renderChannels(channels: readonly ChannelStatus[]): string {
       String(unsent),
     ];
   });
+  const held = channels.map(
+    ({ name, group, feedsGroup, groupPauses, heldOnCopies, waitingForCopies, networksHeldDown }) => [
+      name,
+      group ? `${feedsGroup ? 'yes' : 'no'}, ${groupPauses} pauses` : '',
+      ...[heldOnCopies, waitingForCopies, networksHeldDown].map(String),
+    ],
+  );
   const losses = ['lost', 'after repairs', 'by copies', 'join delay'];
-  return renderTable(['channel', 'group', 'receivers', 'of group', 'packets', 'repairs', ...losses, 'not sent'], rows);
+  return [
+    renderTable(['channel', 'group', 'receivers', 'of group', 'packets', 'repairs', ...losses, 'not sent'], rows),
+    renderTable(['channel', 'group fed', 'held on copies', 'waiting for copies', 'networks held down'], held),
+  ].join('\n\n');
 }
 
 function renderEdgeMedia(media: readonly EdgeMediaStatus[]): string {

@@ -1,5 +1,4 @@
-import type { Http3Server, ServedConnection, ServerRequest, ServerResponse } from '@sheaf/native';
-import type { Title } from '../channels/publication.js';
+import type { Http3Server, ServedConnection } from '@sheaf/native';
 import { ChannelServer } from '../channels/channel_server.js';
 import type { LoadedGateway } from '../schema/loaded.js';
 import { pathsAlone } from '../multi_end/primary/backend_route.js';
@@ -7,7 +6,7 @@ import { Primary, returnsBy } from '../multi_end/primary/primary.js';
 import { ReturnLink } from '../direct_return/gateway/return_link.js';
 import { ReturnOffers } from '../direct_return/gateway/return_offers.js';
 import { RouteMapResource } from '../multi_end/protocol/route_map.js';
-import { Front, type Sessions } from './front/front.js';
+import { Front, type Service, type Sessions } from './front/front.js';
 import { FrontNode } from './front/front_node.js';
 import type { ListenAddress } from '../values/scalars.js';
 import { loadNativeModule } from '../listeners/native_module.js';
@@ -40,6 +39,12 @@ function withChannels(sessions: SessionServer, channels: ChannelServer | undefin
     close: () => sessions.close(),
   };
 }
+
+const serviceOf = (channels: ChannelServer): Pick<Service, 'channels' | 'channelLimitHits' | 'publish'> => ({
+  channels: (request, response) => channels.answer(request, response),
+  channelLimitHits: () => channels.limitHits,
+  publish: (channel, bytes, title) => channels.publish(channel, bytes, title),
+});
 
 /** One running gateway with its listeners, its routes and their supervision */
 export class Gateway extends FrontNode {
@@ -155,11 +160,7 @@ export class Gateway extends FrontNode {
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),
         drainBackend: (name: string, drains: boolean) => primary.drain(name, drains),
       }),
-      ...(channels && {
-        channels: (request: ServerRequest, response: ServerResponse) => channels.answer(request, response),
-        publish: (channel: string, bytes: AsyncIterable<Buffer>, title: Title) =>
-          channels.publish(channel, bytes, title),
-      }),
+      ...(channels && serviceOf(channels)),
       acceptSessions: (native) => Promise.resolve(withChannels(new SessionServer({ native, ...sessions }), channels)),
       registry: metrics.registry,
       status: () => this.status(),

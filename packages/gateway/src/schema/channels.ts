@@ -127,7 +127,14 @@ const channelOptions = z
       .describe(
         'Whether a new key follows soon when a receiver leaves, so that it reads nothing more. Default: true with `clients`; where everybody may join, who left can join again.',
       ),
-    receivers: z.number().int().min(1).default(1_000).describe('Most receivers at one time; more are answered 503.'),
+    receivers: z
+      .number()
+      .int()
+      .min(1)
+      .default(1_000)
+      .describe(
+        'Most receivers at one time; more are answered 503. One network has half of what is left (docs/reference/limits.md).',
+      ),
     clients: networks
       .optional()
       .describe('Addresses and networks whose clients may join; others are answered 403. Default: all.'),

@@ -74,7 +74,8 @@ ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenti
       pace_(bytes_in(k_pace, config.offer.max_rate)),
       copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size),
       held_(copy_capacity(config)),
-      admission_(copy_capacity(config)) {
+      admission_(copy_capacity(config)),
+      breaker_(config.offer.report_interval) {
   groups_.reserve(GroupStreams::k_max_open);
   if (config_.offer.repairs) repairs_.emplace(config_.offer);
 }
@@ -146,6 +147,12 @@ Bytes ChannelSource::poll_repair(Time now) {
   return repair;
 }
 
+bool ChannelSource::feeds_group(Time now) {
+  const bool feeds = config_.offer.has_group() && breaker_.allows(now);
+  counts_.group_pauses = breaker_.pauses();
+  return feeds;
+}
+
 // Nobody needs what is older than the deadline, except for those who begin with the newest group.
 void ChannelSource::forget_expired(Time now) {
   const PacketRing& ring = log_.ring();
@@ -208,6 +215,7 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
 
 void ChannelSource::remove_receiver(ReceiverId id) {
   if (receiver(id) == nullptr) return;
+  breaker_.on_removed(receivers_[id]->state());
   receivers_[id].reset();
   held_.remove_receiver(id);
   admission_.forget(id);
@@ -215,9 +223,11 @@ void ChannelSource::remove_receiver(ReceiverId id) {
   if (config_.new_key_on_leaving) log_.on_receiver_left();
 }
 
-std::size_t ChannelSource::receiving() const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      receivers_, [](const auto& copies) { return copies && copies->relies_on_group(); }));
+ServedReceivers ChannelSource::served() const {
+  const auto relies = [](const auto& copies) { return copies && copies->relies_on_group(); };
+  return {.by_group = static_cast<std::size_t>(std::ranges::count_if(receivers_, relies)),
+          .held = held_.held(),
+          .waiting = admission_.waiting()};
 }
 
 void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now) {
@@ -235,6 +245,7 @@ void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now)
 // A receiver listens elsewhere than before.
 void ChannelSource::follow(ReceiverId id, ListenState before, Time now) {
   const ListenState state = receivers_[id]->state();
+  breaker_.on_state(before, state, now);
   if (state == ListenState::kReceiving) held_.on_receiving(id, log_.sent_end(), now);
   if (before == ListenState::kReceiving) held_.on_fallen(id, now);
   admission_.forget(id);

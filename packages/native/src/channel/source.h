@@ -5,6 +5,7 @@
 
 #include "channel/byte_rate.h"
 #include "channel/copy_admission.h"
+#include "channel/group_breaker.h"
 #include "channel/group_streams.h"
 #include "channel/held_receivers.h"
 #include "channel/receiver_copies.h"
@@ -31,6 +32,14 @@ struct SourceCounts {
   std::uint64_t refused_reports = 0;
   std::uint64_t dropped_proofs = 0;  // packets stay without a proof
   std::uint64_t refused_states = 0;
+  std::uint64_t group_pauses = 0;
+};
+
+// How receivers get the channel now
+struct ServedReceivers {
+  std::size_t by_group = 0;  // hear the group, and rely on it
+  std::size_t held = 0;      // get copies although the group reaches them
+  std::size_t waiting = 0;   // lost the group, and wait until the budget has room for them
 };
 
 // The source of a channel. Sans-IO, as `Connection`. The caller sends what `poll_transmit` returns
@@ -61,10 +70,7 @@ class ChannelSource {
   const Reception& reception() const { return reception_.sum(); }
   // Receivers that get copies although the group reaches them
   const HeldReceivers& held() const { return held_; }
-  // Receivers that lost the group, and wait until the budget has room for them
-  std::size_t waiting() const { return admission_.waiting(); }
-  // How many receivers hear the group now, and rely on it
-  std::size_t receiving() const;
+  ServedReceivers served() const;
   // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
   bool stopped() const { return log_.stopped(); }
   // Whether packets wait to be sent
@@ -86,6 +92,8 @@ class ChannelSource {
   // Returns packets that lie side by side, all of `packet_size` except for the last. They stay
   // where they are while `ring` reaches them. Empty: none is due.
   Bytes poll_transmit(std::size_t most, Time now);
+  // Whether what these return now goes to the group, or is for copies alone
+  bool feeds_group(Time now);
   Time next_timeout() const;
   void on_timeout(Time now);
 
@@ -139,6 +147,7 @@ class ChannelSource {
   ReceptionTotals reception_;
   HeldReceivers held_;
   CopyAdmission admission_;
+  GroupBreaker breaker_;
   PacketNumber last_copy_ = k_no_packet_number;
   SourceCounts counts_;
 };

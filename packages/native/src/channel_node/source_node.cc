@@ -207,7 +207,7 @@ void SourceNode::send_to_group(Time now) {
     send_repairs(now);
     const Bytes packets = source_.poll_transmit(k_packets_per_call, now);
     if (packets.empty()) return;
-    send(packets, source_.packet_size());
+    send(packets, source_.packet_size(), now);
   }
 }
 
@@ -215,12 +215,12 @@ void SourceNode::send_repairs(Time now) {
   while (true) {
     const Bytes repair = source_.poll_repair(now);
     if (repair.empty()) return;
-    send(repair, repair.size());
+    send(repair, repair.size(), now);
   }
 }
 
-void SourceNode::send(Bytes packets, std::size_t segment_size) {
-  if (!socket_) return;
+void SourceNode::send(Bytes packets, std::size_t segment_size, Time now) {
+  if (!socket_ || !source_.feeds_group(now)) return;
   quic::TransmitBatch batch;
   // A batch that is sent is read alone.
   batch.buffer = {const_cast<std::uint8_t*>(packets.data()), packets.size()};
@@ -255,13 +255,29 @@ void SourceNode::set_timer() {
 // --- requests -----------------------------------------------------------------------------------
 
 SourceEnd::SourceEnd(const Carrier& carrier, const channel_request::ChannelRequest::Place& place,
-                     std::shared_ptr<SourceNode> node, Time now)
-    : carrier_(carrier), node_(std::move(node)), request_(place, node_->source(), now) {
+                     std::shared_ptr<SourceNode> node, const quic::Address& client, Time now)
+    : carrier_(carrier),
+      node_(std::move(node)),
+      network_(quic::network_of(client)),
+      joined_(now),
+      request_(place, node_->source(), now) {
   node_->add(*this);
+  node_->networks_.on_joined(network_);
+}
+
+SourceEnd::~SourceEnd() {
+  tell_left(io::monotonic_now());
+  node_->remove(*this);
+}
+
+void SourceEnd::tell_left(Time now) {
+  const Time joined = std::exchange(joined_, quic::k_never);
+  if (joined != quic::k_never) node_->networks_.on_left(network_, joined, now);
 }
 
 void SourceEnd::on_turn(Time now) {
   request_.on_turn(now);
+  if (request_.over()) tell_left(now);
   node_->note_budget(*this);
   node_->set_timer();
   wake_if_queued();

@@ -110,7 +110,13 @@ class ChannelWorld {
   }
 
   // Ends the request of a member. The network goes on delivering the group to it.
-  void remove_member(std::size_t index) { source_.remove(members_[index]->request); }
+  void remove_member(std::size_t index) {
+    source_.remove(members_[index]->request, simulation_.now());
+  }
+  // A member that was removed asks again. Returns false when it is refused.
+  bool join_again(std::size_t index) {
+    return source_.accept(members_[index]->request, simulation_.now());
+  }
 
   // A member has another address from now on, which the source knows after a round trip. Datagrams
   // to the old one are lost.
