@@ -69,6 +69,22 @@ describe('a directory', () => {
     await expect(packDirectory(linked, 'linked')).rejects.toThrow('neither a file nor a directory');
   });
 
+  it('has the bytes of the documents', async () => {
+    const wire = await readFile(new URL('../../../../docs/reference/wire.md', import.meta.url), 'utf8');
+    const [, vector = ''] = /with the bytes `#!`:\n\n```\n([^`]*)```/.exec(wire) ?? [];
+    const frames = Array.from(vector.matchAll(/^([0-9a-f]+) +(.*)$/gm), ([, length, text]) =>
+      Buffer.concat([Buffer.from(length!, 'hex'), Buffer.from(text!)]),
+    );
+    const sent = await temporaryDirectory();
+    await write(sent, { a: '', 'bin/run': '#!' });
+    await chmod(join(sent, 'bin/run'), 0o755);
+    const packed = Buffer.concat(await (await packDirectory(sent, 'sent')).toArray());
+    expect(packed.toString()).toBe(Buffer.concat(frames).toString());
+    const { parent, failure } = await receive(Buffer.concat(frames));
+    expect(failure).toBeUndefined();
+    expect(await readdir(join(parent, 'got'), { recursive: true })).toEqual(['a', 'bin', 'bin/run']);
+  });
+
   it.each<[string, (path: string) => unknown]>([
     ['a link', (path) => symlink('/etc/passwd', path)],
     ['a pipe', (path) => execFileSync('mkfifo', [path])],
