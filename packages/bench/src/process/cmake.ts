@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from './run_program.js';
@@ -14,12 +15,20 @@ export async function buildNativeBench(target: string, progress: (line: string) 
   return join(build, target);
 }
 
+/**
+ * Builds a target. Processes that build in one directory take turns, since neither CMake nor Ninja keeps two of them from writing
+ * the same files: experiments, and tests that begin them, share one.
+ */
 export async function buildWithCmake(
   source: string,
   build: string,
   options: readonly string[],
   target: string,
 ): Promise<void> {
-  await runProgram('cmake', ['-G', 'Ninja', '-S', source, '-B', build, '-Wno-dev', ...options]);
-  await runProgram('ninja', ['-C', build, '-j', String(cpus().length), target]);
+  await mkdir(build, { recursive: true });
+  // The kernel ends the turn of a process that dies.
+  const inTurn = (command: string, ...args: string[]): Promise<string> =>
+    runProgram('flock', ['--close', join(build, '.turn'), command, ...args]);
+  await inTurn('cmake', '-G', 'Ninja', '-S', source, '-B', build, '-Wno-dev', ...options);
+  await inTurn('ninja', '-C', build, '-j', String(cpus().length), target);
 }
