@@ -2,6 +2,7 @@
 
 #include "channel/pair.h"
 #include "channel_authentication/make_verifier.h"
+#include "channel_authentication/timed_source.h"
 #include "stream/allocation_counter.h"
 
 namespace sheaf::quic {
@@ -20,6 +21,10 @@ class ReceiverMemory : public testing::TestWithParam<MemoryCase> {};
 
 AuthenticationOffer offer_of(AuthenticationScheme scheme) {
   if (scheme == AuthenticationScheme::kNone) return {};
+  if (scheme == AuthenticationScheme::kTimed) {
+    KeyChain chain{k_test_channel, ChainKey{4}};
+    return TimedSource(k_test_channel, {.start = k_pair_start}, chain).offer(k_pair_start);
+  }
   return offer_of_public_key(scheme, SigningKey{Ed25519Seed{3}}.public_key());
 }
 
@@ -47,6 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
     Logs, ReceiverMemory,
     testing::Values(MemoryCase{AuthenticationScheme::kNone, 8192, 1300, 11},
                     MemoryCase{AuthenticationScheme::kSigned, 8192, 1300, 17},
+                    MemoryCase{AuthenticationScheme::kTimed, 8192, 1300, 16},
                     MemoryCase{AuthenticationScheme::kNone, 16'384, 1300, 22},
                     MemoryCase{AuthenticationScheme::kSigned, 16'384, 1300, 27},
                     MemoryCase{AuthenticationScheme::kSigned, 16'384, 1452, 30}));
