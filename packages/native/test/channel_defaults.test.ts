@@ -8,6 +8,8 @@ const opened = vi.hoisted(() => [] as NativeChannelSourceOptions[]);
 vi.mock('../lib/addon.js', () => ({
   addon: () => ({
     ChannelSource: class {
+      readonly close = (): void => undefined;
+
       constructor(options: NativeChannelSourceOptions) {
         opened.push(options);
       }
