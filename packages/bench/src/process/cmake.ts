@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { runProgram } from './run_program.js';
+import { runToEnd } from './run_program.js';
 import { cmake, ninja, requireTools } from './toolchain.js';
 import { nativeSources } from './workspace.js';
 
@@ -26,9 +26,14 @@ export async function buildWithCmake(
   target: string,
 ): Promise<void> {
   await mkdir(build, { recursive: true });
-  // The kernel ends the turn of a process that dies.
-  const inTurn = (command: string, ...args: string[]): Promise<string> =>
-    runProgram('flock', ['--close', join(build, '.turn'), command, ...args]);
+  const inTurn = async (command: string, ...args: string[]): Promise<void> => {
+    // The kernel ends the turn of a process that dies.
+    const { output, failed } = await runToEnd('flock', ['--close', join(build, '.turn'), command, ...args]);
+    if (!failed) return;
+    // Both report on standard output why they fail.
+    process.stderr.write(output);
+    throw failed;
+  };
   await inTurn('cmake', '-G', 'Ninja', '-S', source, '-B', build, '-Wno-dev', ...options);
   await inTurn('ninja', '-C', build, '-j', String(cpus().length), target);
 }
