@@ -7,6 +7,7 @@
 #include "channel/copy_admission.h"
 #include "channel/group_streams.h"
 #include "channel/held_receivers.h"
+#include "channel/rate_control.h"
 #include "channel/receiver_copies.h"
 #include "channel/reception_totals.h"
 #include "channel/source_log.h"
@@ -16,6 +17,9 @@ namespace sheaf::quic {
 
 struct SourceConfig {
   ChannelOffer offer;
+  // Bytes per second to the group, below the offer's `max_rate`, at which receivers are left to
+  // copies rather than slow it down more; 0: the rate never changes
+  std::uint64_t slowest_rate = 0;
   Duration key_interval = 10s;
   // Whether who left, or was removed, is to read nothing more soon
   bool new_key_on_leaving = false;
@@ -63,6 +67,8 @@ class ChannelSource {
   const HeldReceivers& held() const { return held_; }
   // Receivers that lost the group, and wait until the budget has room for them
   std::size_t waiting() const { return admission_.waiting(); }
+  // Bytes per second that the group brings at most, now
+  std::uint64_t rate() const { return control_.rate(); }
   // How many receivers hear the group now, and rely on it
   std::size_t receiving() const;
   // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
@@ -96,6 +102,8 @@ class ChannelSource {
   void remove_receiver(ReceiverId id);
   void on_state(ReceiverId id, const ChannelState& state, Time now);
   void on_report(ReceiverId id, const ChannelReport& report, Time now);
+  // The round trip of its connection, now
+  void set_round_trip(ReceiverId id, Duration round_trip);
   // Returns a key that the receiver needs and does not have yet.
   std::optional<ChannelKey> poll_key(ReceiverId id);
   // Returns the next sealed packet that the receiver needs by unicast. Empty: none, or the budget
@@ -121,6 +129,7 @@ class ChannelSource {
   }
   void forget_expired(Time now);
   void hold(ReceiverId id);
+  void follow_rate();
   void follow(ReceiverId id, ListenState before, Time now);
 
   SourceConfig config_;
@@ -128,6 +137,7 @@ class ChannelSource {
   Authenticator& authenticator_;
   Random& random_;
   SourceLog log_;
+  RateControl control_;
   ByteRate rate_;
   std::uint64_t pace_;  // bytes that leave together when more wait
   ByteRate copy_rate_;
