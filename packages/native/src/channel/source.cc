@@ -41,6 +41,14 @@ std::size_t copy_capacity(const SourceConfig& config) {
   return std::max<std::size_t>(config.copy_rate / rate, 1);
 }
 
+RateControl::Limits rate_limits(const SourceConfig& config) {
+  const std::uint64_t fastest = config.offer.max_rate;
+  const bool changes = config.slowest_rate > 0 && config.slowest_rate < fastest;
+  return {.slowest = changes ? config.slowest_rate : fastest,
+          .fastest = fastest,
+          .packet_size = config.offer.packet_size};
+}
+
 // Even at the full rate, a key for who stays is known in time.
 KeySchedule schedule_of(const SourceConfig& config, std::size_t packet_size) {
   const Duration interval = config.offer.report_interval;
@@ -70,8 +78,9 @@ ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenti
             .reach = config.offer.reach},
            SourceKeys(config.offer.header, schedule_of(config, packet_size_), 0, random),
            authenticator),
-      rate_(config.offer.max_rate, burst_of(config.offer.max_rate, config.offer.packet_size)),
-      pace_(bytes_in(k_pace, config.offer.max_rate)),
+      control_(rate_limits(config)),
+      rate_(control_.rate(), burst_of(control_.rate(), config.offer.packet_size)),
+      pace_(bytes_in(k_pace, control_.rate())),
       copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size),
       held_(copy_capacity(config)),
       admission_(copy_capacity(config)),
@@ -123,7 +132,10 @@ bool ChannelSource::reset(StreamId group, std::uint64_t error) {
 
 Bytes ChannelSource::poll_transmit(std::size_t most, Time now) {
   if (last_sent_ == Time{}) last_sent_ = now;
-  if (!rate_.allows(now)) return {};
+  if (!rate_.allows(now)) {
+    if (log_.has_due()) control_.on_used();
+    return {};
+  }
   log_.write_proofs(now);
   if (!log_.has_due()) return {};
   const std::size_t room = rate_.room(now) / packet_size_ + 1;
@@ -207,6 +219,7 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
   const auto id = static_cast<ReceiverId>(place - receivers_.begin());
   reception_.add_receiver(id);
   held_.add_receiver(id);
+  control_.add_receiver(id);
   admission_.add_receiver(id);
   // Both take the lowest id that is free.
   if (repairs_ && repairs_->add_receiver() != id) assert(false);
@@ -218,6 +231,7 @@ void ChannelSource::remove_receiver(ReceiverId id) {
   breaker_.on_removed(receivers_[id]->state());
   receivers_[id].reset();
   held_.remove_receiver(id);
+  control_.forget(id);
   admission_.forget(id);
   if (repairs_) repairs_->remove_receiver(id);
   if (config_.new_key_on_leaving) log_.on_receiver_left();
@@ -246,7 +260,10 @@ void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now)
 void ChannelSource::follow(ReceiverId id, ListenState before, Time now) {
   const ListenState state = receivers_[id]->state();
   breaker_.on_state(before, state, now);
-  if (state == ListenState::kReceiving) held_.on_receiving(id, log_.sent_end(), now);
+  if (state == ListenState::kReceiving) {
+    held_.on_receiving(id, log_.sent_end(), now);
+    control_.begin(id, log_.sent_end());
+  }
   if (before == ListenState::kReceiving) held_.on_fallen(id, now);
   admission_.forget(id);
   const bool has_fallen = before == ListenState::kReceiving && state == ListenState::kUnicast;
@@ -257,7 +274,20 @@ void ChannelSource::follow(ReceiverId id, ListenState before, Time now) {
 void ChannelSource::hold(ReceiverId id) {
   ReceiverCopies& copies = *receivers_[id];
   copies.hold(held_.is_held(id), log_.sent_end());
-  if (repairs_ && !copies.relies_on_group()) repairs_->forget_needs(id);
+  if (copies.relies_on_group()) return;
+  if (repairs_) repairs_->forget_needs(id);
+  control_.forget(id);
+}
+
+void ChannelSource::set_round_trip(ReceiverId id, Duration round_trip) {
+  if (receiver(id) != nullptr) control_.set_round_trip(id, round_trip);
+}
+
+void ChannelSource::follow_rate() {
+  if (control_.is_constant()) return;
+  const std::uint64_t rate = control_.rate();
+  rate_.change(rate, burst_of(rate, config_.offer.packet_size));
+  pace_ = bytes_in(k_pace, rate);
 }
 
 void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time now) {
@@ -271,8 +301,12 @@ void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time n
   }
   reception_.on_report(id, report, sent_end);
   if (copies->state() != ListenState::kReceiving) return;
-  held_.on_report(id, report, sent_end, now);
+  const bool relied = copies->relies_on_group();
+  if (relied) control_.on_report(id, report, log_.ring(), sent_end, now);
+  held_.on_report(id, report, sent_end, relied && control_.is_too_slow(id, now), now);
   hold(id);
+  if (!relied && copies->relies_on_group()) control_.begin(id, sent_end);
+  follow_rate();
   if (repairs_ && copies->relies_on_group()) {
     copies->keep_below(repairs_->on_report(id, report, log_.ring(), sent_end, now));
   }

@@ -8,6 +8,7 @@
 #include "channel/group_breaker.h"
 #include "channel/group_streams.h"
 #include "channel/held_receivers.h"
+#include "channel/rate_control.h"
 #include "channel/receiver_copies.h"
 #include "channel/reception_totals.h"
 #include "channel/source_log.h"
@@ -17,6 +18,9 @@ namespace sheaf::quic {
 
 struct SourceConfig {
   ChannelOffer offer;
+  // Bytes per second to the group, below the offer's `max_rate`, at which receivers are left to
+  // copies rather than slow it down more; 0: the rate never changes
+  std::uint64_t slowest_rate = 0;
   Duration key_interval = 10s;
   // Whether who left, or was removed, is to read nothing more soon
   bool new_key_on_leaving = false;
@@ -71,6 +75,8 @@ class ChannelSource {
   // Receivers that get copies although the group reaches them
   const HeldReceivers& held() const { return held_; }
   ServedReceivers served() const;
+  // Bytes per second that the group brings at most, now
+  std::uint64_t rate() const { return control_.rate(); }
   // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
   bool stopped() const { return log_.stopped(); }
   // Whether packets wait to be sent
@@ -104,6 +110,8 @@ class ChannelSource {
   void remove_receiver(ReceiverId id);
   void on_state(ReceiverId id, const ChannelState& state, Time now);
   void on_report(ReceiverId id, const ChannelReport& report, Time now);
+  // The round trip of its connection, now
+  void set_round_trip(ReceiverId id, Duration round_trip);
   // Returns a key that the receiver needs and does not have yet.
   std::optional<ChannelKey> poll_key(ReceiverId id);
   // Returns the next sealed packet that the receiver needs by unicast. Empty: none, or the budget
@@ -129,6 +137,7 @@ class ChannelSource {
   }
   void forget_expired(Time now);
   void hold(ReceiverId id);
+  void follow_rate();
   void follow(ReceiverId id, ListenState before, Time now);
 
   SourceConfig config_;
@@ -136,6 +145,7 @@ class ChannelSource {
   Authenticator& authenticator_;
   Random& random_;
   SourceLog log_;
+  RateControl control_;
   ByteRate rate_;
   std::uint64_t pace_;  // bytes that leave together when more wait
   ByteRate copy_rate_;

@@ -31,6 +31,7 @@ class ChannelWorld {
     double unicast_loss = 0;
     Duration key_interval = 1s;
     std::uint64_t max_rate = 1'250'000;
+    std::uint64_t slowest_rate = 0;
     Duration deadline = 350ms;
     AuthenticationScheme scheme = AuthenticationScheme::kNone;
     ChannelWay copies = ChannelWay::kSource;
@@ -190,6 +191,7 @@ class ChannelWorld {
                         .key_interval = settings.key_interval,
                         .new_key_on_leaving = true};
     config.copy_rate = settings.copy_rate;
+    config.slowest_rate = settings.slowest_rate;
     config.offer.max_rate = settings.max_rate;
     config.offer.deadline = settings.deadline;
     config.offer.repairs = settings.repairs;

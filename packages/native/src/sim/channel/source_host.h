@@ -23,6 +23,8 @@ class SourceHost final : public Host {
   void remove(const RequestAddresses& addresses, Time now);
   // The connection of a receiver has validated another address, to which datagrams go from now on.
   void move(const RequestAddresses& addresses, const Address& lossy);
+  // What the connections of all receivers have measured
+  void set_round_trip(Duration round_trip) { round_trip_ = round_trip; }
   std::uint64_t copied_bytes() const { return copied_bytes_; }
   std::uint64_t group_bytes() const { return group_bytes_; }
 
@@ -65,6 +67,7 @@ class SourceHost final : public Host {
   std::deque<Copy> copies_;
   std::uint32_t next_copy_name_ = 0;
   std::size_t next_request_ = 0;  // whose turn it is to get a copy
+  Duration round_trip_ = 20ms;
   std::uint64_t copied_bytes_ = 0;
   std::uint64_t group_bytes_ = 0;
 };
