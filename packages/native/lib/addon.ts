@@ -458,6 +458,8 @@ export interface NativeChannelSourceOptions {
   hops: number;
   packetSize: number;
   rate: number;
+  /** 0: the rate never changes */
+  slowestRate: number;
   copyRate: number;
   reach: number;
   deadlineMs: number;

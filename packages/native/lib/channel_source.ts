@@ -59,6 +59,7 @@ class Source implements ChannelSource {
         hops: options.hops ?? 1,
         packetSize,
         rate,
+        slowestRate: options.slowestRate ?? 0,
         copyRate: options.copyRate ?? 10 * rate,
         reach: kept,
         deadlineMs,

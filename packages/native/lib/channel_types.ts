@@ -30,6 +30,11 @@ export interface ChannelSourceOptions {
   packetSize?: number;
   /** Most bytes per second. Default 1,250,000. */
   rate?: number;
+  /**
+   * Bytes per second below `rate`. With it, the rate to the group follows the worst receiver, as TCP would (RFC 4654). Receivers to
+   * which TCP would send less get copies instead. Default none: the rate never changes.
+   */
+  slowestRate?: number;
   /** Most bytes per second for copies by unicast, to all receivers together. Default ten times `rate`. */
   copyRate?: number;
   /** Packets that are kept for copies, 64 to 16,384. Default those of a second, at least 8192. */
@@ -68,6 +73,8 @@ export interface ChannelSourceStatus {
   receivers: number;
   /** Receivers that hear the group */
   receiving: number;
+  /** Bytes per second that the group gets at most, now */
+  rate: number;
   /** Receivers that get copies of all packets although they hear the group, since they lose much of it, or lost it too often */
   heldOnCopies: number;
   /** Receivers that lost the group, and wait until copies of all packets fit into their rate */

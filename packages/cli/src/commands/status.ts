@@ -96,8 +96,9 @@ function renderChannels(channels: readonly ChannelStatus[]): string {
     ];
   });
   const held = channels.map(
-    ({ name, group, feedsGroup, groupPauses, heldOnCopies, waitingForCopies, networksHeldDown }) => [
+    ({ name, group, rate, feedsGroup, groupPauses, heldOnCopies, waitingForCopies, networksHeldDown }) => [
       name,
+      group ? `${Math.round(rate / 1_000)}KB/s` : '',
       group ? `${feedsGroup ? 'yes' : 'no'}, ${groupPauses} pauses` : '',
       ...[heldOnCopies, waitingForCopies, networksHeldDown].map(String),
     ],
@@ -105,7 +106,7 @@ function renderChannels(channels: readonly ChannelStatus[]): string {
   const losses = ['lost', 'after repairs', 'by copies', 'join delay'];
   return [
     renderTable(['channel', 'group', 'receivers', 'of group', 'packets', 'repairs', ...losses, 'not sent'], rows),
-    renderTable(['channel', 'group fed', 'held on copies', 'waiting for copies', 'networks held down'], held),
+    renderTable(['channel', 'rate', 'group fed', 'held on copies', 'waiting for copies', 'networks held down'], held),
   ].join('\n\n');
 }
 

@@ -138,6 +138,7 @@ async function openChannel(module: NativeModule, name: string, options: ChannelO
       ...(options.interface !== undefined && { interface: options.interface }),
       hops,
       rate,
+      ...(options.slowest_rate !== undefined && { slowestRate: options.slowest_rate }),
       copyRate: copies,
       deadlineMs: deadline,
       keyIntervalMs: options.key_interval,

@@ -45,6 +45,7 @@ export function channelMetrics(registry: Registry, status: () => readonly Channe
     'Networks that may not join, since clients of theirs came and went too often.',
     ({ networksHeldDown }) => networksHeldDown,
   );
+  gauge('rate_bytes', 'Most bytes in a second to the group, now.', ({ rate }) => rate);
   gauge('group_fed', 'Whether packets go to the group now, 0 or 1.', ({ feedsGroup }) => Number(feedsGroup));
   total('group_pauses', 'Pauses of a group that none of its members heard.', ({ groupPauses }) => groupPauses);
   total('packets', 'Packets of a channel.', ({ packets }) => packets);

@@ -47,6 +47,27 @@ function refuseUselessKey(
   );
 }
 
+function refuseSlowestRate(
+  channel: { rate: number; slowest_rate?: number | undefined; group?: unknown },
+  refuse: Refuse,
+): void {
+  if (channel.slowest_rate === undefined) return;
+  if (channel.group === undefined)
+    refuse(
+      'slowest_rate',
+      'CONFIG_CONFLICT',
+      '`slowest_rate` needs `group`, which this channel does not have',
+      'add `group`, or remove `slowest_rate`; copies over connections have a congestion control of their own',
+    );
+  else if (channel.slowest_rate >= channel.rate)
+    refuse(
+      'slowest_rate',
+      'CONFIG_CONFLICT',
+      '`slowest_rate` is not below `rate`, so the rate could not change',
+      'write a lower `slowest_rate`, or remove it',
+    );
+}
+
 const channelOptions = z
   .strictObject({
     group: group
@@ -87,6 +108,15 @@ const channelOptions = z
       })
       .prefault('1250KB')
       .describe('Most bytes in a second, for the group.'),
+    slowest_rate: byteSize
+      .refine((bytes) => bytes >= 10_000, {
+        error: 'proofs and repairs of a channel need 10KB in a second',
+        params: { hint: 'write `10KB` or more' },
+      })
+      .optional()
+      .describe(
+        'With `group`: bytes in a second below `rate`. The rate then follows the worst receiver, as that of TCP would, and receivers that need a slower rate get copies. Default: the rate never changes.',
+      ),
     copies: byteSize
       .prefault('12500KB')
       .describe('Most bytes in a second for copies over connections, to all receivers together.'),
@@ -143,6 +173,7 @@ const channelOptions = z
     const refuse: Refuse = (key, code, message, hint) =>
       context.addIssue({ code: 'custom', message, path: [key], params: { code, place: 'key', hint } });
     refuseUselessKey(channel, refuse);
+    refuseSlowestRate(channel, refuse);
     const authentication = authenticationOf(channel);
     if (channel.repairs === true && channel.group === undefined)
       refuse(

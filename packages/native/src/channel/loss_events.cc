@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <ranges>
+#include <span>
 
 namespace sheaf::quic {
 namespace {
@@ -20,8 +20,9 @@ std::uint32_t LossEvents::on_report(const ChannelReport& report, const PacketRin
   }
   std::uint32_t events = 0;
   // A report begins with the highest.
-  for (const Interval& range : std::views::reverse(report.missing.view())) {
-    for (PacketNumber number = std::max(range.start, counted_); number < range.end; ++number) {
+  const std::span<const Interval> missing = report.missing.view();
+  for (auto range = missing.rbegin(); range != missing.rend(); ++range) {
+    for (PacketNumber number = std::max(range->start, counted_); number < range->end; ++number) {
       ++named_;
       const Time sent = log.contains(number) ? log.kept_at(number) : now;
       events += count(number, sent, round_trip) ? 1 : 0;

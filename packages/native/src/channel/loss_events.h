@@ -7,8 +7,8 @@
 
 namespace sheaf::quic {
 
-// How often a receiver of the group loses something, by its reports: the loss event rate of RFC 5348
-// §5, which a receiver computes there. Losses within a round trip are one event. What another
+// How often a receiver of the group loses something, by its reports: the loss event rate of RFC
+// 5348 §5, which a receiver computes there. Losses within a round trip are one event. What another
 // receiver's repair brings before a report names it is one event in a report, however much it was.
 class LossEvents {
  public:

@@ -39,8 +39,8 @@ void RateControl::on_report(std::size_t id, const ChannelReport& report, const P
   const bool has_lost = receiver.losses.on_report(report, log, receiver.round_trip, now) > 0;
   if (has_lost && !receiver.losses.has_interval()) {
     // What came before says little: the rate may have been far from what the way can carry.
-    const double share = loss_events_at(limits_.packet_size, receiver.round_trip,
-                                        static_cast<double>(rate_) / 2);
+    const double share =
+        loss_events_at(limits_.packet_size, receiver.round_trip, static_cast<double>(rate_) / 2);
     receiver.losses.begin_with(static_cast<std::uint32_t>(std::min(1 / share, 1e9)));
   }
   if (has_lost) clear_ = true;
@@ -60,17 +60,17 @@ void RateControl::on_report(std::size_t id, const ChannelReport& report, const P
   rate_ = std::min(rate_, static_cast<std::uint64_t>(bounded));
 }
 
-// Before the first loss the rate doubles again and again. Later it grows by one packet in each round
-// trip, and the rate that the receiver permits bounds it.
+// Before the first loss the rate doubles again and again. Later it grows by one packet in each
+// round trip, and the rate that the receiver permits bounds it.
 void RateControl::grow(Duration round_trip, Time now) {
   const Duration elapsed = std::min<Duration>(now - grown_, k_longest_growth);
   grown_ = now;
   if (!std::exchange(used_, false)) return;
   const double rate = static_cast<double>(rate_);
   const double round_trips = to_seconds(elapsed) / to_seconds(round_trip);
-  const double grown =
-      clear_ ? rate + round_trips * static_cast<double>(limits_.packet_size) / to_seconds(round_trip)
-             : rate * std::exp2(to_seconds(elapsed) / to_seconds(k_doubling));
+  const double grown = clear_ ? rate + round_trips * static_cast<double>(limits_.packet_size) /
+                                           to_seconds(round_trip)
+                              : rate * std::exp2(to_seconds(elapsed) / to_seconds(k_doubling));
   rate_ = static_cast<std::uint64_t>(std::min(grown, static_cast<double>(limits_.fastest)));
 }
 

@@ -76,8 +76,8 @@ class RateControl {
   Time grown_{};
 };
 
-// Returns bytes per second of a TCP connection (RFC 5348 §3.1) with this share of loss events, above
-// 0 and at most 1.
+// Returns bytes per second of a TCP connection (RFC 5348 §3.1) with this share of loss events,
+// above 0 and at most 1.
 double tcp_rate(std::size_t packet_size, Duration round_trip, double loss_events);
 
 // Returns the share of loss events at which a TCP connection is that fast.

@@ -45,6 +45,7 @@ quic::SourceConfig config_of(const SourceSettings& settings, quic::Random& rando
   offer.repairs = settings.repairs;
   config.key_interval = settings.key_interval;
   config.new_key_on_leaving = settings.new_key_on_leaving;
+  config.slowest_rate = settings.slowest_rate;
   config.copy_rate = settings.copy_rate;
   config.max_receivers = settings.max_receivers;
   return config;

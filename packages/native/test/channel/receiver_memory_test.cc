@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "channel/offer_check.h"
 #include "channel/pair.h"
 #include "channel_authentication/make_verifier.h"
 #include "channel_authentication/timed_source.h"
@@ -15,6 +16,7 @@ struct MemoryCase {
   std::uint32_t reach;
   std::uint16_t packet_size;
   double megabytes;
+  std::uint64_t max_rate = 1'250'000;
 };
 
 class ReceiverMemory : public testing::TestWithParam<MemoryCase> {};
@@ -23,7 +25,8 @@ AuthenticationOffer offer_of(AuthenticationScheme scheme) {
   if (scheme == AuthenticationScheme::kNone) return {};
   if (scheme == AuthenticationScheme::kTimed) {
     KeyChain chain{k_test_channel, ChainKey{4}};
-    return TimedSource(k_test_channel, {.start = k_pair_start}, chain).offer(k_pair_start);
+    const TimedSchedule schedule{.start = k_pair_start, .interval = 250ms};
+    return TimedSource(k_test_channel, schedule, chain).offer(k_pair_start);
   }
   return offer_of_public_key(scheme, SigningKey{Ed25519Seed{3}}.public_key());
 }
@@ -34,13 +37,15 @@ TEST_P(ReceiverMemory, IsThatOfTheDocuments) {
   offer.repairs = true;
   offer.packet_size = GetParam().packet_size;
   offer.reach = GetParam().reach;
+  offer.max_rate = GetParam().max_rate;
   ASSERT_FALSE(objection(offer, ChannelLimits{}));
   SeededRandom random{5};
   InlineRunner runner;
   const ClockBound clock;
   const std::size_t before = live_bytes();
-  const auto verifier = make_verifier(offer.authentication, offer.channel, offer.packet_size,
-                                      {runner, clock, random});
+  const auto verifier =
+      make_verifier(offer.authentication, {offer.channel, offer.packet_size, offer.max_rate},
+                    {runner, clock, random});
   const auto receiver = std::make_unique<ChannelReceiver>(offer, *verifier, random, k_pair_start);
   const double megabytes = static_cast<double>(live_bytes() - before) / 1e6;
   RecordProperty("megabytes", std::to_string(megabytes));
@@ -55,7 +60,8 @@ INSTANTIATE_TEST_SUITE_P(
                     MemoryCase{AuthenticationScheme::kTimed, 8192, 1300, 16},
                     MemoryCase{AuthenticationScheme::kNone, 16'384, 1300, 22},
                     MemoryCase{AuthenticationScheme::kSigned, 16'384, 1300, 27},
-                    MemoryCase{AuthenticationScheme::kSigned, 16'384, 1452, 30}));
+                    MemoryCase{AuthenticationScheme::kSigned, 16'384, 1452, 30},
+                    MemoryCase{AuthenticationScheme::kTimed, 16'384, 1300, 40, 22'000'000}));
 
 }  // namespace
 }  // namespace sheaf::quic

@@ -148,7 +148,7 @@ class MemoryNetwork {
     void hold(std::uint64_t bytes) override { held += bytes; }
     void release(std::uint64_t bytes) override { held -= bytes; }
     bool datagrams_full = false;  // the queue has no room
-    quic::Duration round_trip() const override { return 20ms; }
+    quic::Duration round_trip() const override { return std::chrono::milliseconds(20); }
     bool peer_takes_datagrams() const override { return network_.options_.max_datagram > 0; }
     std::size_t max_datagram_payload() const override { return network_.options_.max_datagram; }
     bool send_datagram(Bytes payload, std::uint64_t) override {
