@@ -124,8 +124,22 @@ it('shows what channels lose before and after repairs, and how soon receivers he
   const counts = { copiesLost: 0, refusedReports: 0, droppedProofs: 0, expired: 0, unsent: 7 };
   const live = { name: 'live', group: { family: 'IPv4', address: '232.1.2.3', port: 5004 }, ...counts } as const;
   const seen = { receivers: 3, receiving: 2, packets: 1_000, repairs: 40, copies: 100, received: 1_800, lost: 200 };
-  const held = { rate: 1_250_000, heldOnCopies: 5, waitingForCopies: 6, networksHeldDown: 8, feedsGroup: false, groupPauses: 9 };
-  const free = { rate: 0, heldOnCopies: 0, waitingForCopies: 0, networksHeldDown: 0, feedsGroup: false, groupPauses: 0 };
+  const held = {
+    rate: 1_250_000,
+    heldOnCopies: 5,
+    waitingForCopies: 6,
+    networksHeldDown: 8,
+    feedsGroup: false,
+    groupPauses: 9,
+  };
+  const free = {
+    rate: 0,
+    heldOnCopies: 0,
+    waitingForCopies: 0,
+    networksHeldDown: 0,
+    feedsGroup: false,
+    groupPauses: 0,
+  };
   const idle = { name: 'idle', ...counts, ...free, receivers: 0, receiving: 0, packets: 0, repairs: 0, copies: 0 };
   const status: GatewayStatus = {
     ...front,

@@ -21,7 +21,7 @@ const group = listenAddress
   });
 
 type Refuse = (
-  key: 'group' | 'source' | 'relay' | 'key' | 'repairs',
+  key: 'group' | 'source' | 'relay' | 'key' | 'repairs' | 'slowest_rate',
   code: string,
   message: string,
   hint: string,

@@ -5,7 +5,14 @@ import { channelMetrics } from '../../src/observability/channel_metrics.js';
 it('tells the counts of each channel as they are when metrics are read', async () => {
   const live = { name: 'live', receivers: 3, receiving: 2, packets: 1_000, repairs: 40, copies: 100, copiesLost: 1 };
   const reported = { received: 1_800, lost: 200, recovered: 100, expired: 4, joins: 2, joinSeconds: 0.5 };
-  const held = { rate: 12, heldOnCopies: 8, waitingForCopies: 9, networksHeldDown: 10, feedsGroup: true, groupPauses: 11 };
+  const held = {
+    rate: 12,
+    heldOnCopies: 8,
+    waitingForCopies: 9,
+    networksHeldDown: 10,
+    feedsGroup: true,
+    groupPauses: 11,
+  };
   const channel = { ...live, ...held, ...reported, refusedReports: 0, droppedProofs: 5, unsent: 7 };
   const registry = new Registry();
   channelMetrics(registry, () => [channel]);

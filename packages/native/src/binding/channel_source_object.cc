@@ -144,7 +144,7 @@ Napi::Value ChannelSourceObject::status(const Napi::CallbackInfo& info) {
   }
   set("receivers", node_->receivers());
   set("receiving", served.by_group);
-  set("rate", source.rate());
+  set("rate", counts.rate);
   set("heldOnCopies", served.held);
   set("waitingForCopies", served.waiting);
   set("networksHeldDown", node_->held_networks().held(now));

@@ -9,6 +9,7 @@ namespace {
 
 // In the slow start the rate doubles in this time.
 constexpr Duration k_doubling = 500ms;
+constexpr Duration k_shortest_round_trip = 1ms;
 // Growth for a longer time without reports would be a guess.
 constexpr Duration k_longest_growth = 1s;
 
@@ -32,20 +33,20 @@ double loss_events_at(std::size_t packet_size, Duration round_trip, double rate)
   return high;
 }
 
-void RateControl::on_report(std::size_t id, const ChannelReport& report, const PacketRing& log,
-                            PacketNumber sent_end, Time now) {
+void RateControl::on_report(std::size_t id, const ChannelReport& report, const Way& way, Time now) {
   if (is_constant()) return;
   Receiver& receiver = receivers_[id];
-  const bool has_lost = receiver.losses.on_report(report, log, receiver.round_trip, now) > 0;
+  const Duration round_trip = std::max(way.round_trip, k_shortest_round_trip);
+  const bool has_lost = receiver.losses.on_report(report, way.log, round_trip, now) > 0;
   if (has_lost && !receiver.losses.has_interval()) {
     // What came before says little: the rate may have been far from what the way can carry.
     const double share =
-        loss_events_at(limits_.packet_size, receiver.round_trip, static_cast<double>(rate_) / 2);
+        loss_events_at(limits_.packet_size, round_trip, static_cast<double>(rate_) / 2);
     receiver.losses.begin_with(static_cast<std::uint32_t>(std::min(1 / share, 1e9)));
   }
   if (has_lost) clear_ = true;
-  const double share = receiver.losses.rate(sent_end);
-  const double permitted = share > 0 ? tcp_rate(limits_.packet_size, receiver.round_trip, share)
+  const double share = receiver.losses.rate(way.sent_end);
+  const double permitted = share > 0 ? tcp_rate(limits_.packet_size, round_trip, share)
                                      : static_cast<double>(limits_.fastest);
   const bool is_below = permitted < static_cast<double>(limits_.slowest);
   if (!is_below) receiver.below_since = k_never;
@@ -54,7 +55,7 @@ void RateControl::on_report(std::size_t id, const ChannelReport& report, const P
   if (slowest_ == k_nobody || permitted < permitted_) slowest_ = id;
   if (slowest_ != id) return;
   permitted_ = permitted;
-  grow(receiver.round_trip, now);
+  grow(round_trip, now);
   const double bounded = std::clamp(permitted, static_cast<double>(limits_.slowest),
                                     static_cast<double>(limits_.fastest));
   rate_ = std::min(rate_, static_cast<std::uint64_t>(bounded));

@@ -6,6 +6,9 @@
 
 namespace sheaf::quic {
 
+// Where nobody has measured one
+inline constexpr Duration k_usual_round_trip = 100ms;
+
 // How fast a source sends to its group: as TCP would send to the worst of the receivers that it
 // accepts (TFMCC, RFC 4654). Differs from the RFC in that the source computes what receivers
 // compute there, from the reports by which they ask for repairs, and takes the round trip of their
@@ -40,12 +43,13 @@ class RateControl {
     receivers_[id].losses.begin(sent_end);
     receivers_[id].below_since = k_never;
   }
-  void set_round_trip(std::size_t id, Duration round_trip) {
-    receivers_[id].round_trip = std::max<Duration>(round_trip, k_shortest_round_trip);
-  }
+  struct Way {
+    const PacketRing& log;  // knows when packets were sent
+    PacketNumber sent_end;  // one above the last packet
+    Duration round_trip;    // of the receiver's connection
+  };
   // A receiver that relies on the group reported.
-  void on_report(std::size_t id, const ChannelReport& report, const PacketRing& log,
-                 PacketNumber sent_end, Time now);
+  void on_report(std::size_t id, const ChannelReport& report, const Way& way, Time now);
   // Packets waited for the rate. One that nobody uses does not grow (RFC 5348 §4.3).
   void on_used() { used_ = true; }
   // Whether the receiver has needed a slower rate than the slowest for some time
@@ -55,12 +59,10 @@ class RateControl {
 
  private:
   static constexpr std::size_t k_nobody = SIZE_MAX;
-  static constexpr Duration k_shortest_round_trip = 1ms;
   static constexpr Duration k_patience = 3s;
 
   struct Receiver {
     LossEvents losses;
-    Duration round_trip = 100ms;
     Time below_since = k_never;
   };
   void grow(Duration round_trip, Time now);

@@ -86,6 +86,7 @@ ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenti
       admission_(copy_capacity(config)),
       breaker_(config.offer.report_interval) {
   groups_.reserve(GroupStreams::k_max_open);
+  counts_.rate = control_.rate();
   if (config_.offer.repairs) repairs_.emplace(config_.offer);
 }
 
@@ -279,18 +280,15 @@ void ChannelSource::hold(ReceiverId id) {
   control_.forget(id);
 }
 
-void ChannelSource::set_round_trip(ReceiverId id, Duration round_trip) {
-  if (receiver(id) != nullptr) control_.set_round_trip(id, round_trip);
-}
-
 void ChannelSource::follow_rate() {
   if (control_.is_constant()) return;
-  const std::uint64_t rate = control_.rate();
+  const std::uint64_t rate = counts_.rate = control_.rate();
   rate_.change(rate, burst_of(rate, config_.offer.packet_size));
   pace_ = bytes_in(k_pace, rate);
 }
 
-void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time now) {
+void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time now,
+                              Duration round_trip) {
   ReceiverCopies* copies = receiver(id);
   const PacketNumber sent_end = log_.sent_end();
   const bool taken =
@@ -302,7 +300,7 @@ void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time n
   reception_.on_report(id, report, sent_end);
   if (copies->state() != ListenState::kReceiving) return;
   const bool relied = copies->relies_on_group();
-  if (relied) control_.on_report(id, report, log_.ring(), sent_end, now);
+  if (relied) control_.on_report(id, report, {log_.ring(), sent_end, round_trip}, now);
   held_.on_report(id, report, sent_end, relied && control_.is_too_slow(id, now), now);
   hold(id);
   if (!relied && copies->relies_on_group()) control_.begin(id, sent_end);

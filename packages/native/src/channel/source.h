@@ -30,6 +30,7 @@ struct SourceConfig {
 };
 
 struct SourceCounts {
+  std::uint64_t rate = 0;  // bytes per second to the group, now, at most
   std::uint64_t packets = 0;
   std::uint64_t copies = 0;
   std::uint64_t copies_lost = 0;
@@ -75,8 +76,6 @@ class ChannelSource {
   // Receivers that get copies although the group reaches them
   const HeldReceivers& held() const { return held_; }
   ServedReceivers served() const;
-  // Bytes per second that the group brings at most, now
-  std::uint64_t rate() const { return control_.rate(); }
   // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
   bool stopped() const { return log_.stopped(); }
   // Whether packets wait to be sent
@@ -109,9 +108,9 @@ class ChannelSource {
   // Nothing is known of a receiver that was removed: what is still said of it changes nothing.
   void remove_receiver(ReceiverId id);
   void on_state(ReceiverId id, const ChannelState& state, Time now);
-  void on_report(ReceiverId id, const ChannelReport& report, Time now);
-  // The round trip of its connection, now
-  void set_round_trip(ReceiverId id, Duration round_trip);
+  // `round_trip`: of its connection, now
+  void on_report(ReceiverId id, const ChannelReport& report, Time now,
+                 Duration round_trip = k_usual_round_trip);
   // Returns a key that the receiver needs and does not have yet.
   std::optional<ChannelKey> poll_key(ReceiverId id);
   // Returns the next sealed packet that the receiver needs by unicast. Empty: none, or the budget

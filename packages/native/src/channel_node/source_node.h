@@ -32,7 +32,7 @@ struct SourceSettings {
   quic::Duration report_interval = std::chrono::milliseconds(100);
   quic::Duration key_interval = std::chrono::seconds(10);
   bool new_key_on_leaving = false;
-  std::uint64_t slowest_rate = 0;  // bytes per second; 0: the rate never changes
+  std::uint64_t slowest_rate = 0;        // bytes per second; 0: the rate never changes
   std::uint64_t copy_rate = 12'500'000;  // bytes per second, to all receivers together
   std::size_t max_receivers = 1000;
   quic::AuthenticationScheme scheme = quic::AuthenticationScheme::kNone;

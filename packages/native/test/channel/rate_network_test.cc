@@ -5,7 +5,7 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr std::uint64_t k_rate_seeds = 5;
+constexpr std::uint64_t k_rate_seeds = 2;
 
 // A source that always has something to send
 struct BulkSource {

@@ -63,8 +63,7 @@ void SourceHost::on_message(Request& request, Bytes message, Time now) {
       const auto value = decode_channel_datagram(in.read_rest());
       if (!value) return;
       if (const auto* report = std::get_if<ChannelReport>(&*value)) {
-        source_.set_round_trip(request.id, round_trip_);
-        source_.on_report(request.id, *report, now);
+        source_.on_report(request.id, *report, now, round_trip_);
       }
       if (const auto* query = std::get_if<ChannelClockQuery>(&*value)) {
         send_clock(request, query->nonce, now);
