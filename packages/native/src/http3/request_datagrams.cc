@@ -14,11 +14,14 @@ std::size_t RequestDatagrams::max_payload(StreamId stream) const {
   return room > prefix ? room - prefix : 0;
 }
 
-bool RequestDatagrams::send(StreamId stream, Bytes payload, std::uint64_t identifier) {
-  if (parts_.closed || payload.size() > max_payload(stream)) return false;
-  scratch_.resize(8 + payload.size());
+bool RequestDatagrams::send(StreamId stream, Bytes payload, std::uint64_t identifier,
+                            Bytes prefix) {
+  const std::size_t size = prefix.size() + payload.size();
+  if (parts_.closed || size > max_payload(stream)) return false;
+  scratch_.resize(8 + size);
   quic::Writer writer(scratch_);
   writer.write_varint(stream.value / 4);
+  writer.write_bytes(prefix);
   writer.write_bytes(payload);
   return parts_.transport.send_datagram(writer.written(), identifier);
 }

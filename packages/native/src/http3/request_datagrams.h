@@ -17,8 +17,8 @@ class RequestDatagrams {
   // Returns the maximum payload that fits now, in bytes; 0 while the peer accepts none.
   std::size_t max_payload(StreamId request) const;
   // Returns false when the datagram is too large or the transport's queue is full. DatagramOutcome
-  // returns `identifier`.
-  bool send(StreamId request, Bytes payload, std::uint64_t identifier);
+  // returns `identifier`. The payload is `prefix` and `payload`.
+  bool send(StreamId request, Bytes payload, std::uint64_t identifier, Bytes prefix = {});
   // Returns whether the peer has announced that it accepts none. DATAGRAM capsules are sent to it
   // instead (§3.5).
   bool peer_lacks_datagrams() const;
