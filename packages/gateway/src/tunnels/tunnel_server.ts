@@ -88,8 +88,8 @@ export class TunnelServer {
   async answer(request: ServerRequest, response: ServerResponse): Promise<void> {
     const started = performance.now();
     try {
-      await this.#open(request, response, started);
-      this.#count(200);
+      if (await this.#open(request, response, started)) this.#count(200);
+      else response.destroy();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       this.#count(error.status);
@@ -105,8 +105,8 @@ export class TunnelServer {
     this.#answers.set(status, (this.#answers.get(status) ?? 0) + 1);
   }
 
-  /** @throws Refusal */
-  async #open(request: ServerRequest, response: ServerResponse, started: number): Promise<void> {
+  /** Returns false when the client has left meanwhile. @throws Refusal */
+  async #open(request: ServerRequest, response: ServerResponse, started: number): Promise<boolean> {
     const { route, target } = this.#find(request);
     // RFC 8470 §5.2: what comes in 0-RTT packets may be a replay, and packets are sent for it.
     if (request.early) throw new Refusal(425);
@@ -118,8 +118,9 @@ export class TunnelServer {
     if (typeof place === 'number') throw new Refusal(place, { 'retry-after': '10' });
     response.once('close', place);
     try {
-      const address = await this.#connect(route, target, { request, response, user, started });
-      if (address === undefined) place();
+      const opened = await this.#connect(route, target, { request, response, user, started });
+      if (!opened) place();
+      return opened;
     } catch (error) {
       place();
       throw error;
@@ -153,8 +154,8 @@ export class TunnelServer {
       : new Refusal(407, { 'proxy-authenticate': 'Basic realm="sheaf"' });
   }
 
-  /** Returns the address that the tunnel leads to; undefined when the client has left. @throws Refusal */
-  async #connect(route: TunnelRoute, target: Target, tunnel: PendingTunnel): Promise<string | undefined> {
+  /** Returns false when the client has left. @throws Refusal */
+  async #connect(route: TunnelRoute, target: Target, tunnel: PendingTunnel): Promise<boolean> {
     const found = await addressesOf(target.host, this.#resolve).catch((error: unknown) => {
       if (error instanceof ResolutionError) throw new Refusal(error.status, proxyStatus(error.proxyStatus));
       throw error;
@@ -164,7 +165,7 @@ export class TunnelServer {
     if (permitted.length === 0) throw prohibited;
     for (const address of permitted) {
       try {
-        return this.#tunnel(route, target, address, tunnel) ? address : undefined;
+        return this.#tunnel(route, target, address, tunnel);
       } catch (error) {
         if (systemErrorCode(error) === undefined) throw error;
       }
