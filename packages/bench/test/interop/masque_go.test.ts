@@ -1,10 +1,12 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TunnelStatus } from '@sheaf/gateway';
 import { freePort } from '@sheaf/gateway/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeCertificates, type TestCertificates } from './authority.js';
 import { installed, printedJson } from './peers/common_program.js';
+import { startRelay, type RelayOptions } from './relay.js';
 import { sheaf, startProgram, type RunningProgram } from './programs.js';
 import { patternBytes, sha256 } from './site.js';
 
@@ -66,10 +68,15 @@ afterAll(async () => {
 });
 
 /** Loads the page of the server, or asks for another one, through tunnels of one connection. */
-function fetchPage({ tunnels = 1, authorization = credentials, url = `https://127.0.0.1:${server}/page.bin` } = {}) {
+function fetchPage({
+  tunnels = 1,
+  authorization = credentials,
+  url = `https://127.0.0.1:${server}/page.bin`,
+  port = proxy,
+} = {}) {
   return printedJson<Tunnel[]>(installed('.sheaf', 'interop-go', 'masque'), [
     '-template',
-    `https://127.0.0.1:${proxy}/.well-known/masque/udp/{target_host}/{target_port}/`,
+    `https://127.0.0.1:${port}/.well-known/masque/udp/{target_host}/{target_port}/`,
     '-authority',
     certificates.authority,
     '-authorization',
@@ -98,6 +105,21 @@ it('many tunnels of one connection carry pages at once', async () => {
   expect(tunnels.map((tunnel) => tunnel.sha256)).toEqual(Array<string>(40).fill(sha256(page)));
 }, 120_000);
 
+it.each<[string, RelayOptions]>([
+  ['loses 5 % of its packets', { loss: 0.05, seed: 20 }],
+  ['carries packets of at most 1360 bytes', { longest: 1_360 }],
+])(
+  'a page comes through a path to the proxy that %s',
+  async (_path, options) => {
+    const relay = await startRelay(proxy, options);
+    const [tunnel] = await fetchPage({ port: relay.port });
+    relay.close();
+    expect(relay.counts.carried).toBeGreaterThan(100);
+    expect(tunnel?.sha256).toBe(sha256(page));
+  },
+  120_000,
+);
+
 it('refuses clients without credentials, and targets that are not named', async () => {
   const refused = async (options: Parameters<typeof fetchPage>[0]) => {
     const [{ proxyStatus, proxyField } = {}] = await fetchPage(options);
@@ -113,14 +135,16 @@ it('refuses clients without credentials, and targets that are not named', async 
 
 it('the status, the metrics and the log tell what tunnels carried', async () => {
   const ask = async (path: string): Promise<string> => (await fetch(`http://127.0.0.1:${admin}${path}`)).text();
-  const { tunnels } = JSON.parse(await ask('/status')) as { tunnels: { bytesToClient: number; answers: object } };
-  expect(tunnels.bytesToClient).toBeGreaterThan(41 * page.length);
-  expect(tunnels.answers).toMatchObject({ 200: 41, 403: 3, 407: 2 });
+  const { tunnels } = JSON.parse(await ask('/status')) as { tunnels: TunnelStatus };
+  expect(tunnels.bytesToClient).toBeGreaterThan(43 * page.length);
+  expect(tunnels.answers).toMatchObject({ 200: 43, 403: 3, 407: 2 });
+  // The server inside looks for what its path carries.
+  expect(tunnels.drops.clientTooLarge).toBeGreaterThan(0);
   expect(await ask('/metrics')).toMatch(/^sheaf_tunnel_packets_total\{direction="to_client"\} \d{4,}$/m);
   const lines = readFileSync(join(directory, 'proxy.log'), 'utf8').trim().split('\n');
   const ended = lines
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter(({ msg }) => msg === 'tunnel ended');
-  expect(ended).toHaveLength(41);
+  expect(ended).toHaveLength(43);
   expect(ended[0]).toMatchObject({ user: 'ann', target: `127.0.0.1:${server}`, reason: expect.any(String) as string });
 }, 30_000);

@@ -45,6 +45,9 @@ const proxyName = 'sheaf';
 const proxyStatus = (parameters: string): Record<string, string> => ({ 'proxy-status': `${proxyName}; ${parameters}` });
 const prohibited = new Refusal(403, proxyStatus('error=destination_ip_prohibited'));
 
+/** Errors of a system that has no room for another socket */
+const exhausted = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+
 /** Answers requests for UDP proxying (RFC 9298): decides who may reach what. The packets are carried natively. */
 export class TunnelServer {
   readonly #module: TunnelServerOptions['module'];
@@ -167,7 +170,9 @@ export class TunnelServer {
       try {
         return this.#tunnel(route, target, address, tunnel);
       } catch (error) {
-        if (systemErrorCode(error) === undefined) throw error;
+        const code = systemErrorCode(error);
+        if (code === undefined) throw error;
+        if (exhausted.has(code)) throw new Refusal(503, { 'retry-after': '10' });
       }
     }
     throw new Refusal(502, proxyStatus('error=destination_ip_unroutable'));

@@ -84,7 +84,8 @@ it.each([
 });
 
 it('permits private addresses, and its own, only where networks name them', () => {
-  const permits = (allow: string, address: string): boolean => rules(allow).permits({ host: 'x.example', port: 443 }, address);
+  const permits = (allow: string, address: string): boolean =>
+    rules(allow).permits({ host: 'x.example', port: 443 }, address);
   expect(permits('10.0.0.0/8:443', '10.1.2.3')).toBe(true);
   expect(permits('10.1.0.0/16', '10.1.2.3')).toBe(true);
   expect(permits('8.0.0.0/5', '10.1.2.3')).toBe(false); // more than the private range
@@ -106,9 +107,19 @@ it('asks for no name that nothing could permit', () => {
   expect(rules('*').mayPermit({ host: '127.0.0.1', port: 443 })).toBe(false);
 });
 
-it.each(['', '*.*', 'host:0', 'host:65536', '10.0.0.0/33', 'fe80::1', '[www.example.org]:443', '1.2.3', 'a b', 'http://x'])(
-  'the configuration refuses %j as a target',
-  (allow) => expect(connectUdpOptions.safeParse({ allow, clients: '0.0.0.0/0' }).success).toBe(false),
+it.each([
+  '',
+  '*.*',
+  'host:0',
+  'host:65536',
+  '10.0.0.0/33',
+  'fe80::1',
+  '[www.example.org]:443',
+  '1.2.3',
+  'a b',
+  'http://x',
+])('the configuration refuses %j as a target', (allow) =>
+  expect(connectUdpOptions.safeParse({ allow, clients: '0.0.0.0/0' }).success).toBe(false),
 );
 
 it('the configuration refuses a proxy for everybody that does not say so', () => {

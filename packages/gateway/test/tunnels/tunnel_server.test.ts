@@ -32,18 +32,24 @@ interface Setup {
   names?: Record<string, string[] | Error>;
   /** What `openTunnel` throws for an address */
   unroutable?: string[];
+  code?: string;
   clientHasLeft?: boolean;
 }
 
-async function setUp({ route = {}, names = {}, unroutable = [], clientHasLeft = false }: Setup = {}) {
+async function setUp({
+  route = {},
+  names = {},
+  unroutable = [],
+  code = 'ENETUNREACH',
+  clientHasLeft = false,
+}: Setup = {}) {
   const opened: TunnelOptions[] = [];
   const resolved: string[] = [];
   const lines: Record<string, unknown>[] = [];
   const server = await TunnelServer.open({
     module: {
       openTunnel: (_request, _response, options) => {
-        if (unroutable.includes(options.target.address))
-          throw Object.assign(new Error('no route'), { code: 'ENETUNREACH' });
+        if (unroutable.includes(options.target.address)) throw Object.assign(new Error('no route'), { code });
         if (clientHasLeft) return undefined;
         opened.push(options);
         return { localAddress: { address: '192.0.2.1', port: 1, family: 'IPv4' } };
@@ -106,8 +112,15 @@ it('tries the next address when the system has no way to the first one', async (
   expect([status, headers['proxy-status']]).toEqual([502, 'sheaf; error=destination_ip_unroutable']);
 });
 
+it('says that it is full when the system has no more sockets', async () => {
+  const { ask } = await setUp({ unroutable: ['8.8.8.8'], code: 'EMFILE' });
+  expect((await ask('/masque/8.8.8.8/443/')).status).toBe(503);
+});
+
 it('a name that has a permitted and a prohibited address leads to the permitted one alone', async () => {
-  const { ask, opened } = await setUp({ names: { 'mixed.example': ['127.0.0.1', '::ffff:10.1.1.1', '93.184.216.34'] } });
+  const { ask, opened } = await setUp({
+    names: { 'mixed.example': ['127.0.0.1', '::ffff:10.1.1.1', '93.184.216.34'] },
+  });
   await ask('/masque/mixed.example/443/');
   expect(opened.map(({ target }) => target.address)).toEqual(['93.184.216.34']);
 });
@@ -199,7 +212,15 @@ it('writes a line for each tunnel', async () => {
     bytesToTarget: 2_400,
     packetsToClient: 1,
     bytesToClient: 1_200,
-    drops: { unknownContext: 0, targetTooLarge: 0, targetBlocked: 0, targetRefused: 0, clientTooLarge: 3, queueFull: 0, clientLost: 0 },
+    drops: {
+      unknownContext: 0,
+      targetTooLarge: 0,
+      targetBlocked: 0,
+      targetRefused: 0,
+      clientTooLarge: 3,
+      queueFull: 0,
+      clientLost: 0,
+    },
   });
   expect(lines.at(-1)).toMatchObject({
     msg: 'tunnel ended',

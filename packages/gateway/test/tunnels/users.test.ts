@@ -43,7 +43,10 @@ it('reads a file that others cannot read', async () => {
     ['ann:1\nbob', 0o600, 'line 2'],
   ] as const) {
     const reading = TunnelUsers.read(await fileOf(text, mode));
-    await expect(reading).rejects.toMatchObject({ code: 'CREDENTIALS_UNUSABLE', message: expect.stringContaining(message) as string });
+    await expect(reading).rejects.toMatchObject({
+      code: 'CREDENTIALS_UNUSABLE',
+      message: expect.stringContaining(message) as string,
+    });
   }
   await expect(TunnelUsers.read('/nowhere')).rejects.toMatchObject({ code: 'CREDENTIALS_UNUSABLE' });
 });
