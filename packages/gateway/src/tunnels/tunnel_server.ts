@@ -121,7 +121,7 @@ export class TunnelServer {
     if (typeof place === 'number') throw new Refusal(place, { 'retry-after': '10' });
     response.once('close', place);
     try {
-      const opened = await this.#connect(route, target, { request, response, user, started });
+      const opened = await this.#connect(route, target, { request, response, user, started, place });
       if (!opened) place();
       return opened;
     } catch (error) {
@@ -179,7 +179,7 @@ export class TunnelServer {
   }
 
   #tunnel({ options }: TunnelRoute, target: Target, address: string, tunnel: PendingTunnel): boolean {
-    const { request, response, user, started } = tunnel;
+    const { request, response, user, started, place } = tunnel;
     const about = {
       target: formatAddress({ address: target.host, port: target.port }),
       address,
@@ -191,7 +191,10 @@ export class TunnelServer {
       idleMs: options.idle,
       queueBytes: options.queue,
       headers: proxyStatus(`next-hop="${formatAddress({ address, port: target.port })}"`),
-      onOver: (over) => this.#log.info({ ...about, ...accessLine(over, started) }, 'tunnel ended'),
+      onOver: (over) => {
+        place();
+        this.#log.info({ ...about, ...accessLine(over, started) }, 'tunnel ended');
+      },
     });
     if (opened) this.#log.debug(about, 'tunnel opened');
     return opened !== undefined;
@@ -203,6 +206,8 @@ interface PendingTunnel {
   response: ServerResponse;
   user: string | undefined;
   started: number;
+  /** Gives its place back. */
+  place(this: void): void;
 }
 
 /** What the log says about a tunnel that is over. Reasons for which no packet was dropped are left out. */

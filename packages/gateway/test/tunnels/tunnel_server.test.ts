@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ServerRequest, ServerResponse, TunnelOptions } from '@sheaf/native';
+import type { ServerRequest, ServerResponse, TunnelOptions, TunnelOver } from '@sheaf/native';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { routeOptions } from '../../src/schema/routes.js';
@@ -35,6 +35,25 @@ interface Setup {
   code?: string;
   clientHasLeft?: boolean;
 }
+
+/** What became of a tunnel */
+const idle: TunnelOver = {
+  reason: 'idle',
+  code: 0x100,
+  packetsToTarget: 2,
+  bytesToTarget: 2_400,
+  packetsToClient: 1,
+  bytesToClient: 1_200,
+  drops: {
+    unknownContext: 0,
+    targetTooLarge: 0,
+    targetBlocked: 0,
+    targetRefused: 0,
+    clientTooLarge: 3,
+    queueFull: 0,
+    clientLost: 0,
+  },
+};
 
 async function setUp({
   route = {},
@@ -194,6 +213,10 @@ it('a place is free again when the tunnel is over, and when none was opened', as
   first.emit('close');
   expect((await ask('/masque/8.8.8.8/443/')).status).toBe(0);
   expect(opened).toHaveLength(2);
+  // A client may keep its stream after the tunnel is over.
+  opened[1]?.onOver?.(idle);
+  expect((await ask('/masque/8.8.8.8/443/')).status).toBe(0);
+  expect((await ask('/masque/8.8.8.8/443/')).status).toBe(503);
 });
 
 it('ends the response when the client has left while its name was resolved', async () => {
@@ -205,23 +228,7 @@ it('ends the response when the client has left while its name was resolved', asy
 it('writes a line for each tunnel', async () => {
   const { ask, opened, lines } = await setUp();
   await ask('/masque/8.8.8.8/443/');
-  opened[0]?.onOver?.({
-    reason: 'idle',
-    code: 0x100,
-    packetsToTarget: 2,
-    bytesToTarget: 2_400,
-    packetsToClient: 1,
-    bytesToClient: 1_200,
-    drops: {
-      unknownContext: 0,
-      targetTooLarge: 0,
-      targetBlocked: 0,
-      targetRefused: 0,
-      clientTooLarge: 3,
-      queueFull: 0,
-      clientLost: 0,
-    },
-  });
+  opened[0]?.onOver?.(idle);
   expect(lines.at(-1)).toMatchObject({
     msg: 'tunnel ended',
     target: '8.8.8.8:443',
