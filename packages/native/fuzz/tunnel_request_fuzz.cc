@@ -1,9 +1,8 @@
-#include "tunnel_request/tunnel_request.h"
-
 #include <cstdlib>
 #include <memory>
 
 #include "../test/http3/session_pair.h"
+#include "tunnel_request/tunnel_request.h"
 
 namespace {
 
@@ -56,8 +55,7 @@ struct Run {
     if (room.used() > 4000 + quic::DatagramRing::k_overhead) std::abort();
   }
   void write(Bytes bytes, bool fin = false) {
-    static_cast<void>(
-        http.client.session.write_body(stream, quic::SendChunk::copy_of(bytes), fin));
+    static_cast<void>(http.client.session.write_body(stream, quic::SendChunk::copy_of(bytes), fin));
     settle();
   }
 

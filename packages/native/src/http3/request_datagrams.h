@@ -19,6 +19,8 @@ class RequestDatagrams {
   // Returns false when the datagram is too large or the transport's queue is full. DatagramOutcome
   // returns `identifier`. The payload is `prefix` and `payload`.
   bool send(StreamId request, Bytes payload, std::uint64_t identifier, Bytes prefix = {});
+  // Bounds what waits in the transport for all requests, in bytes (ApplicationDatagrams).
+  void limit_waiting(std::size_t bytes) { parts_.transport.limit_waiting_datagrams(bytes); }
   // Returns whether the peer has announced that it accepts none. DATAGRAM capsules are sent to it
   // instead (§3.5).
   bool peer_lacks_datagrams() const;

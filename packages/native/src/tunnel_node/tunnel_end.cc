@@ -56,6 +56,7 @@ void TunnelEnd::on_turn(Time now) {
   if (request_.take_queued()) place_.loop.wake(place_.driver);
   if (!request_.over()) return;
   stop_listening();
+  socket_.reset();
   if (!std::exchange(told_over_, true)) place_.ends.note_over(*this);
 }
 

@@ -47,6 +47,7 @@ class TunnelEnd final : private io::PollGroup::Member,
 
   tunnel_request::TunnelRequest& request() { return request_; }
   const tunnel_request::TunnelRequest& request() const { return request_; }
+  // Of an open tunnel
   const quic::Address& local_address() const { return socket_->local_address(); }
   TunnelOver reason() const { return reason_; }
   void on_connection_closed();
@@ -71,7 +72,7 @@ class TunnelEnd final : private io::PollGroup::Member,
   void check_idle(Time now);
 
   Place place_;
-  std::unique_ptr<io::ConnectedSocket> socket_;
+  std::unique_ptr<io::ConnectedSocket> socket_;  // null once the tunnel is over
   Duration idle_;
   Time active_at_;  // when a packet came last, in either direction
   bool listening_ = false;

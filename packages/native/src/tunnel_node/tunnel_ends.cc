@@ -34,6 +34,8 @@ TunnelEnd& TunnelEnds::keep(std::unique_ptr<TunnelEnd> end) {
 }
 
 bool TunnelEnds::on_event(const http3::SessionEvent& event, Time now) {
+  // The connection may have room again after its last tunnel has gone.
+  if (std::holds_alternative<http3::DatagramsWritable>(event)) way_.blocked = false;
   if (ends_.empty()) return false;
   if (const auto* outcome = std::get_if<http3::DatagramOutcome>(&event)) {
     const auto stream = tunnel_request::TunnelRequest::stream_of(outcome->identifier);
@@ -41,7 +43,6 @@ bool TunnelEnds::on_event(const http3::SessionEvent& event, Time now) {
     if (TunnelEnd* end = find(*stream)) end->request().on_outcome(outcome->acknowledged);
     return true;
   }
-  if (std::holds_alternative<http3::DatagramsWritable>(event)) way_.blocked = false;
   if (std::holds_alternative<http3::SessionClosed>(event)) {
     for (const auto& [stream, end] : ends_) end->on_connection_closed();
     on_turn(now);

@@ -4,6 +4,8 @@
 #include <array>
 #include <variant>
 
+#include "http3/capsule_body.h"
+
 namespace sheaf::tunnel_request {
 
 using http3::ErrorCode;
@@ -25,6 +27,10 @@ constexpr std::size_t k_max_gathered = 64 << 10;
 
 // Bytes that a tunnel may send before the next one has its turn
 constexpr std::size_t k_quantum = 1500;
+
+// Bytes of the connection's datagrams that wait ahead of all tunnels. More of them would delay what
+// is urgent and what another tunnel sends; fewer would leave nothing for a burst.
+constexpr std::size_t k_waiting_ahead = 64 << 10;
 
 // A connection knows what its path carries a few round trips after its handshake (RFC 8899), which
 // may be the very time at which the first packets of 1200 bytes come.
@@ -48,6 +54,7 @@ quic::SendChunk chunk_of(std::vector<std::uint8_t> bytes) {
 
 TunnelRequest::TunnelRequest(const Place& place, std::size_t queue_limit, Time now)
     : place_(place), opened_(now), capsules_(capsule_rule), queue_(queue_limit, place.room) {
+  place_.session.datagrams().limit_waiting(k_waiting_ahead);
   place_.session.datagrams().claim(place_.stream, *this);
   read_capsules(now);
 }
@@ -79,7 +86,7 @@ bool TunnelRequest::on_event(const http3::SessionEvent& event, Time now) {
     if (!capsules_.at_boundary()) {
       fail(ErrorCode::kMessageError);
     } else {
-      end();
+      finish_writing();
     }
   } else if (const auto* reset = std::get_if<http3::StreamReset>(&event)) {
     if (!over_) place_.session.reset(place_.stream, value_of(ErrorCode::kNoError));
@@ -98,25 +105,15 @@ void TunnelRequest::on_outcome(bool acknowledged) {
 }
 
 void TunnelRequest::read_capsules(Time now) {
-  while (true) {
-    const Bytes body = place_.session.peek_body(place_.stream);
-    if (body.empty()) return;
-    if (over_) {
-      // What the client said before it knew. The stream closes when its end was read.
-      place_.session.consume_body(place_.stream, body.size(), now);
-      continue;
-    }
-    Bytes rest = body;
-    const auto capsule = capsules_.next(rest);
-    // The value is a copy, so the body's bytes may go.
-    place_.session.consume_body(place_.stream, body.size() - rest.size(), now);
-    if (!capsule) {
-      fail(capsule.error().code);
-    } else if (*capsule) {
-      take_datagram((*capsule)->value);
-      if (fault_) fail(*fault_);
-    }
+  const auto take = [this](const http3::Capsule& capsule) {
+    take_datagram(capsule.value);
+    return fault_;
+  };
+  if (!over_) {
+    const auto fault = http3::read_capsules(place_.session, place_.stream, capsules_, now, take);
+    if (fault) fail(*fault);
   }
+  if (over_) http3::discard_body(place_.session, place_.stream, now);
 }
 
 void TunnelRequest::take_datagram(Bytes datagram) {
@@ -242,6 +239,13 @@ void TunnelRequest::release_spare() { queue_.release(); }
 // --- the end ------------------------------------------------------------------------------------
 
 void TunnelRequest::end() {
+  if (over_) return;
+  finish_writing();
+  // The client may have more to say, which nobody needs (RFC 9114 §4.1).
+  place_.session.stop_reading(place_.stream, value_of(ErrorCode::kNoError));
+}
+
+void TunnelRequest::finish_writing() {
   if (over_) return;
   flush();
   queued_ = true;

@@ -110,6 +110,7 @@ class TunnelRequest final : public http3::DatagramConsumer {
   // carries.
   bool may_fit_later(Bytes payload, Time now) const;
   void wait(Bytes payload, Time now);
+  void finish_writing();
   void finish(std::uint64_t code);
 
   Place place_;

@@ -148,6 +148,7 @@ class MemoryNetwork {
     void hold(std::uint64_t bytes) override { held += bytes; }
     void release(std::uint64_t bytes) override { held -= bytes; }
     bool datagrams_full = false;  // the queue has no room
+    std::size_t waiting_limit = 0;
     bool peer_takes_datagrams() const override { return network_.options_.max_datagram > 0; }
     std::size_t max_datagram_payload() const override { return network_.options_.max_datagram; }
     bool send_datagram(Bytes payload, std::uint64_t) override {
@@ -156,6 +157,7 @@ class MemoryNetwork {
       network_.peer(role_).events_.push_back(quic::DatagramReceivedEvent{});
       return true;
     }
+    void limit_waiting_datagrams(std::size_t bytes) override { waiting_limit = bytes; }
     std::optional<Bytes> receive_datagram() override {
       if (datagrams_.empty()) return std::nullopt;
       datagram_ = std::move(datagrams_.front());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "io/udp_socket.h"
+#include "stream/allocation_counter.h"
 #include "switchboard/backbone_pair.h"
 #include "tunnel_node/tunnel_ends.h"
 
@@ -114,6 +115,53 @@ TEST_F(TunnelNodes, CarriesPacketsBothWays) {
   EXPECT_EQ(counts.to_target.packets, 40u);
   EXPECT_EQ(counts.to_client.packets, 20u);
   EXPECT_EQ(counts.to_client.bytes, 20u * 900u);
+}
+
+// One loop runs client, proxy and target, and the client's engine and this test allocate, too: what
+// a tunnel adds for each packet would show as thousands.
+TEST_F(TunnelNodes, AllocatesNothingForAPacketThatItSends) {
+  TunnelEnd* end = open();
+  ASSERT_TRUE(end);
+  const std::vector<std::uint8_t> datagram = payload_datagram(100);
+  http3::DatagramConsumer& consumer = end->request();
+  const auto burst = [&] {
+    for (int i = 0; i < 200; ++i) consumer.on_datagram({request_id, datagram});
+    ends.on_turn(io::monotonic_now());
+  };
+  burst();
+  const std::size_t before = quic::allocation_count();
+  for (int i = 0; i < 10; ++i) burst();
+  // Two lists of tunnels that have something to do, for each turn
+  EXPECT_LE(quic::allocation_count() - before, 20u);
+  EXPECT_EQ(end->request().counts().to_target.packets, 2200u);
+}
+
+TEST_F(TunnelNodes, AnIdleTunnelIsSmall) {
+  EXPECT_LT(sizeof(TunnelEnd) + sizeof(io::ConnectedSocket), 1024u - 256u);
+  const std::size_t before = quic::allocated_bytes();
+  ASSERT_TRUE(open());
+  const std::size_t first = quic::allocated_bytes() - before;
+  // With the map of the connection's tunnels and the entry for its datagrams
+  EXPECT_LT(first, 2048u);
+  RecordProperty("bytes", static_cast<int>(first));
+}
+
+TEST_F(TunnelNodes, ABurstWaitsForTheConnectionAndArrivesInOrder) {
+  ASSERT_TRUE(open());
+  send(payload_datagram(10));
+  ASSERT_TRUE(run_until([&] { return at_target() == 1; }));
+  for (std::uint8_t part = 0; part < 10; ++part) {
+    answer(std::vector<std::uint8_t>(20 * 1000, part), 1000);
+  }
+  ASSERT_TRUE(run_until([&] { return at_client.size() == 200; }));
+  for (std::size_t i = 0; i < 200; ++i) EXPECT_EQ(at_client[i][1], i / 20);
+  EXPECT_EQ(node->counts().dropped(DropReason::kQueueFull), 0u);
+}
+
+TEST_F(TunnelNodes, KnowsOfRoomThatCameWhileItHadNoTunnel) {
+  ends.way().blocked = true;
+  ends.on_event(http3::DatagramsWritable{}, io::monotonic_now());
+  EXPECT_FALSE(ends.way().blocked);
 }
 
 TEST_F(TunnelNodes, HearsOnlyItsTarget) {

@@ -123,6 +123,12 @@ TEST(TunnelRequest, SendsOnlyCapsulesWithPayloadsToAClientWithoutDatagrams) {
   EXPECT_EQ(pair.http.client.messages[pair.stream].body, expected);
 }
 
+TEST(TunnelRequest, LetsItsPacketsWaitInItsOwnQueue) {
+  TunnelPair pair;
+  pair.answer();
+  EXPECT_EQ(pair.http.server.transport.waiting_limit, 64u << 10);
+}
+
 TEST(TunnelRequest, WaitsForRoomAndKeepsOrder) {
   TunnelPair pair;
   pair.answer();
