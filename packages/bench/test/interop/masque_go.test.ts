@@ -36,7 +36,7 @@ beforeAll(async () => {
   mkdirSync(join(directory, 'site'));
   writeFileSync(join(directory, 'site', 'page.bin'), page);
   writeFileSync(join(directory, 'users.txt'), 'ann:her password\n', { mode: 0o600 });
-  [server, proxy, admin] = [await freePort('127.0.0.1'), await freePort('127.0.0.1'), await freePort('127.0.0.1')];
+  [server, proxy, admin] = [await freePort(), await freePort(), await freePort()];
   const configuration = join(directory, 'sheaf.yaml');
   writeFileSync(
     configuration,
