@@ -158,11 +158,10 @@ export class Gateway extends FrontNode {
     primary?.answerWith(proxied);
     const channels = await this.#openChannels(metrics);
     this.#channels = channels;
-    const connects = await this.#connects(channels, metrics);
     await front.listen({
       handler,
       proxied,
-      connects,
+      connects: await this.#connects(channels, metrics),
       ...(primary && {
         attach: (native: Http3Server) => primary.attach(native),
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),

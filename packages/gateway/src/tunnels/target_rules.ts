@@ -36,7 +36,9 @@ export class TargetRules {
   mayPermit({ host, port }: Target): boolean {
     const address = canonicalAddress(host);
     if (address !== undefined) return this.permits({ host, port }, address);
-    return this.#patterns.some((pattern) => hasPort(pattern, port) && (pattern.network || matchesName(pattern, host)));
+    return this.#patterns.some(
+      (pattern) => hasPort(pattern, port) && (pattern.network !== undefined || matchesName(pattern, host)),
+    );
   }
 
   /**

@@ -33,17 +33,19 @@ export interface TunnelServerOptions {
 }
 
 /** Why a request gets no tunnel */
-class Refusal {
+class Refusal extends Error {
   constructor(
     readonly status: number,
     readonly headers: Readonly<Record<string, string>> = {},
-  ) {}
+  ) {
+    super(`status ${status}`);
+  }
 }
 
 /** Name of this proxy in Proxy-Status (RFC 9209) */
 const proxyName = 'sheaf';
 const proxyStatus = (parameters: string): Record<string, string> => ({ 'proxy-status': `${proxyName}; ${parameters}` });
-const prohibited = new Refusal(403, proxyStatus('error=destination_ip_prohibited'));
+const prohibited = (): Refusal => new Refusal(403, proxyStatus('error=destination_ip_prohibited'));
 
 /** Errors of a system that has no room for another socket */
 const exhausted = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
@@ -116,7 +118,7 @@ export class TunnelServer {
     const client = networkOf(request.remoteAddress.address);
     if (route.clients?.has(request.remoteAddress.address) === false) throw new Refusal(403);
     const user = this.#authenticate(route, request, client);
-    if (!route.rules.mayPermit(target)) throw prohibited;
+    if (!route.rules.mayPermit(target)) throw prohibited();
     const place = route.places.take(user, client);
     if (typeof place === 'number') throw new Refusal(place, { 'retry-after': '10' });
     response.once('close', place);
@@ -165,7 +167,7 @@ export class TunnelServer {
     });
     // Only what was resolved here is connected to: a name that has another address a moment later gains nothing.
     const permitted = found.filter((address) => route.rules.permits(target, address));
-    if (permitted.length === 0) throw prohibited;
+    if (permitted.length === 0) throw prohibited();
     for (const address of permitted) {
       try {
         return this.#tunnel(route, target, address, tunnel);
@@ -207,7 +209,7 @@ interface PendingTunnel {
   user: string | undefined;
   started: number;
   /** Gives its place back. */
-  place(this: void): void;
+  place: () => void;
 }
 
 /** What the log says about a tunnel that is over. Reasons for which no packet was dropped are left out. */
