@@ -8,6 +8,7 @@ export const tunnelDropReasons = [
   'targetRefused',
   'clientTooLarge',
   'queueFull',
+  'queueStanding',
   'clientLost',
 ] as const;
 

@@ -12,13 +12,14 @@ const unreachable: readonly Network[] = [
 
 /**
  * Ranges that are not part of the public Internet, or that lead to such by translation (the registries of special-purpose
- * addresses, RFC 6890)
+ * addresses, RFC 6890), and one public address that in machines of a large cloud is the cloud's own
  */
 const special: readonly Network[] = [
   { address: '10.0.0.0', prefix: 8 },
   { address: '100.64.0.0', prefix: 10 },
   { address: '127.0.0.0', prefix: 8 },
   { address: '169.254.0.0', prefix: 16 },
+  { address: '168.63.129.16', prefix: 32 },
   { address: '172.16.0.0', prefix: 12 },
   { address: '192.0.0.0', prefix: 24 },
   { address: '192.0.2.0', prefix: 24 },
@@ -36,6 +37,8 @@ const special: readonly Network[] = [
   { address: '2001::', prefix: 23 },
   { address: '2001:db8::', prefix: 32 },
   { address: '2002::', prefix: 16 },
+  { address: '3fff::', prefix: 20 },
+  { address: '5f00::', prefix: 16 },
   { address: 'fc00::', prefix: 7 },
   { address: 'fe80::', prefix: 10 },
   { address: 'fec0::', prefix: 10 },

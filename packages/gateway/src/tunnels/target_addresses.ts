@@ -25,9 +25,13 @@ const responseCodes: Readonly<Record<string, string>> = {
   ENOTIMP: 'NOTIMP',
 };
 
-/** Asks the name servers of the system, and no file such as /etc/hosts, which names hosts of this network. */
-export function resolveByDns(): Resolve {
-  const resolver = new Resolver({ timeout: timeoutMs, tries });
+/**
+ * Asks the name servers of the system, or those that are given, and no file such as /etc/hosts, which names hosts of this
+ * network.
+ */
+export function resolveByDns(servers?: readonly string[], timeout = timeoutMs): Resolve {
+  const resolver = new Resolver({ timeout, tries });
+  if (servers) resolver.setServers(servers);
   return async (host) => {
     const results = await Promise.allSettled([resolver.resolve6(host), resolver.resolve4(host)]);
     const addresses = results.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));

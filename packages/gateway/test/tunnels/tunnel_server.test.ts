@@ -51,6 +51,7 @@ const idle: TunnelOver = {
     targetRefused: 0,
     clientTooLarge: 3,
     queueFull: 0,
+    queueStanding: 0,
     clientLost: 0,
   },
 };

@@ -23,9 +23,7 @@ std::uint64_t identifier_of(std::uint16_t slot, quic::PacketNumber number) {
 }
 
 std::optional<http3::CapsuleRule> rule_of(std::uint64_t type) {
-  if (type == http3::k_capsule_datagram) {
-    return http3::CapsuleRule{http3::k_max_capsule_datagram, true};
-  }
+  if (type == http3::k_capsule_datagram) return http3::k_datagram_rule;
   switch (static_cast<quic::ChannelCapsule>(type)) {
     case quic::ChannelCapsule::kOffer:
     case quic::ChannelCapsule::kKey:

@@ -15,10 +15,11 @@ enum class DropReason : std::uint8_t {
   kTargetRefused,   // the system did not send it, for another reason
   // From the target to the client
   kClientTooLarge,  // larger than the client's connection carries
-  kQueueFull,       // the tunnel's queue, or that of all tunnels together
+  kQueueFull,       // the tunnel's queue, or its connection's share of the room of all tunnels
+  kQueueStanding,   // packets have waited in the tunnel's queue for too long (RFC 8289)
   kClientLost,      // sent, and lost on the way to the client
 };
-inline constexpr std::size_t k_drop_reasons = 7;
+inline constexpr std::size_t k_drop_reasons = 8;
 
 struct Traffic {
   std::uint64_t packets = 0;

@@ -2,37 +2,58 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "util/datagram_ring.h"
 #include "util/time.h"
 
 namespace sheaf::tunnel {
 
-// Bytes that the queues of several tunnels may take together
+// Bytes that the queues of all tunnels may take together
 class SharedRoom {
  public:
   explicit SharedRoom(std::size_t limit) : limit_(limit) {}
 
-  bool take(std::size_t bytes) {
-    if (bytes > limit_ - used_) return false;
-    used_ += bytes;
-    return true;
-  }
-  void give_back(std::size_t bytes) { used_ -= bytes; }
   std::size_t used() const { return used_; }
+  std::size_t left() const { return limit_ - used_; }
 
  private:
+  friend class RoomShare;
+
   std::size_t limit_;
   std::size_t used_ = 0;
 };
 
+// What the tunnels of one connection take of the room: at most as much as is left then. So one
+// connection has half of it, two have a third each, and there is always room for another one
+// (Choudhury and Hahne, Dynamic Queue Length Thresholds for Shared-Memory Packet Switches, 1998).
+class RoomShare {
+ public:
+  // `used` is what all tunnels of the connection have taken. Both must outlive this object.
+  RoomShare(SharedRoom& room, std::size_t& used) : room_(room), used_(used) {}
+
+  bool take(std::size_t bytes) {
+    if (used_ + 2 * bytes > room_.left()) return false;
+    used_ += bytes;
+    room_.used_ += bytes;
+    return true;
+  }
+  void give_back(std::size_t bytes) {
+    used_ -= bytes;
+    room_.used_ -= bytes;
+  }
+
+ private:
+  SharedRoom& room_;
+  std::size_t& used_;
+};
+
 // Packets of one tunnel that wait for the client's connection, in order. Bounded in bytes by a
-// limit of its own and by one that it shares with other tunnels. Refuses a packet that finds no
+// limit of its own and by the share of its connection. Refuses a packet that finds no
 // room: what is older is nearer to its turn.
 class PacketQueue {
  public:
-  // `shared` must outlive this object.
-  PacketQueue(std::size_t limit, SharedRoom& shared) : ring_(limit), shared_(shared) {}
+  PacketQueue(std::size_t limit, RoomShare shared) : ring_(limit), shared_(shared) {}
   ~PacketQueue() { shared_.give_back(ring_.bytes()); }
   PacketQueue(const PacketQueue&) = delete;
   PacketQueue& operator=(const PacketQueue&) = delete;
@@ -51,8 +72,11 @@ class PacketQueue {
     shared_.give_back(most - (ring_.bytes() - before));
     return taken;
   }
-  // The oldest packet. There must be one.
+  // The oldest packet, and when it came. There must be one.
   quic::Bytes front() const { return ring_.front()->payload; }
+  quic::Time front_time() const {
+    return quic::Time(quic::Duration(static_cast<std::int64_t>(ring_.front()->tag)));
+  }
   void pop() {
     const std::size_t before = ring_.bytes();
     ring_.pop();
@@ -66,7 +90,7 @@ class PacketQueue {
 
  private:
   quic::DatagramRing ring_;
-  SharedRoom& shared_;
+  RoomShare shared_;
 };
 
 }  // namespace sheaf::tunnel

@@ -35,7 +35,7 @@ TunnelEnd::TunnelEnd(const Place& place, std::unique_ptr<io::ConnectedSocket> so
                settings.queue_limit, now) {}
 
 TunnelEnd::~TunnelEnd() {
-  stop_listening();
+  place_.node.stop_listening(*this);
   place_.node.remove(*this);
 }
 
@@ -53,9 +53,9 @@ void TunnelEnd::on_turn(Time now) {
   request_.on_turn();
   request_.flush();
   if (unreachable_) end(TunnelOver::kUnreachable);
-  if (request_.take_queued()) place_.loop.wake(place_.driver);
+  wake_if_queued();
   if (!request_.over()) return;
-  stop_listening();
+  place_.node.stop_listening(*this);
   socket_.reset();
   if (!std::exchange(told_over_, true)) place_.ends.note_over(*this);
 }
@@ -71,7 +71,11 @@ void TunnelEnd::on_readable() {
     if (received.messages == 0) break;
   }
   request_.flush();
-  if (request_.take_queued()) place_.loop.wake(place_.driver);
+  wake_if_queued();
+}
+
+void TunnelEnd::wake_if_queued() {
+  if (std::exchange(place_.way.queued, false)) place_.loop.wake(place_.driver);
 }
 
 void TunnelEnd::on_sent(const io::ConnectedSocket::Sent& sent) {
@@ -89,7 +93,7 @@ void TunnelEnd::on_sent(const io::ConnectedSocket::Sent& sent) {
 void TunnelEnd::end(TunnelOver reason) {
   if (request_.over()) return;
   reason_ = reason;
-  stop_listening();
+  place_.node.stop_listening(*this);
   if (reason == TunnelOver::kUnreachable) {
     request_.fail(http3::ErrorCode::kConnectError);
   } else {
@@ -109,10 +113,6 @@ void TunnelEnd::check_idle(Time now) {
   } else if (now >= active_at_ + idle_ / 2) {
     request_.release_spare();
   }
-}
-
-void TunnelEnd::stop_listening() {
-  if (std::exchange(listening_, false)) place_.node.group_->remove(socket_->descriptor(), *this);
 }
 
 }  // namespace sheaf::tunnel_node

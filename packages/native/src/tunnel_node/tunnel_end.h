@@ -67,14 +67,16 @@ class TunnelEnd final : private io::PollGroup::Member,
   void want_turn() override;
 
   void on_sent(const io::ConnectedSocket::Sent& sent);
+  // Has the connection send what its tunnels have queued.
+  void wake_if_queued();
   void end(TunnelOver reason);
-  void stop_listening();
   void check_idle(Time now);
 
   Place place_;
   std::unique_ptr<io::ConnectedSocket> socket_;  // null once the tunnel is over
   Duration idle_;
-  Time active_at_;  // when a packet came last, in either direction
+  Time active_at_;         // when a packet came last, in either direction
+  std::size_t index_ = 0;  // in the node
   bool listening_ = false;
   bool wants_turn_ = false;
   bool told_over_ = false;

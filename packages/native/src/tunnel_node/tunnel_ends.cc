@@ -63,14 +63,8 @@ void TunnelEnds::on_turn(Time now) {
     if (TunnelEnd* end = find(stream)) end->on_turn(now);
   }
   if (way_.waiting.empty()) return;
-  const auto waiting = std::vector(way_.waiting.begin(), way_.waiting.end());
   tunnel_request::TunnelRequest::send_all_waiting(way_, now);
-  for (tunnel_request::TunnelRequest* request : waiting) {
-    TunnelEnd* end = find(request->stream());
-    if (!end) continue;
-    end->request().flush();
-    if (end->request().take_queued()) end->place_.loop.wake(end->place_.driver);
-  }
+  if (!ends_.empty()) ends_.begin()->second->wake_if_queued();
 }
 
 void TunnelEnds::remove_closed() {

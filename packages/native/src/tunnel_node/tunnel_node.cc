@@ -1,6 +1,7 @@
 #include "tunnel_node/tunnel_node.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "io/monotonic_clock.h"
@@ -15,8 +16,9 @@ constexpr int k_sweeps_in_idle_limit = 8;
 
 }  // namespace
 
-quic::Result<std::unique_ptr<TunnelNode>, io::SocketError> TunnelNode::open(uv_loop_t* loop) {
-  std::unique_ptr<TunnelNode> node(new TunnelNode);
+quic::Result<std::unique_ptr<TunnelNode>, io::SocketError> TunnelNode::open(
+    uv_loop_t* loop, std::size_t max_tunnels) {
+  std::unique_ptr<TunnelNode> node(new TunnelNode(max_tunnels));
   auto group = io::PollGroup::open(loop);
   if (!group) return group.error();
   node->group_ = std::move(*group);
@@ -27,10 +29,14 @@ quic::Result<std::unique_ptr<TunnelNode>, io::SocketError> TunnelNode::open(uv_l
 }
 
 quic::Status<io::SocketError> TunnelNode::add(TunnelEnd& end) {
+  if (open_ >= max_tunnels_) return io::SocketError{EMFILE, "too many tunnels for one process"};
   if (auto status = group_->add(end.socket_->descriptor(), end); !status) return status;
+  end.index_ = ends_.size();
   ends_.push_back(&end);
   end.listening_ = true;
-  set_timer(end.active_at_);
+  ++open_;
+  sweep_by(end.active_at_, end);
+  timer_->set(sweep_at_);
   return {};
 }
 
@@ -39,11 +45,17 @@ void TunnelNode::remove(TunnelEnd& end) {
     gathered_.clear();
     gathers_ = nullptr;
   }
-  const auto found = std::ranges::find(ends_, &end);
-  if (found == ends_.end()) return;
+  if (end.index_ >= ends_.size() || ends_[end.index_] != &end) return;  // it was never added
   past_.add(end.request().counts());
-  *found = ends_.back();
+  ends_[end.index_] = ends_.back();
+  ends_[end.index_]->index_ = end.index_;
   ends_.pop_back();
+}
+
+void TunnelNode::stop_listening(TunnelEnd& end) {
+  if (!std::exchange(end.listening_, false)) return;
+  group_->remove(end.socket_->descriptor(), end);
+  --open_;
 }
 
 tunnel::Counts TunnelNode::counts() const {
@@ -71,15 +83,15 @@ void TunnelNode::sweep() {
   const Time now = io::monotonic_now();
   sweep_at_ = quic::k_never;
   // What an end does may end others of its connection, but removes none before its next turn.
-  for (std::size_t i = 0; i < ends_.size(); ++i) ends_[i]->check_idle(now);
-  set_timer(now);
-}
-
-void TunnelNode::set_timer(Time now) {
-  for (const TunnelEnd* end : ends_) {
-    sweep_at_ = std::min(sweep_at_, now + end->idle_ / k_sweeps_in_idle_limit);
+  for (TunnelEnd* end : ends_) {
+    end->check_idle(now);
+    sweep_by(now, *end);
   }
   timer_->set(sweep_at_);
+}
+
+void TunnelNode::sweep_by(Time now, const TunnelEnd& end) {
+  sweep_at_ = std::min(sweep_at_, now + end.idle_ / k_sweeps_in_idle_limit);
 }
 
 }  // namespace sheaf::tunnel_node

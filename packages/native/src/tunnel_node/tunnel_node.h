@@ -5,6 +5,7 @@
 
 #include "io/connected_socket.h"
 #include "io/deadline_timer.h"
+#include "io/descriptor_limit.h"
 #include "io/poll_group.h"
 #include "tunnel/counts.h"
 #include "tunnel/packet_queue.h"
@@ -23,26 +24,31 @@ class TunnelNode {
   // Bytes that may wait in the queues of all tunnels together
   static constexpr std::size_t k_queue_bytes = 64 << 20;
 
-  // The loop must outlive this object, and this object all of its tunnels.
-  static quic::Result<std::unique_ptr<TunnelNode>, io::SocketError> open(uv_loop_t* loop);
+  // The loop must outlive this object, and this object all of its tunnels. At most so many of them
+  // are open at a time: each has a descriptor, which nobody else has then.
+  static quic::Result<std::unique_ptr<TunnelNode>, io::SocketError> open(
+      uv_loop_t* loop, std::size_t max_tunnels = io::quarter_of_descriptors());
 
-  std::size_t open_tunnels() const { return ends_.size(); }
+  std::size_t open_tunnels() const { return open_; }
   // Of all tunnels so far
   tunnel::Counts counts() const;
 
  private:
   friend class TunnelEnd;
 
-  TunnelNode() = default;
+  explicit TunnelNode(std::size_t max_tunnels) : max_tunnels_(max_tunnels) {}
   quic::Status<io::SocketError> add(TunnelEnd& end);
   void remove(TunnelEnd& end);
+  // The tunnel hears no more from its target.
+  void stop_listening(TunnelEnd& end);
   // Appends to what leaves together. It is of one tunnel at a time.
   void append(TunnelEnd& end, quic::Bytes payload);
   // Sends what `append` has gathered.
   void flush();
   // Ends idle tunnels.
   void sweep();
-  void set_timer(Time now);
+  // Makes the next sweep as early as this tunnel needs it.
+  void sweep_by(Time now, const TunnelEnd& end);
 
   std::unique_ptr<io::PollGroup> group_;
   std::unique_ptr<io::DeadlineTimer> timer_;
@@ -50,7 +56,9 @@ class TunnelNode {
   io::DatagramRuns gathered_;
   TunnelEnd* gathers_ = nullptr;  // whose packets are gathered
   tunnel::SharedRoom room_{k_queue_bytes};
-  std::vector<TunnelEnd*> ends_;
+  std::size_t max_tunnels_;
+  std::size_t open_ = 0;
+  std::vector<TunnelEnd*> ends_;  // also those that are over and wait for the end of their stream
   Time sweep_at_ = quic::k_never;
   tunnel::Counts past_;  // of tunnels that are gone
 };

@@ -25,8 +25,11 @@ constexpr std::size_t k_capsule_overhead = 1 + 8 + k_payload_context.size();
 // Capsules gathered for one call of the session
 constexpr std::size_t k_max_gathered = 64 << 10;
 
-// Bytes that a tunnel may send before the next one has its turn
+// Bytes that a tunnel may send before the next one has its turn, and what a packet costs beside its
+// payload
 constexpr std::size_t k_quantum = 1500;
+constexpr std::size_t k_packet_cost = 28;
+std::size_t cost_of(Bytes payload) { return payload.size() + k_packet_cost; }
 
 // Bytes of the connection's datagrams that wait ahead of all tunnels. More of them would delay what
 // is urgent and what another tunnel sends; fewer would leave nothing for a burst.
@@ -37,11 +40,14 @@ constexpr std::size_t k_waiting_ahead = 64 << 10;
 constexpr quic::Duration k_discovery_time = std::chrono::seconds(1);
 // No path carries more but one of jumbo frames.
 constexpr std::size_t k_ethernet_payload = 1472;
+// Bytes of packets that may wait for this: a first flight of ten (RFC 9002 §7.2)
+constexpr std::size_t k_larger_limit = 16 << 10;
 
 std::optional<http3::CapsuleRule> capsule_rule(std::uint64_t type) {
   if (type != http3::k_capsule_datagram) return std::nullopt;
   constexpr std::size_t k_longest_context = 8;
-  return http3::CapsuleRule{k_longest_context + TunnelRequest::k_max_payload};
+  return http3::CapsuleRule{k_longest_context + TunnelRequest::k_max_payload,
+                            http3::k_max_capsule_datagram};
 }
 
 quic::SendChunk chunk_of(std::vector<std::uint8_t> bytes) {
@@ -53,7 +59,11 @@ quic::SendChunk chunk_of(std::vector<std::uint8_t> bytes) {
 }  // namespace
 
 TunnelRequest::TunnelRequest(const Place& place, std::size_t queue_limit, Time now)
-    : place_(place), opened_(now), capsules_(capsule_rule), queue_(queue_limit, place.room) {
+    : place_(place),
+      opened_(now),
+      capsules_(capsule_rule),
+      queue_(queue_limit, {place.room, place.way.waiting_bytes}),
+      larger_(k_larger_limit, {place.room, place.way.waiting_bytes}) {
   place_.session.datagrams().limit_waiting(k_waiting_ahead);
   place_.session.datagrams().claim(place_.stream, *this);
   read_capsules(now);
@@ -110,7 +120,9 @@ void TunnelRequest::read_capsules(Time now) {
     return fault_;
   };
   if (!over_) {
+    const std::uint64_t dropped = capsules_.dropped();
     const auto fault = http3::read_capsules(place_.session, place_.stream, capsules_, now, take);
+    counts_.drop(DropReason::kTargetTooLarge, capsules_.dropped() - dropped);
     if (fault) fail(*fault);
   }
   if (over_) http3::discard_body(place_.session, place_.stream, now);
@@ -142,50 +154,88 @@ void TunnelRequest::send(Bytes payload, Time now) {
   if (queue_.empty()) {
     const Passed passed = pass(payload);
     if (passed == Passed::kSent) return;
-    if (passed == Passed::kTooLarge && !may_fit_later(payload, now)) {
+    if (passed == Passed::kTooLarge) {
+      // Smaller packets overtake it: a probe for a larger path must not hold a page up.
+      if (may_fit_later(payload, now)) return wait(larger_, payload, now);
       return counts_.drop(DropReason::kClientTooLarge);
     }
   }
-  wait(payload, now);
+  wait(queue_, payload, now);
 }
 
-void TunnelRequest::wait(Bytes payload, Time now) {
-  if (!queue_.push(payload, now)) return counts_.drop(DropReason::kQueueFull);
+void TunnelRequest::wait(tunnel::PacketQueue& queue, Bytes payload, Time now) {
+  if (over_) return;
+  if (!queue.push(payload, now)) return counts_.drop(DropReason::kQueueFull);
   if (std::exchange(listed_, true)) return;
   place_.way.waiting.push_back(this);
-}
-
-bool TunnelRequest::send_waiting(Time now) {
-  std::size_t sent = 0;
-  while (!over_ && !queue_.empty() && sent < k_quantum) {
-    const Bytes payload = queue_.front();
-    const Passed passed = pass(payload);
-    if (passed == Passed::kNoRoom) return false;
-    if (passed == Passed::kTooLarge) {
-      if (may_fit_later(payload, now)) return false;
-      counts_.drop(DropReason::kClientTooLarge);
-    }
-    sent += payload.size();
-    queue_.pop();
-  }
-  return true;
 }
 
 void TunnelRequest::send_all_waiting(SharedWay& way, Time now) {
   std::size_t stuck = 0;  // tunnels in a row that cannot send
   while (stuck < way.waiting.size() && !way.blocked) {
     TunnelRequest& next = *way.waiting.front();
-    const bool went_on = next.send_waiting(now);
-    if (way.blocked) return;                                            // it keeps its turn
+    if (!std::exchange(next.served_, true)) way.served.push_back(&next);
+    const bool went_on = next.take_turn(now);
+    if (way.blocked) break;                                             // it keeps its turn
     if (way.waiting.empty() || way.waiting.front() != &next) continue;  // it is over
     way.waiting.pop_front();
     stuck = went_on ? 0 : stuck + 1;
-    if (next.queue_.empty()) {
-      next.listed_ = false;
-    } else {
-      way.waiting.push_back(&next);
-    }
+    next.listed_ = next.waits();
+    if (next.listed_) way.waiting.push_back(&next);
   }
+  for (TunnelRequest* served : way.served) {
+    served->served_ = false;
+    served->flush();
+  }
+  way.served.clear();
+}
+
+bool TunnelRequest::take_turn(Time now) {
+  if (!std::exchange(in_turn_, true)) deficit_ += k_quantum;
+  const bool larger_went = larger_.empty() || send_larger(now);
+  const bool went_on = !place_.way.blocked && send_waiting(now);
+  if (place_.way.blocked) return true;
+  in_turn_ = false;
+  // Who has nothing to send, or cannot, saves nothing up.
+  if (queue_.empty() || !went_on) deficit_ = 0;
+  return went_on && (larger_went || !queue_.empty());
+}
+
+bool TunnelRequest::send_waiting(Time now) {
+  while (!queue_.empty() && cost_of(queue_.front()) <= deficit_) {
+    if (law_.acts_on(now - queue_.front_time(), queue_.bytes(), now)) {
+      counts_.drop(DropReason::kQueueStanding);
+      queue_.pop();
+      continue;
+    }
+    const Bytes payload = queue_.front();
+    const Passed passed = pass(payload);
+    if (passed == Passed::kNoRoom) return false;
+    if (passed == Passed::kSent) {
+      deficit_ -= cost_of(payload);
+    } else if (may_fit_later(payload, now)) {
+      wait(larger_, payload, now);
+    } else {
+      counts_.drop(DropReason::kClientTooLarge);
+    }
+    queue_.pop();
+  }
+  if (queue_.empty()) law_.on_empty();
+  return true;
+}
+
+bool TunnelRequest::send_larger(Time now) {
+  while (!larger_.empty()) {
+    const Bytes payload = larger_.front();
+    const Passed passed = pass(payload);
+    if (passed == Passed::kNoRoom) return false;
+    if (passed == Passed::kTooLarge) {
+      if (may_fit_later(payload, now)) return false;
+      counts_.drop(DropReason::kClientTooLarge);
+    }
+    larger_.pop();
+  }
+  return true;
 }
 
 bool TunnelRequest::may_fit_later(Bytes payload, Time now) const {
@@ -205,7 +255,7 @@ TunnelRequest::Passed TunnelRequest::pass(Bytes payload) {
     place_.way.blocked = true;
     return Passed::kNoRoom;
   }
-  queued_ = true;
+  place_.way.queued = true;
   counts_.to_client.add(1, payload.size());
   return Passed::kSent;
 }
@@ -230,11 +280,15 @@ void TunnelRequest::flush() {
   const auto room =
       place_.session.write_body(place_.stream, chunk_of(std::exchange(gathered_, {})), false);
   writable_ = room && *room;
-  queued_ = true;
+  place_.way.queued = true;
   if (!room) finish(value_of(ErrorCode::kRequestCancelled));
 }
 
-void TunnelRequest::release_spare() { queue_.release(); }
+void TunnelRequest::release_spare() {
+  queue_.release();
+  larger_.release();
+  capsules_.release_spare();
+}
 
 // --- the end ------------------------------------------------------------------------------------
 
@@ -248,14 +302,14 @@ void TunnelRequest::end() {
 void TunnelRequest::finish_writing() {
   if (over_) return;
   flush();
-  queued_ = true;
+  place_.way.queued = true;
   static_cast<void>(place_.session.write_body(place_.stream, {}, true));
   finish(value_of(ErrorCode::kNoError));
 }
 
 void TunnelRequest::fail(ErrorCode code) {
   if (over_) return;
-  queued_ = true;
+  place_.way.queued = true;
   place_.session.reset(place_.stream, value_of(code));
   finish(value_of(code));
 }
@@ -265,7 +319,9 @@ void TunnelRequest::finish(std::uint64_t code) {
   over_ = code;
   gathered_ = {};
   while (!queue_.empty()) queue_.pop();
-  queue_.release();
+  while (!larger_.empty()) larger_.pop();
+  capsules_ = http3::CapsuleReader(capsule_rule);
+  release_spare();
   if (std::exchange(listed_, false)) std::erase(place_.way.waiting, this);
   place_.target.want_turn();
 }

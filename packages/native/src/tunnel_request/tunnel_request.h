@@ -10,6 +10,7 @@
 #include "http3/session.h"
 #include "tunnel/counts.h"
 #include "tunnel/packet_queue.h"
+#include "util/codel_law.h"
 
 namespace sheaf::tunnel_request {
 
@@ -22,8 +23,13 @@ class TunnelRequest;
 struct SharedWay {
   // The connection has no room for datagrams, until it says so.
   bool blocked = false;
+  // Something was queued on the connection since somebody last looked.
+  bool queued = false;
+  // Bytes of packets that wait in all of their queues
+  std::size_t waiting_bytes = 0;
   // Tunnels whose packets wait, in the order in which they send next
   std::deque<TunnelRequest*> waiting;
+  std::vector<TunnelRequest*> served;  // by `send_all_waiting`, which alone uses it
 };
 
 // The proxy's side of a request for UDP proxying (RFC 9298) on HTTP/3: its datagrams, its capsules
@@ -75,8 +81,8 @@ class TunnelRequest final : public http3::DatagramConsumer {
   void send(Bytes payload, Time now);
   // Sends capsules that `send` has gathered. To be called behind each burst.
   void flush();
-  // Sends waiting packets of all tunnels in turn, each about as many bytes as the largest packet
-  // has (deficit round robin), as long as the connection has room.
+  // Sends waiting packets of all tunnels in turn, as long as the connection has room: deficit round
+  // robin (Shreedhar and Varghese, 1995), with Controlled Delay for each tunnel (RFC 8289).
   static void send_all_waiting(SharedWay& way, Time now);
   // Frees memory that only a busy tunnel needs.
   void release_spare();
@@ -84,8 +90,6 @@ class TunnelRequest final : public http3::DatagramConsumer {
   // Ends the request in order, or with an error.
   void end();
   void fail(http3::ErrorCode code);
-  // Whether something was queued on the connection since the last call
-  bool take_queued() { return std::exchange(queued_, false); }
   // Why the request is over, as a code of HTTP/3; nothing while it is open. `kNoError`: a side
   // ended it in order.
   std::optional<std::uint64_t> over() const { return over_; }
@@ -99,9 +103,12 @@ class TunnelRequest final : public http3::DatagramConsumer {
  private:
   enum class Passed : std::uint8_t { kSent, kTooLarge, kNoRoom };
 
-  // Sends about as many bytes of waiting packets as the largest packet has. Returns false when it
-  // cannot go on now.
+  // Sends as many of the waiting packets as the tunnel may in its turn. Returns false when it
+  // cannot go on now, although it may.
+  bool take_turn(Time now);
   bool send_waiting(Time now);
+  // Sends packets that were too large, once they fit. Returns false while they do not.
+  bool send_larger(Time now);
   void read_capsules(Time now);
   void take_datagram(Bytes payload);
   Passed pass(Bytes payload);
@@ -109,7 +116,8 @@ class TunnelRequest final : public http3::DatagramConsumer {
   // Whether a packet that is too large may fit soon, when the connection has found what its path
   // carries.
   bool may_fit_later(Bytes payload, Time now) const;
-  void wait(Bytes payload, Time now);
+  void wait(tunnel::PacketQueue& queue, Bytes payload, Time now);
+  bool waits() const { return !queue_.empty() || !larger_.empty(); }
   void finish_writing();
   void finish(std::uint64_t code);
 
@@ -117,11 +125,15 @@ class TunnelRequest final : public http3::DatagramConsumer {
   Time opened_;
   http3::CapsuleReader capsules_;
   tunnel::PacketQueue queue_;
+  tunnel::PacketQueue larger_;  // packets that are too large until the path is known better
+  quic::CoDelLaw law_;
+  std::size_t deficit_ = 0;             // bytes that the tunnel may send
   std::vector<std::uint8_t> gathered_;  // capsules of a burst
   std::optional<http3::ErrorCode> fault_;
   bool writable_ = true;
-  bool listed_ = false;  // in `SharedWay::waiting`
-  bool queued_ = false;
+  bool listed_ = false;   // in `SharedWay::waiting`
+  bool in_turn_ = false;  // has its bytes for this turn
+  bool served_ = false;   // in `SharedWay::served`
   bool closed_ = false;
   std::optional<std::uint64_t> over_;
   tunnel::Counts counts_;

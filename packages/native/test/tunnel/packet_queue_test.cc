@@ -16,7 +16,8 @@ std::vector<std::uint8_t> packet(std::size_t size, std::uint8_t content = 1) {
 
 TEST(PacketQueue, KeepsOrder) {
   SharedRoom room(10000);
-  PacketQueue queue(5000, room);
+  std::size_t used = 0;
+  PacketQueue queue(5000, {room, used});
   EXPECT_TRUE(queue.push(packet(3, 1), k_now));
   EXPECT_TRUE(queue.push(packet(2, 2), k_now));
   EXPECT_EQ(queue.front()[0], 1);
@@ -26,11 +27,21 @@ TEST(PacketQueue, KeepsOrder) {
   queue.pop();
   EXPECT_TRUE(queue.empty());
   EXPECT_EQ(room.used(), 0u);
+  EXPECT_EQ(used, 0u);
+}
+
+TEST(PacketQueue, TellsWhenAPacketCame) {
+  SharedRoom room(10000);
+  std::size_t used = 0;
+  PacketQueue queue(5000, {room, used});
+  queue.push(packet(3), k_now);
+  EXPECT_EQ(queue.front_time(), k_now);
 }
 
 TEST(PacketQueue, RefusesWhatIsAboveItsOwnLimit) {
   SharedRoom room(100000);
-  PacketQueue queue(3000, room);
+  std::size_t used = 0;
+  PacketQueue queue(3000, {room, used});
   EXPECT_TRUE(queue.push(packet(1200), k_now));
   EXPECT_TRUE(queue.push(packet(1200), k_now));
   EXPECT_FALSE(queue.push(packet(1200), k_now));
@@ -38,22 +49,42 @@ TEST(PacketQueue, RefusesWhatIsAboveItsOwnLimit) {
   EXPECT_EQ(room.used(), queue.bytes());  // what was refused takes nothing
 }
 
-TEST(PacketQueue, SharesOneLimitWithOthers) {
-  SharedRoom room(3000);
-  PacketQueue first(5000, room);
+TEST(PacketQueue, SharesTheRoomOfItsConnection) {
+  SharedRoom room(5000);
+  std::size_t used = 0;
+  PacketQueue first(5000, {room, used});
   {
-    PacketQueue second(5000, room);
+    PacketQueue second(5000, {room, used});
     EXPECT_TRUE(first.push(packet(1200), k_now));
     EXPECT_TRUE(second.push(packet(1200), k_now));
     EXPECT_FALSE(first.push(packet(1200), k_now));
+    EXPECT_EQ(used, first.bytes() + second.bytes());
   }
-  EXPECT_EQ(room.used(), first.bytes());  // a queue that goes gives its part back
+  EXPECT_EQ(used, first.bytes());  // a queue that goes gives its part back
+  EXPECT_EQ(room.used(), first.bytes());
   EXPECT_TRUE(first.push(packet(1200), k_now));
+}
+
+TEST(PacketQueue, OneConnectionLeavesRoomForOthers) {
+  SharedRoom room(120000);
+  std::size_t greedy = 0;
+  PacketQueue large(1 << 20, {room, greedy});
+  while (large.push(packet(1200), k_now)) {
+  }
+  EXPECT_LE(greedy, 60000u);
+  EXPECT_GT(greedy, 55000u);
+  std::size_t modest = 0;
+  PacketQueue small(1 << 20, {room, modest});
+  while (small.push(packet(1200), k_now)) {
+  }
+  EXPECT_GT(modest, 25000u);
+  EXPECT_LE(room.used(), 120000u - modest);  // and there is as much for a third one
 }
 
 TEST(PacketQueue, AnIdleOneKeepsNoMemory) {
   SharedRoom room(10000);
-  PacketQueue queue(5000, room);
+  std::size_t used = 0;
+  PacketQueue queue(5000, {room, used});
   queue.push(packet(1200), k_now);
   queue.release();
   EXPECT_GT(queue.allocated(), 0u);  // it is not empty

@@ -146,6 +146,50 @@ TEST_F(TunnelNodes, AnIdleTunnelIsSmall) {
   RecordProperty("bytes", static_cast<int>(first));
 }
 
+// A client opens many tunnels to targets that never read, and sends as fast as it can.
+TEST_F(TunnelNodes, AGreedyClientTakesNoMemoryForWhatItSends) {
+  constexpr std::size_t k_tunnels = 60;
+  std::vector<http3::DatagramConsumer*> consumers;
+  called->on_event = [&](Node::Peer& peer, http3::SessionEvent& event) {
+    const auto* request = std::get_if<http3::RequestReceived>(&event);
+    if (!request) return static_cast<void>(ends.on_event(event, io::monotonic_now()));
+    EXPECT_TRUE(peer.session.submit_response(request->stream, {{":status", "200"}}, true));
+    auto opened = TunnelEnd::open(
+        {*node, ends, called->loop(), peer.driver, peer.session, request->stream, ends.way()},
+        {.target = target->local_address()}, io::monotonic_now());
+    ASSERT_TRUE(opened);
+    consumers.push_back(&ends.keep(std::move(*opened)).request());
+  };
+  for (std::size_t i = 0; i < k_tunnels; ++i) {
+    ASSERT_TRUE(asking->session.submit_request(
+        {{":method", "POST"}, {":scheme", "https"}, {":authority", "a"}, {":path", "/"}}, true));
+  }
+  caller->loop().wake(asking->driver);
+  ASSERT_TRUE(run_until([&] { return consumers.size() == k_tunnels; }));
+  const std::vector<std::uint8_t> datagram = payload_datagram(1200);
+  const std::vector<std::uint8_t> unknown(1200, 2);
+  const auto flood = [&] {
+    for (http3::DatagramConsumer* consumer : consumers) {
+      for (int i = 0; i < 50; ++i) consumer->on_datagram({request_id, datagram});
+      consumer->on_datagram({request_id, unknown});
+    }
+    ends.on_turn(io::monotonic_now());
+  };
+  flood();
+  const std::size_t before = quic::live_bytes();
+  for (int i = 0; i < 10; ++i) flood();
+  EXPECT_LE(quic::live_bytes(), before);
+  const tunnel::Counts counts = node->counts();
+  EXPECT_EQ(counts.to_target.packets + counts.dropped(DropReason::kTargetBlocked),
+            11 * 50 * k_tunnels);
+  EXPECT_EQ(counts.dropped(DropReason::kUnknownContext), 11 * k_tunnels);
+  asking->session.close(http3::ErrorCode::kNoError, "", io::monotonic_now());
+  caller->loop().wake(asking->driver);
+  ASSERT_TRUE(run_until([&] { return over.size() == k_tunnels; }));
+  ends.clear();
+  EXPECT_EQ(node->open_tunnels(), 0u);
+}
+
 TEST_F(TunnelNodes, ABurstWaitsForTheConnectionAndArrivesInOrder) {
   ASSERT_TRUE(open());
   send(payload_datagram(10));
@@ -234,6 +278,23 @@ TEST_F(TunnelNodes, ATooLargePacketIsCountedAndEndsNothing) {
   EXPECT_EQ(at_client[0].size(), 21u);
   EXPECT_EQ(end->request().counts().dropped(DropReason::kClientTooLarge), 1u);
   EXPECT_FALSE(end->request().over());
+}
+
+TEST_F(TunnelNodes, LeavesDescriptorsToOthers) {
+  auto limited = TunnelNode::open(&uv, 1);
+  ASSERT_TRUE(limited);
+  TunnelEnd::Place place{**limited,          ends,       called->loop(), answering->driver,
+                         answering->session, request_id, ends.way()};
+  const TunnelSettings settings{.target = target->local_address()};
+  {
+    const auto first = TunnelEnd::open(place, settings, io::monotonic_now());
+    ASSERT_TRUE(first);
+    EXPECT_EQ((*limited)->open_tunnels(), 1u);
+    const auto second = TunnelEnd::open(place, settings, io::monotonic_now());
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().number, EMFILE);
+  }
+  EXPECT_TRUE(TunnelEnd::open(place, settings, io::monotonic_now()));
 }
 
 TEST_F(TunnelNodes, AnUnroutableTargetIsRefused) {

@@ -28,12 +28,7 @@ struct TunnelPair {
     // Capsules wait for whoever takes the request over.
     http.server.reading = false;
     http.run();
-    stream = *http.client.session.submit_request({{":method", "CONNECT"},
-                                                  {":protocol", "connect-udp"},
-                                                  {":scheme", "https"},
-                                                  {":authority", "localhost"},
-                                                  {":path", "/masque/192.0.2.1/443/"}},
-                                                 true);
+    stream = ask();
     limit = queue_limit;
   }
 
@@ -43,6 +38,15 @@ struct TunnelPair {
     EXPECT_TRUE(http.server.session.submit_response(stream, {{":status", "200"}}, true));
     http.client.session.datagrams().claim(stream, http.client);
     settle();
+  }
+  // Another request of the same client
+  quic::StreamId ask() {
+    return *http.client.session.submit_request({{":method", "CONNECT"},
+                                                {":protocol", "connect-udp"},
+                                                {":scheme", "https"},
+                                                {":authority", "localhost"},
+                                                {":path", "/masque/192.0.2.1/443/"}},
+                                               true);
   }
   void settle() {
     for (bool more = true; more;) {
@@ -89,6 +93,12 @@ struct TunnelPair {
   void receive(std::string_view payload) {
     proxy->send(http3::bytes_of(payload), now);
     proxy->flush();
+    settle();
+  }
+  // The connection has room for so many more datagrams.
+  void make_room(std::size_t datagrams) {
+    http.server.transport.datagram_room = datagrams;
+    way.blocked = datagrams == 0;
     settle();
   }
   std::uint64_t dropped(tunnel::DropReason reason) const { return proxy->counts().dropped(reason); }

@@ -76,15 +76,48 @@ TEST(TunnelRequest, RefusesADatagramWithoutAContext) {
   }
 }
 
-TEST(TunnelRequest, TakesTheLargestPayloadAndRefusesLargerOnes) {
+TEST(TunnelRequest, DropsCapsulesThatNoPathCarriesAndRefusesPayloadsAboveThoseOfUdp) {
   TunnelPair pair;
   pair.answer();
-  pair.send_capsule(0x00, payload_of(std::string(TunnelRequest::k_max_payload, 'x')));
+  pair.send_capsule(0x00, payload_of(std::string((16 << 10) - 1, 'x')));
   ASSERT_EQ(pair.target.payloads.size(), 1u);
-  EXPECT_EQ(pair.target.payloads[0].size(), TunnelRequest::k_max_payload);
-  pair.send_capsule(0x00, payload_of(std::string(TunnelRequest::k_max_payload + 1, 'x')));
+  pair.send_capsule(0x00, payload_of(std::string(16 << 10, 'x')));
+  pair.send_capsule(0x00, payload_of(std::string(TunnelRequest::k_max_payload, 'x')));
   EXPECT_EQ(pair.target.payloads.size(), 1u);
-  EXPECT_EQ(pair.proxy->over(), value_of(ErrorCode::kDatagramError));
+  EXPECT_EQ(pair.dropped(DropReason::kTargetTooLarge), 2u);
+  pair.send_capsule(0x00, payload_of("it goes on"));
+  EXPECT_EQ(pair.target.payloads.back(), "it goes on");
+  EXPECT_FALSE(pair.proxy->over());
+  // The longest context id has eight bytes.
+  pair.send_capsule(0x00, payload_of(std::string(TunnelRequest::k_max_payload + 8, 'x')));
+  EXPECT_EQ(pair.proxy->over(), value_of(ErrorCode::kMessageError));
+}
+
+TEST(TunnelRequest, ACapsuleCutAnywhereIsAnError) {
+  const std::string datagram = payload_of("abc");
+  const auto capsule = http3::encode_capsule({0x00, http3::bytes_of(datagram)});
+  for (std::size_t length = 1; length <= capsule.size(); ++length) {
+    TunnelPair pair;
+    pair.answer();
+    for (std::size_t at = 0; at < length; ++at) pair.write(Bytes(capsule).subspan(at, 1));
+    pair.write({}, true);
+    const bool whole = length == capsule.size();
+    EXPECT_EQ(pair.target.payloads.size(), whole ? 1u : 0u);
+    EXPECT_EQ(pair.proxy->over(), value_of(whole ? ErrorCode::kNoError : ErrorCode::kMessageError));
+  }
+}
+
+TEST(TunnelRequest, AFloodAheadOfItsAnswerTakesLittleMemory) {
+  TunnelPair pair;
+  const std::string payload = payload_of(std::string(1000, 'x'));
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(
+        pair.http.client.session.datagrams().send(pair.stream, http3::bytes_of(payload), 0));
+  }
+  pair.answer();
+  EXPECT_EQ(pair.target.payloads.size(), http3::DatagramRouter::k_max_waiting);
+  pair.send(payload_of("later"));
+  EXPECT_EQ(pair.target.payloads.back(), "later");
 }
 
 TEST(TunnelRequest, DoesNotKeepAnEndlessCapsule) {
@@ -132,13 +165,11 @@ TEST(TunnelRequest, LetsItsPacketsWaitInItsOwnQueue) {
 TEST(TunnelRequest, WaitsForRoomAndKeepsOrder) {
   TunnelPair pair;
   pair.answer();
-  pair.http.server.transport.datagrams_full = true;
+  pair.make_room(0);
   for (const char* text : {"one", "two", "three"}) pair.receive(text);
   EXPECT_TRUE(pair.http.client.datagrams.empty());
   EXPECT_GT(pair.room.used(), 0u);
-  pair.http.server.transport.datagrams_full = false;
-  pair.way.blocked = false;
-  pair.settle();
+  pair.make_room(100);
   ASSERT_EQ(pair.http.client.datagrams.size(), 3u);
   EXPECT_EQ(pair.http.client.datagrams[2].second, payload_of("three"));
   EXPECT_EQ(pair.room.used(), 0u);
@@ -147,7 +178,7 @@ TEST(TunnelRequest, WaitsForRoomAndKeepsOrder) {
 TEST(TunnelRequest, DropsAndCountsWhatFindsNoRoom) {
   TunnelPair pair;
   pair.answer();
-  pair.http.server.transport.datagrams_full = true;
+  pair.make_room(0);
   for (int i = 0; i < 20; ++i) pair.receive(std::string(1000, 'x'));
   EXPECT_GT(pair.dropped(DropReason::kQueueFull), 10u);
   EXPECT_LE(pair.room.used(), pair.limit);
@@ -169,6 +200,34 @@ TEST(TunnelRequest, ATooLargePacketWaitsForTheDiscoveryOfThePathAndIsDroppedLate
   EXPECT_EQ(pair.http.client.datagrams[0].second, payload_of("small"));
 }
 
+TEST(TunnelRequest, SmallerPacketsOvertakeOneThatIsTooLarge) {
+  TunnelPair pair(true, 1100);
+  pair.answer();
+  pair.receive(std::string(1200, 'x'));
+  pair.receive("small");
+  ASSERT_EQ(pair.http.client.datagrams.size(), 1u);
+  pair.make_room(0);
+  pair.receive(std::string(1201, 'y'));  // behind what waits for room
+  pair.receive("second");
+  pair.make_room(100);
+  ASSERT_EQ(pair.http.client.datagrams.size(), 2u);
+  EXPECT_EQ(pair.http.client.datagrams[1].second, payload_of("second"));
+  pair.http.network.set_max_datagram(1400);
+  pair.settle();
+  ASSERT_EQ(pair.http.client.datagrams.size(), 4u);
+  EXPECT_EQ(pair.http.client.datagrams[2].second, payload_of(std::string(1200, 'x')));
+  EXPECT_EQ(pair.http.client.datagrams[3].second, payload_of(std::string(1201, 'y')));
+  EXPECT_EQ(pair.room.used(), 0u);
+}
+
+TEST(TunnelRequest, FewPacketsWaitForTheDiscoveryOfThePath) {
+  TunnelPair pair(true, 1100, 1 << 20);
+  pair.answer();
+  for (int i = 0; i < 100; ++i) pair.receive(std::string(1200, 'x'));
+  EXPECT_LE(pair.room.used(), 16u << 10);
+  EXPECT_GT(pair.dropped(DropReason::kQueueFull), 80u);
+}
+
 TEST(TunnelRequest, DropsAtOnceWhatNoPathCarries) {
   TunnelPair pair;
   pair.answer();
@@ -176,30 +235,72 @@ TEST(TunnelRequest, DropsAtOnceWhatNoPathCarries) {
   EXPECT_EQ(pair.dropped(DropReason::kClientTooLarge), 1u);
 }
 
-TEST(TunnelRequest, TunnelsOfAConnectionSendInTurn) {
-  TunnelPair first;
-  first.answer();
-  // A second tunnel of the same way, to a session of its own: only the order matters here.
-  TunnelPair second;
-  second.http.run();
-  second.proxy.emplace(TunnelRequest::Place{second.http.server.session, second.stream, first.way,
-                                            first.room, second.target},
-                       second.limit, second.now);
-  EXPECT_TRUE(
-      second.http.server.session.submit_response(second.stream, {{":status", "200"}}, true));
-  second.http.run();
-  first.way.blocked = true;
-  for (int i = 0; i < 3; ++i) first.proxy->send(http3::bytes_of(std::string(1400, 'a')), first.now);
-  for (int i = 0; i < 3; ++i) {
-    second.proxy->send(http3::bytes_of(std::string(1400, 'b')), first.now);
+TEST(TunnelRequest, TunnelsOfAConnectionSendEqualBytes) {
+  TunnelPair pair(true, 1500, 400000);
+  const quic::StreamId other = pair.ask();
+  pair.answer();
+  RecordedTarget target;
+  TunnelRequest second({pair.http.server.session, other, pair.way, pair.room, target}, pair.limit,
+                       pair.now);
+  pair.make_room(0);
+  for (int i = 0; i < 100; ++i) pair.receive(std::string(1400, 'a'));
+  for (int i = 0; i < 400; ++i) second.send(http3::bytes_of(std::string(300, 'b')), pair.now);
+  ASSERT_EQ(pair.dropped(DropReason::kQueueFull), 0u);
+  pair.make_room(100);
+  const auto& first = pair.proxy->counts().to_client;
+  const std::uint64_t difference = first.bytes > second.counts().to_client.bytes
+                                       ? first.bytes - second.counts().to_client.bytes
+                                       : second.counts().to_client.bytes - first.bytes;
+  EXPECT_EQ(first.packets + second.counts().to_client.packets, 100u);
+  EXPECT_GT(first.packets, 10u);
+  // A turn and a packet, and what the headers of small packets cost
+  EXPECT_LT(difference, 1500u + 1400u + 80u * 28u);
+  pair.make_room(1000);
+  EXPECT_EQ(first.packets + second.counts().to_client.packets, 500u);
+  EXPECT_TRUE(pair.way.waiting.empty());
+  EXPECT_EQ(pair.room.used(), 0u);
+}
+
+// Packets come at the rate at which others leave.
+std::uint64_t shed_after(std::size_t backlog) {
+  TunnelPair pair(true, 1500, 400000);
+  pair.answer();
+  pair.make_room(0);
+  for (std::size_t i = 0; i < backlog; ++i) pair.receive(std::string(1000, 'x'));
+  for (int step = 0; step < 200; ++step) {
+    pair.now += 4ms;
+    pair.make_room(1);
+    pair.receive(std::string(1000, 'x'));
   }
-  first.way.blocked = false;
-  EXPECT_EQ(first.way.waiting.size(), 2u);
-  first.now += 2s;
-  TunnelRequest::send_all_waiting(first.way, first.now);
-  EXPECT_TRUE(first.way.waiting.empty());
-  second.proxy.reset();
-  EXPECT_EQ(first.room.used(), 0u);
+  EXPECT_EQ(pair.dropped(DropReason::kQueueFull), 0u);
+  return pair.dropped(DropReason::kQueueStanding);
+}
+
+TEST(TunnelRequest, ShedsAQueueThatStands) {
+  EXPECT_GT(shed_after(20), 5u);
+  EXPECT_EQ(shed_after(1), 0u);
+}
+
+TEST(TunnelRequest, ABurstIsNotShed) {
+  TunnelPair pair(true, 1500, 400000);
+  pair.answer();
+  pair.make_room(0);
+  for (int i = 0; i < 100; ++i) pair.receive(std::string(1000, 'x'));
+  for (int step = 0; step < 20; ++step) {
+    pair.now += 4ms;
+    pair.make_room(5);
+  }
+  EXPECT_EQ(pair.http.client.datagrams.size(), 100u);
+}
+
+TEST(TunnelRequest, AClientThatReadsNoCapsulesTakesLittleMemory) {
+  TunnelPair pair(false);
+  pair.answer();
+  pair.http.client.reading = false;
+  for (int i = 0; i < 1000; ++i) pair.receive(std::string(1000, 'x'));
+  EXPECT_LE(pair.room.used(), pair.limit);
+  EXPECT_LT(pair.proxy->counts().to_client.packets, 80u);
+  EXPECT_GT(pair.dropped(DropReason::kQueueFull), 900u);
 }
 
 // --- the end ------------------------------------------------------------------------------------
@@ -232,7 +333,7 @@ TEST(TunnelRequest, EndsWhenItsClientResetsTheStream) {
 TEST(TunnelRequest, FailsWithTheCodeOfItsOwner) {
   TunnelPair pair;
   pair.answer();
-  pair.http.server.transport.datagrams_full = true;
+  pair.make_room(0);
   pair.receive("waits");
   pair.proxy->fail(ErrorCode::kConnectError);
   pair.settle();
