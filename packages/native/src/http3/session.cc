@@ -231,6 +231,13 @@ std::size_t Session::read_body(StreamId id, quic::MutableBytes out, Time now) {
   return size;
 }
 
+void Session::lighten(StreamId request) {
+  RequestStream* stream = parts_.find(request);
+  if (!stream) return;
+  parts_.admission.lighten(stream->place);
+  read_waiting();
+}
+
 void Session::stop_reading(StreamId id, std::uint64_t error) {
   RequestStream* stream = parts_.find(id);
   if (parts_.closed || !stream || stream->reading_done) return;

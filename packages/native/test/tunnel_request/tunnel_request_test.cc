@@ -107,6 +107,12 @@ TEST(TunnelRequest, ACapsuleCutAnywhereIsAnError) {
   }
 }
 
+TEST(TunnelRequest, TakesLessMemoryThanRequestsThatJavaScriptServes) {
+  TunnelPair pair;
+  pair.answer();
+  EXPECT_EQ(pair.http.server.transport.held, http3::RequestAdmission::k_light_memory);
+}
+
 TEST(TunnelRequest, AFloodAheadOfItsAnswerTakesLittleMemory) {
   TunnelPair pair;
   const std::string payload = payload_of(std::string(1000, 'x'));
