@@ -193,6 +193,12 @@ const fixed: Bound[] = [
     gets: '429; 503 where all or the system have no more',
   },
   {
+    resource: 'new tunnels of one user, or of one network where users have no names',
+    default: '`connect_udp.new_tunnels` of the route in a minute',
+    pays: 'the user or the network',
+    gets: '429 for the rest of this minute; no name is resolved',
+  },
+  {
     resource: 'packets of one tunnel that wait for its client',
     default: '`connect_udp.queue` of the route; those that are too large in the first second 16 KiB',
     pays: 'the tunnel',

@@ -66,6 +66,10 @@ export const connectUdpOptions = z
     tunnels: count(10_000, 'Most tunnels at one time; more are answered 503.'),
     tunnels_per_user: count(1_000, 'Most tunnels of one user at one time; more are answered 429.'),
     tunnels_per_address: count(1_000, 'Most tunnels of one address of clients at one time; more are answered 429.'),
+    new_tunnels: count(
+      3_000,
+      'Most new tunnels of one user within a minute, or of one address where users have no names; more are answered 429.',
+    ),
     idle: duration
       .refine((milliseconds) => milliseconds >= minIdleMs, {
         error: 'a tunnel may be idle for two minutes or longer (RFC 9298)',

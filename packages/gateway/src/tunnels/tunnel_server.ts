@@ -9,16 +9,18 @@ import type { ConnectUdpOptions } from '../schema/tunnels.js';
 import { networkOf } from '../values/client_network.js';
 import { formatAddress } from '../values/listen_error.js';
 import { Networks } from '../values/networks.js';
+import { AttemptLimit } from './attempt_limit.js';
 import { Places } from './places.js';
 import { addressesOf, ResolutionError, resolveByDns, type Resolve } from './target_addresses.js';
 import { ownAddresses, parseTarget, TargetRules, type Target } from './target_rules.js';
-import { GuessLimit, TunnelUsers } from './users.js';
+import { TunnelUsers } from './users.js';
 
 /** A route with tunnels */
 interface TunnelRoute {
   options: ConnectUdpOptions;
   rules: TargetRules;
   places: Places;
+  starts: AttemptLimit;
   users: TunnelUsers | undefined;
   clients: Networks | undefined;
 }
@@ -47,6 +49,9 @@ const proxyName = 'sheaf';
 const proxyStatus = (parameters: string): Record<string, string> => ({ 'proxy-status': `${proxyName}; ${parameters}` });
 const prohibited = (): Refusal => new Refusal(403, proxyStatus('error=destination_ip_prohibited'));
 
+/** Wrong passwords from one network */
+const guessesPerMinute = 10;
+
 /** Errors of a system that has no room for another socket */
 const exhausted = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
@@ -56,7 +61,7 @@ export class TunnelServer {
   readonly #routes: Route<TunnelRoute>[];
   readonly #log: Logger;
   readonly #resolve: Resolve;
-  readonly #guesses = new GuessLimit();
+  readonly #guesses = new AttemptLimit(guessesPerMinute);
   readonly #answers = new Map<number, number>();
 
   /** @throws UserError when the users of a route cannot be read */
@@ -69,6 +74,7 @@ export class TunnelServer {
           options: udp,
           rules: new TargetRules(udp.allow, options.own ?? ownAddresses),
           places: new Places(udp),
+          starts: new AttemptLimit(udp.new_tunnels),
           users: udp.users === undefined ? undefined : await TunnelUsers.read(udp.users),
           clients: udp.clients && new Networks(udp.clients),
         };
@@ -119,6 +125,7 @@ export class TunnelServer {
     if (route.clients?.has(request.remoteAddress.address) === false) throw new Refusal(403);
     const user = this.#authenticate(route, request, client);
     if (!route.rules.mayPermit(target)) throw prohibited();
+    this.#noteStart(route, user ?? client);
     const place = route.places.take(user, client);
     if (typeof place === 'number') throw new Refusal(place, { 'retry-after': '10' });
     response.once('close', place);
@@ -130,6 +137,13 @@ export class TunnelServer {
       place();
       throw error;
     }
+  }
+
+  /** A name is resolved and a socket is opened for each tunnel, however short it is. @throws Refusal */
+  #noteStart({ starts }: TunnelRoute, client: string): void {
+    const now = performance.now();
+    if (!starts.permits(client, now)) throw new Refusal(429, { 'retry-after': '60' });
+    starts.note(client, now);
   }
 
   #find(request: ServerRequest): { route: TunnelRoute; target: Target } {

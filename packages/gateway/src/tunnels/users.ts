@@ -57,30 +57,3 @@ export class TunnelUsers {
     return createHmac('sha256', this.#key).update(text).digest('base64');
   }
 }
-
-/** Bounds how often a client may guess credentials. */
-export class GuessLimit {
-  readonly #failures = new Map<string, { count: number; since: number }>();
-
-  constructor(
-    private readonly most = 10,
-    private readonly windowMs = 60_000,
-    private readonly clients = 10_000,
-  ) {}
-
-  /** Whether this client may try, at a time in milliseconds. */
-  permits(client: string, now: number): boolean {
-    const found = this.#failures.get(client);
-    return !found || now - found.since >= this.windowMs || found.count < this.most;
-  }
-
-  note(client: string, now: number): void {
-    const found = this.#failures.get(client);
-    const current = found && now - found.since < this.windowMs;
-    this.#failures.delete(client);
-    this.#failures.set(client, current ? { ...found, count: found.count + 1 } : { count: 1, since: now });
-    // The client that failed last stays; the one that failed longest ago is forgotten.
-    const [first] = this.#failures.keys();
-    if (this.#failures.size > this.clients && first !== undefined) this.#failures.delete(first);
-  }
-}

@@ -206,6 +206,23 @@ it('bounds tunnels of a user, of an address and of the route', async () => {
   expect(await bounded({ tunnels: 1 }, ['Bearer 1', 'Bearer 2'])).toEqual([0, 503]);
 });
 
+it('bounds new tunnels of a user, whatever became of earlier ones, and resolves no names for more', async () => {
+  const { ask, resolved } = await setUp({ route: { users: usersFile('ann:1\nbob:2'), new_tunnels: 2 } });
+  const statuses = [];
+  for (const value of ['Bearer 1', 'Bearer 1', 'Bearer 1', 'Bearer 2'])
+    statuses.push((await ask('/masque/unknown.example/443/', { headers: { authorization: value } })).status);
+  expect(statuses).toEqual([502, 502, 429, 502]);
+  expect(resolved).toHaveLength(3);
+});
+
+it('bounds new tunnels of an address where users have no names', async () => {
+  const { ask } = await setUp({ route: { new_tunnels: 1, clients: '192.0.2.0/24' } });
+  const other = { address: '192.0.2.8', port: 5, family: 'IPv4' } as const;
+  expect((await ask('/masque/8.8.8.8/443/')).status).toBe(0);
+  expect((await ask('/masque/8.8.8.8/443/')).status).toBe(429);
+  expect((await ask('/masque/8.8.8.8/443/', { remoteAddress: other })).status).toBe(0);
+});
+
 it('a place is free again when the tunnel is over, and when none was opened', async () => {
   const { ask, opened } = await setUp({ route: { tunnels: 1 } });
   expect((await ask('/masque/unknown.example/443/')).status).toBe(502);

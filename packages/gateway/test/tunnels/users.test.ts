@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { GuessLimit, TunnelUsers } from '../../src/tunnels/users.js';
+import { TunnelUsers } from '../../src/tunnels/users.js';
 
 const users = new TunnelUsers('# users\nann:with:colons\n\nbob:token-of-bob\n');
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
@@ -49,16 +49,4 @@ it('reads a file that others cannot read', async () => {
     });
   }
   await expect(TunnelUsers.read('/nowhere')).rejects.toMatchObject({ code: 'CREDENTIALS_UNUSABLE' });
-});
-
-it('bounds guesses of each client, and what it remembers of them', () => {
-  const limit = new GuessLimit(2, 1_000, 3);
-  limit.note('a', 0);
-  expect(limit.permits('a', 1)).toBe(true);
-  limit.note('a', 1);
-  expect(limit.permits('a', 2)).toBe(false);
-  expect(limit.permits('b', 2)).toBe(true);
-  expect(limit.permits('a', 1_000)).toBe(true);
-  for (const client of ['b', 'c', 'd']) limit.note(client, 2);
-  expect(limit.permits('a', 3)).toBe(true); // forgotten
 });
