@@ -109,6 +109,8 @@ export class TunnelServer {
         'tunnel refused',
       );
       if (!response.destroyed) response.writeHead(error.status, error.headers).end();
+      // The client may keep its side open, which would take memory of the connection (RFC 9114 §4.1).
+      request.destroy();
     }
   }
 

@@ -111,7 +111,7 @@ it('a client that opens as many tunnels as it can gets those of its address, and
   const counts = (status: number): number => responses.filter((each) => each.status === status).length;
   expect([counts(200), counts(429)]).toEqual([300, 100]);
   expect(gateway.status().tunnels).toMatchObject({ open: 300, answers: { 200: 300, 429: 100 } });
-  for (const response of responses) response.destroy();
+  for (const response of responses) response.on('error', () => undefined).destroy();
   await vi.waitFor(() => expect(gateway.status().tunnels).toMatchObject({ open: 0 }), { timeout: 30_000 });
   expect((await ask(client, target.address().port)).status).toBe(200);
 });

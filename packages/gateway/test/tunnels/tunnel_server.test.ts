@@ -97,6 +97,7 @@ async function setUp({
       headers: {},
       remoteAddress: { address: '192.0.2.7', port: 5, family: 'IPv4' },
       early: false,
+      destroy: () => undefined,
       ...more,
     } as unknown as ServerRequest;
     const response = new Response();

@@ -30,6 +30,11 @@ void RequestDatagrams::claim(StreamId request, DatagramConsumer& consumer) {
   if (parts_.find(request)) router_.claim(request, consumer);
 }
 
+void RequestDatagrams::serve(StreamId request, DatagramConsumer& consumer) {
+  if (RequestStream* stream = parts_.find(request)) parts_.admission.lighten(stream->place);
+  claim(request, consumer);
+}
+
 void RequestDatagrams::read() {
   while (!parts_.closed) {
     const auto bytes = parts_.transport.receive_datagram();

@@ -27,6 +27,9 @@ class RequestDatagrams {
   // Makes `consumer` receive the datagrams of an open request. When a request without a consumer
   // has its response, a datagram costs it H3_DATAGRAM_ERROR (§2).
   void claim(StreamId request, DatagramConsumer& consumer);
+  // As `claim`, for a request that the engine serves to its end. It takes less of the connection's
+  // memory from now on (RequestAdmission).
+  void serve(StreamId request, DatagramConsumer& consumer);
   // Ends the deliveries of a request. The session does so when the request ends.
   void release(StreamId request) { router_.release(request); }
 

@@ -55,6 +55,11 @@ void Session::on_event(const quic::Event& event, Time now) {
 }
 
 std::optional<SessionEvent> Session::poll_event() {
+  if (parts_.events.empty() && parts_.admission.waiting() > 0) {
+    // A request may have become light since.
+    read_waiting();
+    writer_.write_pending();
+  }
   if (parts_.events.empty()) return std::nullopt;
   std::optional<SessionEvent> event = std::move(parts_.events.front());
   parts_.events.pop_front();
@@ -229,13 +234,6 @@ std::size_t Session::read_body(StreamId id, quic::MutableBytes out, Time now) {
   const std::size_t size = reader_.read_body(id, out);
   writer_.write_pending();
   return size;
-}
-
-void Session::lighten(StreamId request) {
-  RequestStream* stream = parts_.find(request);
-  if (!stream) return;
-  parts_.admission.lighten(stream->place);
-  read_waiting();
 }
 
 void Session::stop_reading(StreamId id, std::uint64_t error) {

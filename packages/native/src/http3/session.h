@@ -60,8 +60,6 @@ class Session final : public RequestSession,
   void shut_down() override;
   std::size_t open_requests() const override { return parts_.requests.size(); }
   void close(ErrorCode code, std::string_view reason, Time now) override;
-  // The engine serves the request to its end, so it takes less of the connection's memory.
-  void lighten(StreamId request);
 
   // Returns nothing before SettingsReceived.
   const std::optional<Settings>& peer_settings() const { return parts_.peer_settings; }

@@ -65,8 +65,7 @@ TunnelRequest::TunnelRequest(const Place& place, std::size_t queue_limit, Time n
       queue_(queue_limit, {place.room, place.way.waiting_bytes}),
       larger_(k_larger_limit, {place.room, place.way.waiting_bytes}) {
   place_.session.datagrams().limit_waiting(k_waiting_ahead);
-  place_.session.datagrams().claim(place_.stream, *this);
-  place_.session.lighten(place_.stream);
+  place_.session.datagrams().serve(place_.stream, *this);
   read_capsules(now);
 }
 

@@ -619,7 +619,8 @@ TEST(Session, RequestsThatTheEngineServesLeaveMemoryToOthers) {
   pair.run();
   ASSERT_EQ(pair.server.order.size(), 20u);
   for (int twice = 0; twice < 2; ++twice) {
-    for (std::size_t i = 0; i < 12; ++i) pair.server.session.lighten(pair.server.order[i]);
+    for (std::size_t i = 0; i < 12; ++i)
+      pair.server.session.datagrams().serve(pair.server.order[i], pair.server);
     pair.run();
     EXPECT_EQ(pair.server.order.size(), 29u);
     EXPECT_EQ(transport.held, 12 * light + 17 * each);
