@@ -101,7 +101,7 @@ it('a target that refuses ends its tunnel', async () => {
   await new Promise<void>((resolve) => target.close(() => resolve()));
   const { gateway, client } = await startProxy();
   expect(await codeOf(ask(client, port, [capsule('knock')]))).toBe(connectError);
-  await vi.waitFor(() => expect(gateway.status().tunnels).toMatchObject({ open: 0 }));
+  await vi.waitFor(() => expect(gateway.status().tunnels).toMatchObject({ open: 0 }), { timeout: 30_000 });
 });
 
 it('a client that opens as many tunnels as it can gets those of its address, and others once they are over', async () => {
