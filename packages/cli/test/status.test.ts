@@ -155,7 +155,7 @@ it('shows what tunnels carried and dropped, and which requests got none', () => 
     tunnels: {
       open: 3,
       ...traffic,
-      drops: { ...drops, queueFull: 0, queueStanding: 0, clientLost: 0 },
+      drops: { ...drops, queueFull: 0, queueStanding: 0, clientLost: 0, overRate: 0 },
       answers: { 200: 5, 403: 1, 407: 4 },
     },
   };

@@ -460,6 +460,9 @@ export interface NativeTunnelOptions {
   port: number;
   idleMs: number;
   queueBytes: number;
+  /** Empty: no limit */
+  rateName: string;
+  bytesPerSecond: number;
 }
 
 /** Options of a channel's source. Rates are in bytes per second. */

@@ -49,6 +49,8 @@ export function openTunnel(
     ...options.target,
     idleMs: options.idleMs ?? defaultIdleMs,
     queueBytes: options.queueBytes ?? defaultQueueBytes,
+    rateName: options.rate?.name ?? '',
+    bytesPerSecond: options.rate?.bytesPerSecond ?? 0,
   });
   if (!localAddress) return undefined;
   if (options.onOver) response.once('tunnelOver', options.onOver);

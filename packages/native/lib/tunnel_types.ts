@@ -10,6 +10,7 @@ export const tunnelDropReasons = [
   'queueFull',
   'queueStanding',
   'clientLost',
+  'overRate',
 ] as const;
 
 /** Reasons for which a tunnel ends; the order is that of `TunnelOver` in src/tunnel_node/tunnel_end.h. */
@@ -46,6 +47,8 @@ export interface TunnelOptions {
   idleMs?: number;
   /** Bytes that may wait for the client. Default 256 KiB. */
   queueBytes?: number;
+  /** Tunnels of a server that have the same name share a rate in each direction. What is above it is dropped. Default no limit. */
+  rate?: { name: string; bytesPerSecond: number } | undefined;
   /** Further fields of the response */
   headers?: Readonly<Record<string, string>>;
   /** Called once, when the tunnel is over. */

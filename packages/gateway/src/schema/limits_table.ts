@@ -199,6 +199,13 @@ const fixed: Bound[] = [
     gets: '429 for the rest of this minute; no name is resolved',
   },
   {
+    resource: 'bytes a second of all tunnels of one user, or of one network where users have no names',
+    default:
+      '`connect_udp.rate` of the route in each direction, none unless it says so; at once a quarter of it, 128 KiB at least',
+    pays: 'the user or the network',
+    gets: 'its packets are dropped',
+  },
+  {
     resource: 'packets of one tunnel that wait for its client',
     default: '`connect_udp.queue` of the route; those that are too large in the first second 16 KiB',
     pays: 'the tunnel',

@@ -70,6 +70,11 @@ export const connectUdpOptions = z
       3_000,
       'Most new tunnels of one user within a minute, or of one address where users have no names; more are answered 429.',
     ),
+    rate: byteSize
+      .optional()
+      .describe(
+        'Most bytes a second that all tunnels of one user carry in each direction, or those of one address where users have no names. More is dropped and counted. Default: no limit.',
+      ),
     idle: duration
       .refine((milliseconds) => milliseconds >= minIdleMs, {
         error: 'a tunnel may be idle for two minutes or longer (RFC 9298)',

@@ -22,6 +22,7 @@ interface TunnelRoute {
   places: Places;
   starts: AttemptLimit;
   users: TunnelUsers | undefined;
+  index: number;
   clients: Networks | undefined;
 }
 
@@ -75,6 +76,7 @@ export class TunnelServer {
           rules: new TargetRules(udp.allow, options.own ?? ownAddresses),
           places: new Places(udp),
           starts: new AttemptLimit(udp.new_tunnels),
+          index,
           users: udp.users === undefined ? undefined : await TunnelUsers.read(udp.users),
           clients: udp.clients && new Networks(udp.clients),
         };
@@ -127,12 +129,13 @@ export class TunnelServer {
     if (route.clients?.has(request.remoteAddress.address) === false) throw new Refusal(403);
     const user = this.#authenticate(route, request, client);
     if (!route.rules.mayPermit(target)) throw prohibited();
-    this.#noteStart(route, user ?? client);
+    const owner = user ?? client;
+    this.#noteStart(route, owner);
     const place = route.places.take(user, client);
     if (typeof place === 'number') throw new Refusal(place, { 'retry-after': '10' });
     response.once('close', place);
     try {
-      const opened = await this.#connect(route, target, { request, response, user, started, place });
+      const opened = await this.#connect(route, target, { request, response, user, owner, started, place });
       if (!opened) place();
       return opened;
     } catch (error) {
@@ -196,8 +199,8 @@ export class TunnelServer {
     throw new Refusal(502, proxyStatus('error=destination_ip_unroutable'));
   }
 
-  #tunnel({ options }: TunnelRoute, target: Target, address: string, tunnel: PendingTunnel): boolean {
-    const { request, response, user, started, place } = tunnel;
+  #tunnel({ options, index }: TunnelRoute, target: Target, address: string, tunnel: PendingTunnel): boolean {
+    const { request, response, user, owner, started, place } = tunnel;
     const about = {
       target: formatAddress({ address: target.host, port: target.port }),
       address,
@@ -208,6 +211,7 @@ export class TunnelServer {
       target: { address, port: target.port },
       idleMs: options.idle,
       queueBytes: options.queue,
+      rate: options.rate === undefined ? undefined : { name: `${index} ${owner}`, bytesPerSecond: options.rate },
       headers: proxyStatus(`next-hop="${formatAddress({ address, port: target.port })}"`),
       onOver: (over) => {
         place();
@@ -223,6 +227,8 @@ interface PendingTunnel {
   request: ServerRequest;
   response: ServerResponse;
   user: string | undefined;
+  /** Whose limits the tunnel counts for: the user, or the client's network where users have no names */
+  owner: string;
   started: number;
   /** Gives its place back. */
   place: () => void;

@@ -116,6 +116,23 @@ it('a client that opens as many tunnels as it can gets those of its address, and
   expect((await ask(client, target.address().port)).status).toBe(200);
 });
 
+it('all tunnels of a client together carry no more than its rate', async () => {
+  const silent = await startTarget();
+  const { gateway, client } = await startProxy(', rate: 1KiB');
+  const flood = Buffer.concat(Array.from({ length: 1_000 }, () => capsule('x'.repeat(60))));
+  await Promise.all(Array.from({ length: 4 }, () => ask(client, silent.address().port, [flood])));
+  await vi.waitFor(
+    () => {
+      const { packetsToTarget = 0, drops } = gateway.status().tunnels ?? {};
+      expect(packetsToTarget + (drops?.targetBlocked ?? 0) + (drops?.overRate ?? 0)).toBe(4_000);
+    },
+    { timeout: 30_000 },
+  );
+  // 128 KiB at once, and what the seconds of this test bring
+  expect(gateway.status().tunnels?.drops.overRate).toBeGreaterThan(1_000);
+  expect(gateway.status().tunnels?.drops.overRate).toBeLessThanOrEqual(4_000 - Math.floor((128 * 1_024) / 60));
+});
+
 it('packets that nobody responds to take nothing from another tunnel', async () => {
   const silent = await startTarget();
   const echo = await startTarget((packet) => packet);

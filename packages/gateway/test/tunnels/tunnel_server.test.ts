@@ -53,6 +53,7 @@ const idle: TunnelOver = {
     queueFull: 0,
     queueStanding: 0,
     clientLost: 0,
+    overRate: 0,
   },
 };
 

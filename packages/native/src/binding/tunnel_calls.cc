@@ -31,9 +31,12 @@ Napi::Array counts_array(Napi::Env env, const tunnel::Counts& counts) {
 std::optional<tunnel_node::TunnelSettings> tunnel_settings(const Napi::Object& options) {
   const auto target = address_argument(options);
   if (!target) return std::nullopt;
-  tunnel_node::TunnelSettings settings{.target = *target};
+  tunnel_node::TunnelSettings settings;
+  settings.target = *target;
   settings.idle = std::chrono::milliseconds(number(options, "idleMs"));
   settings.queue_limit = number(options, "queueBytes");
+  settings.rate_name = text(options, "rateName");
+  settings.rate = static_cast<double>(number(options, "bytesPerSecond"));
   return settings;
 }
 

@@ -18,8 +18,10 @@ enum class DropReason : std::uint8_t {
   kQueueFull,       // the tunnel's queue, or its connection's share of the room of all tunnels
   kQueueStanding,   // packets have waited in the tunnel's queue for too long (RFC 8289)
   kClientLost,      // sent, and lost on the way to the client
+  // In either direction
+  kOverRate,  // above the rate of the tunnel's user
 };
-inline constexpr std::size_t k_drop_reasons = 8;
+inline constexpr std::size_t k_drop_reasons = 9;
 
 struct Traffic {
   std::uint64_t packets = 0;

@@ -29,6 +29,7 @@ TunnelEnd::TunnelEnd(const Place& place, std::unique_ptr<io::ConnectedSocket> so
                      const TunnelSettings& settings, Time now)
     : place_(place),
       socket_(std::move(socket)),
+      budget_(place.node.budget_of(settings.rate_name, settings.rate)),
       idle_(settings.idle),
       active_at_(now),
       request_({place.session, place.stream, place.way, place.node.room_, *this},
@@ -37,6 +38,20 @@ TunnelEnd::TunnelEnd(const Place& place, std::unique_ptr<io::ConnectedSocket> so
 TunnelEnd::~TunnelEnd() {
   place_.node.stop_listening(*this);
   place_.node.remove(*this);
+}
+
+void TunnelEnd::send(quic::Bytes payload) {
+  if (budget_ && !budget_->take_to_target(payload.size(), io::monotonic_now())) {
+    return request_.counts().drop(DropReason::kOverRate);
+  }
+  place_.node.append(*this, payload);
+}
+
+void TunnelEnd::receive(quic::Bytes payload, Time now) {
+  if (budget_ && !budget_->take_to_client(payload.size(), now)) {
+    return request_.counts().drop(DropReason::kOverRate);
+  }
+  request_.send(payload, now);
 }
 
 // The request may ask while it is being made. Whoever keeps the tunnel gives it its first turn.
@@ -64,8 +79,8 @@ void TunnelEnd::on_readable() {
   const Time now = io::monotonic_now();
   active_at_ = now;
   for (int call = 0; call < k_receive_calls && !request_.over(); ++call) {
-    const auto received = socket_->receive(
-        *place_.node.buffers_, [&](quic::Bytes payload) { request_.send(payload, now); });
+    const auto received = socket_->receive(*place_.node.buffers_,
+                                           [&](quic::Bytes payload) { receive(payload, now); });
     request_.counts().drop(DropReason::kTargetTooLarge, received.too_large);
     if (received.gone != 0) end(TunnelOver::kUnreachable);
     if (received.messages == 0) break;

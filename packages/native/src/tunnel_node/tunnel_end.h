@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "io/endpoint_loop.h"
 #include "tunnel_node/tunnel_node.h"
@@ -15,6 +16,9 @@ struct TunnelSettings {
   quic::Address target;
   Duration idle = std::chrono::minutes(2);  // RFC 9298 §3.1: not less
   std::size_t queue_limit = 256 << 10;      // bytes
+  // All tunnels with the same name share a rate in bytes per second. An empty name: no limit.
+  std::string rate_name;
+  double rate = 0;
 };
 
 // Why a tunnel is over. Names are in lib/tunnel_types.ts, in the same order.
@@ -63,9 +67,11 @@ class TunnelEnd final : private io::PollGroup::Member,
   // io::PollGroup::Member
   void on_readable() override;
   // TunnelRequest::Target
-  void send(quic::Bytes payload) override { place_.node.append(*this, payload); }
+  void send(quic::Bytes payload) override;
   void want_turn() override;
 
+  // A packet of the target came.
+  void receive(quic::Bytes payload, Time now);
   void on_sent(const io::ConnectedSocket::Sent& sent);
   // Has the connection send what its tunnels have queued.
   void wake_if_queued();
@@ -74,6 +80,7 @@ class TunnelEnd final : private io::PollGroup::Member,
 
   Place place_;
   std::unique_ptr<io::ConnectedSocket> socket_;  // null once the tunnel is over
+  std::shared_ptr<tunnel::RateBudget> budget_;   // null without a limit
   Duration idle_;
   Time active_at_;         // when a packet came last, in either direction
   std::size_t index_ = 0;  // in the node

@@ -14,6 +14,9 @@ namespace {
 // A tunnel may be idle for this part of its limit longer, so that the timer rings seldom.
 constexpr int k_sweeps_in_idle_limit = 8;
 
+// A budget of nobody is kept for as long: one that is forgotten earlier begins anew, full.
+constexpr Duration k_budget_kept = std::chrono::minutes(2);
+
 }  // namespace
 
 quic::Result<std::unique_ptr<TunnelNode>, io::SocketError> TunnelNode::open(
@@ -64,6 +67,13 @@ tunnel::Counts TunnelNode::counts() const {
   return sum;
 }
 
+std::shared_ptr<tunnel::RateBudget> TunnelNode::budget_of(const std::string& name, double rate) {
+  if (name.empty()) return nullptr;
+  auto& budget = budgets_[name];
+  if (!budget) budget = std::make_shared<tunnel::RateBudget>(rate);
+  return budget;
+}
+
 void TunnelNode::append(TunnelEnd& end, quic::Bytes payload) {
   if (gathers_ != &end) flush();
   gathers_ = &end;
@@ -88,6 +98,10 @@ void TunnelNode::sweep() {
     sweep_by(now, *end);
   }
   timer_->set(sweep_at_);
+  std::erase_if(budgets_, [&](const auto& entry) {
+    const auto& budget = entry.second;
+    return budget.use_count() == 1 && now >= budget->used_at() + k_budget_kept;
+  });
 }
 
 void TunnelNode::sweep_by(Time now, const TunnelEnd& end) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "io/connected_socket.h"
@@ -9,6 +11,7 @@
 #include "io/poll_group.h"
 #include "tunnel/counts.h"
 #include "tunnel/packet_queue.h"
+#include "tunnel/rate_budget.h"
 
 namespace sheaf::tunnel_node {
 
@@ -41,6 +44,8 @@ class TunnelNode {
   void remove(TunnelEnd& end);
   // The tunnel hears no more from its target.
   void stop_listening(TunnelEnd& end);
+  // Returns the budget that tunnels with this name share; null for the empty name.
+  std::shared_ptr<tunnel::RateBudget> budget_of(const std::string& name, double rate);
   // Appends to what leaves together. It is of one tunnel at a time.
   void append(TunnelEnd& end, quic::Bytes payload);
   // Sends what `append` has gathered.
@@ -59,6 +64,8 @@ class TunnelNode {
   std::size_t max_tunnels_;
   std::size_t open_ = 0;
   std::vector<TunnelEnd*> ends_;  // also those that are over and wait for the end of their stream
+  // Those of users whose tunnels are gone stay until they are full again.
+  std::unordered_map<std::string, std::shared_ptr<tunnel::RateBudget>> budgets_;
   Time sweep_at_ = quic::k_never;
   tunnel::Counts past_;  // of tunnels that are gone
 };

@@ -149,6 +149,8 @@ TEST_F(TunnelNodes, AnIdleTunnelIsSmall) {
 // A client opens many tunnels to targets that never read, and sends as fast as it can.
 TEST_F(TunnelNodes, AGreedyClientTakesNoMemoryForWhatItSends) {
   constexpr std::size_t k_tunnels = 60;
+  TunnelSettings settings;
+  settings.target = target->local_address();
   std::vector<http3::DatagramConsumer*> consumers;
   called->on_event = [&](Node::Peer& peer, http3::SessionEvent& event) {
     const auto* request = std::get_if<http3::RequestReceived>(&event);
@@ -156,7 +158,7 @@ TEST_F(TunnelNodes, AGreedyClientTakesNoMemoryForWhatItSends) {
     EXPECT_TRUE(peer.session.submit_response(request->stream, {{":status", "200"}}, true));
     auto opened = TunnelEnd::open(
         {*node, ends, called->loop(), peer.driver, peer.session, request->stream, ends.way()},
-        {.target = target->local_address()}, io::monotonic_now());
+        settings, io::monotonic_now());
     ASSERT_TRUE(opened);
     consumers.push_back(&ends.keep(std::move(*opened)).request());
   };
@@ -280,12 +282,30 @@ TEST_F(TunnelNodes, ATooLargePacketIsCountedAndEndsNothing) {
   EXPECT_FALSE(end->request().over());
 }
 
+TEST_F(TunnelNodes, DropsWhatIsAboveTheRateOfItsUser) {
+  TunnelSettings settings;
+  settings.rate_name = "ann";
+  settings.rate = 1;
+  TunnelEnd* end = open(settings);
+  ASSERT_TRUE(end);
+  http3::DatagramConsumer& consumer = end->request();
+  const std::vector<std::uint8_t> datagram = payload_datagram(1000);
+  for (int i = 0; i < 200; ++i) consumer.on_datagram({request_id, datagram});
+  ends.on_turn(io::monotonic_now());
+  EXPECT_EQ(end->request().counts().dropped(DropReason::kOverRate), 200u - (128u << 10) / 1000u);
+  // The other direction has its own budget.
+  ASSERT_TRUE(run_until([&] { return at_target() > 0; }));
+  answer(std::vector<std::uint8_t>(20, 2));
+  ASSERT_TRUE(run_until([&] { return !at_client.empty(); }));
+}
+
 TEST_F(TunnelNodes, LeavesDescriptorsToOthers) {
   auto limited = TunnelNode::open(&uv, 1);
   ASSERT_TRUE(limited);
   TunnelEnd::Place place{**limited,          ends,       called->loop(), answering->driver,
                          answering->session, request_id, ends.way()};
-  const TunnelSettings settings{.target = target->local_address()};
+  TunnelSettings settings;
+  settings.target = target->local_address();
   {
     const auto first = TunnelEnd::open(place, settings, io::monotonic_now());
     ASSERT_TRUE(first);
