@@ -19,7 +19,9 @@ export const browser = {
       cwd: root,
       env: { PLAYWRIGHT_JSON_OUTPUT_NAME: report },
     });
-    const outcome = existsSync(report) ? readReport(report) : { passed: 0, failures: [], skipped: [], files: [] };
+    const outcome = existsSync(report)
+      ? readReport(report)
+      : { passed: 0, failures: [], skipped: [], unsteady: [], files: [] };
     outcome.failures.push(...notRun('test', playwrightFiles(), outcome.files));
     if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`playwright ended with ${code}`);
     return outcome;
@@ -28,7 +30,13 @@ export const browser = {
 
 function readReport(path) {
   const report = JSON.parse(readFileSync(path, 'utf8'));
-  const outcome = { passed: 0, failures: report.errors.map((error) => error.message), skipped: [], files: [] };
+  const outcome = {
+    passed: 0,
+    failures: report.errors.map((error) => error.message),
+    skipped: [],
+    unsteady: [],
+    files: [],
+  };
   const visit = (suite) => {
     for (const spec of suite.specs ?? []) {
       for (const test of spec.tests) {
@@ -41,6 +49,8 @@ function readReport(path) {
         else if (test.status === 'unexpected')
           outcome.failures.push(failure(name, test.results.at(-1)?.error?.message));
         else outcome.passed += 1;
+        if (test.status === 'flaky')
+          outcome.unsteady.push(failure(name, test.results.find(({ error }) => error)?.error.message));
       }
     }
     for (const child of suite.suites ?? []) visit(child);

@@ -3,9 +3,10 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { progress } from '../setup/process.mjs';
 import { execute } from '../setup/execute.mjs';
+import { sumWithSecondRuns } from './alone.mjs';
 import { failure } from './failure.mjs';
 import { notRun, unitPrograms } from './listed.mjs';
-import { buildNative, inParallel } from '../setup/native_build.mjs';
+import { buildNative, clang, inParallel } from '../setup/native_build.mjs';
 
 const sanitizers = {
   ASAN_OPTIONS: 'detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1',
@@ -32,7 +33,7 @@ export const unit = {
   title: 'C++ tests (ASAN, UBSAN)',
   needs: ['packages'],
   run: async () => {
-    const build = await buildNative('asan', ['SHEAF_SANITIZE']);
+    const build = await buildNative('sanitized', ['SHEAF_SANITIZE'], { compiler: clang, target: 'unit_tests' });
     if (build === undefined) return { passed: 0, failures: ['the C++ does not build'], skipped: [] };
     return runUnitTests(build, () => sanitizers);
   },
@@ -48,45 +49,57 @@ export async function runUnitTests(build, environmentOf) {
   const programs = [...new Set([...first, ...declared.keys()])].filter(
     (name) => declared.has(name) && existsSync(join(folder, name)),
   );
-  const results = await inParallel(programs, (name) => runProgram(folder, name, environmentOf(join(folder, name))));
+  const run = (name, tests) => runProgram(folder, name, environmentOf(join(folder, name)), tests);
+  const results = await inParallel(programs, (name) => run(name));
   const complete = programs.filter((name, index) => testsIn(results[index]) >= declared.get(name));
-  return {
-    passed: results.reduce((sum, result) => sum + result.passed, 0),
-    failures: [
-      ...results.flatMap((result) => result.failures),
-      ...notRun('complete set of tests', [...declared.keys()], complete),
-    ],
-    skipped: results.flatMap((result) => result.skipped),
-  };
+  const broken = [
+    ...results.flatMap((result) => result.broken),
+    ...notRun('complete set of tests', [...declared.keys()], complete),
+  ];
+  const outcomes = new Map(programs.map((name, index) => [name, results[index]]));
+  return sumWithSecondRuns(outcomes, broken, async (name, first) => {
+    const second = await run(name, first.failed);
+    return {
+      passed: first.passed + second.passed,
+      failures: [...second.failures, ...second.broken],
+      skipped: first.skipped,
+    };
+  });
 }
 
 const testsIn = ({ passed, failures, skipped }) => passed + failures.length + skipped.length;
 
-async function runProgram(folder, name, environment) {
+/** Runs the tests of a program, or some by their names. What ends without a report, or with a finding, is broken. */
+async function runProgram(folder, name, environment, tests = []) {
   const report = join(folder, `${name}.json`);
   rmSync(report, { force: true });
   const started = performance.now();
-  const { code, output } = await execute(join(folder, name), ['--gtest_brief=1', `--gtest_output=json:${report}`], {
-    environment,
-  });
-  const outcome = existsSync(report) ? readReport(name, report) : { passed: 0, failures: [], skipped: [] };
-  if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`${name} ended with ${code}`);
-  if (outcome.failures.length > 0) progress(output);
-  progress(
-    `  ${name}: ${outcome.passed} passed, ${outcome.failures.length} failed (${((performance.now() - started) / 1000).toFixed(1)} s)`,
+  const filter = tests.length === 0 ? [] : [`--gtest_filter=${tests.join(':')}`];
+  const { code, output } = await execute(
+    join(folder, name),
+    ['--gtest_brief=1', `--gtest_output=json:${report}`, ...filter],
+    { environment },
   );
-  return outcome;
+  const outcome = existsSync(report) ? readReport(name, report) : { passed: 0, failures: [], failed: [], skipped: [] };
+  const broken = code !== 0 && outcome.failures.length === 0 ? [`${name} ended with ${code}`] : [];
+  if (code !== 0) progress(output);
+  progress(
+    `  ${name}: ${outcome.passed} passed, ${outcome.failures.length + broken.length} failed (${((performance.now() - started) / 1000).toFixed(1)} s)`,
+  );
+  return { ...outcome, broken };
 }
 
 function readReport(program, path) {
   const suites = JSON.parse(readFileSync(path, 'utf8')).testsuites ?? [];
-  const outcome = { passed: 0, failures: [], skipped: [] };
+  const outcome = { passed: 0, failures: [], failed: [], skipped: [] };
   for (const suite of suites) {
     for (const test of suite.testsuite) {
-      const name = `${program}: ${suite.name}.${test.name}`;
-      if (test.failures?.length) outcome.failures.push(failure(name, test.failures[0].failure));
-      else if (test.result === 'SKIPPED')
-        outcome.skipped.push(`${name}: ${test.skipped?.[0]?.message ?? 'GTEST_SKIP'}`);
+      const name = `${suite.name}.${test.name}`;
+      if (test.failures?.length) {
+        outcome.failures.push(failure(`${program}: ${name}`, test.failures[0].failure));
+        outcome.failed.push(name);
+      } else if (test.result === 'SKIPPED')
+        outcome.skipped.push(`${program}: ${name}: ${test.skipped?.[0]?.message ?? 'GTEST_SKIP'}`);
       else if (test.result === 'COMPLETED') outcome.passed += 1;
     }
   }

@@ -358,9 +358,9 @@ export interface NativeEndpoint {
   closeNodeSession(connection: number, session: number): void;
   /**
    * Source: offers the channel on a request whose response was sent without its end. Returns false when the connection is gone or
-   * has as many channels as it may.
+   * has as many channels as it may. `client`: the address from which the connection was opened.
    */
-  serveChannel(connection: number, stream: number, source: NativeChannelSource): boolean;
+  serveChannel(connection: number, stream: number, source: NativeChannelSource, client: string): boolean;
   /** Receiver: takes over a request whose response has come. Returns as `serveChannel`. Throws for options that are wrong. */
   watchChannel(connection: number, stream: number, options: NativeWatchOptions): boolean;
   /** Copies bytes of a group of objects in order. Returns how many. */
@@ -477,6 +477,8 @@ export interface NativeChannelSourceOptions {
   hops: number;
   packetSize: number;
   rate: number;
+  /** 0: the rate never changes */
+  slowestRate: number;
   copyRate: number;
   reach: number;
   deadlineMs: number;
@@ -500,6 +502,8 @@ export interface NativeChannelSource {
   endGroup(group: number): boolean;
   /** As `endGroup`. */
   resetGroup(group: number, errorCode: number): boolean;
+  /** Returns for how many milliseconds clients of an address may not join; 0: they may. */
+  heldDownMs(client: string): number;
   status(): ChannelSourceStatus;
   /** Withdraws the channel. */
   close(): void;

@@ -29,6 +29,18 @@ function reportInterval(rate: number, packetSize: number, deadlineMs: number): n
 const reach = (rate: number, packetSize: number): number =>
   Math.min(Math.max(Math.ceil(rate / packetSize), reaches.least), reaches.most);
 
+/** Milliseconds of the log with `timed`, at least: ten of the shortest intervals (src/channel_authentication/timed_schedule.h) */
+const timedLog = 150;
+
+/** @throws RangeError for a log in which packets would be overwritten before receivers can have proven them */
+function assertProvable(reach: number, rate: number, packetSize: number): void {
+  const least = Math.ceil((rate * timedLog) / (1000 * packetSize));
+  if (reach < least)
+    throw new RangeError(
+      `with \`timed\`, this rate needs a \`reach\` of ${least} packets at least, or write a lower \`rate\``,
+    );
+}
+
 class Source implements ChannelSource {
   private readonly native: NativeChannelSource;
   private waiting: (() => void)[] = [];
@@ -36,6 +48,8 @@ class Source implements ChannelSource {
 
   constructor(options: ChannelSourceOptions) {
     const { rate = 1_250_000, packetSize = 1300, deadlineMs = 2000 } = options;
+    const kept = options.reach ?? reach(rate, packetSize);
+    if (options.authentication === 'timed') assertProvable(kept, rate, packetSize);
     this.native = new (addon().ChannelSource)(
       {
         group: options.group,
@@ -45,8 +59,9 @@ class Source implements ChannelSource {
         hops: options.hops ?? 1,
         packetSize,
         rate,
+        slowestRate: options.slowestRate ?? 0,
         copyRate: options.copyRate ?? 10 * rate,
-        reach: options.reach ?? reach(rate, packetSize),
+        reach: kept,
         deadlineMs,
         reportIntervalMs: options.reportIntervalMs ?? reportInterval(rate, packetSize, deadlineMs),
         keyIntervalMs: options.keyIntervalMs ?? 10_000,
@@ -74,7 +89,11 @@ class Source implements ChannelSource {
     // RFC 9297 §3.4
     response.writeHead(200, { 'capsule-protocol': '?1' });
     response.leaveToEngine();
-    return !this.closed && endpoint.serveChannel(connection, stream, this.native);
+    return !this.closed && endpoint.serveChannel(connection, stream, this.native, request.remoteAddress.address);
+  }
+
+  heldDownMs(address: string): number {
+    return this.native.heldDownMs(address);
   }
 
   status(): ChannelSourceStatus {

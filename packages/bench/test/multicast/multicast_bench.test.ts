@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { runBench } from '../../src/run_bench.js';
+import { building } from '../support/building.js';
 
 async function bench(options: Record<string, unknown>): Promise<string> {
   const stdout = new PassThrough();
@@ -38,7 +39,7 @@ interface TreeCell {
   lost: number;
 }
 
-test('a short run has every authentication beside unicast, repairs, and marks', { timeout: 600_000 }, async () => {
+test('a short run has every authentication beside unicast, repairs, and marks', building, async () => {
   const report = JSON.parse(await bench({ json: true, runs: '2', bytes: '200000', clients: '3' })) as {
     cells: Cell[];
     findings: { claim: string; required: number; measured: number; holds: boolean }[];
@@ -64,7 +65,7 @@ test('a short run has every authentication beside unicast, repairs, and marks', 
   for (const { holds, measured, required } of report.findings) expect(holds).toBe(measured >= required);
 });
 
-test('a simulated tree replays with its seed, and another seed is another run', { timeout: 600_000 }, async () => {
+test('a simulated tree replays with its seed, and another seed is another run', building, async () => {
   const run = async (seed: string): Promise<TreeCell[]> => {
     const options = { sim: true, cases: 'failures', runs: '1', seed, json: true };
     return (JSON.parse(await bench(options)) as { cells: TreeCell[] }).cells;

@@ -7,11 +7,12 @@ import {
   type TreeRun,
   type TreeSetting,
 } from '../../src/multicast/simulated_trees.js';
+import { building } from '../support/building.js';
 
 let program = '';
 beforeAll(async () => {
   program = await buildTrees(() => undefined);
-}, 600_000);
+}, building.timeout);
 
 const plain: TreeSetting = {
   receivers: 2,

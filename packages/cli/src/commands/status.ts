@@ -96,8 +96,19 @@ function renderChannels(channels: readonly ChannelStatus[]): string {
       String(unsent),
     ];
   });
+  const held = channels.map(
+    ({ name, group, rate, feedsGroup, groupPauses, heldOnCopies, waitingForCopies, networksHeldDown }) => [
+      name,
+      group ? `${Math.round(rate / 1_000)}KB/s` : '',
+      group ? `${feedsGroup ? 'yes' : 'no'}, ${groupPauses} pauses` : '',
+      ...[heldOnCopies, waitingForCopies, networksHeldDown].map(String),
+    ],
+  );
   const losses = ['lost', 'after repairs', 'by copies', 'join delay'];
-  return renderTable(['channel', 'group', 'receivers', 'of group', 'packets', 'repairs', ...losses, 'not sent'], rows);
+  return [
+    renderTable(['channel', 'group', 'receivers', 'of group', 'packets', 'repairs', ...losses, 'not sent'], rows),
+    renderTable(['channel', 'rate', 'group fed', 'held on copies', 'waiting for copies', 'networks held down'], held),
+  ].join('\n\n');
 }
 
 function renderTunnels(tunnels: TunnelStatus): string {

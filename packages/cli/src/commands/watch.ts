@@ -7,6 +7,7 @@ import type { ChannelCounts, Http3Client, WatchedChannel } from '@sheaf/native';
 import type { Command } from '../command.js';
 import { OutputDirectory } from '../directory/output_directory.js';
 import { clientOptions, parseUrl } from '../download/client_options.js';
+import { discard } from '../download/discard.js';
 import type { BodySink } from '../download/download.js';
 import { OrderedParts } from '../download/ordered_parts.js';
 import { OutputFile } from '../download/output_file.js';
@@ -71,9 +72,7 @@ export const watch: Command<WatchOptions> = {
     const url = parseUrl(options.url);
     const client = await connect(url, options, world);
     const output = options.output === undefined ? undefined : await openOutput(options.output, world);
-    const stop = world.onSignal(
-      () => void Promise.resolve(output?.discard()).finally(() => world.exit(exitCodes.interrupted)),
-    );
+    const stop = world.onSignal(() => void discard(output, world).then(() => world.exit(exitCodes.interrupted)));
     try {
       const channel = await join(client, url, options);
       const sink: BodySink = output?.sink ?? ((part) => write(world.stdout, Buffer.from(part)));
@@ -83,7 +82,7 @@ export const watch: Command<WatchOptions> = {
       if (output) await printLine(world.stdout, `${received.bytes} bytes, sha256 ${received.sha256}`);
       return exitCodes.success;
     } catch (error) {
-      await output?.discard();
+      await discard(output, world);
       throw error;
     } finally {
       stop();

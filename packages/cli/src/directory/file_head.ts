@@ -1,7 +1,7 @@
 import { objectionTo } from './file_path.js';
 
-/** Maximum of files in a publication */
-export const maxFiles = 100_000;
+/** Maximum of files and directories in a publication */
+export const maxEntries = 100_000;
 
 /** Longest frame with the head of a file */
 const maxHeadBytes = 4_096;

@@ -1,7 +1,7 @@
 import { mkdir, open, type FileHandle } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { readFrames } from '@sheaf/native';
-import { maxFiles, readHead } from './file_head.js';
+import { maxEntries, readHead } from './file_head.js';
 
 /** A file of which some bytes are still to come */
 interface OpenFile {
@@ -13,16 +13,23 @@ interface OpenFile {
  * Writes the files of a published directory below `directory`, which is new and nobody else's: all that is in it was written
  * here, so no link leads out of it. @throws RangeError for bytes that no publisher writes, and errors of the system
  */
-export async function unpackFiles(bytes: AsyncIterable<Buffer>, directory: string): Promise<void> {
+export async function unpackFiles(
+  bytes: AsyncIterable<Buffer>,
+  directory: string,
+  mostEntries = maxEntries,
+): Promise<void> {
   let file: OpenFile | undefined;
-  let files = 0;
+  let entries = 0;
   try {
     for await (const frame of readFrames(bytes)) {
       if (file) await append(file, frame);
       else {
-        files += 1;
-        if (files > maxFiles) throw new RangeError(`there are more than ${maxFiles} files`);
-        file = await begin(frame, directory);
+        const head = readHead(frame);
+        const path = join(directory, head.path);
+        entries += 1 + (await makeDirectories(dirname(path)));
+        if (entries > mostEntries) throw new RangeError(`there are more than ${mostEntries} files and directories`);
+        // `wx` refuses a path that was there before.
+        file = { handle: await open(path, 'wx', head.executable ? 0o777 : 0o666), rest: head.bytes };
       }
       if (file.rest > 0) continue;
       await file.handle.close();
@@ -34,12 +41,10 @@ export async function unpackFiles(bytes: AsyncIterable<Buffer>, directory: strin
   }
 }
 
-async function begin(frame: Buffer, directory: string): Promise<OpenFile> {
-  const head = readHead(frame);
-  const path = join(directory, head.path);
-  await mkdir(dirname(path), { recursive: true });
-  // `wx` refuses a path that was there before.
-  return { handle: await open(path, 'wx', head.executable ? 0o777 : 0o666), rest: head.bytes };
+/** Makes a directory and those around it. Returns how many were not there; a path bounds them. */
+async function makeDirectories(path: string): Promise<number> {
+  const first = await mkdir(path, { recursive: true });
+  return first === undefined ? 0 : relative(dirname(first), path).split(sep).length;
 }
 
 async function append(file: OpenFile, frame: Buffer): Promise<void> {

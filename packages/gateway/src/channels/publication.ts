@@ -33,9 +33,17 @@ export interface Published {
   groups: number;
 }
 
-/** Writes bytes to a channel, as they come. Rejects with what `bytes` throws, once receivers are told that no more comes. */
-export async function publish(source: ChannelSource, bytes: AsyncIterable<Buffer>, title: Title): Promise<Published> {
-  const publication = new Publication(source, title);
+/**
+ * Writes bytes to a channel, as they come. Rejects with what `bytes` throws, once receivers are told that no more comes. `id` tells
+ * the publication from all others.
+ */
+export async function publish(
+  source: ChannelSource,
+  bytes: AsyncIterable<Buffer>,
+  title: Title,
+  id: string = randomUUID(),
+): Promise<Published> {
+  const publication = new Publication(source, title, id);
   try {
     for await (const chunk of bytes) await publication.write(chunk);
     return await publication.end();
@@ -46,7 +54,6 @@ export async function publish(source: ChannelSource, bytes: AsyncIterable<Buffer
 }
 
 class Publication {
-  readonly #id = randomUUID();
   readonly #hash = createHash('sha256');
   #group: ChannelGroupWriter | undefined;
   #groups = 0;
@@ -57,6 +64,7 @@ class Publication {
   constructor(
     private readonly source: ChannelSource,
     private readonly title: Title,
+    private readonly id: string,
   ) {}
 
   async write(chunk: Buffer): Promise<void> {
@@ -90,7 +98,7 @@ class Publication {
     this.#group = this.source.openGroup();
     this.#groups += 1;
     this.#room = groupBytes;
-    const head: PartHead = { id: this.#id, ...this.title, offset: this.#offset, ...more };
+    const head: PartHead = { id: this.id, ...this.title, offset: this.#offset, ...more };
     await this.#writeFrame(Buffer.from(JSON.stringify(head)));
   }
 

@@ -1,5 +1,4 @@
 import type { Http3Server, ServedConnection } from '@sheaf/native';
-import type { Title } from '../channels/publication.js';
 import { ChannelServer } from '../channels/channel_server.js';
 import { TunnelServer } from '../tunnels/tunnel_server.js';
 import type { ConnectHandler, ConnectHandlers } from '../listeners/quic_listener.js';
@@ -9,7 +8,7 @@ import { Primary, returnsBy } from '../multi_end/primary/primary.js';
 import { ReturnLink } from '../direct_return/gateway/return_link.js';
 import { ReturnOffers } from '../direct_return/gateway/return_offers.js';
 import { RouteMapResource } from '../multi_end/protocol/route_map.js';
-import { Front, type Sessions } from './front/front.js';
+import { Front, type Service, type Sessions } from './front/front.js';
 import { FrontNode } from './front/front_node.js';
 import type { ListenAddress } from '../values/scalars.js';
 import { loadNativeModule } from '../listeners/native_module.js';
@@ -48,6 +47,11 @@ function withChannels(sessions: SessionServer, channels: ChannelServer | undefin
     close: () => sessions.close(),
   };
 }
+
+const serviceOf = (channels: ChannelServer): Pick<Service, 'channelLimitHits' | 'publish'> => ({
+  channelLimitHits: () => channels.limitHits,
+  publish: (channel, bytes, title) => channels.publish(channel, bytes, title),
+});
 
 /** One running gateway with its listeners, its routes and their supervision */
 export class Gateway extends FrontNode {
@@ -167,10 +171,7 @@ export class Gateway extends FrontNode {
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),
         drainBackend: (name: string, drains: boolean) => primary.drain(name, drains),
       }),
-      ...(channels && {
-        publish: (channel: string, bytes: AsyncIterable<Buffer>, title: Title) =>
-          channels.publish(channel, bytes, title),
-      }),
+      ...(channels && serviceOf(channels)),
       acceptSessions: (native) => Promise.resolve(withChannels(new SessionServer({ native, ...sessions }), channels)),
       registry: metrics.registry,
       status: () => this.status(),

@@ -21,7 +21,7 @@ const group = listenAddress
   });
 
 type Refuse = (
-  key: 'group' | 'source' | 'relay' | 'key' | 'repairs',
+  key: 'group' | 'source' | 'relay' | 'key' | 'repairs' | 'slowest_rate',
   code: string,
   message: string,
   hint: string,
@@ -45,6 +45,27 @@ function refuseUselessKey(
       : '`key` signs nothing, since `timed` has tags and no signatures',
     'write `authentication: signed`, or remove `key`',
   );
+}
+
+function refuseSlowestRate(
+  channel: { rate: number; slowest_rate?: number | undefined; group?: unknown },
+  refuse: Refuse,
+): void {
+  if (channel.slowest_rate === undefined) return;
+  if (channel.group === undefined)
+    refuse(
+      'slowest_rate',
+      'CONFIG_CONFLICT',
+      '`slowest_rate` needs `group`, which this channel does not have',
+      'add `group`, or remove `slowest_rate`; copies over connections have a congestion control of their own',
+    );
+  else if (channel.slowest_rate >= channel.rate)
+    refuse(
+      'slowest_rate',
+      'CONFIG_CONFLICT',
+      '`slowest_rate` is not below `rate`, so the rate could not change',
+      'write a lower `slowest_rate`, or remove it',
+    );
 }
 
 const channelOptions = z
@@ -87,6 +108,15 @@ const channelOptions = z
       })
       .prefault('1250KB')
       .describe('Most bytes in a second, for the group.'),
+    slowest_rate: byteSize
+      .refine((bytes) => bytes >= 10_000, {
+        error: 'proofs and repairs of a channel need 10KB in a second',
+        params: { hint: 'write `10KB` or more' },
+      })
+      .optional()
+      .describe(
+        'With `group`: bytes in a second below `rate`. The rate then follows the worst receiver, as that of TCP would, and receivers that need a slower rate get copies. Default: the rate never changes.',
+      ),
     copies: byteSize
       .prefault('12500KB')
       .describe('Most bytes in a second for copies over connections, to all receivers together.'),
@@ -101,7 +131,7 @@ const channelOptions = z
       .enum(['signed', 'timed', 'per-packet', 'none'])
       .optional()
       .describe(
-        "How receivers know that packets are the source's. `signed`: by signatures over many packets; the default with `group`. `timed`: by tags whose keys are disclosed a quarter of `deadline` later, at less cost for the processor. `per-packet`: by a signature behind each packet, at a hundred times the cost. `none`: every receiver can forge packets for the others.",
+        "How receivers know that packets are the source's. `signed`: by signatures over many packets; the default with `group`. `timed`: by tags whose keys are disclosed a quarter of `deadline` later, and sooner on a fast channel, at less cost for the processor. `per-packet`: by a signature behind each packet, at a hundred times the cost. `none`: every receiver can forge packets for the others.",
       ),
     key: filePath
       .optional()
@@ -127,7 +157,14 @@ const channelOptions = z
       .describe(
         'Whether a new key follows soon when a receiver leaves, so that it reads nothing more. Default: true with `clients`; where everybody may join, who left can join again.',
       ),
-    receivers: z.number().int().min(1).default(1_000).describe('Most receivers at one time; more are answered 503.'),
+    receivers: z
+      .number()
+      .int()
+      .min(1)
+      .default(1_000)
+      .describe(
+        'Most receivers at one time; more are answered 503. One network has half of what is left (docs/reference/limits.md).',
+      ),
     clients: networks
       .optional()
       .describe('Addresses and networks whose clients may join; others are answered 403. Default: all.'),
@@ -136,6 +173,7 @@ const channelOptions = z
     const refuse: Refuse = (key, code, message, hint) =>
       context.addIssue({ code: 'custom', message, path: [key], params: { code, place: 'key', hint } });
     refuseUselessKey(channel, refuse);
+    refuseSlowestRate(channel, refuse);
     const authentication = authenticationOf(channel);
     if (channel.repairs === true && channel.group === undefined)
       refuse(

@@ -180,6 +180,18 @@ const fixed: Bound[] = [
     gets: 'its responses of further backends are proxied',
   },
   {
+    resource: 'receivers of one channel, at a time',
+    default: '`receivers` of the channel (1,000); one network has half of what is left',
+    pays: 'the network',
+    gets: '503 with `Retry-After`',
+  },
+  {
+    resource: 'stays in a channel below a minute',
+    default: '10 a minute for each network, and one for each of its clients that stays',
+    pays: 'the network',
+    gets: '503 with `Retry-After` for 1 s, and twice as long each time, up to 60 s',
+  },
+  {
     resource: 'memory of all live broadcasts of a route',
     default: '16 times `media.memory` of the route; one network of publishers has half of what is left',
     pays: 'the network',

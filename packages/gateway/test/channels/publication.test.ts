@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { frameHeader, readFrames, type ChannelGroupWriter, type ChannelSource } from '@sheaf/native';
 import { describe, expect, it } from 'vitest';
 import { publish, readPart } from '../../src/channels/publication.js';
@@ -51,6 +52,24 @@ describe('a publication', () => {
       read = Buffer.concat([read, await collect(part)]);
     }
     expect(read.equals(bytes)).toBe(true);
+  });
+
+  it('has the bytes of the documents', async () => {
+    const wire = readFileSync(new URL('../../../../docs/reference/wire.md', import.meta.url), 'utf8');
+    const [, vector = ''] = /has the groups\n\n```\n([^`]*)```/.exec(wire) ?? [];
+    const documented = vector.split(/^group/m).slice(1);
+    const hex = documented.map((group) =>
+      Array.from(
+        group.matchAll(/^ +([0-9a-f]+) +(.*)$/gm),
+        ([, length, text]) => length! + Buffer.from(text!).toString('hex'),
+      ),
+    );
+    const { source, groups } = memorySource();
+    const id = '6f1c2a52-6d0a-4f0e-9a5e-0d8a4a3f3f11';
+    await publish(source, pieces(Buffer.from('hello'), 5), { name: 'note', directory: false }, id);
+    expect(hex.map((frames) => frames.join(''))).toEqual(
+      groups.map(({ parts }) => Buffer.concat(parts).toString('hex')),
+    );
   });
 
   it('resets its open group when its bytes fail, and tells why', async () => {

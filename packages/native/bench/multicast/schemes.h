@@ -92,8 +92,9 @@ class Scheme {
           std::make_unique<TagVerifier>(TagVerifierConfig{.receiver = 0, .key = {1}}, random);
     } else {
       JobRunner& runner = helped() ? receiver_helper_->runner() : inline_;
-      verifier_ = make_verifier(authenticator_->offer(start), k_channel,
-                                engine_bench::k_packet_size, {runner, clock_, random});
+      verifier_ =
+          make_verifier(authenticator_->offer(start), {k_channel, engine_bench::k_packet_size, 1},
+                        {runner, clock_, random});
     }
   }
 

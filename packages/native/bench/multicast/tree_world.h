@@ -177,9 +177,10 @@ class TreeWorld {
     connect(name, at_member.reliable, {.delay = k_unicast_delay});
     connect(name, at_member.lossy,
             {.loss = loses ? setting_.unicast_loss : 0, .delay = k_unicast_delay});
-    if (setting_.by_unicast) return source_.accept(at_source, simulation_.now());
-    simulation_.add_branch(*branches_[index % branches_.size()], name,
-                           {.loss = loses ? setting_.leaf_loss : 0, .delay = k_link_delay});
+    if (!setting_.by_unicast) {
+      simulation_.add_branch(*branches_[index % branches_.size()], name,
+                             {.loss = loses ? setting_.leaf_loss : 0, .delay = k_link_delay});
+    }
     source_.accept(at_source, simulation_.now());
   }
 

@@ -73,6 +73,7 @@ quic::Result<channel_node::SourceSettings, std::string> source_settings(
                                 quic::ChannelLimits{}.max_packet_size));
   settings.rate =
       std::clamp<std::uint64_t>(number(options, "rate"), 1, quic::ChannelLimits{}.max_rate);
+  settings.slowest_rate = number(options, "slowestRate");
   settings.copy_rate = std::max<std::uint64_t>(number(options, "copyRate"), 1);
   settings.reach = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(number(options, "reach"), 64, quic::ChannelLimits{}.max_reach));

@@ -14,11 +14,14 @@ class BackOff {
     Duration longest;
   };
   void begin(const Range& range, Time now) {
-    const bool was_calm = wait_ == Duration{} || now >= until_ + std::max(wait_, k_calm);
-    wait_ = was_calm ? range.shortest : std::min(2 * wait_, range.longest);
+    wait_ = is_calm(now) ? range.shortest : std::min(2 * wait_, range.longest);
     until_ = now + wait_;
   }
   Time until() const { return until_; }
+  // Whether the last wait is long over
+  bool is_calm(Time now) const {
+    return wait_ == Duration{} || now >= until_ + std::max(wait_, k_calm);
+  }
 
  private:
   static constexpr Duration k_calm = 60s;

@@ -13,6 +13,13 @@ class ByteRate {
   ByteRate(std::uint64_t per_second, std::uint64_t burst)
       : per_second_(std::max<std::uint64_t>(per_second, 1)), burst_(time_of(burst)) {}
 
+  // Later bytes are spread anew.
+  void change(std::uint64_t per_second, std::uint64_t burst) {
+    const Time free_at = free_at_;
+    *this = ByteRate(per_second, burst);
+    free_at_ = free_at;
+  }
+
   bool allows(Time now) const { return next() <= now; }
   // Returns when the next bytes may go.
   Time next() const { return free_at_ - burst_; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -40,6 +41,12 @@ struct ChannelOffer {
 
   bool withdrawn() const { return source.family == Address::Family::kNone; }
   bool has_group() const { return group.family != Address::Family::kNone; }
+  // For how long the log has a packet while the channel sends at its full rate; an hour at most
+  Duration log_time() const {
+    const double seconds = static_cast<double>(reach) * static_cast<double>(packet_size) /
+                           static_cast<double>(std::max<std::uint64_t>(max_rate, 1));
+    return share_of(1s, std::min(seconds, 3600.0));
+  }
 };
 
 // CHANNEL_KEY: the secret of the packets from a number on

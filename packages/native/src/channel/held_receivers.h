@@ -46,11 +46,14 @@ class HeldReceivers {
     }
     ++place.falls;
   }
-  // A receiver that hears the group reported.
-  void on_report(std::size_t id, const ChannelReport& report, PacketNumber sent_end, Time now) {
+  // A receiver that hears the group reported. `too_slow`: the group's rate is more than its way
+  // carries (RateControl).
+  void on_report(std::size_t id, const ChannelReport& report, PacketNumber sent_end, bool too_slow,
+                 Time now) {
     Place& place = places_[id];
     if (release_in_time(place, now)) place.watch.begin(sent_end, now);
-    if (place.held || !place.watch.on_report(report, sent_end, now)) return;
+    const bool loses_much = place.watch.on_report(report, sent_end, now);
+    if (place.held || !(loses_much || too_slow)) return;
     // When many lose that much, it is not their ways. Copies for all of them would not fit.
     const std::size_t share = std::max<std::size_t>(receivers_ / k_share, 1);
     if (held_ >= std::min(share, capacity_)) return;

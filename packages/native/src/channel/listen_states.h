@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -13,11 +12,7 @@ namespace sheaf::quic {
 // never leaves the group for that, so the first packet that comes back ends the copies.
 class ListenStates {
  public:
-  ListenStates(const ChannelOffer& offer)
-      : channel_(offer.channel),
-        offer_(offer.sequence),
-        silence_(std::max<Duration>(k_silent_intervals * offer.report_interval,
-                                    proof_time(offer.authentication.scheme))) {}
+  explicit ListenStates(const ChannelOffer& offer);
 
   ListenState state() const { return state_; }
   LeaveReason reason() const { return reason_; }
@@ -38,19 +33,11 @@ class ListenStates {
   std::optional<ChannelState> poll() { return std::exchange(pending_, std::nullopt); }
 
  private:
-  // The source sends something in each interval. Three are lost together when the tree is cut.
-  static constexpr int k_silent_intervals = 3;
-
-  // For so long a packet may wait for its proof on an idle channel.
-  static Duration proof_time(std::uint8_t scheme) {
-    const bool waits = scheme == static_cast<std::uint8_t>(AuthenticationScheme::kSigned);
-    return waits ? 200ms : Duration{};
-  }
   void enter(ListenState state, PacketNumber number);
 
   ChannelId channel_;
   std::uint64_t offer_;
-  Duration silence_;
+  Duration silence_;  // after which the group has fallen silent
   ListenState state_ = ListenState::kWant;
   LeaveReason reason_ = LeaveReason::kWish;
   Time last_group_packet_{};

@@ -86,9 +86,13 @@ Verdict ChannelReceiver::authenticate(const ChannelHeader& header, Bytes datagra
   const Verdict verdict =
       verifier_.on_packet({header.number, header.key_sequence, datagram, by_group}, now);
   switch (verdict) {
-    case Verdict::kProven:
-      return take(header, packet, way, now);
+    case Verdict::kProven: {
+      const Verdict taken = take(header, packet, way, now);
+      if (taken == Verdict::kProven) count_taken(way);
+      return taken;
+    }
     case Verdict::kWaiting:
+      if (states_.state() == ListenState::kReceiving) count_taken(way);
       break;
     case Verdict::kDuplicate:
       ++counts_.duplicates;
@@ -102,6 +106,10 @@ Verdict ChannelReceiver::authenticate(const ChannelHeader& header, Bytes datagra
       break;
   }
   return verdict;
+}
+
+void ChannelReceiver::count_taken(ChannelWay way) {
+  if (way == ChannelWay::kGroup || way == ChannelWay::kRepair) ++taken_;
 }
 
 // Reads the integrity frames of a packet that nothing proves yet. They prove themselves, and the

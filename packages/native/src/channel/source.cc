@@ -9,10 +9,15 @@ namespace {
 // Empty packets in a report interval that bring a key which is overdue
 constexpr PacketNumber k_hurried_packets = 512;
 
-// For how many report intervals the others have a key that is chosen because a receiver left
+// For how many report intervals the others have a key that is chosen because a receiver left, and
+// for how long at least. It goes on a connection, which may lose it, and report intervals of a fast
+// channel say nothing of ways: this is time for a loss that a round trip of 200 ms makes good.
 constexpr int k_notice_intervals = 2;
-// And how many are between two of these, at least
+constexpr Duration k_least_notice = 400ms;
+// How many are between two of these, and how long at least. Eight keys are kept for packets of a
+// group, which are then those of three seconds or more.
 constexpr int k_hold_intervals = 5;
+constexpr Duration k_least_hold = 400ms;
 
 // What may leave at once after a pause: about as many packets as one call of the kernel sends, or
 // what a fast channel sends while its loop sleeps and does other work
@@ -36,15 +41,23 @@ std::size_t copy_capacity(const SourceConfig& config) {
   return std::max<std::size_t>(config.copy_rate / rate, 1);
 }
 
+RateControl::Limits rate_limits(const SourceConfig& config) {
+  const std::uint64_t fastest = config.offer.max_rate;
+  const bool changes = config.slowest_rate > 0 && config.slowest_rate < fastest;
+  return {.slowest = changes ? config.slowest_rate : fastest,
+          .fastest = fastest,
+          .packet_size = config.offer.packet_size};
+}
+
 // Even at the full rate, a key for who stays is known in time.
 KeySchedule schedule_of(const SourceConfig& config, std::size_t packet_size) {
   const Duration interval = config.offer.report_interval;
   const std::uint64_t rate = config.offer.max_rate;
-  const std::uint64_t bytes =
-      burst_of(rate, packet_size) + bytes_in(k_notice_intervals * interval, rate);
+  const Duration notice = std::max<Duration>(k_notice_intervals * interval, k_least_notice);
+  const std::uint64_t bytes = burst_of(rate, packet_size) + bytes_in(notice, rate);
   return {.interval = config.key_interval,
           .notice = bytes / packet_size,
-          .hold = k_hold_intervals * interval};
+          .hold = std::max<Duration>(k_hold_intervals * interval, k_least_hold)};
 }
 
 SourceConfig with_possible_repairs(SourceConfig config, const Authenticator& authenticator) {
@@ -65,12 +78,15 @@ ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenti
             .reach = config.offer.reach},
            SourceKeys(config.offer.header, schedule_of(config, packet_size_), 0, random),
            authenticator),
-      rate_(config.offer.max_rate, burst_of(config.offer.max_rate, config.offer.packet_size)),
-      pace_(bytes_in(k_pace, config.offer.max_rate)),
+      control_(rate_limits(config)),
+      rate_(control_.rate(), burst_of(control_.rate(), config.offer.packet_size)),
+      pace_(bytes_in(k_pace, control_.rate())),
       copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size),
       held_(copy_capacity(config)),
-      admission_(copy_capacity(config)) {
+      admission_(copy_capacity(config)),
+      breaker_(config.offer.report_interval) {
   groups_.reserve(GroupStreams::k_max_open);
+  counts_.rate = control_.rate();
   if (config_.offer.repairs) repairs_.emplace(config_.offer);
 }
 
@@ -117,7 +133,10 @@ bool ChannelSource::reset(StreamId group, std::uint64_t error) {
 
 Bytes ChannelSource::poll_transmit(std::size_t most, Time now) {
   if (last_sent_ == Time{}) last_sent_ = now;
-  if (!rate_.allows(now)) return {};
+  if (!rate_.allows(now)) {
+    if (log_.has_due()) control_.on_used();
+    return {};
+  }
   log_.write_proofs(now);
   if (!log_.has_due()) return {};
   const std::size_t room = rate_.room(now) / packet_size_ + 1;
@@ -139,6 +158,12 @@ Bytes ChannelSource::poll_repair(Time now) {
   repairs_->clear_copies();
   rate_.spend(repair.size(), now);
   return repair;
+}
+
+bool ChannelSource::feeds_group(Time now) {
+  const bool feeds = config_.offer.has_group() && breaker_.allows(now);
+  counts_.group_pauses = breaker_.pauses();
+  return feeds;
 }
 
 // Nobody needs what is older than the deadline, except for those who begin with the newest group.
@@ -195,6 +220,7 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
   const auto id = static_cast<ReceiverId>(place - receivers_.begin());
   reception_.add_receiver(id);
   held_.add_receiver(id);
+  control_.add_receiver(id);
   admission_.add_receiver(id);
   // Both take the lowest id that is free.
   if (repairs_ && repairs_->add_receiver() != id) assert(false);
@@ -203,16 +229,20 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
 
 void ChannelSource::remove_receiver(ReceiverId id) {
   if (receiver(id) == nullptr) return;
+  breaker_.on_removed(receivers_[id]->state());
   receivers_[id].reset();
   held_.remove_receiver(id);
+  control_.forget(id);
   admission_.forget(id);
   if (repairs_) repairs_->remove_receiver(id);
   if (config_.new_key_on_leaving) log_.on_receiver_left();
 }
 
-std::size_t ChannelSource::receiving() const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      receivers_, [](const auto& copies) { return copies && copies->relies_on_group(); }));
+ServedReceivers ChannelSource::served() const {
+  const auto relies = [](const auto& copies) { return copies && copies->relies_on_group(); };
+  return {.by_group = static_cast<std::size_t>(std::ranges::count_if(receivers_, relies)),
+          .held = held_.held(),
+          .waiting = admission_.waiting()};
 }
 
 void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now) {
@@ -230,7 +260,11 @@ void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now)
 // A receiver listens elsewhere than before.
 void ChannelSource::follow(ReceiverId id, ListenState before, Time now) {
   const ListenState state = receivers_[id]->state();
-  if (state == ListenState::kReceiving) held_.on_receiving(id, log_.sent_end(), now);
+  breaker_.on_state(before, state, now);
+  if (state == ListenState::kReceiving) {
+    held_.on_receiving(id, log_.sent_end(), now);
+    control_.begin(id, log_.sent_end());
+  }
   if (before == ListenState::kReceiving) held_.on_fallen(id, now);
   admission_.forget(id);
   const bool has_fallen = before == ListenState::kReceiving && state == ListenState::kUnicast;
@@ -241,10 +275,20 @@ void ChannelSource::follow(ReceiverId id, ListenState before, Time now) {
 void ChannelSource::hold(ReceiverId id) {
   ReceiverCopies& copies = *receivers_[id];
   copies.hold(held_.is_held(id), log_.sent_end());
-  if (repairs_ && !copies.relies_on_group()) repairs_->forget_needs(id);
+  if (copies.relies_on_group()) return;
+  if (repairs_) repairs_->forget_needs(id);
+  control_.forget(id);
 }
 
-void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time now) {
+void ChannelSource::follow_rate() {
+  if (control_.is_constant()) return;
+  const std::uint64_t rate = counts_.rate = control_.rate();
+  rate_.change(rate, burst_of(rate, config_.offer.packet_size));
+  pace_ = bytes_in(k_pace, rate);
+}
+
+void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time now,
+                              Duration round_trip) {
   ReceiverCopies* copies = receiver(id);
   const PacketNumber sent_end = log_.sent_end();
   const bool taken =
@@ -255,8 +299,12 @@ void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time n
   }
   reception_.on_report(id, report, sent_end);
   if (copies->state() != ListenState::kReceiving) return;
-  held_.on_report(id, report, sent_end, now);
+  const bool relied = copies->relies_on_group();
+  if (relied) control_.on_report(id, report, {log_.ring(), sent_end, round_trip}, now);
+  held_.on_report(id, report, sent_end, relied && control_.is_too_slow(id, now), now);
   hold(id);
+  if (!relied && copies->relies_on_group()) control_.begin(id, sent_end);
+  follow_rate();
   if (repairs_ && copies->relies_on_group()) {
     copies->keep_below(repairs_->on_report(id, report, log_.ring(), sent_end, now));
   }

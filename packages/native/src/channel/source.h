@@ -5,8 +5,10 @@
 
 #include "channel/byte_rate.h"
 #include "channel/copy_admission.h"
+#include "channel/group_breaker.h"
 #include "channel/group_streams.h"
 #include "channel/held_receivers.h"
+#include "channel/rate_control.h"
 #include "channel/receiver_copies.h"
 #include "channel/reception_totals.h"
 #include "channel/source_log.h"
@@ -16,6 +18,9 @@ namespace sheaf::quic {
 
 struct SourceConfig {
   ChannelOffer offer;
+  // Bytes per second to the group, below the offer's `max_rate`, at which receivers are left to
+  // copies rather than slow it down more; 0: the rate never changes
+  std::uint64_t slowest_rate = 0;
   Duration key_interval = 10s;
   // Whether who left, or was removed, is to read nothing more soon
   bool new_key_on_leaving = false;
@@ -25,12 +30,21 @@ struct SourceConfig {
 };
 
 struct SourceCounts {
+  std::uint64_t rate = 0;  // bytes per second to the group, now, at most
   std::uint64_t packets = 0;
   std::uint64_t copies = 0;
   std::uint64_t copies_lost = 0;
   std::uint64_t refused_reports = 0;
   std::uint64_t dropped_proofs = 0;  // packets stay without a proof
   std::uint64_t refused_states = 0;
+  std::uint64_t group_pauses = 0;
+};
+
+// How receivers get the channel now
+struct ServedReceivers {
+  std::size_t by_group = 0;  // hear the group, and rely on it
+  std::size_t held = 0;      // get copies although the group reaches them
+  std::size_t waiting = 0;   // lost the group, and wait until the budget has room for them
 };
 
 // The source of a channel. Sans-IO, as `Connection`. The caller sends what `poll_transmit` returns
@@ -61,10 +75,7 @@ class ChannelSource {
   const Reception& reception() const { return reception_.sum(); }
   // Receivers that get copies although the group reaches them
   const HeldReceivers& held() const { return held_; }
-  // Receivers that lost the group, and wait until the budget has room for them
-  std::size_t waiting() const { return admission_.waiting(); }
-  // How many receivers hear the group now, and rely on it
-  std::size_t receiving() const;
+  ServedReceivers served() const;
   // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
   bool stopped() const { return log_.stopped(); }
   // Whether packets wait to be sent
@@ -86,6 +97,8 @@ class ChannelSource {
   // Returns packets that lie side by side, all of `packet_size` except for the last. They stay
   // where they are while `ring` reaches them. Empty: none is due.
   Bytes poll_transmit(std::size_t most, Time now);
+  // Whether what these return now goes to the group, or is for copies alone
+  bool feeds_group(Time now);
   Time next_timeout() const;
   void on_timeout(Time now);
 
@@ -95,7 +108,9 @@ class ChannelSource {
   // Nothing is known of a receiver that was removed: what is still said of it changes nothing.
   void remove_receiver(ReceiverId id);
   void on_state(ReceiverId id, const ChannelState& state, Time now);
-  void on_report(ReceiverId id, const ChannelReport& report, Time now);
+  // `round_trip`: of its connection, now
+  void on_report(ReceiverId id, const ChannelReport& report, Time now,
+                 Duration round_trip = k_usual_round_trip);
   // Returns a key that the receiver needs and does not have yet.
   std::optional<ChannelKey> poll_key(ReceiverId id);
   // Returns the next sealed packet that the receiver needs by unicast. Empty: none, or the budget
@@ -121,6 +136,7 @@ class ChannelSource {
   }
   void forget_expired(Time now);
   void hold(ReceiverId id);
+  void follow_rate();
   void follow(ReceiverId id, ListenState before, Time now);
 
   SourceConfig config_;
@@ -128,6 +144,7 @@ class ChannelSource {
   Authenticator& authenticator_;
   Random& random_;
   SourceLog log_;
+  RateControl control_;
   ByteRate rate_;
   std::uint64_t pace_;  // bytes that leave together when more wait
   ByteRate copy_rate_;
@@ -139,6 +156,7 @@ class ChannelSource {
   ReceptionTotals reception_;
   HeldReceivers held_;
   CopyAdmission admission_;
+  GroupBreaker breaker_;
   PacketNumber last_copy_ = k_no_packet_number;
   SourceCounts counts_;
 };

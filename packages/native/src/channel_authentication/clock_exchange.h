@@ -19,7 +19,7 @@ class ClockExchange {
   // Forgets what was known, since this member's clock stood still, and asks again.
   void begin_again(Time now) {
     if (due_ == k_never) return;
-    bound_ = {};
+    bound_.forget();
     nonce_.reset();
     pause_ = k_first_pause;
     due_ = now;
@@ -28,6 +28,7 @@ class ClockExchange {
   Time next_timeout() const { return due_; }
   // Returns the nonce of a query that has to be sent now. One that is lost is followed by another.
   std::optional<std::uint64_t> poll(Time now, Random& random) {
+    if (now < sent_) begin_again(now);  // this member's clock jumped back
     if (now < due_) return std::nullopt;
     nonce_ = random.next();
     sent_ = now;
@@ -36,9 +37,15 @@ class ClockExchange {
     pause_ = std::min(2 * pause_, k_interval);
     return nonce_;
   }
-  // Takes the source's time. Returns false when the response is to no query that is open.
-  bool on_response(std::uint64_t nonce, Time source_time) {
+  // Takes the source's time. Returns false when the response is to no query that is open. One that
+  // proves the bound wrong ends it, and says nothing of the next one: nobody knows whether a clock
+  // jumped before the query or behind it.
+  bool on_response(std::uint64_t nonce, Time source_time, Time now) {
     if (!nonce_ || nonce != *nonce_) return false;
+    if (now < sent_ || bound_.is_disproved_by(source_time, now)) {
+      begin_again(now);
+      return true;
+    }
     nonce_.reset();
     bound_.on_answer(sent_, source_time);
     pause_ = k_first_pause;

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "channel_authentication/clock_bound.h"
+#include "channel_authentication/timed_schedule.h"
 #include "crypto/channel_secret.h"
 #include "crypto/packet_mac.h"
 #include "crypto/wiped_bytes.h"

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "channel_authentication/clock_bound.h"
+#include "channel_authentication/timed_schedule.h"
 #include "crypto/ed25519.h"
 #include "crypto/packet_mac.h"
 #include "util/inplace_vector.h"

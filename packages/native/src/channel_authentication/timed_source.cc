@@ -18,9 +18,11 @@ AuthenticationOffer TimedSource::offer(Time now) {
       TimedParameters{.schedule = schedule_, .known_interval = known, .known_key = key});
 }
 
-// Members learn the next chain's commitment while half of the present one is left.
+// Members learn the next chain's commitment while half of the present one is left. None follows the
+// last one.
 std::optional<SourceClock> TimedSource::clock(Time now) {
-  const std::uint32_t chain = chain_of(schedule_.interval_at(now) + k_chain_length / 2);
+  const std::uint32_t chain =
+      std::min(chain_of(schedule_.interval_at(now) + k_chain_length / 2), k_last_chain);
   return SourceClock{.time = now, .chain = chain, .commitment = chain_.commitment(chain)};
 }
 

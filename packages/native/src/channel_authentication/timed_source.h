@@ -1,9 +1,9 @@
 #pragma once
 
 #include "channel_authentication/authenticator.h"
-#include "channel_authentication/clock_bound.h"
 #include "channel_authentication/integrity_frame.h"
 #include "channel_authentication/key_chain.h"
+#include "channel_authentication/timed_schedule.h"
 
 namespace sheaf::quic {
 

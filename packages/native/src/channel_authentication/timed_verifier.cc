@@ -12,11 +12,19 @@ TimedVerifier::TimedVerifier(const TimedVerifierConfig& config, const ClockBound
     : StoringVerifier(config.max_bytes, config.max_datagram, config.max_wait, random),
       config_(config),
       clock_(clock),
+      forgotten_(clock.forgotten()),
       keys_(config.channel, config.known_interval, config.known_key),
       budget_(config.checks_per_second, config.checks_at_once),
       mac_(make_packet_mac()) {}
 
 std::size_t TimedVerifier::trailer_length() const { return k_timed_trailer_length; }
+
+// Packets wait on the bound that permitted them.
+void TimedVerifier::follow_clock() {
+  if (forgotten_ == clock_.forgotten()) return;
+  forgotten_ = clock_.forgotten();
+  store_.drop_until(k_never);
+}
 
 // The source's clock is before the disclosure of the interval's key, even if it is as far ahead as
 // it can be.
@@ -35,6 +43,7 @@ bool TimedVerifier::may_be_disclosed(std::uint32_t interval, Time now) const {
 }
 
 Verdict TimedVerifier::on_packet(const ReceivedPacket& packet, Time now) {
+  follow_clock();
   if (packet.datagram.size() <= k_timed_trailer_length) return Verdict::kForged;
   const std::size_t length = packet.datagram.size() - k_timed_trailer_length;
   const auto interval = load<std::uint32_t>(packet.datagram.data() + length);
@@ -46,6 +55,7 @@ Verdict TimedVerifier::on_packet(const ReceivedPacket& packet, Time now) {
 }
 
 bool TimedVerifier::on_frame(const IntegrityFrame& frame, FrameOrigin origin, Time now) {
+  follow_clock();
   const auto* disclosure = std::get_if<DisclosureFrame>(&frame);
   if (disclosure == nullptr) return false;
   if (disclosure->interval <= keys_.latest()) return true;

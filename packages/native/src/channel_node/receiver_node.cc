@@ -13,10 +13,6 @@ namespace {
 // System calls in a turn, so that other sockets get theirs, too.
 constexpr int k_receive_calls = 16;
 
-// A group has no round trip. This one permits the longest pauses.
-constexpr quic::Duration k_round_trip =
-    io::WakeModeration::k_round_trip_part * io::WakeModeration::k_longest;
-
 }  // namespace
 
 quic::Result<std::unique_ptr<ReceiverEnd>, io::SocketError> ReceiverEnd::open(
@@ -130,12 +126,6 @@ bool ReceiverEnd::may_join(const quic::Address& source) const {
          });
 }
 
-std::uint64_t ReceiverEnd::genuine() {
-  if (!request_.receiver()) return 0;
-  const quic::ReceiverCounts& counts = request_.receiver()->counts();
-  return counts.from_group + counts.recovered;
-}
-
 void ReceiverEnd::close_socket() {
   socket_.reset();
   read_at_ = quic::k_never;
@@ -149,16 +139,13 @@ void ReceiverEnd::on_packets() {
   wake();
 }
 
-// Packets of the source that come often wait a short time for each other, since a wake costs more
-// than a packet. Others delay nothing.
 Time ReceiverEnd::read_group() {
-  quic::Arrivals arrivals{.round_trip = k_round_trip};
-  const std::uint64_t before = genuine();
+  std::size_t datagrams = 0;
   for (int call = 0; call < k_receive_calls; ++call) {
     // A packet must not seem to have come before it did: the scheme `timed` would believe whoever
     // has a key that was disclosed in the meantime. So clocks are read after the call.
     std::optional<Time> came;
-    arrivals.datagrams += socket_->receive([&](const quic::Datagram& datagram) {
+    datagrams += socket_->receive([&](const quic::Datagram& datagram) {
       if (!came) {
         came = io::monotonic_now();
         if (sleep_.woke(io::time_asleep())) request_.on_woke(*came);
@@ -168,8 +155,8 @@ Time ReceiverEnd::read_group() {
     if (socket_->drained()) break;
   }
   const Time now = io::monotonic_now();
-  arrivals.prompt = arrivals.datagrams - std::min(arrivals.datagrams, genuine() - before);
-  const Time next = moderation_.on_read(arrivals, now);
+  const std::uint64_t taken = request_.receiver() ? request_.receiver()->taken() : 0;
+  const Time next = reads_.on_read(datagrams, taken, now);
   const bool pauses = next > now;
   socket_->pause(pauses);
   read_at_ = !pauses ? quic::k_never : socket_->drained() ? next : now;

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "channel_node/channel_end.h"
+#include "channel_node/group_reads.h"
 #include "channel_request/receiver_request.h"
 #include "io/deadline_timer.h"
 #include "io/group_membership.h"
 #include "io/sleep_watch.h"
-#include "io/wake_moderation.h"
 #include "io/watched_socket.h"
 
 namespace sheaf::channel_node {
@@ -66,8 +66,6 @@ class ReceiverEnd final : public ChannelEnd {
   // Reads what the group has brought, sets when to read again, and returns the time then.
   Time read_group();
   void close_socket();
-  // Packets of the source that the group has brought
-  std::uint64_t genuine();
   void set_timer();
   void on_due();
   void wake() { carrier_.loop.wake(carrier_.driver); }
@@ -80,7 +78,7 @@ class ReceiverEnd final : public ChannelEnd {
   bool wants_group_ = false;
   std::unique_ptr<io::WatchedSocket> socket_;
   io::GroupMembership joined_;  // of the socket
-  io::WakeModeration moderation_;
+  GroupReads reads_;
   Time read_at_ = quic::k_never;  // the end of a pause in which the socket is not read
   Time join_at_ = quic::k_never;  // when to join next
   std::string join_error_;

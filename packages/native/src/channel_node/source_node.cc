@@ -45,20 +45,10 @@ quic::SourceConfig config_of(const SourceSettings& settings, quic::Random& rando
   offer.repairs = settings.repairs;
   config.key_interval = settings.key_interval;
   config.new_key_on_leaving = settings.new_key_on_leaving;
+  config.slowest_rate = settings.slowest_rate;
   config.copy_rate = settings.copy_rate;
   config.max_receivers = settings.max_receivers;
   return config;
-}
-
-// Keys are disclosed after a quarter of the deadline, so that there is time for copies of what is
-// lost. A packet is proven if it takes less than three intervals to a receiver, and the receiver
-// knows the source's clock as well as that.
-quic::TimedSchedule timed_schedule(quic::Duration deadline, Time now) {
-  constexpr quic::Duration k_longest = 250ms;
-  const auto interval = std::chrono::floor<std::chrono::milliseconds>(deadline / 16);
-  return {.start = std::chrono::floor<std::chrono::microseconds>(now),
-          .interval = std::clamp<quic::Duration>(interval, 1ms, k_longest),
-          .delay = 4};
 }
 
 bool has_relay(const SourceSettings& settings) {
@@ -150,7 +140,8 @@ std::unique_ptr<quic::Authenticator> ChannelProof::make_timed(const quic::Channe
   random.fill(secret.value);
   chain_.emplace(offer.channel, secret.value);
   return std::make_unique<quic::TimedSource>(
-      offer.channel, timed_schedule(offer.deadline, io::monotonic_now()), *chain_);
+      offer.channel,
+      quic::choose_timed_schedule(offer.deadline, offer.log_time(), io::monotonic_now()), *chain_);
 }
 
 // --- the channel --------------------------------------------------------------------------------
@@ -217,7 +208,7 @@ void SourceNode::send_to_group(Time now) {
     send_repairs(now);
     const Bytes packets = source_.poll_transmit(k_packets_per_call, now);
     if (packets.empty()) return;
-    send(packets, source_.packet_size());
+    send(packets, source_.packet_size(), now);
   }
 }
 
@@ -225,12 +216,12 @@ void SourceNode::send_repairs(Time now) {
   while (true) {
     const Bytes repair = source_.poll_repair(now);
     if (repair.empty()) return;
-    send(repair, repair.size());
+    send(repair, repair.size(), now);
   }
 }
 
-void SourceNode::send(Bytes packets, std::size_t segment_size) {
-  if (!socket_) return;
+void SourceNode::send(Bytes packets, std::size_t segment_size, Time now) {
+  if (!socket_ || !source_.feeds_group(now)) return;
   quic::TransmitBatch batch;
   // A batch that is sent is read alone.
   batch.buffer = {const_cast<std::uint8_t*>(packets.data()), packets.size()};
@@ -265,13 +256,29 @@ void SourceNode::set_timer() {
 // --- requests -----------------------------------------------------------------------------------
 
 SourceEnd::SourceEnd(const Carrier& carrier, const channel_request::ChannelRequest::Place& place,
-                     std::shared_ptr<SourceNode> node, Time now)
-    : carrier_(carrier), node_(std::move(node)), request_(place, node_->source(), now) {
+                     std::shared_ptr<SourceNode> node, const quic::Address& client, Time now)
+    : carrier_(carrier),
+      node_(std::move(node)),
+      network_(quic::network_of(client)),
+      joined_(now),
+      request_(place, node_->source(), now) {
   node_->add(*this);
+  node_->networks_.on_joined(network_);
+}
+
+SourceEnd::~SourceEnd() {
+  tell_left(io::monotonic_now());
+  node_->remove(*this);
+}
+
+void SourceEnd::tell_left(Time now) {
+  const Time joined = std::exchange(joined_, quic::k_never);
+  if (joined != quic::k_never) node_->networks_.on_left(network_, joined, now);
 }
 
 void SourceEnd::on_turn(Time now) {
   request_.on_turn(now);
+  if (request_.over()) tell_left(now);
   node_->note_budget(*this);
   node_->set_timer();
   wake_if_queued();

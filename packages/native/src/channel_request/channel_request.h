@@ -66,6 +66,8 @@ class ChannelRequest {
   // Sends a datagram whose loss is told by this number. Returns false when there is no room for it
   // now. One that is too large for the path travels as a capsule (RFC 9297 §3.5).
   bool send_datagram(Bytes payload, quic::PacketNumber number);
+  // Of the connection, smoothed
+  quic::Duration round_trip() const { return place_.session.transport().round_trip(); }
   // Ends the request in order.
   void end();
 

@@ -46,8 +46,10 @@ bool ReceiverRequest::on_offer(const quic::ChannelOffer& offer, Time now) {
 }
 
 std::unique_ptr<quic::Verifier> ReceiverRequest::verifier_of(const quic::ChannelOffer& offer) {
-  return quic::make_verifier(offer.authentication, offer.channel, offer.packet_size,
-                             {.runner = runner_, .clock = clock_.bound(), .random = random_});
+  return quic::make_verifier(
+      offer.authentication,
+      {.id = offer.channel, .packet_size = offer.packet_size, .max_rate = offer.max_rate},
+      {.runner = runner_, .clock = clock_.bound(), .random = random_});
 }
 
 void ReceiverRequest::refuse(const quic::ChannelOffer& offer, LeaveReason reason) {
@@ -61,7 +63,7 @@ void ReceiverRequest::refuse(const quic::ChannelOffer& offer, LeaveReason reason
 }
 
 bool ReceiverRequest::on_datagram(const quic::ChannelDatagram& datagram, Time now) {
-  if (const auto* clock = std::get_if<quic::ChannelClock>(&datagram)) return on_clock(*clock);
+  if (const auto* clock = std::get_if<quic::ChannelClock>(&datagram)) return on_clock(*clock, now);
   const auto* copy = std::get_if<quic::ChannelCopy>(&datagram);
   if (!copy || offers_ == 0) return false;
   // The connection that brought the offer, and with it the source's public key, proves copies as
@@ -71,9 +73,9 @@ bool ReceiverRequest::on_datagram(const quic::ChannelDatagram& datagram, Time no
 }
 
 // Responses to earlier queries may be late, as any datagram.
-bool ReceiverRequest::on_clock(const quic::ChannelClock& clock) {
+bool ReceiverRequest::on_clock(const quic::ChannelClock& clock, Time now) {
   if (!receiver_ || !receiver_->verifier->needs_clock()) return false;
-  if (!clock_.on_response(clock.nonce, clock.clock.time)) return true;
+  if (!clock_.on_response(clock.nonce, clock.clock.time, now)) return true;
   receiver_->verifier->on_clock(clock.clock);
   return true;
 }

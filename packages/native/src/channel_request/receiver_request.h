@@ -58,7 +58,7 @@ class ReceiverRequest final : public ChannelRequest {
   void refuse(const quic::ChannelOffer& offer, quic::LeaveReason reason);
   void send_state();
   void send_report(Time now);
-  bool on_clock(const quic::ChannelClock& clock);
+  bool on_clock(const quic::ChannelClock& clock, Time now);
   void send_clock_query(Time now);
 
   quic::ChannelLimits limits_;

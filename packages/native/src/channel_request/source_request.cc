@@ -57,7 +57,7 @@ bool SourceRequest::on_datagram(const quic::ChannelDatagram& datagram, Time now)
   const auto* report = std::get_if<quic::ChannelReport>(&datagram);
   if (!report || report->channel != source_.offer().channel) return false;
   // A datagram may overtake the state that it follows.
-  if (receiver_) source_.on_report(*receiver_, *report, now);
+  if (receiver_) source_.on_report(*receiver_, *report, now, round_trip());
   return true;
 }
 

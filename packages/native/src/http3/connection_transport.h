@@ -70,6 +70,7 @@ class ConnectionTransport final : public Transport {
   bool begun_elsewhere(StreamId stream) const override {
     return connection_.extension().streams().remote().contains(stream);
   }
+  quic::Duration round_trip() const override { return connection_.routing().shortest_round_trip(); }
   bool peer_takes_datagrams() const override {
     return connection_.peer_parameters().max_datagram_frame_size > 0;
   }

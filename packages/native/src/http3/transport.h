@@ -60,6 +60,8 @@ class Transport {
   // Another node may have sent the first bytes of this side.
   virtual bool begun_elsewhere(StreamId) const { return false; }
 
+  // The smoothed round trip of the fastest path
+  virtual quic::Duration round_trip() const = 0;
   virtual bool peer_takes_datagrams() const = 0;
   virtual std::size_t max_datagram_payload() const = 0;
   virtual bool send_datagram(Bytes payload, std::uint64_t identifier) = 0;

@@ -14,7 +14,8 @@ class TokenBucket {
 
   // Takes tokens. Returns false when fewer are left, and leaves them.
   bool take(Time now, double tokens = 1) {
-    const double elapsed = to_seconds(now - last_);
+    // A clock that jumped back brings nothing, and costs nothing.
+    const double elapsed = to_seconds(std::max(now - last_, Duration{}));
     if (last_ != Time{}) tokens_ = std::min(burst_, tokens_ + elapsed * per_second_);
     last_ = now;
     if (tokens_ < tokens) return false;

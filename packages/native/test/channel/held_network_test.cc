@@ -36,7 +36,7 @@ TEST(HeldNetwork, LossyReceiverIsMovedAndCostsTheGroupNoRepairs) {
     run.world.publish_for(4s, k_held_frame);
     EXPECT_EQ(run.held().moves(), 1u);
     EXPECT_TRUE(run.held().is_held(0));
-    EXPECT_EQ(run.world.source().source().receiving(), 5u);
+    EXPECT_EQ(run.world.source().source().served().by_group, 5u);
     const Time start = run.world.simulation().now();
     const std::uint64_t repairs = run.repairs();
     run.world.publish_for(3s, k_held_frame);
@@ -104,7 +104,7 @@ struct Flapping {
     });
   }
   void count_changes() {
-    const std::size_t receiving = world.source().source().receiving();
+    const std::size_t receiving = world.source().source().served().by_group;
     if (receiving < last) changes += last - receiving;
     last = receiving;
   }

@@ -40,7 +40,7 @@ struct Storm {
     const std::uint64_t copied = world.source().copied_bytes();
     if (watched) most_copied = std::max(most_copied, copied - *watched);
     watched = copied;
-    most_waiting = std::max(most_waiting, world.source().source().waiting());
+    most_waiting = std::max(most_waiting, world.source().source().served().waiting);
   }
   std::size_t served(Time from, Time until) {
     return static_cast<std::size_t>(std::ranges::count_if(world.members(), [&](const auto& member) {
@@ -64,7 +64,7 @@ TEST(StormNetwork, CutTreeLeavesAllToThoseWhomTheBudgetCarries) {
     // Each of 40 would have a quarter of the packets otherwise, and no frame at all.
     EXPECT_GE(storm.served(storm.start + 2s, storm.start + 3s), 9u);
     EXPECT_EQ(storm.served(storm.start + 4500ms, k_never), k_storm_members);
-    EXPECT_EQ(storm.world.source().source().waiting(), 0u);
+    EXPECT_EQ(storm.world.source().source().served().waiting, 0u);
     EXPECT_EQ(storm.world.source().source().held().held(), 0u);
   }
 }

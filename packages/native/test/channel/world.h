@@ -7,6 +7,7 @@
 
 #include "channel/forger.h"
 #include "channel/messages.h"
+#include "channel/own_clock.h"
 #include "channel/skewed_clock.h"
 #include "channel_authentication/flight_source.h"
 #include "channel_authentication/timed_source.h"
@@ -30,6 +31,7 @@ class ChannelWorld {
     double unicast_loss = 0;
     Duration key_interval = 1s;
     std::uint64_t max_rate = 1'250'000;
+    std::uint64_t slowest_rate = 0;
     Duration deadline = 350ms;
     AuthenticationScheme scheme = AuthenticationScheme::kNone;
     ChannelWay copies = ChannelWay::kSource;
@@ -38,13 +40,15 @@ class ChannelWorld {
     std::uint32_t reach = 2000;
     Duration report_interval = 100ms;
     std::uint64_t copy_rate = 12'500'000;
-    Duration unicast_delay = 9ms;  // of datagrams, each way
-    ClockSkew skew{};              // of the scheme `timed`
+    Duration unicast_delay = 9ms;              // of datagrams, each way
+    ClockSkew skew{};                          // of the scheme `timed`
+    TimedSchedule schedule{.interval = 30ms};  // of it, from the begin
   };
   struct Member {
     std::string name;
     std::unique_ptr<MemberHost> host;
-    RequestAddresses request;  // as the source names them
+    std::unique_ptr<OwnClock> clock;  // of the host
+    RequestAddresses request;         // as the source names them
     NetworkPath* leaf = nullptr;
     NetworkPath* datagrams = nullptr;              // those of the request
     std::map<std::uint64_t, std::uint64_t> sizes;  // bytes in order, by the frame
@@ -84,10 +88,13 @@ class ChannelWorld {
     member.request = at_source;
     const RequestAddresses at_member{{at_source.reliable.remote, at_source.reliable.local},
                                      {at_source.lossy.remote, at_source.lossy.local}};
-    member.host = std::make_unique<MemberHost>(
-        at_member, runner_, simulation_.random(), settings_.copies,
-        [&](const GroupEvent& event, Bytes bytes, Time now) { note(member, event, bytes, now); });
-    simulation_.add_host(member.name, *member.host);
+    member.host =
+        std::make_unique<MemberHost>(at_member, runner_, simulation_.random(), settings_.copies,
+                                     [&](const GroupEvent& event, Bytes bytes, Time) {
+                                       note(member, event, bytes, simulation_.now());
+                                     });
+    member.clock = std::make_unique<OwnClock>(*member.host);
+    simulation_.add_host(member.name, *member.clock);
     const auto node = [](const char* host, const Address& address) {
       return NetworkNode{host, address};
     };
@@ -104,7 +111,13 @@ class ChannelWorld {
   }
 
   // Ends the request of a member. The network goes on delivering the group to it.
-  void remove_member(std::size_t index) { source_.remove(members_[index]->request); }
+  void remove_member(std::size_t index) {
+    source_.remove(members_[index]->request, simulation_.now());
+  }
+  // A member that was removed asks again. Returns false when it is refused.
+  bool join_again(std::size_t index) {
+    return source_.accept(members_[index]->request, simulation_.now());
+  }
 
   // A member has another address from now on, which the source knows after a round trip. Datagrams
   // to the old one are lost.
@@ -178,6 +191,7 @@ class ChannelWorld {
                         .key_interval = settings.key_interval,
                         .new_key_on_leaving = true};
     config.copy_rate = settings.copy_rate;
+    config.slowest_rate = settings.slowest_rate;
     config.offer.max_rate = settings.max_rate;
     config.offer.deadline = settings.deadline;
     config.offer.repairs = settings.repairs;
@@ -193,6 +207,7 @@ class ChannelWorld {
         return std::make_unique<FlightSource>(FlightConfig{.channel = k_test_channel}, key_,
                                               runner_);
       case AuthenticationScheme::kTimed:
+        schedule_ = settings_.schedule;
         schedule_.start = settings_.skew.shown_at(simulation_.now());
         return std::make_unique<SkewedAuthenticator>(
             std::make_unique<TimedSource>(k_test_channel, schedule_, chain_), settings_.skew);
@@ -218,8 +233,15 @@ class ChannelWorld {
 
   void publish(std::size_t bytes) {
     const StreamId group = *source_.source().open_group();
-    const auto written = source_.source().write(group, pattern_from(group.index(), bytes), true);
-    EXPECT_TRUE(written.fin);
+    bool ended = false;
+    for (std::size_t at = 0; at < bytes;) {
+      const Bytes part = pattern_from(group.index() + at, bytes - at);
+      at += part.size();
+      const auto written = source_.source().write(group, part, at == bytes);
+      ASSERT_EQ(written.bytes, part.size());
+      ended = written.fin;
+    }
+    EXPECT_TRUE(ended);
     published_[group.index()] = simulation_.now();
   }
 
@@ -236,7 +258,7 @@ class ChannelWorld {
   Simulation simulation_;
   SigningKey key_{Ed25519Seed{3}};
   KeyChain chain_{k_test_channel, ChainKey{4}};
-  TimedSchedule schedule_{.start = {}, .interval = 30ms};
+  TimedSchedule schedule_;
   InlineRunner runner_;
   std::unique_ptr<Authenticator> authenticator_;
   SourceHost source_;

@@ -122,7 +122,7 @@ TEST(ChannelAllocation, WhatMembersSendTakesNoMoreThanItsBound) {
     });
   }
   EXPECT_GT(proven, 15'000u);
-  EXPECT_LE(allocated, CandidateStore::k_max_bytes + (std::size_t{2} << 20));
+  EXPECT_LE(allocated, CandidateStore::k_ordinary_bytes + (std::size_t{2} << 20));
 }
 
 TEST(ChannelAllocation, TimedPacketsNeedNone) {

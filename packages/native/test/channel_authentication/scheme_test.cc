@@ -71,7 +71,8 @@ TEST(SchemeOffer, IsRefusedWithParametersThatNoSourceWrites) {
   ClockBound clock;
   for (const auto& [offer, why] : refused) {
     EXPECT_FALSE(is_known(offer)) << why;
-    EXPECT_EQ(make_verifier(offer, k_test_channel, 1350, {runner, clock, random}), nullptr) << why;
+    EXPECT_EQ(make_verifier(offer, {k_test_channel, 1350, 1}, {runner, clock, random}), nullptr)
+        << why;
   }
   EXPECT_TRUE(is_known(offer_with(0, "")));
   EXPECT_TRUE(is_known(offer_with(3, k_key)));

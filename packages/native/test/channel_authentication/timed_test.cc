@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "channel_authentication/channel_world.h"
-#include "channel_authentication/clock_exchange.h"
 #include "channel_authentication/timed_source.h"
 #include "channel_authentication/timed_verifier.h"
 
@@ -106,74 +105,39 @@ TEST(KeyChain, DisclosedKeysMaySkipIntervalsWithinABound) {
   EXPECT_EQ(keys.mac_key(1124), mac_key_of(k_test_channel, chain.key(1124)));
 }
 
-TEST(ClockBound, TakesTheTightestAnswerAndAddsDrift) {
-  ClockBound clock;
-  EXPECT_FALSE(clock.known());
-  const Time source = k_auth_start + 1h;
-  clock.on_answer(k_auth_start, source + 50ms);
-  EXPECT_EQ(clock.source_time(k_auth_start), source + 50ms);
-  clock.on_answer(k_auth_start, source + 10ms);
-  EXPECT_EQ(clock.source_time(k_auth_start), source + 10ms);
-  clock.on_answer(k_auth_start + 1s, source + 1s + 40ms);
-  EXPECT_EQ(clock.source_time(k_auth_start + 1s), source + 1s + 10ms + 1ms);
-  // After 100 s of drift a new answer is better than the old one.
-  clock.on_answer(k_auth_start + 100s, source + 100s + 30ms);
-  EXPECT_EQ(clock.source_time(k_auth_start + 100s), source + 100s + 30ms);
-}
-
-TEST(ClockExchange, AsksUntilTheSourceRespondsAndAgainLater) {
-  SeededRandom random{43};
-  ClockExchange exchange;
-  EXPECT_EQ(exchange.next_timeout(), k_never);
-  exchange.begin(k_auth_start);
-  const auto lost = exchange.poll(k_auth_start, random);
-  ASSERT_TRUE(lost);
-  EXPECT_FALSE(exchange.poll(k_auth_start + 1ms, random)) << "not yet";
-  const Time again = exchange.next_timeout();
-  const auto nonce = exchange.poll(again, random);
-  ASSERT_TRUE(nonce);
-  EXPECT_NE(*nonce, *lost);
-  EXPECT_FALSE(exchange.on_response(*lost, k_auth_start)) << "too late";
-  EXPECT_FALSE(exchange.bound().known());
-  EXPECT_TRUE(exchange.on_response(*nonce, again + 1h));
-  EXPECT_EQ(exchange.bound().source_time(again), again + 1h);
-  EXPECT_FALSE(exchange.on_response(*nonce, again)) << "a second response";
-  EXPECT_EQ(exchange.next_timeout(), again + 10s);
-}
-
-TEST(ClockExchange, ForgetsWhatItKnewBeforeASleep) {
-  SeededRandom random{45};
-  ClockExchange exchange;
-  exchange.begin_again(k_auth_start);
-  EXPECT_EQ(exchange.next_timeout(), k_never) << "had not begun";
-  exchange.begin(k_auth_start);
-  const auto first = *exchange.poll(k_auth_start, random);
-  exchange.on_response(first, k_auth_start);
-  const auto open = *exchange.poll(k_auth_start + 10s, random);
-  exchange.begin_again(k_auth_start + 11s);
-  EXPECT_FALSE(exchange.bound().known());
-  EXPECT_FALSE(exchange.on_response(open, k_auth_start)) << "asked before the sleep";
-  EXPECT_TRUE(exchange.poll(k_auth_start + 11s, random));
-}
-
-// Without responses, queries become rare.
-TEST(ClockExchange, WaitsLongerForASourceThatIsSilent) {
-  SeededRandom random{44};
-  ClockExchange exchange;
-  exchange.begin(k_auth_start);
-  Time now = k_auth_start;
-  for (int i = 0; i < 10; ++i, now = exchange.next_timeout())
-    EXPECT_TRUE(exchange.poll(now, random));
-  EXPECT_GT(now, k_auth_start + 30s);
-  EXPECT_LE(exchange.next_timeout() - now, 10s);
-}
-
 TEST(TimedSchedule, CountsIntervalsFromOne) {
   const TimedSchedule schedule{.start = k_auth_start, .interval = 50ms};
   EXPECT_EQ(schedule.interval_at(k_auth_start - 1ns), 0u);
   EXPECT_EQ(schedule.interval_at(k_auth_start), 1u);
   EXPECT_EQ(schedule.interval_at(k_auth_start + 50ms), 2u);
   EXPECT_EQ(schedule.start_of(2), k_auth_start + 50ms);
+}
+
+TEST(TimedSchedule, DisclosesKeysAfterAQuarterOfTheDeadlineAndWithinTheLog) {
+  const auto interval = [](Duration deadline, Duration log) {
+    return choose_timed_schedule(deadline, log, k_auth_start).interval;
+  };
+  EXPECT_EQ(choose_timed_schedule(2s, 10s, k_auth_start).delay, 4u);
+  EXPECT_EQ(interval(2s, 10s), 125ms);
+  EXPECT_EQ(interval(60s, 3600s), 250ms);
+  // 16,384 packets of 1300 bytes at 200 and at 1000 Mbit/s
+  EXPECT_EQ(interval(2s, 852ms), 85ms);
+  EXPECT_EQ(interval(2s, 170ms), 17ms);
+  EXPECT_EQ(interval(10ms, 10ms), 15ms);
+}
+
+// Receivers refuse a response with a later chain.
+TEST(Timed, NoChainFollowsTheLastOne) {
+  KeyChain chain(k_test_channel, ChainKey{1});
+  const TimedSchedule schedule{.start = k_auth_start, .interval = 50ms, .delay = 3};
+  TimedSource source(k_test_channel, schedule, chain);
+  const Time end = schedule.start_of(TimedSchedule::k_last);
+  for (const Duration before : {k_chain_length * 50ms, 600 * 50ms, 50ms, 0ms}) {
+    const auto clock = source.clock(end - before);
+    EXPECT_EQ(clock->chain, k_last_chain);
+    EXPECT_EQ(clock->commitment, chain.commitment(k_last_chain));
+  }
+  EXPECT_EQ(source.clock(end - 2 * k_chain_length * 50ms)->chain, k_last_chain - 1);
 }
 
 TEST(Timed, ProvesPacketsOnceTheirKeyIsDisclosed) {
@@ -271,6 +235,21 @@ TEST(Timed, NothingIsTakenBeforeTheClocksAreKnown) {
   TimedVerifier member({.channel = k_test_channel, .schedule = world.schedule}, unknown,
                        world.random);
   EXPECT_EQ(member.on_packet(world.send(0, 1)[0].received(), world.now), Verdict::kRefused);
+}
+
+TEST(Timed, WhatWaitsOnABoundGoesWithIt) {
+  TimedWorld world;
+  const auto early = world.send(0, 3);
+  for (const auto& packet : early) EXPECT_EQ(world.receive(packet, k_one_way), Verdict::kWaiting);
+  world.clock.forget();
+  EXPECT_EQ(world.receive(early[0], k_one_way), Verdict::kRefused);
+  EXPECT_EQ(world.member.counts().evicted_packets, 3u);
+  world.clock.on_answer(world.now, TimedWorld::source_time(world.now + k_one_way));
+  const auto later = world.send(3, 3);
+  for (const auto& packet : later) EXPECT_EQ(world.receive(packet, k_one_way), Verdict::kWaiting);
+  world.now += 150ms;
+  give(world.member, world.frames(), world.now);
+  EXPECT_EQ(proven_numbers(world.member, later), numbers_from(3, 3));
 }
 
 TEST(Timed, LostDisclosuresAreMadeUpForByLaterOnes) {

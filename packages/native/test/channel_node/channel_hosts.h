@@ -120,7 +120,7 @@ class ChannelHosts {
                 std::make_unique<SourceEnd>(
                     ChannelEnd::Carrier{source_->loop(), peer.driver},
                     channel_request::ChannelRequest::Place{peer.session, request->stream}, channel,
-                    io::monotonic_now()));
+                    *io::parse_address(k_receiver, 0), io::monotonic_now()));
     };
     source_->on_turn = [this](Node::Peer& peer, quic::Time now) { at_source_[&peer].on_turn(now); };
   }

@@ -53,7 +53,7 @@ TEST(ProvenGroup, ComesByMulticast) {
     const quic::ReceiverCounts counts = world.receivers[0].counts();
     EXPECT_GT(counts.from_group, counts.from_unicast);
     EXPECT_EQ(counts.forged, 0u);
-    EXPECT_EQ(world.channel->source().receiving(), 1u);
+    EXPECT_EQ(world.channel->source().served().by_group, 1u);
     EXPECT_EQ(world.channel->source().reception().joins, 1u);
   });
 }

@@ -127,6 +127,36 @@ TEST(ChannelRequest, PacketsOfATimedChannelAreProvenOnceTheSourceToldItsTime) {
   EXPECT_EQ(timed.receiver().counts().forged, 0u);
 }
 
+// Keeps the nonces of responses about the source's clock.
+class ClockResponses final : public http3::DatagramConsumer {
+ public:
+  std::vector<std::uint64_t> nonces;
+
+ private:
+  void on_datagram(http3::HttpDatagram datagram) override {
+    const auto read = quic::decode_channel_datagram(datagram.payload);
+    if (!read) return;
+    if (const auto* clock = std::get_if<quic::ChannelClock>(&*read)) nonces.push_back(clock->nonce);
+  }
+};
+
+// One nonce waits for a response, whatever a receiver asks.
+TEST(ChannelRequest, QueriesThatComeTogetherHaveOneResponse) {
+  TimedRequest timed;
+  timed.pair.at_receiver.reset();
+  ClockResponses responses;
+  timed.pair.http.client.session.datagrams().claim(timed.pair.stream, responses);
+  std::array<std::uint8_t, quic::k_max_clock_message> bytes;
+  for (std::uint64_t nonce = 1; nonce <= 100; ++nonce) {
+    quic::Writer out(bytes);
+    quic::write_clock_query(out, {nonce});
+    ASSERT_TRUE(
+        timed.pair.http.client.session.datagrams().send(timed.pair.stream, out.written(), 0));
+  }
+  timed.pair.settle();
+  EXPECT_EQ(responses.nonces, std::vector<std::uint64_t>{100});
+}
+
 struct Refusal {
   const char* name;
   void (*spoil)(quic::ChannelOffer&);

@@ -28,7 +28,9 @@ INSTANTIATE_TEST_SUITE_P(KeyModes, PhaseKeysTest,
                            return mode.param == KeyMode::kShared ? "Shared" : "PerPath";
                          });
 
-bool contains(Bytes bytes, Bytes wanted) { return !std::ranges::search(bytes, wanted).empty(); }
+bool contains(Bytes bytes, Bytes wanted) {
+  return std::search(bytes.begin(), bytes.end(), wanted.begin(), wanted.end()) != bytes.end();
+}
 
 // Whether the object contains any 8 bytes of the secret.
 bool contains_part_of(const PhaseKeys& keys, const TrafficSecret& secret) {

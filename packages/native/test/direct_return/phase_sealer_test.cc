@@ -26,7 +26,9 @@ PhaseKeys keys_of(CipherSuite suite, std::uint64_t generation) {
   return keys;
 }
 
-bool holds(Bytes bytes, Bytes part) { return !std::ranges::search(bytes, part).empty(); }
+bool holds(Bytes bytes, Bytes part) {
+  return std::search(bytes.begin(), bytes.end(), part.begin(), part.end()) != bytes.end();
+}
 
 class PhaseSealerTest : public ::testing::TestWithParam<CipherSuite> {
  protected:

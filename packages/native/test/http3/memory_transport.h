@@ -150,6 +150,7 @@ class MemoryNetwork {
     void release(std::uint64_t bytes) override { held -= bytes; }
     std::size_t datagram_room = SIZE_MAX;  // how many more the queue takes
     std::size_t waiting_limit = 0;
+    quic::Duration round_trip() const override { return std::chrono::milliseconds(20); }
     bool peer_takes_datagrams() const override { return network_.options_.max_datagram > 0; }
     std::size_t max_datagram_payload() const override { return network_.options_.max_datagram; }
     bool send_datagram(Bytes payload, std::uint64_t) override {

@@ -24,7 +24,11 @@ void* operator new(std::size_t size) {
   live += malloc_usable_size(memory);
   return memory;
 }
+// A sanitizer brings these, which do not call the ones above as those of the library do.
+void* operator new[](std::size_t size) { return operator new(size); }
 void operator delete(void* memory) noexcept { release(memory); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
 void operator delete(void* memory, std::size_t) noexcept { release(memory); }
 
 namespace sheaf::quic {

@@ -59,6 +59,8 @@ export interface Service {
   attach?(native: Http3Server): void;
   /** Answers requests with a `:protocol`. */
   connects?: ConnectHandlers;
+  /** How often clients met the bounds of channels */
+  channelLimitHits?(): Readonly<Record<string, number>>;
   /** Publishes bytes on a channel. Returns undefined when none has the name. */
   publish?(channel: string, bytes: AsyncIterable<Buffer>, title: Title): Promise<Published> | undefined;
   /** Returns headers for every response on a QUIC connection. */
@@ -162,7 +164,10 @@ export class Front {
 
   /** Returns how often each bound was reached that protects clients from each other. */
   limitHits(): Record<string, number> {
-    const hits: Record<string, number> = { ...this.#quic?.counters().limitHits };
+    const hits: Record<string, number> = {
+      ...this.#quic?.counters().limitHits,
+      ...this.#service?.channelLimitHits?.(),
+    };
     for (const tcp of [...this.#tcp, ...(this.#plain ? [this.#plain] : [])]) {
       for (const [limit, count] of Object.entries(tcp.limitHits)) hits[limit] = (hits[limit] ?? 0) + count;
     }

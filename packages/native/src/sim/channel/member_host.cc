@@ -18,7 +18,7 @@ void MemberHost::receive(const Datagram& datagram, Time now) {
     receiver_->receive(copy->packet, copies_, now);
   }
   const auto* clock = std::get_if<ChannelClock>(&*value);
-  if (clock && clock_.on_response(clock->nonce, clock->clock.time)) {
+  if (clock && clock_.on_response(clock->nonce, clock->clock.time, now)) {
     verifier_->on_clock(clock->clock);
   }
   deliver(now);
@@ -30,8 +30,9 @@ void MemberHost::on_capsule(Bytes capsule, Time now) {
   const auto value = decode_channel_capsule(type, in.read_rest());
   if (!value) return;
   if (const auto* offer = std::get_if<ChannelOffer>(&*value)) {
-    verifier_ = make_verifier(offer->authentication, offer->channel, offer->packet_size,
-                              {runner_, clock_.bound(), random_});
+    verifier_ =
+        make_verifier(offer->authentication, {offer->channel, offer->packet_size, offer->max_rate},
+                      {runner_, clock_.bound(), random_});
     if (!verifier_) return;
     receiver_.emplace(*offer, *verifier_, random_, now, ciphers_);
     if (verifier_->needs_clock()) clock_.begin(now);
