@@ -28,6 +28,9 @@ export async function buildNative(name, options, { compiler, target = 'all' } = 
   return build;
 }
 
+/** Builds `unit_tests` or `fuzz_targets`, which share their libraries. Returns as `buildNative`. */
+export const buildSanitized = (target) => buildNative('sanitized', ['SHEAF_SANITIZE'], { compiler: clang, target });
+
 /** Runs `work` over `items`, as many at once as there are cores. Results keep the order of items. */
 export async function inParallel(items, work) {
   const results = new Array(items.length);

@@ -1,6 +1,7 @@
 // Runs once more, alone, what failed beside other tests. On a busy machine, a browser or a backend may not run for
 // seconds, and the peer does then what it does with a dead one. Such a test passes alone; a defect does not.
 import { progress } from '../setup/process.mjs';
+import { sumOutcomes } from './outcome.mjs';
 
 /** Where more programs or files failed, the machine is not the reason. */
 const maximumAgain = 3;
@@ -20,11 +21,6 @@ export async function sumWithSecondRuns(outcomes, broken, runAlone) {
     outcomes.set(name, second);
     if (second.failures.length === 0) unsteady.push(...first.failures);
   }
-  const all = [...outcomes.values()];
-  return {
-    passed: all.reduce((sum, { passed }) => sum + passed, 0),
-    failures: [...all.flatMap(({ failures }) => failures), ...broken],
-    skipped: all.flatMap(({ skipped }) => skipped),
-    unsteady,
-  };
+  const sum = sumOutcomes([...outcomes.values()]);
+  return { ...sum, failures: [...sum.failures, ...broken], unsteady };
 }

@@ -19,24 +19,19 @@ export const browser = {
       cwd: root,
       env: { PLAYWRIGHT_JSON_OUTPUT_NAME: report },
     });
-    const outcome = existsSync(report)
-      ? readReport(report)
-      : { passed: 0, failures: [], skipped: [], unsteady: [], files: [] };
+    const outcome = existsSync(report) ? readReport(report) : nothing();
     outcome.failures.push(...notRun('test', playwrightFiles(), outcome.files));
     if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`playwright ended with ${code}`);
     return outcome;
   },
 };
 
+const nothing = () => ({ passed: 0, failures: [], skipped: [], unsteady: [], files: [] });
+
 function readReport(path) {
   const report = JSON.parse(readFileSync(path, 'utf8'));
-  const outcome = {
-    passed: 0,
-    failures: report.errors.map((error) => error.message),
-    skipped: [],
-    unsteady: [],
-    files: [],
-  };
+  const outcome = nothing();
+  outcome.failures.push(...report.errors.map((error) => error.message));
   const visit = (suite) => {
     for (const spec of suite.specs ?? []) {
       for (const test of spec.tests) {

@@ -8,7 +8,7 @@ import { progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
 import { execute } from '../setup/execute.mjs';
 import { fuzzTargets, notRun } from './listed.mjs';
-import { buildNative, clang, inParallel } from '../setup/native_build.mjs';
+import { buildSanitized, inParallel } from '../setup/native_build.mjs';
 
 const fixedSeed = 1;
 const inputFolders = ['seeds', 'corpus'];
@@ -18,7 +18,7 @@ export const fuzz = {
   title: 'Fuzz targets',
   needs: ['packages'],
   run: async ({ fuzzSeconds, fuzzSeed = randomInt(1, 2 ** 31) }) => {
-    const build = await buildNative('sanitized', ['SHEAF_SANITIZE'], { compiler: clang, target: 'fuzz_targets' });
+    const build = await buildSanitized('fuzz_targets');
     if (build === undefined) return { passed: 0, failures: ['the fuzz targets do not build'], skipped: [] };
     const targets = fuzzTargets();
     const unbuilt = targets.filter((target) => !existsSync(join(build, 'fuzz', target)));

@@ -6,7 +6,7 @@ import { execute } from '../setup/execute.mjs';
 import { sumWithSecondRuns } from './alone.mjs';
 import { failure } from './failure.mjs';
 import { notRun, unitPrograms } from './listed.mjs';
-import { buildNative, clang, inParallel } from '../setup/native_build.mjs';
+import { buildSanitized, inParallel } from '../setup/native_build.mjs';
 
 const sanitizers = {
   ASAN_OPTIONS: 'detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1',
@@ -33,7 +33,7 @@ export const unit = {
   title: 'C++ tests (ASAN, UBSAN)',
   needs: ['packages'],
   run: async () => {
-    const build = await buildNative('sanitized', ['SHEAF_SANITIZE'], { compiler: clang, target: 'unit_tests' });
+    const build = await buildSanitized('unit_tests');
     if (build === undefined) return { passed: 0, failures: ['the C++ does not build'], skipped: [] };
     return runUnitTests(build, () => sanitizers);
   },

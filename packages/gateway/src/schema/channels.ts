@@ -47,26 +47,20 @@ function refuseUselessKey(
   );
 }
 
-function refuseSlowestRate(
-  channel: { rate: number; slowest_rate?: number | undefined; group?: unknown },
-  refuse: Refuse,
-): void {
-  if (channel.slowest_rate === undefined) return;
-  if (channel.group === undefined)
-    refuse(
-      'slowest_rate',
-      'CONFIG_CONFLICT',
-      '`slowest_rate` needs `group`, which this channel does not have',
-      'add `group`, or remove `slowest_rate`; copies over connections have a congestion control of their own',
-    );
-  else if (channel.slowest_rate >= channel.rate)
-    refuse(
-      'slowest_rate',
-      'CONFIG_CONFLICT',
-      '`slowest_rate` is not below `rate`, so the rate could not change',
-      'write a lower `slowest_rate`, or remove it',
-    );
-}
+/** Keys that mean something with `group` alone, each with what to do about one that stands without it */
+const keysOfGroups = {
+  slowest_rate: 'add `group`, or remove `slowest_rate`; copies over connections have a congestion control of their own',
+  repairs: 'add `group`, or remove `repairs`; copies over connections are repaired anyway',
+  source: 'add `group`, or remove `source`',
+  relay: 'add `group` and `source`, or remove `relay`',
+} as const;
+
+/** What proofs and repairs of a channel need. `hint` says what to write. */
+const channelRate = (hint: string) =>
+  byteSize.refine((bytes) => bytes >= 10_000, {
+    error: 'proofs and repairs of a channel need 10KB in a second',
+    params: { hint },
+  });
 
 const channelOptions = z
   .strictObject({
@@ -97,22 +91,14 @@ const channelOptions = z
       .max(255)
       .default(1)
       .describe('With `group`: routers that packets may pass, plus one. 1 keeps them on the link.'),
-    rate: byteSize
+    rate: channelRate('write `10KB` or more; the default is `1250KB`')
       .refine((bytes) => bytes <= 125_000_000, {
         error: 'receivers take at most 125MB in a second',
         params: { hint: 'write less, such as `1250KB` for 10 Mbit/s' },
       })
-      .refine((bytes) => bytes >= 10_000, {
-        error: 'proofs and repairs of a channel need 10KB in a second',
-        params: { hint: 'write `10KB` or more; the default is `1250KB`' },
-      })
       .prefault('1250KB')
       .describe('Most bytes in a second, for the group.'),
-    slowest_rate: byteSize
-      .refine((bytes) => bytes >= 10_000, {
-        error: 'proofs and repairs of a channel need 10KB in a second',
-        params: { hint: 'write `10KB` or more' },
-      })
+    slowest_rate: channelRate('write `10KB` or more')
       .optional()
       .describe(
         'With `group`: bytes in a second below `rate`. The rate then follows the worst receiver, as that of TCP would, and receivers that need a slower rate get copies. Default: the rate never changes.',
@@ -173,37 +159,32 @@ const channelOptions = z
     const refuse: Refuse = (key, code, message, hint) =>
       context.addIssue({ code: 'custom', message, path: [key], params: { code, place: 'key', hint } });
     refuseUselessKey(channel, refuse);
-    refuseSlowestRate(channel, refuse);
-    const authentication = authenticationOf(channel);
-    if (channel.repairs === true && channel.group === undefined)
+    if (channel.group === undefined) {
+      for (const key of Object.keys(keysOfGroups) as (keyof typeof keysOfGroups)[])
+        if (channel[key] !== undefined && channel[key] !== false)
+          refuse(
+            key,
+            'CONFIG_CONFLICT',
+            `\`${key}\` needs \`group\`, which this channel does not have`,
+            keysOfGroups[key],
+          );
+      return;
+    }
+    if (channel.slowest_rate !== undefined && channel.slowest_rate >= channel.rate)
       refuse(
-        'repairs',
+        'slowest_rate',
         'CONFIG_CONFLICT',
-        '`repairs` needs `group`, which this channel does not have',
-        'add `group`, or remove `repairs`; copies over connections are repaired anyway',
+        '`slowest_rate` is not below `rate`, so the rate could not change',
+        'write a lower `slowest_rate`, or remove it',
       );
-    else if (channel.repairs === true && (authentication === 'timed' || authentication === 'per-packet'))
+    const authentication = authenticationOf(channel);
+    if (channel.repairs === true && (authentication === 'timed' || authentication === 'per-packet'))
       refuse(
         'repairs',
         'CONFIG_CONFLICT',
         `repairs cannot restore ${authentication === 'timed' ? 'tags' : 'signatures'} behind packets`,
         'write `authentication: signed`, or remove `repairs`',
       );
-    if (channel.source !== undefined && channel.group === undefined)
-      refuse(
-        'source',
-        'CONFIG_CONFLICT',
-        '`source` needs `group`, which this channel does not have',
-        'add `group`, or remove `source`',
-      );
-    if (channel.relay !== undefined && channel.group === undefined)
-      refuse(
-        'relay',
-        'CONFIG_CONFLICT',
-        '`relay` needs `group`, which this channel does not have',
-        'add `group` and `source`, or remove `relay`',
-      );
-    if (channel.group === undefined) return;
     if (channel.source === undefined) {
       refuse(
         'group',

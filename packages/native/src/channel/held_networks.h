@@ -4,6 +4,7 @@
 #include <map>
 
 #include "channel/back_off.h"
+#include "channel/minute_count.h"
 #include "util/network_key.h"
 
 namespace sheaf::quic {
@@ -58,23 +59,16 @@ class HeldNetworks {
 
   struct Place {
     BackOff waits;
-    Time short_stays_since{};
-    std::uint32_t short_stays = 0;
+    MinuteCount short_stays;
     std::uint32_t present = 0;  // clients that are in the channel
 
-    bool is_calm(Time now) const {
-      return waits.is_calm(now) && (short_stays == 0 || now >= short_stays_since + k_minute);
-    }
+    bool is_calm(Time now) const { return waits.is_calm(now) && short_stays.at(now) == 0; }
   };
 
   void on_short_stay(Place& place, Time now) {
-    if (place.short_stays == 0 || now >= place.short_stays_since + k_minute) {
-      place.short_stays = 0;
-      place.short_stays_since = now;
-    }
-    ++place.short_stays;
+    place.short_stays.add(now);
     // Many clients may share an address. Each that stays permits a short stay of another.
-    const bool are_many = place.short_stays > k_max_short_stays + place.present;
+    const bool are_many = place.short_stays.at(now) > k_max_short_stays + place.present;
     if (!are_many || now < place.waits.until()) return;
     place.waits.begin({.shortest = 1s, .longest = 60s}, now);
     ++hold_downs_;

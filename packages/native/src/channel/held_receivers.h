@@ -4,6 +4,7 @@
 
 #include "channel/back_off.h"
 #include "channel/loss_watch.h"
+#include "channel/minute_count.h"
 
 namespace sheaf::quic {
 
@@ -31,21 +32,14 @@ class HeldReceivers {
     Place& place = places_[id];
     release_in_time(place, now);
     place.watch.begin(sent_end, now);
-    if (place.held || place.falls <= k_max_falls || now >= place.falls_since + k_minute) return;
+    if (place.held || place.falls.at(now) <= k_max_falls) return;
     if (held_ >= capacity_) return;
     place.flaps.begin({.shortest = 1s, .longest = 60s}, now);
     hold(place);
     ++hold_downs_;
   }
   // The receiver heard the group, and does not any more.
-  void on_fallen(std::size_t id, Time now) {
-    Place& place = places_[id];
-    if (place.falls == 0 || now >= place.falls_since + k_minute) {
-      place.falls = 0;
-      place.falls_since = now;
-    }
-    ++place.falls;
-  }
+  void on_fallen(std::size_t id, Time now) { places_[id].falls.add(now); }
   // A receiver that hears the group reported. `too_slow`: the group's rate is more than its way
   // carries (RateControl).
   void on_report(std::size_t id, const ChannelReport& report, PacketNumber sent_end, bool too_slow,
@@ -72,15 +66,13 @@ class HeldReceivers {
  private:
   // At most one of so many receivers is moved since it loses too much.
   static constexpr std::size_t k_share = 4;
-  static constexpr std::uint32_t k_max_falls = 3;
-  static constexpr Duration k_minute = 60s;
+  static constexpr std::uint32_t k_max_falls = 3;  // in a minute
 
   struct Place {
     LossWatch watch;
     BackOff losses;
     BackOff flaps;
-    Time falls_since{};
-    std::uint32_t falls = 0;
+    MinuteCount falls;
     bool held = false;
   };
   void hold(Place& place) {

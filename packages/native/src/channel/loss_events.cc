@@ -23,15 +23,14 @@ std::uint32_t LossEvents::on_report(const ChannelReport& report, const PacketRin
   const std::span<const Interval> missing = report.missing.view();
   for (auto range = missing.rbegin(); range != missing.rend(); ++range) {
     for (PacketNumber number = std::max(range->start, counted_); number < range->end; ++number) {
-      ++named_;
+      if (lost_ < UINT64_MAX) ++lost_;
       const Time sent = log.contains(number) ? log.kept_at(number) : now;
       events += count(number, sent, round_trip) ? 1 : 0;
     }
   }
   counted_ = std::max(counted_, report.end);
-  const std::uint64_t lost = report.lost - std::min(report.lost, lost_);
-  if (lost > named_) {
-    named_ = lost;
+  if (report.lost > lost_) {
+    lost_ = report.lost;
     if (counted_ > 0) events += count(counted_ - 1, now, round_trip) ? 1 : 0;
   }
   return events;

@@ -33,13 +33,12 @@ class LossEvents {
   bool count(PacketNumber number, Time sent, Duration round_trip);
 
   PacketNumber counted_ = 0;  // lower ones are part of an event, or of none
-  bool begun_ = false;        // a report says what the totals begin with
-  std::uint64_t lost_ = 0;    // by the report's total, when they began
-  std::uint64_t named_ = 0;   // packets that reports named since then
-  bool any_ = false;          // there was an event
+  std::uint64_t lost_ = 0;    // the total of losses that were counted, as reports have it
   PacketNumber event_ = 0;    // the first packet of the last one
   Time event_sent_{};         // when that was sent
   std::array<std::uint32_t, k_intervals> intervals_{};  // packets between events, the newest first
+  bool begun_ = false;                                  // a report says what the total begins with
+  bool any_ = false;                                    // there was an event
 };
 
 }  // namespace sheaf::quic

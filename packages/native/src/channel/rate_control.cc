@@ -44,7 +44,7 @@ void RateControl::on_report(std::size_t id, const ChannelReport& report, const W
         loss_events_at(limits_.packet_size, round_trip, static_cast<double>(rate_) / 2);
     receiver.losses.begin_with(static_cast<std::uint32_t>(std::min(1 / share, 1e9)));
   }
-  if (has_lost) clear_ = true;
+  has_lost_ = has_lost_ || has_lost;
   const double share = receiver.losses.rate(way.sent_end);
   const double permitted = share > 0 ? tcp_rate(limits_.packet_size, round_trip, share)
                                      : static_cast<double>(limits_.fastest);
@@ -69,9 +69,9 @@ void RateControl::grow(Duration round_trip, Time now) {
   if (!std::exchange(used_, false)) return;
   const double rate = static_cast<double>(rate_);
   const double round_trips = to_seconds(elapsed) / to_seconds(round_trip);
-  const double grown = clear_ ? rate + round_trips * static_cast<double>(limits_.packet_size) /
-                                           to_seconds(round_trip)
-                              : rate * std::exp2(to_seconds(elapsed) / to_seconds(k_doubling));
+  const double grown = has_lost_ ? rate + round_trips * static_cast<double>(limits_.packet_size) /
+                                              to_seconds(round_trip)
+                                 : rate * std::exp2(to_seconds(elapsed) / to_seconds(k_doubling));
   rate_ = static_cast<std::uint64_t>(std::min(grown, static_cast<double>(limits_.fastest)));
 }
 

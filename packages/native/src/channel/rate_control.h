@@ -23,14 +23,13 @@ class RateControl {
     std::uint64_t fastest;  // as slowest: the rate never changes
     std::size_t packet_size;
   };
-  explicit RateControl(const Limits& limits)
-      : limits_(limits), rate_(limits.slowest), clear_(limits.slowest == limits.fastest) {}
+  explicit RateControl(const Limits& limits) : limits_(limits), rate_(limits.slowest) {}
 
-  bool is_constant() const { return limits_.slowest == limits_.fastest; }
   // Bytes per second
   std::uint64_t rate() const { return rate_; }
 
   void add_receiver(std::size_t id) {
+    if (is_constant()) return;  // and nothing is remembered of receivers
     if (id >= receivers_.size()) receivers_.resize(id + 1);
     receivers_[id] = {};
   }
@@ -40,6 +39,7 @@ class RateControl {
   }
   // A receiver relies on the group from packet `sent_end` on.
   void begin(std::size_t id, PacketNumber sent_end) {
+    if (is_constant()) return;
     receivers_[id].losses.begin(sent_end);
     receivers_[id].below_since = k_never;
   }
@@ -54,7 +54,9 @@ class RateControl {
   void on_used() { used_ = true; }
   // Whether the receiver has needed a slower rate than the slowest for some time
   bool is_too_slow(std::size_t id, Time now) const {
-    return receivers_[id].below_since != k_never && now >= receivers_[id].below_since + k_patience;
+    if (is_constant()) return false;
+    const Time since = receivers_[id].below_since;
+    return since != k_never && now >= since + k_patience;
   }
 
  private:
@@ -65,6 +67,7 @@ class RateControl {
     LossEvents losses;
     Time below_since = k_never;
   };
+  bool is_constant() const { return limits_.slowest == limits_.fastest; }
   void grow(Duration round_trip, Time now);
 
   Limits limits_;
@@ -73,7 +76,7 @@ class RateControl {
   // The current limiting receiver of RFC 4654, and the rate that it permits
   std::size_t slowest_ = k_nobody;
   double permitted_ = 0;
-  bool clear_;  // a loss ended the slow start
+  bool has_lost_ = false;  // which ended the slow start
   bool used_ = false;
   Time grown_{};
 };

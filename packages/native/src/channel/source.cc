@@ -281,8 +281,9 @@ void ChannelSource::hold(ReceiverId id) {
 }
 
 void ChannelSource::follow_rate() {
-  if (control_.is_constant()) return;
-  const std::uint64_t rate = counts_.rate = control_.rate();
+  const std::uint64_t rate = control_.rate();
+  if (rate == counts_.rate) return;
+  counts_.rate = rate;
   rate_.change(rate, burst_of(rate, config_.offer.packet_size));
   pace_ = bytes_in(k_pace, rate);
 }

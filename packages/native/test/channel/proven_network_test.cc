@@ -220,9 +220,10 @@ Settings fast_timed_channel() {
                     .reach = 16'384,
                     .report_interval = 27ms,
                     .copy_rate = 250'000'000};
-  const auto packets_per_second = static_cast<double>(settings.max_rate) / 1350;
-  const Duration log = share_of(1s, settings.reach / packets_per_second);
-  settings.schedule = choose_timed_schedule(settings.deadline, log, Time{});
+  ChannelOffer offer = example_offer();
+  offer.max_rate = settings.max_rate;
+  offer.reach = settings.reach;
+  settings.schedule = choose_timed_schedule(settings.deadline, offer.log_time(), Time{});
   return settings;
 }
 

@@ -12,7 +12,7 @@ constexpr std::size_t k_packets = 400;
 constexpr std::size_t k_measured = 8;
 // Its places in lists of the source, which are used again and so not measured, and the entry of its
 // network
-constexpr std::size_t k_places = 160 + 80;
+constexpr std::size_t k_places = 168 + 96;
 
 quic::ChannelOffer repaired_offer() {
   quic::ChannelOffer offer = quic::example_offer();
