@@ -160,3 +160,27 @@ it('shows what channels lose before and after repairs, and how soon receivers he
   expect(rows).toContain('idle | 0 | 0 | 0');
   expect(rows.find((row) => row.startsWith('idle'))).toMatch(/^idle \| copies alone \| 0 \| 0 \| 0 \| 0 \|.* 7$/);
 });
+
+it('shows what tunnels carried and dropped, and which requests got none', () => {
+  const drops = { unknownContext: 0, targetTooLarge: 2, targetBlocked: 0, targetRefused: 0, clientTooLarge: 7 };
+  const traffic = { packetsToTarget: 10, bytesToTarget: 9_000, packetsToClient: 20, bytesToClient: 24_000 };
+  const status: GatewayStatus = {
+    ...front,
+    alpn: ['h3'],
+    connections: [],
+    routes: [],
+    role: 'gateway',
+    tunnels: {
+      open: 3,
+      ...traffic,
+      drops: { ...drops, queueFull: 0, queueStanding: 0, clientLost: 0, overRate: 0 },
+      answers: { 200: 5, 403: 1, 407: 4 },
+    },
+  };
+  const rows = renderStatus(status)
+    .split('\n')
+    .map((row) => row.replace(/ {2,}/g, ' | ').trim());
+  expect(rows).toContain(
+    '3 | 5 | 1 by 403, 4 by 407 | 10 packets, 9000 bytes | 20 packets, 24000 bytes | 2 targetTooLarge, 7 clientTooLarge',
+  );
+});

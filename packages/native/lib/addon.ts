@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type { SocketAddress } from './address.js';
 import type { ChannelCounts, ChannelSourceStatus } from './channel_types.js';
 import { QuicError } from './quic_error.js';
 import type { StreamPriority } from './stream_priority.js';
@@ -56,6 +57,7 @@ export const EventKind = {
   channelState: 60,
   channelGroup: 61,
   channelOver: 62,
+  tunnelOver: 70,
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
@@ -368,6 +370,13 @@ export interface NativeEndpoint {
   leaveChannel(connection: number, stream: number): void;
   /** Receiver: frees what is left of a channel that is over. */
   forgetChannel(connection: number, stream: number): void;
+  /**
+   * Connects a request for UDP proxying, whose response follows, to its target. Returns the local address; undefined when the
+   * connection is gone, or the target is no IP address. Throws with the system's `code`.
+   */
+  openTunnel(connection: number, stream: number, options: NativeTunnelOptions): SocketAddress | undefined;
+  /** Returns how many tunnels are open, and the counts of all so far (lib/tunnel.ts); undefined before the first one. */
+  tunnelCounts(): [open: number, counts: number[]] | undefined;
   /** Returns 0 or a `BackendRefusal`, as does the next. */
   offerBackend(connection: number, backend: number): number;
   withdrawBackend(connection: number, backend: number, gone: boolean): number;
@@ -444,6 +453,16 @@ export interface ExecutorStats {
   refused: Record<'late' | 'low' | 'otherPhase' | 'outOfBounds' | 'noData' | 'paused' | 'tooMany' | 'broken', number>;
   /** Grants whose gateway fell silent */
   expired: number;
+}
+
+export interface NativeTunnelOptions {
+  address: string;
+  port: number;
+  idleMs: number;
+  queueBytes: number;
+  /** Empty: no limit */
+  rateName: string;
+  bytesPerSecond: number;
 }
 
 /** Options of a channel's source. Rates are in bytes per second. */

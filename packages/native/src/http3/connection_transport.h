@@ -80,6 +80,9 @@ class ConnectionTransport final : public Transport {
   bool send_datagram(Bytes payload, std::uint64_t identifier) override {
     return connection_.datagrams().send(payload, identifier);
   }
+  void limit_waiting_datagrams(std::size_t bytes) override {
+    connection_.datagrams().limit_waiting(bytes);
+  }
   std::optional<Bytes> receive_datagram() override { return connection_.datagrams().receive(); }
   void close(std::uint64_t application_error, std::string_view reason, Time now) override {
     connection_.close(application_error, reason, now);

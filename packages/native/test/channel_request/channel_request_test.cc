@@ -250,7 +250,7 @@ TEST(ChannelRequest, AReportWithoutRoomIsNotDueUntilTheNext) {
   pair.watch();
   pair.serve();
   pair.run(50ms);
-  pair.http.client.transport.datagrams_full = true;
+  pair.http.client.transport.datagram_room = 0;
   pair.run(3s);
   EXPECT_FALSE(pair.at_receiver->over());
   EXPECT_GT(pair.at_receiver->next_timeout(), pair.now);

@@ -1,12 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import type {
-  CertificatePair,
-  Http3Server,
-  NativeModule,
-  ServedConnection,
-  ServerRequest,
-  ServerResponse,
-} from '@sheaf/native';
+import type { CertificatePair, Http3Server, NativeModule, ServedConnection } from '@sheaf/native';
 import type { DestinationStream, Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ValuePath } from '../../values/document.js';
@@ -19,7 +12,7 @@ import { TrustedProxies } from '../../http/trusted_proxies.js';
 import { formatAddress, listenError } from '../../values/listen_error.js';
 import { loadNativeModule } from '../../listeners/native_module.js';
 import { Networks } from '../../values/networks.js';
-import { createQuicListener } from '../../listeners/quic_listener.js';
+import { createQuicListener, type ConnectHandlers } from '../../listeners/quic_listener.js';
 import { TcpListener } from '../../listeners/tcp_listener.js';
 import { AdminServer } from '../../observability/admin_server.js';
 import { createLog } from '../../observability/log.js';
@@ -64,8 +57,8 @@ export interface Service {
   proxied?: RequestHandler;
   /** Gets the QUIC listener before the first connection. */
   attach?(native: Http3Server): void;
-  /** Answers requests that join channels. */
-  channels?(request: ServerRequest, response: ServerResponse): void;
+  /** Answers requests with a `:protocol`. */
+  connects?: ConnectHandlers;
   /** How often clients met the bounds of channels */
   channelLimitHits?(): Readonly<Record<string, number>>;
   /** Publishes bytes on a channel. Returns undefined when none has the name. */
@@ -309,7 +302,7 @@ export class Front {
       streamScheduler: options.stream_scheduler,
       certificate: this.certificate.pair,
       handler: service.handler,
-      channels: service.channels && ((request, response) => service.channels?.(request, response)),
+      connects: service.connects,
       headersFor: (connection) => service.headersFor?.(connection) ?? {},
       limits: options.limits,
       proxies: this.#proxies,
