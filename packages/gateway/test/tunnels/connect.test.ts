@@ -227,6 +227,26 @@ it.each(versions)('HTTP/%s: a client that reads nothing holds its target back, a
   await vi.waitFor(() => expect(gateway.status().tcpTunnels?.open).toBe(1), 10_000);
 });
 
+it('HTTP/3: another frame than DATA ends the connection with H3_FRAME_UNEXPECTED (RFC 9114 §4.4)', async () => {
+  const target = await startTarget();
+  const { gateway, port } = await startProxy();
+  const client = await connectHttp3(port);
+  const closed = once(client, 'close');
+  const body = new PassThrough();
+  const response = await client.request({
+    method: 'CONNECT',
+    path: '',
+    authority: `127.0.0.1:${target.port}`,
+    body,
+    trailers: () => ({ 'x-behind': 'the body' }),
+  });
+  response.on('error', () => undefined);
+  expect(response.status).toBe(200);
+  body.end('the body');
+  expect(await closed).toMatchObject([{ errorCode: 0x105 }]);
+  await vi.waitFor(() => expect(gateway.status().tcpTunnels?.open).toBe(0), 10_000);
+});
+
 it('refuses targets that are not permitted, malformed, or do not respond, over every version', async () => {
   const { port } = await startProxy();
   const unused = await startTarget();
