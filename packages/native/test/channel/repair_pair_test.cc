@@ -252,6 +252,35 @@ TEST(RepairPair, RepairsKeepTheirRate) {
   EXPECT_LE(bytes, 2u * group.source.offer().max_rate / 4 + 17 * 1350);
 }
 
+// Two receivers lose every other packet of a channel that has slowed down.
+TEST(RepairPair, RepairsFollowThePresentRate) {
+  const ChannelOffer offer = RepairGroup::offer();
+  constexpr std::uint64_t present = 100'000;
+  SourceRepairs repairs(offer);
+  repairs.follow_rate(present);
+  const std::array keys{repairs.add_receiver(), repairs.add_receiver()};
+  PacketRing log(offer.packet_size, offer.reach);
+  ChannelReport report;
+  Time now{1s};
+  std::uint64_t bytes = 0;
+  for (const Time end = now + 2s; now < end; now += 10ms) {
+    report.missing = {};
+    for (int i = 0; i < 10; ++i) {
+      log.keep_in_slot(report.end, report.end, 1200, now);
+      ++report.end;
+    }
+    for (PacketNumber i = 1; i < 10; i += 2) {
+      report.missing.push_back({report.end - i - 1, report.end - i});
+    }
+    for (const auto key : keys) repairs.on_report(key, report, log, report.end, now);
+    for (Bytes packet; !(packet = repairs.poll(log, report.end, now)).empty();) {
+      bytes += packet.size();
+    }
+  }
+  EXPECT_GT(bytes, 2 * present / 5);
+  EXPECT_LE(bytes, 2 * present / 4 + 17 * offer.packet_size);
+}
+
 TEST(RepairPair, MakingRepairsAllocatesNothing) {
   RepairGroup group(2);
   std::size_t made = 0;
