@@ -252,33 +252,30 @@ TEST(RepairPair, RepairsKeepTheirRate) {
   EXPECT_LE(bytes, 2u * group.source.offer().max_rate / 4 + 17 * 1350);
 }
 
-// Two receivers lose every other packet of a channel that has slowed down.
+// The group reaches two receivers of a channel that has slowed down, and then no more.
 TEST(RepairPair, RepairsFollowThePresentRate) {
-  const ChannelOffer offer = RepairGroup::offer();
   constexpr std::uint64_t present = 100'000;
-  SourceRepairs repairs(offer);
-  repairs.follow_rate(present);
-  const std::array keys{repairs.add_receiver(), repairs.add_receiver()};
-  PacketRing log(offer.packet_size, offer.reach);
-  ChannelReport report;
-  Time now{1s};
+  SourceConfig config{.offer = RepairGroup::offer(), .slowest_rate = present};
+  config.offer.deadline = 2s;
+  RepairGroup group(2, config);
   std::uint64_t bytes = 0;
-  for (const Time end = now + 2s; now < end; now += 10ms) {
-    report.missing = {};
-    for (int i = 0; i < 10; ++i) {
-      log.keep_in_slot(report.end, report.end, 1200, now);
-      ++report.end;
+  const auto run_for = [&](Duration time, bool loses) {
+    const Time end = group.now + time;
+    for (std::size_t i = 0; group.now < end; ++i) {
+      group.publish(1000, [&](std::size_t, std::size_t) { return loses && i % 5 != 0; });
+      group.pass(20ms);
+      for (std::size_t each = 0; each < 2; ++each) group.say(each);
+      for (const auto& packet : group.repairs()) bytes += packet.size();
     }
-    for (PacketNumber i = 1; i < 10; i += 2) {
-      report.missing.push_back({report.end - i - 1, report.end - i});
-    }
-    for (const auto key : keys) repairs.on_report(key, report, log, report.end, now);
-    for (Bytes packet; !(packet = repairs.poll(log, report.end, now)).empty();) {
-      bytes += packet.size();
-    }
-  }
+  };
+  run_for(6s, false);
+  // The worst of them keeps the channel at its slowest rate.
+  for (int i = 0; i < 100 && group.source.counts().rate > present; ++i) run_for(20ms, true);
+  bytes = 0;
+  run_for(2s, true);
+  EXPECT_EQ(group.source.counts().rate, present);
   EXPECT_GT(bytes, 2 * present / 5);
-  EXPECT_LE(bytes, 2 * present / 4 + 17 * offer.packet_size);
+  EXPECT_LE(bytes, 2 * present / 4 + 17 * config.offer.packet_size);
 }
 
 TEST(RepairPair, MakingRepairsAllocatesNothing) {
