@@ -179,6 +179,18 @@ TEST(RateControl, AStepAtMostDoublesTheRate) {
   EXPECT_LE(group.report(1, 1ms), 2 * then) << "with a report";
 }
 
+// Each of a thousand steps would lose a part of a byte.
+TEST(RateControl, GrowsAsFastWhenReportsAreMany) {
+  RatedGroup group(1);
+  group.pass(k_rated_interval);
+  const auto before = static_cast<double>(group.report(0, 100ms));
+  for (int i = 0; i < 1000; ++i) {
+    group.pass(1ms);
+    group.report(0, 100ms);
+  }
+  EXPECT_NEAR(static_cast<double>(group.rate()), 4 * before, before / 100);
+}
+
 TEST(RateControl, AFirstReportOfTwoEventsIsNoReasonToFallFar) {
   RatedGroup group(1);
   group.go_on(0, 4s);
