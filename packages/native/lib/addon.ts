@@ -58,6 +58,7 @@ export const EventKind = {
   channelGroup: 61,
   channelOver: 62,
   tunnelOver: 70,
+  tunnelPeer: 71,
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
@@ -375,6 +376,24 @@ export interface NativeEndpoint {
    * connection is gone, or the target is no IP address. Throws with the system's `code`.
    */
   openTunnel(connection: number, stream: number, options: NativeTunnelOptions): SocketAddress | undefined;
+  /**
+   * Opens a local port of which each peer gets a tunnel. Returns its number and address; undefined when the connection is gone. Throws
+   * with the system's `code`. `tunnelPeer` follows for each peer that sends something.
+   */
+  openTunnelPort(connection: number, local: NativeAddress): [port: number, address: SocketAddress] | undefined;
+  /**
+   * Connects a request for UDP proxying, whose response has come, to a peer of a local port. Returns false when the connection or the
+   * peer is gone. Throws with the system's `code`.
+   */
+  forwardTunnelPeer(
+    connection: number,
+    stream: number,
+    port: number,
+    peer: number,
+    options: { idleMs: number; queueBytes: number },
+  ): boolean;
+  /** Drops what a peer has sent. The next packet asks again. */
+  refuseTunnelPeer(connection: number, port: number, peer: number): void;
   /** Returns how many tunnels are open, and the counts of all so far (lib/tunnel.ts); undefined before the first one. */
   tunnelCounts(): [open: number, counts: number[]] | undefined;
   /** Returns 0 or a `BackendRefusal`, as does the next. */
