@@ -92,6 +92,8 @@ export interface NativeEndpointOptions {
   maxDatagramFrameSize: number;
   congestionControl: string;
   multipath: boolean;
+  /** Bytes of UDP payload, in both directions; 0 = what the path carries */
+  longestDatagram: number;
   /** Bits: 1 = shared, 2 = per path; 0 = no backends. */
   backendKeyModes: number;
   returnPaths: boolean;

@@ -76,6 +76,8 @@ export async function throughProxy(
       remote: { address: port.address.address, port: port.address.port },
       // Backends of the server are reached without the proxy.
       multiEnd: false,
+      // What every tunnel carries. A larger packet, such as a probe of the server, ends the tunnels of some proxies.
+      longestDatagram: 1_200,
     },
     refused,
     close: () => client.close(),

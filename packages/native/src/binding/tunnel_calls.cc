@@ -122,7 +122,9 @@ Napi::Value forward_tunnel_peer(EndpointParts& parts, const Napi::CallbackInfo& 
   const auto peer = static_cast<LocalPort::PeerId>(number_argument(info, 3));
   const auto address = port->find(peer);
   if (!address) return gone;
-  tunnel_node::TunnelSettings settings{.target = *address, .local = port->address()};
+  tunnel_node::TunnelSettings settings;
+  settings.target = *address;
+  settings.local = port->address();
   read_common(settings, info[4].As<Napi::Object>());
   TunnelEnd* end = open_end(env, parts, *hosted, stream, settings);
   if (!end) return env.Undefined();
