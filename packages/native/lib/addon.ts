@@ -58,6 +58,7 @@ export const EventKind = {
   channelGroup: 61,
   channelOver: 62,
   tunnelOver: 70,
+  tunnelPeer: 71,
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
@@ -91,6 +92,8 @@ export interface NativeEndpointOptions {
   maxDatagramFrameSize: number;
   congestionControl: string;
   multipath: boolean;
+  /** Bytes of UDP payload, in both directions; 0 = what the path carries */
+  longestDatagram: number;
   /** Bits: 1 = shared, 2 = per path; 0 = no backends. */
   backendKeyModes: number;
   returnPaths: boolean;
@@ -375,6 +378,24 @@ export interface NativeEndpoint {
    * connection is gone, or the target is no IP address. Throws with the system's `code`.
    */
   openTunnel(connection: number, stream: number, options: NativeTunnelOptions): SocketAddress | undefined;
+  /**
+   * Opens a local port of which each peer gets a tunnel. Returns its number and address; undefined when the connection is gone. Throws
+   * with the system's `code`. `tunnelPeer` follows for each peer that sends something.
+   */
+  openTunnelPort(connection: number, local: NativeAddress): [port: number, address: SocketAddress] | undefined;
+  /**
+   * Connects a request for UDP proxying, whose response has come, to a peer of a local port. Returns false when the connection or the
+   * peer is gone. Throws with the system's `code`.
+   */
+  forwardTunnelPeer(
+    connection: number,
+    stream: number,
+    port: number,
+    peer: number,
+    options: { idleMs: number; queueBytes: number },
+  ): boolean;
+  /** Drops what a peer has sent. The next packet asks again. */
+  refuseTunnelPeer(connection: number, port: number, peer: number): void;
   /** Returns how many tunnels are open, and the counts of all so far (lib/tunnel.ts); undefined before the first one. */
   tunnelCounts(): [open: number, counts: number[]] | undefined;
   /** Returns 0 or a `BackendRefusal`, as does the next. */

@@ -101,7 +101,10 @@ void EndpointObject::add_channel_methods(std::vector<PropertyDescriptor>& method
         method<calls::channel_status>("channelStatus"),
         method<calls::leave_channel>("leaveChannel"),
         method<calls::forget_channel>("forgetChannel"), method<calls::open_tunnel>("openTunnel"),
-        method<calls::tunnel_counts>("tunnelCounts")}) {
+        method<calls::tunnel_counts>("tunnelCounts"),
+        method<calls::open_tunnel_port>("openTunnelPort"),
+        method<calls::forward_tunnel_peer>("forwardTunnelPeer"),
+        method<calls::refuse_tunnel_peer>("refuseTunnelPeer")}) {
     methods.push_back(each);
   }
 }

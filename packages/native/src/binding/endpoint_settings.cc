@@ -85,6 +85,10 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
     socket.datagrams_per_flush = packets_per_ack;
     socket.largest_datagram = k_ethernet_payload;
   }
+  if (const std::uint64_t longest = number(options, "longestDatagram"); longest > 0) {
+    connection.max_udp_payload_size = connection.accepted_udp_payload_size =
+        static_cast<std::uint16_t>(longest);
+  }
   connection.multipath = flag(options, "multipath");
   quic::offer_multi_end(connection, number(options, "backendKeyModes"));
   if (flag(options, "returnPaths")) offer_return_paths();

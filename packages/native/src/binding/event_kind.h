@@ -56,6 +56,7 @@ enum class EventKind : std::uint32_t {
   kChannelGroup = 61,
   kChannelOver = 62,
   kTunnelOver = 70,
+  kTunnelPeer = 71,
 };
 
 }  // namespace sheaf::binding

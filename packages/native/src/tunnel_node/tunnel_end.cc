@@ -18,7 +18,7 @@ constexpr int k_receive_calls = 4;
 
 quic::Result<std::unique_ptr<TunnelEnd>, io::SocketError> TunnelEnd::open(
     const Place& place, const TunnelSettings& settings, Time now) {
-  auto socket = io::ConnectedSocket::open(settings.target);
+  auto socket = io::ConnectedSocket::open(settings.target, settings.local);
   if (!socket) return socket.error();
   std::unique_ptr<TunnelEnd> end(new TunnelEnd(place, std::move(*socket), settings, now));
   if (auto status = place.node.add(*end); !status) return status.error();

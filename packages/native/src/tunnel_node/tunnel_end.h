@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "io/endpoint_loop.h"
@@ -14,6 +15,9 @@ class TunnelEnds;
 
 struct TunnelSettings {
   quic::Address target;
+  // Where the socket is bound: a local port, of which the target is a peer. The system chooses
+  // otherwise.
+  std::optional<quic::Address> local;
   Duration idle = std::chrono::minutes(2);  // RFC 9298 §3.1: not less
   std::size_t queue_limit = 256 << 10;      // bytes
   // All tunnels with the same name share a rate in bytes per second. An empty name: no limit.
@@ -57,6 +61,8 @@ class TunnelEnd final : private io::PollGroup::Member,
   void on_connection_closed();
   // Does what followed from events and datagrams of the client.
   void on_turn(Time now);
+  // A packet of the target came.
+  void receive(quic::Bytes payload, Time now);
 
  private:
   friend class TunnelNode;
@@ -70,8 +76,6 @@ class TunnelEnd final : private io::PollGroup::Member,
   void send(quic::Bytes payload) override;
   void want_turn() override;
 
-  // A packet of the target came.
-  void receive(quic::Bytes payload, Time now);
   void on_sent(const io::ConnectedSocket::Sent& sent);
   // Has the connection send what its tunnels have queued.
   void wake_if_queued();

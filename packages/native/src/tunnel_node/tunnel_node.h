@@ -38,10 +38,17 @@ class TunnelNode {
 
  private:
   friend class TunnelEnd;
+  friend class LocalPort;
 
   explicit TunnelNode(std::size_t max_tunnels) : max_tunnels_(max_tunnels) {}
   quic::Status<io::SocketError> add(TunnelEnd& end);
   void remove(TunnelEnd& end);
+  quic::Status<io::SocketError> watch(int descriptor, io::PollGroup::Member& member) {
+    return group_->add(descriptor, member);
+  }
+  void stop_watching(int descriptor, io::PollGroup::Member& member) {
+    group_->remove(descriptor, member);
+  }
   // The tunnel hears no more from its target.
   void stop_listening(TunnelEnd& end);
   // Returns the budget that tunnels with this name share; null for the empty name.

@@ -1,4 +1,5 @@
-// masque-go as the client of a proxy for UDP (RFC 9298): every tunnel carries an HTTP/3 connection of its own.
+// masque-go as the client of a proxy for UDP (RFC 9298), where every tunnel carries an HTTP/3 connection of its own; or, with
+// -serve, as such a proxy.
 package main
 
 import (
@@ -48,7 +49,16 @@ func main() {
 	authority := flag.String("authority", "", "file of the certificate that signed those of proxy and server")
 	authorization := flag.String("authorization", "", "value of Proxy-Authorization")
 	tunnels := flag.Int("tunnels", 1, "tunnels at once")
+	certificate := flag.String("serve", "", "serve as a proxy, with the certificate of this file")
+	key := flag.String("key", "", "file of its key")
 	flag.Parse()
+	if *certificate != "" {
+		if err := serve(*certificate, *key); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	results, err := run(*template, *authority, *authorization, *tunnels, flag.Arg(0))
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(results)
