@@ -58,7 +58,9 @@ export const EventKind = {
   channelGroup: 61,
   channelOver: 62,
   tunnelOver: 70,
-  tunnelPeer: 71,
+  streamTunnelBytes: 71,
+  streamTunnelOver: 72,
+  tunnelPeer: 73,
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
@@ -396,6 +398,18 @@ export interface NativeEndpoint {
   ): boolean;
   /** Drops what a peer has sent. The next packet asks again. */
   refuseTunnelPeer(connection: number, port: number, peer: number): void;
+  /**
+   * Connects a tunnel whose stream is carried here, as one of its carrier's. Returns also its number; undefined when the endpoint
+   * is closed, or the target is no IP address. Throws as `openTunnel`. Bytes for the client come as events, and no more of them
+   * before `goOnStreamTunnel`. The last event tells that the tunnel is over; after it, calls do nothing.
+   */
+  openStreamTunnel(carrier: number, options: NativeTunnelOptions): (SocketAddress & { number: number }) | undefined;
+  writeStreamTunnel(tunnel: number, bytes: Uint8Array): void;
+  /** The client has ended its side. */
+  finishStreamTunnel(tunnel: number): void;
+  goOnStreamTunnel(tunnel: number): void;
+  /** The client is gone. */
+  leaveStreamTunnel(tunnel: number): void;
   /** Returns how many tunnels are open, and the counts of all so far (lib/tunnel.ts); undefined before the first one. */
   tunnelCounts(): [open: number, counts: number[]] | undefined;
   /** Returns 0 or a `BackendRefusal`, as does the next. */

@@ -15,7 +15,14 @@ import type { HeaderMap, RequestHeaders } from './header_types.js';
 import type { BackendEvents, OpenBackendOptions } from './multi_end_types.js';
 import type { StreamPriority } from './stream_priority.js';
 import type { CertificatePair } from './transport_options.js';
-import type { TunnelPort, TunnelPortOptions, TunnelTotals } from './tunnel_types.js';
+import type {
+  CarriedStream,
+  OpenedTunnel,
+  TunnelOptions,
+  TunnelPort,
+  TunnelPortOptions,
+  TunnelTotals,
+} from './tunnel_types.js';
 import type { WebTransportRequest, WebTransportSession } from './webtransport_types.js';
 
 /** A body as it arrives. As a Readable it yields chunks that belong to the reader. */
@@ -222,6 +229,12 @@ export interface Http3Server extends NodeJS.EventEmitter<{ [K in keyof Http3Serv
   importConnection(snapshot: Uint8Array): ImportedConnection;
   /** Reads the server's counts; a copy. */
   counters(): TransportCounters;
+  /**
+   * Connects a request for UDP proxying that came over another version of HTTP to its target. The caller sends the response, at
+   * once. Returns undefined when the client has left, or the server is closed.
+   * @throws Error with the system's `code`, such as `ENETUNREACH`; the stream is the caller's then
+   */
+  carryTunnel(stream: CarriedStream, options: TunnelOptions): OpenedTunnel | undefined;
   /** Reads the counts of all tunnels so far (see `openTunnel`); a copy. */
   tunnels(): TunnelTotals;
   /**

@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream';
 import type { SocketAddress } from './address.js';
 
 /** Reasons for which packets of a tunnel are dropped; the order is that of `DropReason` in src/tunnel/counts.h. */
@@ -36,7 +37,7 @@ export interface TunnelTotals extends TunnelCounts {
 /** What became of a tunnel. */
 export interface TunnelOver extends TunnelCounts {
   reason: (typeof tunnelEnds)[number];
-  /** Code of HTTP/3; H3_NO_ERROR (0x100) when a side ended it in order */
+  /** Code of HTTP/3, whatever the client has; H3_NO_ERROR (0x100) when a side ended it in order */
   code: number;
 }
 
@@ -92,4 +93,16 @@ export interface TunnelPort {
 export interface OpenedTunnel {
   /** Address from which the target sees the client's packets */
   readonly localAddress: SocketAddress;
+}
+
+/** The stream of a request over HTTP/2 or HTTP/1.1, which carries capsules (RFC 9297 §3) in both directions. */
+export interface CarriedStream {
+  /** Connection of the client, which its tunnels share */
+  carrier: object;
+  /** What the client sends */
+  incoming: Readable;
+  /** What the client gets; the stream is over when this closes. */
+  outgoing: Writable;
+  /** Ends the stream with an error. */
+  abort(over: TunnelOver): void;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { headerBytes, type GatewayResponse } from '../http/exchange.js';
+import { headerBytes } from '../http/exchange.js';
 import type { ClientsTurn } from './crowds.js';
 
 /** Bound on the requests that wait on a connection. A client that sends more loses the connection. */
@@ -8,9 +8,16 @@ const mostRequests = 32;
 /** Bytes of fields in waiting requests at which the gateway stops reading from the connection */
 const mostBytes = 16 * 1024;
 
+/** A response, or the connection itself when a request takes it over */
+interface Carrier {
+  /** Bytes that the client has not taken yet */
+  readonly writableLength: number;
+  once(event: 'close', listener: () => void): unknown;
+}
+
 interface InFlight {
   request: IncomingMessage;
-  response: GatewayResponse;
+  response: Carrier;
 }
 
 interface Waiting {
@@ -103,7 +110,7 @@ export class Pipelines {
   }
 
   /** Calls `answer` once the responses before this one are complete. */
-  begin(request: IncomingMessage, response: GatewayResponse, answer: () => void): void {
+  begin(request: IncomingMessage, response: Carrier, answer: () => void): void {
     const { socket, headers } = request;
     // The request came together with the one that was too many. The connection for its response is gone.
     if (socket.destroyed) return;

@@ -1,5 +1,7 @@
 import type { Http3Server, ServedConnection } from '@sheaf/native';
 import { ChannelServer } from '../channels/channel_server.js';
+import type { StreamTakers } from '../http/taken_stream.js';
+import { fromHttp3, fromTakenStream, type TunnelRequest } from '../tunnels/tunnel_request.js';
 import { TunnelServer } from '../tunnels/tunnel_server.js';
 import type { ConnectHandler, ConnectHandlers } from '../listeners/quic_listener.js';
 import type { LoadedGateway } from '../schema/loaded.js';
@@ -162,10 +164,12 @@ export class Gateway extends FrontNode {
     primary?.answerWith(proxied);
     const channels = await this.#openChannels(metrics);
     this.#channels = channels;
+    this.#tunnels = await this.#openTunnels(metrics);
     await front.listen({
       handler,
       proxied,
-      connects: await this.#connects(channels, metrics),
+      connects: await this.#connects(),
+      takers: this.#takers(),
       ...(primary && {
         attach: (native: Http3Server) => primary.attach(native),
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),
@@ -188,24 +192,37 @@ export class Gateway extends FrontNode {
     return new ReturnOffers({ links, log });
   }
 
-  /** Returns what answers requests of extended CONNECT but for sessions, by their protocols. @throws UserError */
-  async #connects(channels: ChannelServer | undefined, { registry }: Metrics): Promise<ConnectHandlers> {
+  async #openTunnels({ registry }: Metrics): Promise<TunnelServer | undefined> {
     const { routes } = this.#loaded.node;
+    if (!routes.some((route) => route.connect_udp !== undefined)) return undefined;
+    const tunnels = await TunnelServer.open({ routes, log: this.front.log });
+    tunnelMetrics(registry, () => this.#tunnelStatus(tunnels));
+    return tunnels;
+  }
+
+  /** Returns what answers requests of extended CONNECT over HTTP/3 but for sessions, by their protocols. */
+  async #connects(): Promise<ConnectHandlers> {
     const connects = new Map<string, ConnectHandler>();
+    const channels = this.#channels;
     if (channels) connects.set(channelProtocol, (request, response) => channels.answer(request, response));
-    if (routes.some((route) => route.connect_udp !== undefined)) {
-      const { log } = this.front;
-      const tunnels = await TunnelServer.open({ module: await loadNativeModule(), routes, log });
-      this.#tunnels = tunnels;
-      tunnelMetrics(registry, () => this.#tunnelStatus(tunnels));
-      connects.set(tunnelProtocol, (request, response) => {
-        tunnels.answer(request, response).catch((error: unknown) => {
-          log.error({ err: error }, 'tunnel failed');
-          response.destroy();
-        });
-      });
+    if (this.#tunnels) {
+      const module = await loadNativeModule();
+      connects.set(tunnelProtocol, (request, response) => this.#tunnel(fromHttp3(module, request, response)));
     }
     return connects;
+  }
+
+  /** Returns the same for HTTP/2 and HTTP/1.1. */
+  #takers(): StreamTakers | undefined {
+    if (!this.#tunnels) return undefined;
+    return new Map([[tunnelProtocol, (stream) => this.#tunnel(fromTakenStream(stream, () => this.front.quic))]]);
+  }
+
+  #tunnel(request: TunnelRequest): void {
+    this.#tunnels?.answer(request).catch((error: unknown) => {
+      this.front.log.error({ err: error }, 'tunnel failed');
+      request.abandon();
+    });
   }
 
   #tunnelStatus({ answers }: TunnelServer): TunnelStatus | undefined {

@@ -219,7 +219,8 @@ const fixed: Bound[] = [
   },
   {
     resource: 'packets of one tunnel that wait for its client',
-    default: '`connect_udp.queue` of the route; those that are too large in the first second 16 KiB',
+    default:
+      '`connect_udp.queue` of the route; those that are too large in the first second 16 KiB; over HTTP/2 and HTTP/1.1, 16 KiB that are on their way',
     pays: 'the tunnel',
     gets: 'its packets are dropped, also while they wait for longer than 5 ms at all times (CoDel)',
   },
@@ -233,7 +234,7 @@ const fixed: Bound[] = [
     resource: 'payload of a DATAGRAM capsule to a tunnel',
     default: '16 KiB; beyond 64 KiB an error',
     pays: 'the tunnel',
-    gets: 'the packet is dropped; H3_MESSAGE_ERROR',
+    gets: 'the packet is dropped; H3_MESSAGE_ERROR, or PROTOCOL_ERROR over HTTP/2',
   },
   {
     resource: 'datagrams ahead of the response to their request',

@@ -102,6 +102,6 @@ export const connectUdpOptions = z
       },
     });
   })
-  .describe('A proxy for UDP (CONNECT-UDP, RFC 9298) over HTTP/3, such as HTTP/3 of other servers.');
+  .describe('A proxy for UDP (CONNECT-UDP, RFC 9298), such as HTTP/3 of other servers.');
 
 export type ConnectUdpOptions = z.output<typeof connectUdpOptions>;

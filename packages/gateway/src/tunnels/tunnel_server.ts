@@ -1,4 +1,4 @@
-import type { NativeModule, ServerRequest, ServerResponse, TunnelOver } from '@sheaf/native';
+import type { TunnelOver } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { systemErrorCode } from '../errors/user_error.js';
 import { headerValue } from '../http/exchange.js';
@@ -13,6 +13,7 @@ import { AttemptLimit } from './attempt_limit.js';
 import { Places } from './places.js';
 import { addressesOf, ResolutionError, resolveByDns, type Resolve } from './target_addresses.js';
 import { ownAddresses, parseTarget, TargetRules, type Target } from './target_rules.js';
+import type { TunnelRequest } from './tunnel_request.js';
 import { TunnelUsers } from './users.js';
 
 /** A route with tunnels */
@@ -27,7 +28,6 @@ interface TunnelRoute {
 }
 
 export interface TunnelServerOptions {
-  module: Pick<NativeModule, 'openTunnel'>;
   routes: readonly RouteOptions[];
   log: Logger;
   /** Replaced in tests */
@@ -58,7 +58,6 @@ const exhausted = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
 /** Answers requests for UDP proxying (RFC 9298): decides who may reach what. The packets are carried natively. */
 export class TunnelServer {
-  readonly #module: TunnelServerOptions['module'];
   readonly #routes: Route<TunnelRoute>[];
   readonly #log: Logger;
   readonly #resolve: Resolve;
@@ -86,8 +85,7 @@ export class TunnelServer {
     return new TunnelServer(routes.flat(), options);
   }
 
-  private constructor(routes: Route<TunnelRoute>[], { module, log, resolve }: TunnelServerOptions) {
-    this.#module = module;
+  private constructor(routes: Route<TunnelRoute>[], { log, resolve }: TunnelServerOptions) {
     this.#routes = routes;
     this.#log = log;
     this.#resolve = resolve ?? resolveByDns();
@@ -98,21 +96,18 @@ export class TunnelServer {
     return Object.fromEntries(this.#answers);
   }
 
-  async answer(request: ServerRequest, response: ServerResponse): Promise<void> {
+  async answer(request: TunnelRequest): Promise<void> {
     const started = performance.now();
     try {
-      if (await this.#open(request, response, started)) this.#count(200);
-      else response.destroy();
+      if (await this.#open(request, started)) this.#count(200);
+      else request.abandon();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.#count(error.status);
-      this.#log.info(
-        { path: request.url, status: error.status, remoteAddress: formatAddress(request.remoteAddress) },
-        'tunnel refused',
-      );
-      if (!response.destroyed) response.writeHead(error.status, error.headers).end();
-      // The client may keep its side open, which would take memory of the connection (RFC 9114 §4.1).
-      request.destroy();
+      const { status, headers } = error;
+      const { url: path, httpVersion, remoteAddress } = request;
+      this.#count(status);
+      this.#log.info({ path, status, httpVersion, remoteAddress }, 'tunnel refused');
+      request.refuse(status, headers);
     }
   }
 
@@ -121,21 +116,21 @@ export class TunnelServer {
   }
 
   /** Returns false when the client has left meanwhile. @throws Refusal */
-  async #open(request: ServerRequest, response: ServerResponse, started: number): Promise<boolean> {
+  async #open(request: TunnelRequest, started: number): Promise<boolean> {
     const { route, target } = this.#find(request);
     // RFC 8470 §5.2: what comes in 0-RTT packets may be a replay, and packets are sent for it.
     if (request.early) throw new Refusal(425);
-    const client = networkOf(request.remoteAddress.address);
-    if (route.clients?.has(request.remoteAddress.address) === false) throw new Refusal(403);
+    const client = networkOf(request.address);
+    if (route.clients?.has(request.address) === false) throw new Refusal(403);
     const user = this.#authenticate(route, request, client);
     if (!route.rules.mayPermit(target)) throw prohibited();
     const owner = user ?? client;
     this.#noteStart(route, owner);
     const place = route.places.take(user, client);
     if (typeof place === 'number') throw new Refusal(place, { 'retry-after': '10' });
-    response.once('close', place);
+    request.whenClosed(place);
     try {
-      const opened = await this.#connect(route, target, { request, response, user, owner, started, place });
+      const opened = await this.#connect(route, target, { request, user, owner, started, place });
       if (!opened) place();
       return opened;
     } catch (error) {
@@ -151,18 +146,24 @@ export class TunnelServer {
     starts.note(client, now);
   }
 
-  #find(request: ServerRequest): { route: TunnelRoute; target: Target } {
+  #find(request: TunnelRequest): { route: TunnelRoute; target: Target } {
     const pathname = parseRequestTarget(request.url)?.routed;
     if (pathname === undefined) throw new Refusal(400);
     const match = findRoute(this.#routes, { host: request.authority, pathname, method: 'CONNECT' });
-    if (!match.found) throw new Refusal(match.ambiguous ? 400 : 404);
+    if (!match.found) throw new Refusal(match.ambiguous ? 400 : this.#statusOfAbsence(request.authority, pathname));
     const target = parseTarget(match.rest);
     if (!target) throw new Refusal(400);
     return { route: match.route.answer, target };
   }
 
+  /** RFC 9110 §15.5.20: a proxy of another host is not this one. */
+  #statusOfAbsence(host: string, pathname: string): 404 | 421 {
+    const anyHost = this.#routes.map((route) => ({ ...route, hosts: undefined }));
+    return findRoute(anyHost, { host, pathname, method: 'CONNECT' }).found ? 421 : 404;
+  }
+
   /** Returns the name of the user, where users have names. @throws Refusal */
-  #authenticate({ users }: TunnelRoute, { headers }: ServerRequest, client: string): string | undefined {
+  #authenticate({ users }: TunnelRoute, { headers }: TunnelRequest, client: string): string | undefined {
     if (!users) return undefined;
     const now = performance.now();
     if (!this.#guesses.permits(client, now)) throw new Refusal(429, { 'retry-after': '60' });
@@ -200,14 +201,15 @@ export class TunnelServer {
   }
 
   #tunnel({ options, index }: TunnelRoute, target: Target, address: string, tunnel: PendingTunnel): boolean {
-    const { request, response, user, owner, started, place } = tunnel;
+    const { request, user, owner, started, place } = tunnel;
     const about = {
       target: formatAddress({ address: target.host, port: target.port }),
       address,
-      remoteAddress: formatAddress(request.remoteAddress),
+      httpVersion: request.httpVersion,
+      remoteAddress: request.remoteAddress,
       ...(user === undefined ? {} : { user }),
     };
-    const opened = this.#module.openTunnel(request, response, {
+    const opened = request.open({
       target: { address, port: target.port },
       idleMs: options.idle,
       queueBytes: options.queue,
@@ -224,8 +226,7 @@ export class TunnelServer {
 }
 
 interface PendingTunnel {
-  request: ServerRequest;
-  response: ServerResponse;
+  request: TunnelRequest;
   user: string | undefined;
   /** Whose limits the tunnel counts for: the user, or the client's network where users have no names */
   owner: string;

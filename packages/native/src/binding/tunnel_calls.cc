@@ -6,6 +6,7 @@
 #include "binding/endpoint_parts.h"
 #include "binding/event_list.h"
 #include "binding/event_report.h"
+#include "binding/javascript_buffer.h"
 #include "binding/status_report.h"
 #include "binding/system_error.h"
 #include "io/monotonic_clock.h"
@@ -15,6 +16,7 @@ namespace sheaf::binding {
 namespace {
 
 using tunnel_node::LocalPort;
+using tunnel_node::StreamEnd;
 using tunnel_node::TunnelEnd;
 
 Napi::Array counts_array(Napi::Env env, const tunnel::Counts& counts) {
@@ -70,6 +72,12 @@ TunnelEnd* open_end(Napi::Env env, EndpointParts& parts, HostedConnection& hoste
   if (opened) return &hosted.tunnels.keep(std::move(*opened));
   refuse(env, opened.error());
   return nullptr;
+}
+
+// Returns the tunnel that the first argument names, or null when it is over.
+StreamEnd* stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  ++parts.javascript_calls;
+  return parts.stream_tunnels.find(static_cast<std::uint32_t>(number_argument(info, 0)));
 }
 
 }  // namespace
@@ -140,6 +148,43 @@ Napi::Value refuse_tunnel_peer(EndpointParts& parts, const Napi::CallbackInfo& i
   return info.Env().Undefined();
 }
 
+// Arguments: number of a connection that JavaScript carries, options. Returns the local address of
+// the socket, with the number of the tunnel; nothing when the endpoint is closed.
+Napi::Value open_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  ++parts.javascript_calls;
+  const auto settings = tunnel_settings(info[1].As<Napi::Object>());
+  if (!parts.usable() || !settings) return env.Undefined();
+  if (auto status = open_node(env, parts); !status) return refuse(env, status.error());
+  const auto opened = parts.stream_tunnels.open(
+      *parts.tunnels, static_cast<std::uint32_t>(number_argument(info, 0)), *settings,
+      io::monotonic_now());
+  if (!opened) return refuse(env, opened.error());
+  Napi::Object out = address_object(env, (*opened)->local_address());
+  out.Set("number", (*opened)->number());
+  return out;
+}
+
+// Arguments: number of the tunnel, bytes.
+void write_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  StreamEnd* end = stream_tunnel(parts, info);
+  const auto bytes = as_bytes(info[1]);
+  if (!end || !bytes) return;
+  end->receive(quic::Bytes(bytes->Data(), bytes->ByteLength()), io::monotonic_now());
+}
+
+void finish_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  if (StreamEnd* end = stream_tunnel(parts, info)) end->on_finished();
+}
+
+void go_on_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  if (StreamEnd* end = stream_tunnel(parts, info)) end->on_writable();
+}
+
+void leave_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  if (StreamEnd* end = stream_tunnel(parts, info)) end->abandon();
+}
+
 // Returns the counts of all tunnels so far, with the number of those that are open in front.
 Napi::Value tunnel_counts(EndpointParts& parts, const Napi::CallbackInfo& info) {
   if (!parts.tunnels) return info.Env().Undefined();
@@ -160,6 +205,30 @@ void report_tunnels(HostedConnection& hosted, EventList& events) {
   hosted.tunnels.take_new_peers([&](std::size_t port, LocalPort::PeerId peer) {
     push(events, EventKind::kTunnelPeer, hosted, static_cast<double>(port),
          static_cast<double>(peer));
+  });
+}
+
+void report_stream_tunnels(tunnel_node::StreamEnds& tunnels, EventList& events) {
+  const auto append = [&](EventKind kind, std::uint32_t tunnel, auto... values) {
+    Napi::Array event = Napi::Array::New(events.open(), 3 + sizeof...(values));
+    event.Set(0u, static_cast<std::uint32_t>(kind));
+    event.Set(1u, 0);
+    event.Set(2u, tunnel);
+    std::uint32_t index = 3;
+    (event.Set(index++, values), ...);
+    events.append(event);
+  };
+  const quic::Time now = io::monotonic_now();
+  tunnels.take_pending([&](StreamEnd& end) {
+    if (end.over()) {
+      const Napi::Env env = events.open();
+      append(EventKind::kStreamTunnelOver, end.number(), static_cast<double>(end.reason()),
+             number(*end.over()), counts_array(env, end.counts()));
+    } else if (const auto bytes = end.take(now); !bytes.empty()) {
+      const Napi::Env env = events.open();
+      append(EventKind::kStreamTunnelBytes, end.number(),
+             Napi::Buffer<std::uint8_t>::Copy(env, bytes.data(), bytes.size()));
+    }
   });
 }
 

@@ -1,0 +1,57 @@
+import { STATUS_CODES, type IncomingMessage } from 'node:http';
+import { constants, type Http2ServerRequest } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import type { Fields, TakenStream } from '../http/taken_stream.js';
+
+type Received = Pick<TakenStream, 'request' | 'port'>;
+
+export function fromHttp2Connect({ stream }: Http2ServerRequest, incoming: Readable, received: Received): TakenStream {
+  return {
+    ...received,
+    carrier: stream.session ?? stream,
+    incoming,
+    outgoing: stream,
+    accept: (headers) => stream.respond({ ...headers, ':status': 200 }),
+    refuse: (status, headers) => {
+      if (stream.destroyed) return;
+      stream.respond({ ...headers, ':status': status }, { endStream: true });
+      // The client may keep its side open (RFC 9113 §8.1).
+      stream.close(constants.NGHTTP2_NO_ERROR);
+    },
+    abort: (cause) =>
+      stream.close(cause === 'target' ? constants.NGHTTP2_CONNECT_ERROR : constants.NGHTTP2_PROTOCOL_ERROR),
+  };
+}
+
+export function fromUpgrade(socket: Socket, received: Received): TakenStream {
+  return {
+    ...received,
+    carrier: socket,
+    incoming: socket,
+    outgoing: socket,
+    accept: (headers) => {
+      const upgrade = { connection: 'Upgrade', upgrade: received.request.protocol ?? '' };
+      socket.write(responseHead(101, { ...upgrade, ...headers }));
+    },
+    refuse: (status, headers) => refuseConnection(socket, status, headers),
+    abort: () => socket.destroy(),
+  };
+}
+
+/** Sends a response to a request that Node's parser has left, and closes the connection. */
+export function refuseConnection(socket: Socket, status: number, headers: Fields = {}): void {
+  if (!socket.writable) return;
+  socket.write(responseHead(status, { ...headers, connection: 'close', 'content-length': '0' }));
+  socket.destroySoon();
+}
+
+function responseHead(status: number, headers: Fields): string {
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${fields.join('')}\r\n`;
+}
+
+/** Returns the protocols that a request offers to upgrade to. */
+export function upgradesOf({ headers }: Pick<IncomingMessage, 'headers'>): string[] {
+  return (headers.upgrade ?? '').split(',').map((item) => item.trim().toLowerCase());
+}

@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { GatewayRequest } from '../http/exchange.js';
+import { fromNodeResponse } from '../http/node_response.js';
+import type { StreamTakers, TakenStream } from '../http/taken_stream.js';
+import { fromHttp2Connect, fromUpgrade, refuseConnection, upgradesOf } from './node_streams.js';
+import { hasOneHost } from './one_host.js';
+import type { TcpClients } from './tcp_clients.js';
+
+export interface StreamTakingOptions {
+  takers: StreamTakers;
+  clients: TcpClients;
+  /** Converts a request, and finds its client. */
+  convert(request: IncomingMessage | Http2ServerRequest): GatewayRequest;
+  isDraining(): boolean;
+}
+
+/** Passes the requests of a TCP listener that take their streams over to those who answer them. */
+export class StreamTaking {
+  readonly #options: StreamTakingOptions;
+
+  constructor(options: StreamTakingOptions) {
+    this.#options = options;
+  }
+
+  /** Answers a CONNECT of HTTP/2. */
+  onConnect(request: Http2ServerRequest, response: Http2ServerResponse): void {
+    const protocol = request.headers[':protocol'];
+    const received = this.#received(request, protocol);
+    const stream = fromHttp2Connect(request, request, received);
+    const taker = protocol === undefined ? undefined : this.#options.takers.get(protocol);
+    if (!taker) {
+      // RFC 9110 §15.6.2: nothing here has such a method; RFC 9220 §3 wants 501 for a protocol.
+      stream.refuse(protocol === undefined ? 405 : 501, {});
+      return;
+    }
+    this.#options.clients.begin(request, received.request.remoteAddress, fromNodeResponse(response), () =>
+      taker(stream),
+    );
+  }
+
+  /** Answers a request of HTTP/1.1 that upgrades its connection. `head`: what came behind it */
+  onUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    const { takers, clients, isDraining } = this.#options;
+    const protocol = upgradesOf(request).find((name) => takers.has(name));
+    const taker = protocol === undefined ? undefined : takers.get(protocol);
+    const refusal = isDraining() ? 503 : faultOf(request);
+    if (!taker || refusal !== undefined) {
+      refuseConnection(socket, refusal ?? 405, refusal === 405 ? { allow: 'GET' } : {});
+      return;
+    }
+    socket.setTimeout(0);
+    if (head.length > 0) socket.unshift(head);
+    const stream = fromUpgrade(socket, this.#received(request, protocol));
+    clients.takeOver(request, socket, () => taker(stream));
+  }
+
+  #received(
+    request: IncomingMessage | Http2ServerRequest,
+    protocol: string | undefined,
+  ): Pick<TakenStream, 'request' | 'port'> {
+    const received = this.#options.convert(request);
+    const { remoteAddress, remotePort } = request.socket;
+    return {
+      request: protocol === undefined ? received : { ...received, protocol },
+      port: received.remoteAddress === remoteAddress ? remotePort : undefined,
+    };
+  }
+}
+
+/** Returns the status for a request that cannot upgrade: another method (RFC 9298 §3.2), a body, or not one host. */
+function faultOf(request: IncomingMessage): 400 | 405 | undefined {
+  const { method, headers, httpVersion } = request;
+  if (method !== 'GET') return 405;
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
+  return hasBody || httpVersion !== '1.1' || !hasOneHost(request) ? 400 : undefined;
+}
