@@ -1,31 +1,26 @@
 #pragma once
 
 #include "emulation/link_queue.h"
+#include "util/codel_law.h"
 
 namespace sheaf::quic {
 
-// Controlled Delay (RFC 8289): drops from the front when datagrams have waited longer than a target
-// for a whole interval, and increasingly often until they wait less. ECN-capable datagrams are
+// Controlled Delay (RFC 8289): drops from the front what the law tells. ECN-capable datagrams are
 // marked instead.
 class CoDel final : public QueueDiscipline {
  public:
-  // RFC 8289 §5.3.
-  static constexpr Duration k_target = std::chrono::milliseconds(5);
-  static constexpr Duration k_interval = std::chrono::milliseconds(100);
-
-  LinkDatagramPointer dequeue(LinkQueue& queue, Time now) override;
+  LinkDatagramPointer dequeue(LinkQueue& queue, Time now) override {
+    while (!queue.empty()) {
+      const bool acts = law_.acts_on(now - queue.front().queued_at, queue.bytes(), now);
+      if (!acts || queue.mark_front()) return queue.pop();
+      queue.drop_front();
+    }
+    law_.on_empty();
+    return nullptr;
+  }
 
  private:
-  // Returns whether the oldest datagram and those before it waited too long for a whole interval.
-  bool should_drop(const LinkQueue& queue, Time now);
-  Time next_drop_after(Time when) const;
-  void begin_dropping(Time now);
-
-  bool dropping_ = false;
-  Time patience_end_ = k_never;  // an interval after the wait rose above the target
-  Time drop_next_{};
-  std::uint32_t count_ = 0;  // drops since dropping began
-  std::uint32_t last_count_ = 0;
+  CoDelLaw law_;
 };
 
 }  // namespace sheaf::quic
