@@ -11,6 +11,7 @@
 //   congestion OUTER INNER            none|bbr_v1|bbr|cubic|new_reno
 //   queue unbounded|codel|BYTES       at the tunnel
 //   repeats_first 0|1                 whether repeats overtake other packets there
+//   tecc literal|mended WEIGHT        the server obeys reports, smoothed with this weight
 //   link_queue BYTES                  before the slow link
 //   warm BYTES                        that another flow of the tunnel carries before
 //   series 0|1                        1: prints samples of every 10 ms
@@ -118,6 +119,13 @@ void read_queue(std::istream& in, BenchSetting& setting) {
 void read_repeats_first(std::istream& in, BenchSetting& setting) {
   in >> setting.tunnel.queue.repeats_first;
 }
+void read_tecc(std::istream& in, BenchSetting& setting) {
+  static const std::map<std::string, TeccConfig::Units> units{
+      {"literal", TeccConfig::Units::kLiteral}, {"mended", TeccConfig::Units::kMended}};
+  TeccConfig& config = setting.tunnel.tecc.emplace();
+  read_word(in, units, config.units);
+  in >> config.ewma_weight;
+}
 void read_link_queue(std::istream& in, BenchSetting& setting) { in >> setting.tunnel.link_queue; }
 void read_warm(std::istream& in, BenchSetting& setting) { in >> setting.tunnel.warm_bytes; }
 void read_series(std::istream& in, BenchSetting& setting) { in >> setting.series; }
@@ -148,9 +156,10 @@ void print_series(const std::vector<TunnelSample>& samples) {
   std::printf(",\"series\":[");
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const TunnelSample& sample = samples[i];
-    std::printf("%s[%.0f,%zu,%.1f,%.1f,%" PRIu64 "]", i == 0 ? "" : ",",
-                to_ms(sample.when - samples[0].when), sample.queue_bytes, to_ms(sample.outer_rtt),
-                to_ms(sample.inner_rtt), sample.delivered);
+    std::printf("%s[%.0f,%zu,%" PRIu64 ",%" PRIu64 ",%.1f,%.1f,%" PRIu64 "]", i == 0 ? "" : ",",
+                to_ms(sample.when - samples[0].when), sample.queue_bytes, sample.outer_rate,
+                sample.inner_rate, to_ms(sample.outer_rtt), to_ms(sample.inner_rtt),
+                sample.delivered);
   }
   std::printf("]");
 }
@@ -191,19 +200,14 @@ int main(int argc, char** argv) {
     return 2;
   }
   BenchSetting setting;
-  const LineReaders<BenchSetting> readers{{"mode", read_mode},
-                                          {"streams", read_streams},
-                                          {"bytes", read_bytes},
-                                          {"round_trips", read_round_trips},
-                                          {"loss", read_loss},
-                                          {"rate", read_rate},
-                                          {"trace", read_trace},
-                                          {"congestion", read_congestion},
-                                          {"queue", read_queue},
-                                          {"repeats_first", read_repeats_first},
-                                          {"link_queue", read_link_queue},
-                                          {"warm", read_warm},
-                                          {"series", read_series}};
+  const LineReaders<BenchSetting> readers{
+      {"mode", read_mode},   {"streams", read_streams},
+      {"bytes", read_bytes}, {"round_trips", read_round_trips},
+      {"loss", read_loss},   {"rate", read_rate},
+      {"trace", read_trace}, {"congestion", read_congestion},
+      {"queue", read_queue}, {"repeats_first", read_repeats_first},
+      {"tecc", read_tecc},   {"link_queue", read_link_queue},
+      {"warm", read_warm},   {"series", read_series}};
   if (const auto line = read_lines(std::cin, readers, setting)) {
     std::fprintf(stderr, "tunnel_bench: not understood: %s\n", line->c_str());
     return 2;

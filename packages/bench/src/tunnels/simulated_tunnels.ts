@@ -18,10 +18,17 @@ export interface TunnelSetting {
   tunnel_rtt_ms: number;
   /** Shares of the packets, between client and tunnel */
   loss: { down: number; up: number };
+  /** Between client and tunnel, each way */
   mbps: number;
+  /** File in mahimahi's format, in place of the rate towards the client */
+  trace?: string;
   /** Congestion control of the tunnel, and of the connection in it */
   outer: (typeof TUNNEL_CONTROLLERS)[number];
   inner: (typeof TUNNEL_CONTROLLERS)[number];
+  /** Whether the server obeys the tunnel's reports (TECC): as published, or with units that fit */
+  tecc: 'off' | 'literal' | 'mended';
+  /** Of the moving average of TECC */
+  tecc_weight: number;
   /** At the tunnel: `unbounded`, `codel` or a number of bytes */
   queue: string;
   link_queue_bytes: number;
@@ -66,8 +73,10 @@ export const describeTunnel = ({ loss, ...setting }: TunnelSetting): string =>
     `round_trips ${setting.server_rtt_ms} ${setting.tunnel_rtt_ms}`,
     `loss ${loss.down} ${loss.up}`,
     `rate ${setting.mbps}`,
+    ...(setting.trace === undefined ? [] : [`trace ${setting.trace}`]),
     `congestion ${setting.outer} ${setting.inner}`,
     `queue ${setting.queue}`,
+    ...(setting.tecc === 'off' ? [] : [`tecc ${setting.tecc} ${setting.tecc_weight}`]),
     `link_queue ${setting.link_queue_bytes}`,
     `warm ${setting.warm_bytes}`,
     '',

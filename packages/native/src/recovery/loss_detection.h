@@ -44,6 +44,13 @@ class LossDetection {
   void set_ecn_validation(EcnValidation& ecn) { ecn_ = &ecn; }
   // Reports signs of black holes to `mtu` from now on. The listener handles the probes.
   void set_mtu_discovery(MtuDiscovery& mtu) { mtu_ = &mtu; }
+  // Says that packets overtake each other on the way, by up to this time, as behind a tunnel that
+  // sends lost ones again (TECC, NSDI 2024, §4.2.1). The packet threshold grows then with each loss
+  // that was none.
+  void tolerate_reordering(Duration delay) {
+    reordering_delay_ = delay;
+    adapts_threshold_ = true;
+  }
   SentPackets& sent() { return sent_; }
   const SentPackets& sent() const { return sent_; }
 
@@ -164,6 +171,10 @@ class LossDetection {
   bool has_ack_eliciting_in_flight() const { return ack_eliciting_in_flight_ > 0; }
 
  private:
+  // kPacketThreshold of RFC 9002 §6.1.1, and the bound on how much it adapts
+  static constexpr PacketNumber k_packet_threshold = 3;
+  static constexpr PacketNumber k_largest_packet_threshold = 4096;
+
   // The packets that one ACK frame settled.
   struct Settled {
     std::uint64_t bytes = 0;
@@ -269,6 +280,9 @@ class LossDetection {
   std::vector<PacketNumber> newly_lost_;  // empty between calls
   std::unique_ptr<Senders> senders_;      // null while this node sends everything
   Duration overtaken_ack_delay_{};
+  PacketNumber packet_threshold_ = k_packet_threshold;
+  bool adapts_threshold_ = false;
+  Duration reordering_delay_{};
 };
 
 }  // namespace sheaf::quic

@@ -115,6 +115,28 @@ TEST(TunnelRun, ABoundedQueueAtTheTunnelDropsAndOneWithoutABoundGrows) {
   EXPECT_GT(longest(unbounded), 20'000u);
 }
 
+// Figure 4: nested congestion control leaves a queue at the tunnel. Reports let the server follow.
+TEST(TunnelRun, ReportsKeepTheQueueAtTheTunnelShort) {
+  TunnelSetting setting{.mode = TunnelMode::kRetransmit,
+                        .bytes = 5'000'000,
+                        .loss_down = 0.05,
+                        .outer = CongestionAlgorithm::kBbrV1,
+                        .warm_bytes = 1'000'000};
+  const auto mean_queue = [](const TunnelResult& result) {
+    std::size_t sum = 0;
+    for (const TunnelSample& sample : result.samples) sum += sample.queue_bytes;
+    return static_cast<double>(sum) / static_cast<double>(result.samples.size());
+  };
+  const TunnelResult nested = run(setting);
+  EXPECT_EQ(nested.reports, 0u);
+  setting.tecc = TeccConfig{};
+  const TunnelResult told = run(setting);
+  // One in each round trip of the tunnel; some are lost.
+  EXPECT_GT(told.reports, static_cast<std::uint64_t>(0.8 * to_seconds(told.completion) / 0.042));
+  EXPECT_LT(mean_queue(told), 0.5 * mean_queue(nested));
+  EXPECT_LT(told.completion, 1.1 * nested.completion);
+}
+
 TEST(TunnelRun, ATraceGivesTheRateAndItsOffsetComesFromTheSeed) {
   const auto trace = CapacityTrace::parse("2\n4\n6\n8\n1000\n");
   ASSERT_TRUE(trace);

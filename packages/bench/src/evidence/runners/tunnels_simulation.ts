@@ -1,3 +1,4 @@
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import {
@@ -10,6 +11,7 @@ import {
   type TunnelRun,
   type TunnelSetting,
 } from '../../tunnels/simulated_tunnels.js';
+import { meanRate, readRates, toOpportunities, TRACES, tracesFolder } from '../../tunnels/traces.js';
 import { cellsAt } from './cells.js';
 import { finishParts } from './parts.js';
 import { armsOf, parseSettings, runnerModule, settingProgramSources, type Runner } from './runner.js';
@@ -23,8 +25,10 @@ const optionsSchema = z.strictObject({
   tunnel_rtt_ms: milliseconds,
   /** Shares of the packets towards the client that are lost */
   losses: z.array(z.number().min(0).max(1)).min(1),
-  /** Mbit/s between client and tunnel */
-  rates: z.array(z.number().positive()).min(1),
+  /** Mbit/s between client and tunnel: links of a constant rate */
+  rates: z.array(z.number().positive()).default([]),
+  /** Links whose rate towards the client changes as recorded */
+  traces: z.array(z.enum(TRACES)).default([]),
   inner: z.enum(TUNNEL_CONTROLLERS),
   link_queue_bytes: count,
   warm_bytes: count,
@@ -39,6 +43,9 @@ const settingsSchema = z.strictObject({
   outer: z.enum(TUNNEL_CONTROLLERS),
   /** At the tunnel: `unbounded`, `codel`, or `bdp` for the bytes of one round trip through the tunnel */
   queue: z.enum(['unbounded', 'codel', 'bdp']),
+  tecc: z.enum(['off', 'literal', 'mended']).default('off'),
+  /** Of the moving average of TECC */
+  tecc_weight: z.number().min(0).max(1).default(0.5),
 });
 type ArmSettings = z.output<typeof settingsSchema>;
 
@@ -57,17 +64,22 @@ const quantities: Readonly<Record<string, (run: TunnelRun) => number>> = {
 interface Place {
   bytes: number;
   loss: number;
+  link: Link;
+}
+
+interface Link {
+  name: string;
+  /** The mean, if there is a trace */
   mbps: number;
+  trace?: string;
 }
 
 const settingAt = (
   { server_rtt_ms, tunnel_rtt_ms, inner, link_queue_bytes, warm_bytes }: Options,
-  { mode, streams, outer, queue }: ArmSettings,
-  { bytes, loss, mbps }: Place,
+  { queue, ...arm }: ArmSettings,
+  { bytes, loss, link: { mbps, trace } }: Place,
 ): TunnelSetting => ({
-  mode,
-  streams,
-  outer,
+  ...arm,
   inner,
   server_rtt_ms,
   tunnel_rtt_ms,
@@ -75,26 +87,42 @@ const settingAt = (
   warm_bytes,
   bytes,
   mbps,
+  ...(trace !== undefined && { trace }),
   loss: { down: loss, up: 0 },
   queue: queue === 'bdp' ? String(Math.round((mbps * 1e6 * tunnel_rtt_ms) / 8e3)) : queue,
 });
+
+/** Returns the links of the options. Writes traces to files in a directory. */
+async function linksOf({ rates, traces }: Options, directory: string): Promise<Link[]> {
+  const changing = await Promise.all(
+    traces.map(async (name) => {
+      const recorded = await readRates(name);
+      const trace = join(directory, `${name}.down`);
+      await mkdir(directory, { recursive: true });
+      await writeFile(trace, toOpportunities(recorded));
+      return { name, mbps: meanRate(recorded), trace };
+    }),
+  );
+  return [...rates.map((mbps) => ({ name: `${mbps} Mbit/s`, mbps })), ...changing];
+}
 
 /** Simulates downloads through a tunnel with one lossy link, in virtual time. */
 export const tunnelsSimulation: Runner = {
   name: 'tunnels-simulation',
   realTime: false,
   seeded: true,
-  sources: [runnerModule('tunnels_simulation.ts'), ...settingProgramSources('tunnel_bench')],
+  sources: [runnerModule('tunnels_simulation.ts'), tracesFolder, ...settingProgramSources('tunnel_bench')],
   settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const options = optionsSchema.parse(setup.options);
+    const links = await linksOf(options, context.directory);
     const places = options.sizes.flatMap((bytes) =>
-      options.losses.flatMap((loss) => options.rates.map((mbps) => ({ bytes, loss, mbps }))),
+      options.losses.flatMap((loss) => links.map((link) => ({ bytes, loss, link }))),
     );
     const parts = armsOf(setup, settingsSchema).flatMap(({ arm, ...settings }) =>
       places.map((place) => ({
-        name: [arm, place.bytes, place.loss, place.mbps].join('/'),
-        at: { kb: place.bytes / 1e3, loss_percent: place.loss * 100, mbps: place.mbps },
+        name: [arm, place.bytes, place.loss, place.link.name].join('/'),
+        at: { kb: place.bytes / 1e3, loss_percent: place.loss * 100, link: place.link.name },
         arm,
         setting: settingAt(options, settings, place),
       })),

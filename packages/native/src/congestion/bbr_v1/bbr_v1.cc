@@ -62,10 +62,12 @@ void BbrV1::on_mtu_change(std::uint64_t max_datagram_size) {
 
 void BbrV1::update_bandwidth(const AckSample& sample) {
   rounds_.on_acknowledgement(sample);
-  bandwidth_.advance(rounds_.count());
   const double rate = std::min(static_cast<double>(sample.delivery_rate), k_largest_rate);
-  // §4.1.2.3: a limited sample counts when it shows a faster path than was known.
-  if (!sample.delivery_rate_application_limited || rate >= bandwidth()) bandwidth_.add(rate);
+  // §4.1.2.3: a limited sample counts when it shows a faster path than was known. While all are
+  // limited, what was known stays.
+  if (sample.delivery_rate_application_limited && rate < bandwidth()) return;
+  bandwidth_.advance(rounds_.count());
+  bandwidth_.add(rate);
 }
 
 void BbrV1::update_minimum_rtt(const AckSample& sample) {

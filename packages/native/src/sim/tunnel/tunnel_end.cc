@@ -14,6 +14,11 @@ constexpr std::uint64_t k_short_stream = 3000;  // unsent bytes
 constexpr std::size_t k_kept_payloads = 16 << 20;
 // Quarter stream id and context id of a flow, in one byte each (RFC 9297 §2.1, RFC 9298 §5)
 constexpr std::size_t k_framing = 2;
+// Odd ids of contexts are the proxy's choice (RFC 9298 §4).
+constexpr std::uint8_t k_packet_context = 0;
+constexpr std::uint8_t k_report_context = 1;
+// Identifies datagrams that nobody sends again.
+constexpr std::uint64_t k_sent_once = UINT64_MAX;
 
 std::optional<http3::CapsuleRule> datagrams_only(std::uint64_t type) {
   if (type != http3::k_capsule_datagram) return std::nullopt;
@@ -38,9 +43,14 @@ TunnelEnd::TunnelEnd(Role role, const ConnectionConfig& config, const TunnelEndC
 
 void TunnelEnd::send(std::size_t flow, Bytes packet, Time now) {
   assert(flow < 64 && "a flow takes one byte");
-  framed_.assign({static_cast<std::uint8_t>(flow), 0});
+  framed_.assign({static_cast<std::uint8_t>(flow), k_packet_context});
   framed_.insert(framed_.end(), packet.begin(), packet.end());
   queue_.push(framed_, now);
+}
+
+void TunnelEnd::send_report(std::size_t flow, Bytes report) {
+  report_.assign({static_cast<std::uint8_t>(flow), k_report_context});
+  report_.insert(report_.end(), report.begin(), report.end());
 }
 
 // --- from the queue to the outer connection ----------------------------------------------------
@@ -51,19 +61,30 @@ void TunnelEnd::poll_transmit(TransmitBatch& batch, Time now) {
 }
 
 void TunnelEnd::feed(Time now) {
+  if (!feed_report()) return;
   while (const auto framed = queue_.front(now)) {
     if (!(uses_streams(config_.mode) ? feed_stream(*framed) : feed_datagram(*framed))) return;
     queue_.pop();
   }
 }
 
-// Returns false when there is no room.
+// These return false when there is no room.
+
+bool TunnelEnd::feed_report() {
+  if (report_.empty()) return true;
+  if (!outer.connection.datagrams().send(report_, k_sent_once)) return false;
+  report_.clear();
+  return true;
+}
+
 bool TunnelEnd::feed_datagram(Bytes framed) {
   if (framed.size() > outer.connection.datagrams().maximum_payload()) {
     ++too_large_;
     return true;
   }
-  if (config_.mode != TunnelMode::kRetransmit) return outer.connection.datagrams().send(framed, 0);
+  if (config_.mode != TunnelMode::kRetransmit) {
+    return outer.connection.datagrams().send(framed, k_sent_once);
+  }
   const std::uint64_t identifier = sent_.keep(framed);
   if (outer.connection.datagrams().send(framed, identifier)) return true;
   sent_.on_acknowledged(identifier);  // it did not leave
@@ -132,6 +153,10 @@ void TunnelEnd::read_stream(StreamId stream, Time now) {
 
 void TunnelEnd::take(Bytes framed, Time now) {
   if (framed.size() <= k_framing) return;
+  if (framed[1] == k_report_context) {
+    if (take_report) take_report(framed[0], framed.subspan(k_framing));
+    return;
+  }
   packet_.assign(framed.begin() + k_framing, framed.end());
   if (deliver) deliver(framed[0], packet_, now);
 }

@@ -25,6 +25,8 @@ class TunnelEnd {
  public:
   // Takes a packet of a flow from the tunnel. It may be decrypted in place.
   using Deliver = std::function<void(std::size_t flow, MutableBytes packet, Time now)>;
+  // Takes a report about a flow from the tunnel.
+  using TakeReport = std::function<void(std::size_t flow, Bytes report)>;
 
   TunnelEnd(Role role, const ConnectionConfig& config, const TunnelEndConfig& tunnel,
             Random& random, Time now);
@@ -35,9 +37,13 @@ class TunnelEnd {
   static ConnectionConfig with_short_queue(ConnectionConfig config);
 
   void send(std::size_t flow, Bytes packet, Time now);
+  // Sends a report about a flow, before the packets that wait. It takes the place of one that did
+  // not leave yet.
+  void send_report(std::size_t flow, Bytes report);
   void poll_transmit(TransmitBatch& batch, Time now);
 
   const InnerPacketQueue& queue() const { return queue_; }
+  InnerPacketQueue& queue() { return queue_; }
   // Packets that the queue did not drop, and that the outer connection refused as too large
   std::uint64_t too_large() const { return too_large_; }
   // Payloads that were sent once more
@@ -45,6 +51,7 @@ class TunnelEnd {
 
   ConnectionHost outer;
   Deliver deliver;
+  TakeReport take_report;
 
  private:
   void on_event(const Event& event, Time now);
@@ -53,6 +60,7 @@ class TunnelEnd {
   void read_stream(StreamId stream, Time now);
   void take(Bytes framed, Time now);
   void feed(Time now);
+  bool feed_report();
   bool feed_datagram(Bytes framed);
   bool feed_stream(Bytes framed);
 
@@ -64,6 +72,7 @@ class TunnelEnd {
   std::map<StreamId, http3::CapsuleReader> readers_;
   std::vector<std::uint8_t> framed_;
   std::vector<std::uint8_t> packet_;
+  std::vector<std::uint8_t> report_;  // framed; empty: none waits
   std::uint64_t too_large_ = 0;
 };
 

@@ -1,10 +1,13 @@
 #include "sim/tunnel/tunnel_hosts.h"
 
 #include <algorithm>
+#include <array>
 
 namespace sheaf::quic {
 
 namespace {
+
+constexpr double k_largest_paced = 1e12;  // bytes per second
 
 // Calls `take` with each datagram of a batch.
 template <typename Take>
@@ -39,6 +42,10 @@ TunnelClientHost::TunnelClientHost(TunnelEnd& tunnel, std::vector<Flow> flows)
     if (flow >= flows_.size()) return;
     flows_[flow].delays->on_received(packet, now);
     flows_[flow].inner->receive({.payload = packet, .path = flows_[flow].path}, now);
+  };
+  // The client hands reports on as they are. What is lost is not sent again: newer ones follow.
+  tunnel_.take_report = [this](std::size_t flow, Bytes report) {
+    if (flow < flows_.size()) flows_[flow].inner->connection.datagrams().send(report, 0);
   };
 }
 
@@ -80,7 +87,38 @@ TunnelServerHost::TunnelServerHost(TunnelEnd& tunnel, std::vector<AddressPair> t
 void TunnelServerHost::receive(const Datagram& datagram, Time now) {
   const auto target = std::ranges::find(targets_, datagram.path);
   if (target == targets_.end()) return tunnel_.outer.receive(datagram, now);
-  tunnel_.send(static_cast<std::size_t>(target - targets_.begin()), datagram.payload, now);
+  const auto flow = static_cast<std::size_t>(target - targets_.begin());
+  tunnel_.send(flow, datagram.payload, now);
+  if (!meter_) return;
+  reported_flow_ = flow;
+  meter_->on_arrival(now);
+}
+
+Time TunnelServerHost::next_timeout() const {
+  const Time next = tunnel_.outer.next_timeout();
+  return meter_ ? std::min(next, meter_->next_timeout()) : next;
+}
+
+void TunnelServerHost::on_timeout(Time now) {
+  if (tunnel_.outer.next_timeout() <= now) tunnel_.outer.on_timeout(now);
+  if (meter_ && meter_->next_timeout() <= now) report(now);
+}
+
+void TunnelServerHost::report(Time now) {
+  const PathStats path = tunnel_.outer.connection.paths().stats().front();
+  // The outer connection counts its own headers.
+  const double share = static_cast<double>(tunnel_.outer.connection.datagrams().maximum_payload()) /
+                       static_cast<double>(path.mtu);
+  const double rate = std::min(static_cast<double>(path.pacing_rate), k_largest_paced) * share;
+  const FeedbackReport made = meter_->report(tunnel_.queue(),
+                                             {.rate = static_cast<std::uint64_t>(rate),
+                                              .packets_sent = path.packets_sent,
+                                              .minimum_round_trip = path.minimum_rtt},
+                                             now);
+  std::array<std::uint8_t, k_longest_feedback_report> buffer;
+  Writer writer(buffer);
+  encode(writer, made);
+  tunnel_.send_report(reported_flow_, writer.written());
 }
 
 void TunnelServerHost::poll_transmit(TransmitBatch& batch, Time now) {

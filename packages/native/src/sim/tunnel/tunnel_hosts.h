@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "sim/tunnel/inner_packet_delays.h"
+#include "sim/tunnel/report_reader.h"
 #include "sim/tunnel/tunnel_end.h"
+#include "tunnel/feedback_meter.h"
 
 namespace sheaf::quic {
 
@@ -19,8 +21,11 @@ class InnerHost final : public Host {
   void receive(const Datagram& datagram, Time now) override {
     if (!sends_) delays_.on_received(datagram.payload, now);
     inner_.receive(datagram, now);
+    if (reports_ != nullptr) reports_->read();
   }
   void poll_transmit(TransmitBatch& batch, Time now) override;
+  // Makes a server obey reports. `reports` outlives this host.
+  void obey(ReportReader& reports) { reports_ = &reports; }
   Time next_timeout() const override { return inner_.next_timeout(); }
   void on_timeout(Time now) override { inner_.on_timeout(now); }
 
@@ -28,6 +33,7 @@ class InnerHost final : public Host {
   ConnectionHost& inner_;
   InnerPacketDelays& delays_;
   bool sends_;
+  ReportReader* reports_ = nullptr;
 };
 
 // A client whose inner connections run through its tunnel
@@ -61,8 +67,10 @@ class TunnelServerHost final : public Host {
 
   void receive(const Datagram& datagram, Time now) override;
   void poll_transmit(TransmitBatch& batch, Time now) override;
-  Time next_timeout() const override { return tunnel_.outer.next_timeout(); }
-  void on_timeout(Time now) override { tunnel_.outer.on_timeout(now); }
+  Time next_timeout() const override;
+  void on_timeout(Time now) override;
+  // Reports to the client about the flow that sent last.
+  void start_reports() { meter_.emplace(); }
 
  private:
   struct Outgoing {
@@ -70,7 +78,11 @@ class TunnelServerHost final : public Host {
     std::vector<std::uint8_t> packet;
   };
   TunnelEnd& tunnel_;
+  void report(Time now);
+
   std::vector<AddressPair> targets_;
+  std::optional<FeedbackMeter> meter_;
+  std::size_t reported_flow_ = 0;
   std::deque<Outgoing> outgoing_;
 };
 

@@ -74,7 +74,7 @@ void TunnelRun::wait_for_offset() {
 
 ConnectionConfig TunnelRun::inner_config() const {
   ConnectionConfig config = fixed_size(k_inner_payload);
-  config.congestion.algorithm = setting_.inner;
+  config.congestion.algorithm = setting_.tecc ? CongestionAlgorithm::kOutsideRate : setting_.inner;
   config.congestion.seed = simulation_.seed();
   return config;
 }
@@ -111,6 +111,9 @@ void TunnelRun::add_flows() {
     flows_.emplace_back(simulation_, inner_config(), setting_.warm_bytes);
   }
   for (std::size_t i = 0; i < flows_.size(); ++i) {
+    if (setting_.tecc) {
+      flows_[i].server_host.obey(flows_[i].reports.emplace(flows_[i].server, *setting_.tecc));
+    }
     simulation_.add_host(server_name(i), flows_[i].server_host);
     simulation_.connect({"tunnel", towards_server(i)}, {server_name(i), server_address(i)}, fast);
   }
@@ -133,6 +136,7 @@ void TunnelRun::connect_tunnel() {
   }
   client_host_.emplace(*client_end_, std::move(at_client));
   server_host_.emplace(*server_end_, targets);
+  if (setting_.tecc) server_host_->start_reports();
   simulation_.add_host("client", *client_host_);
   simulation_.add_host("tunnel", *server_host_);
   slow_ = &simulation_.connect({"client", client_address()}, {"tunnel", tunnel_address()},
@@ -176,9 +180,13 @@ void TunnelRun::sample() {
   TunnelSample made{.when = simulation_.now(), .delivered = flows_[0].download.received()};
   if (server_end_) {
     made.queue_bytes = server_end_->queue().bytes();
-    made.outer_rtt = server_end_->outer.connection.paths().stats().front().smoothed_rtt;
+    const PathStats outer = server_end_->outer.connection.paths().stats().front();
+    made.outer_rate = outer.pacing_rate;
+    made.outer_rtt = outer.smoothed_rtt;
   }
-  made.inner_rtt = flows_[0].server.connection.paths().stats().front().smoothed_rtt;
+  const PathStats inner = flows_[0].server.connection.paths().stats().front();
+  made.inner_rate = inner.pacing_rate;
+  made.inner_rtt = inner.smoothed_rtt;
   samples_.push_back(made);
   simulation_.after(k_sample_interval, [this] { sample(); });
 }
@@ -228,6 +236,7 @@ TunnelResult TunnelRun::result(std::uint64_t sent_before, std::uint64_t lost_bef
     const InnerPacketCounts& counts = server_end_->queue().counts();
     made.queue_dropped = counts.full + counts.managed;
   }
+  if (flow.reports) made.reports = flow.reports->reports();
   made.link_dropped = slow_->back.stats().queue_full;
   made.samples = std::move(samples_);
   return made;

@@ -28,7 +28,9 @@ struct TunnelSetting {
   CongestionAlgorithm outer = CongestionAlgorithm::kNone;  // of the tunnel
   CongestionAlgorithm inner = CongestionAlgorithm::kBbrV1;
   InnerPacketQueueConfig queue{};  // at the tunnel's server
-  std::uint64_t warm_bytes = 0;    // that another flow of the tunnel carries before
+  // The servers obey reports of the tunnel in place of `inner`.
+  std::optional<TeccConfig> tecc{};
+  std::uint64_t warm_bytes = 0;  // that another flow of the tunnel carries before
   Duration limit = 300s;
 };
 
@@ -36,7 +38,9 @@ struct TunnelSetting {
 struct TunnelSample {
   Time when{};
   std::size_t queue_bytes = 0;
-  Duration outer_rtt{};  // smoothed
+  std::uint64_t outer_rate = 0;  // at which it is paced, in bytes per second
+  std::uint64_t inner_rate = 0;  // the same of the inner server
+  Duration outer_rtt{};          // smoothed
   Duration inner_rtt{};
   std::uint64_t delivered = 0;  // bytes of the download that arrived
 };
@@ -55,6 +59,7 @@ struct TunnelResult {
   std::uint64_t outer_repeats = 0;      // payloads that it sent again
   std::uint64_t queue_dropped = 0;      // at the tunnel
   std::uint64_t link_dropped = 0;       // by the queue of the slow link
+  std::uint64_t reports = 0;            // that reached the server
   std::vector<TunnelSample> samples{};  // every 10 ms of the download
 };
 
@@ -72,6 +77,7 @@ class TunnelRun {
     Download download;
     InnerHost server_host;
     InnerHost client_host;  // without a tunnel
+    std::optional<ReportReader> reports;
     Flow(Simulation& simulation, const ConnectionConfig& config, std::uint64_t bytes);
   };
 

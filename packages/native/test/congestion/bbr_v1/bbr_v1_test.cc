@@ -89,7 +89,7 @@ TEST_F(BbrV1Test, AnApplicationThatSendsLittleDoesNotMakeThePathLookSlow) {
   ASSERT_TRUE(reach(State::kProbeBandwidth));
   const double known = bbr_.bandwidth();
   application_limited_ = true;
-  for (int i = 0; i < 5; ++i) round(0.1 * k_path);
+  for (int i = 0; i < 30; ++i) round(0.1 * k_path);
   EXPECT_EQ(bbr_.bandwidth(), known);
 }
 
