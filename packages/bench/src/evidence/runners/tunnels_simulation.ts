@@ -106,6 +106,9 @@ async function linksOf({ rates, traces }: Options, directory: string): Promise<L
   return [...rates.map((mbps) => ({ name: `${mbps} Mbit/s`, mbps })), ...changing];
 }
 
+const axisOf = ({ name, mbps, trace }: Link): { mbps: number } | { link: string } =>
+  trace === undefined ? { mbps } : { link: name };
+
 /** Simulates downloads through a tunnel with one lossy link, in virtual time. */
 export const tunnelsSimulation: Runner = {
   name: 'tunnels-simulation',
@@ -122,7 +125,7 @@ export const tunnelsSimulation: Runner = {
     const parts = armsOf(setup, settingsSchema).flatMap(({ arm, ...settings }) =>
       places.map((place) => ({
         name: [arm, place.bytes, place.loss, place.link.name].join('/'),
-        at: { kb: place.bytes / 1e3, loss_percent: place.loss * 100, link: place.link.name },
+        at: { kb: place.bytes / 1e3, loss_percent: place.loss * 100, ...axisOf(place.link) },
         arm,
         setting: settingAt(options, settings, place),
       })),
