@@ -39,7 +39,7 @@ Status<PathRefusal> ApplicationPaths::set_outside_rate(PathId path, std::uint64_
 Status<PathRefusal> ApplicationPaths::tolerate_reordering(PathId path, Duration delay) {
   PathEntry* entry = parts_.paths.find(path);
   if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
-  entry->path->loss.tolerate_reordering(delay);
+  entry->path->loss.reordering.expect(delay);
   return {};
 }
 

@@ -381,21 +381,18 @@ void LossDetection::find_lost_of(std::uint8_t sender, PacketNumber from, Time no
 
 bool LossDetection::beyond_threshold(PacketNumber number, const SentPacket& packet) const {
   return senders_ ? senders_->beyond_threshold(number, packet)
-                  : largest_acknowledged_ - number >= packet_threshold_;
+                  : largest_acknowledged_ - number >= reordering.packet_threshold();
 }
 
 // Packets of several senders overtake each other without any loss.
 Duration LossDetection::loss_delay_of(const SentPacket& packet, Duration of_path) const {
   return senders_ ? std::max(of_path, senders_->loss_delay(packet)) + overtaken_ack_delay_
-                  : of_path + reordering_delay_;
+                  : of_path + reordering.delay();
 }
 
 // Called when a packet counted as lost turns out not to be: the congestion response was wrong.
 void LossDetection::take_back_loss(PacketNumber number, const SentPacket& packet, Time now) {
-  if (adapts_threshold_ && largest_acknowledged_ > number) {
-    packet_threshold_ = std::clamp(largest_acknowledged_ - number + 1, packet_threshold_,
-                                   k_largest_packet_threshold);
-  }
+  if (largest_acknowledged_ > number) reordering.on_spurious_loss(largest_acknowledged_ - number);
   if (packet.in_flight && !packet.mtu_probe && !packet.abandoned && is_current(number) &&
       spurious_loss_.refute(packet.time_sent)) {
     controller_->on_spurious_congestion(now);

@@ -10,6 +10,7 @@
 #include "recovery/ecn_validation.h"
 #include "recovery/mtu_discovery.h"
 #include "recovery/persistent_congestion.h"
+#include "recovery/reordering_tolerance.h"
 #include "recovery/rtt_estimator.h"
 #include "recovery/senders.h"
 #include "recovery/sent_packets.h"
@@ -44,13 +45,6 @@ class LossDetection {
   void set_ecn_validation(EcnValidation& ecn) { ecn_ = &ecn; }
   // Reports signs of black holes to `mtu` from now on. The listener handles the probes.
   void set_mtu_discovery(MtuDiscovery& mtu) { mtu_ = &mtu; }
-  // Says that packets overtake each other on the way, by up to this time, as behind a tunnel that
-  // sends lost ones again (TECC, NSDI 2024, §4.2.1). The packet threshold grows then with each loss
-  // that was none.
-  void tolerate_reordering(Duration delay) {
-    reordering_delay_ = delay;
-    adapts_threshold_ = true;
-  }
   SentPackets& sent() { return sent_; }
   const SentPackets& sent() const { return sent_; }
 
@@ -170,11 +164,9 @@ class LossDetection {
   bool wants_acknowledgement() const { return packets_since_eliciting_ >= 32; }
   bool has_ack_eliciting_in_flight() const { return ack_eliciting_in_flight_ > 0; }
 
- private:
-  // kPacketThreshold of RFC 9002 §6.1.1, and the bound on how much it adapts
-  static constexpr PacketNumber k_packet_threshold = 3;
-  static constexpr PacketNumber k_largest_packet_threshold = 4096;
+  ReorderingTolerance reordering;
 
+ private:
   // The packets that one ACK frame settled.
   struct Settled {
     std::uint64_t bytes = 0;
@@ -280,9 +272,6 @@ class LossDetection {
   std::vector<PacketNumber> newly_lost_;  // empty between calls
   std::unique_ptr<Senders> senders_;      // null while this node sends everything
   Duration overtaken_ack_delay_{};
-  PacketNumber packet_threshold_ = k_packet_threshold;
-  bool adapts_threshold_ = false;
-  Duration reordering_delay_{};
 };
 
 }  // namespace sheaf::quic

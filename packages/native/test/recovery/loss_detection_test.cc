@@ -94,7 +94,7 @@ TEST_F(LossDetectionTest, ThreeLaterPacketsMakeALoss) {
 }
 
 TEST_F(LossDetectionTest, ToleratesReorderingOnceALossWasNone) {
-  loss_.tolerate_reordering(20ms);
+  loss_.reordering.expect(20ms);
   send_many(8, at_ms(0));
   acknowledge({{.first = 5, .last = 5}}, at_ms(10));
   EXPECT_EQ(listener_.lost, (Numbers{0, 1, 2}));
@@ -106,7 +106,7 @@ TEST_F(LossDetectionTest, ToleratesReorderingOnceALossWasNone) {
 }
 
 TEST_F(LossDetectionTest, ToleratedReorderingDelaysTheTimeThreshold) {
-  loss_.tolerate_reordering(20ms);
+  loss_.reordering.expect(20ms);
   send(at_ms(0));
   send(at_ms(5));
   acknowledge({{.first = 1, .last = 1}}, at_ms(85));  // round trip 80 ms, threshold 90 + 20 ms
