@@ -73,6 +73,14 @@ export default typescriptEslint.config(
       '@typescript-eslint/no-misused-spread': 'off',
       // Playwright's fixtures that need no other take an empty pattern.
       'no-empty-pattern': 'off',
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'CallExpression[callee.object.name="vi"][callee.property.name=/^waitFor|^waitUntil/][arguments.length=1]',
+          message: 'Without a limit it waits for one second, in which a process may not run at all on a busy machine.',
+        },
+      ],
     },
   },
 );

@@ -12,6 +12,8 @@ export default defineConfig({
   timeout: 300_000,
   expect: { timeout: 60_000 },
   forbidOnly: true,
+  // The summary names what passed only the second time.
+  retries: 1,
   use: {
     // The distribution's Chromium; Playwright's own downloads are not used.
     launchOptions: {

@@ -59,8 +59,10 @@ const short = ['packages/{gateway,native,web-client}/test/**/*.test.ts'];
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    // Timing never fails a test: on a busy machine a process may not run for seconds.
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       {
         extends: true,

@@ -9,14 +9,14 @@ import { execute } from './setup/execute.mjs';
 import { StepError } from './setup/process.mjs';
 import { root } from './setup/stamp.mjs';
 import { unitPrograms } from './stages/listed.mjs';
-import { buildNative } from './setup/native_build.mjs';
+import { buildNative, clang } from './setup/native_build.mjs';
 import { runTypescriptTests, typescript } from './stages/typescript.mjs';
 import { runUnitTests } from './stages/unit.mjs';
 
 /** Returns what the tests came to, and the lines of each source by its path in the repository: { total, covered }. */
 async function nativeLines() {
   await setup('test', new Set(['packages']));
-  const build = await buildNative('coverage', ['SHEAF_COVERAGE'], { compiler: { c: 'clang', cxx: 'clang++' } });
+  const build = await buildNative('coverage', ['SHEAF_COVERAGE'], { compiler: clang });
   if (build === undefined) throw new StepError('The C++ does not build.');
   const programs = [...unitPrograms().keys()].map((name) => join(build, 'tests', name));
   const counters = (program) => `${program}.profraw`;

@@ -34,11 +34,12 @@ async function runStage(stage, options) {
 function summarize(results) {
   const print = (line) => process.stdout.write(`${line}\n`);
   print('');
-  for (const { stage, passed, failures, skipped, seconds } of results) {
+  for (const { stage, passed, failures, skipped, unsteady = [], seconds } of results) {
     print(
       `${failures.length === 0 ? 'pass' : 'FAIL'}  ${stage.title.padEnd(28)} ${passed} passed, ${failures.length} failed  (${seconds.toFixed(0)} s)`,
     );
     for (const failure of failures) print(`      failed: ${failure}`);
+    for (const failure of unsteady) print(`      unsteady, passed when run again: ${failure}`);
     for (const skip of skipped) print(`      skipped: ${skip}`);
   }
   const passed = results.reduce((sum, result) => sum + result.passed, 0);

@@ -5,7 +5,7 @@ import { StepError, capture, commandLine, run } from './process.mjs';
 import { filesBelow, root } from './stamp.mjs';
 
 const source = join('packages', 'bench', 'interop');
-const goPrograms = ['newest', 'webtransport', 'draft02', 'x_net'];
+const goPrograms = ['newest', 'webtransport', 'draft02', 'x_net', 'masque'];
 const rustPrograms = ['noq-interop', 'quinn-interop', 's2n-quic-interop'];
 
 /** Oldest sufficient versions. From 1.21 on, Go fetches the version that a module asks for. */
@@ -55,7 +55,7 @@ export const aioquic = {
 
 export const go = {
   name: 'interop-go',
-  title: 'quic-go, webtransport-go and golang.org/x/net/quic for the interoperability tests',
+  title: 'quic-go, webtransport-go, masque-go and golang.org/x/net/quic for the interoperability tests',
   inputs: () => filesBelow(join(source, 'go')),
   outputs: goPrograms.map((name) => join('.sheaf', 'interop-go', name)),
   async run() {

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { run } from './process.mjs';
 import { root } from './stamp.mjs';
 
-/** Builds all targets. Returns the build folder; undefined when something did not build. */
-export async function buildNative(name, options, { compiler } = {}) {
+export const clang = { c: 'clang', cxx: 'clang++' };
+
+/** Builds a target. Returns the build folder; undefined when something did not build. */
+export async function buildNative(name, options, { compiler, target = 'all' } = {}) {
   const build = join(root, 'packages', 'native', 'build', name);
   const configure = [
     '-G',
@@ -21,9 +23,13 @@ export async function buildNative(name, options, { compiler } = {}) {
     configure.push(`-DCMAKE_C_COMPILER=${compiler.c}`, `-DCMAKE_CXX_COMPILER=${compiler.cxx}`);
   configure.push(...options.map((option) => `-D${option}=ON`));
   if ((await run('cmake', configure)) !== 0) return undefined;
-  if ((await run('ninja', ['-C', build, '-k', '0', '-j', String(cpus().length), '--quiet'])) !== 0) return undefined;
+  const ninja = ['-C', build, '-k', '0', '-j', String(cpus().length), '--quiet', target];
+  if ((await run('ninja', ninja)) !== 0) return undefined;
   return build;
 }
+
+/** Builds `unit_tests` or `fuzz_targets`, which share their libraries. Returns as `buildNative`. */
+export const buildSanitized = (target) => buildNative('sanitized', ['SHEAF_SANITIZE'], { compiler: clang, target });
 
 /** Runs `work` over `items`, as many at once as there are cores. Results keep the order of items. */
 export async function inParallel(items, work) {

@@ -1,4 +1,4 @@
-// Runs Playwright with the distribution's Chromium.
+// Runs Playwright with the distribution's Chromium. Tests that need Firefox start the distribution's.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { run } from '../setup/process.mjs';
@@ -19,16 +19,19 @@ export const browser = {
       cwd: root,
       env: { PLAYWRIGHT_JSON_OUTPUT_NAME: report },
     });
-    const outcome = existsSync(report) ? readReport(report) : { passed: 0, failures: [], skipped: [], files: [] };
+    const outcome = existsSync(report) ? readReport(report) : nothing();
     outcome.failures.push(...notRun('test', playwrightFiles(), outcome.files));
     if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`playwright ended with ${code}`);
     return outcome;
   },
 };
 
+const nothing = () => ({ passed: 0, failures: [], skipped: [], unsteady: [], files: [] });
+
 function readReport(path) {
   const report = JSON.parse(readFileSync(path, 'utf8'));
-  const outcome = { passed: 0, failures: report.errors.map((error) => error.message), skipped: [], files: [] };
+  const outcome = nothing();
+  outcome.failures.push(...report.errors.map((error) => error.message));
   const visit = (suite) => {
     for (const spec of suite.specs ?? []) {
       for (const test of spec.tests) {
@@ -41,6 +44,8 @@ function readReport(path) {
         else if (test.status === 'unexpected')
           outcome.failures.push(failure(name, test.results.at(-1)?.error?.message));
         else outcome.passed += 1;
+        if (test.status === 'flaky')
+          outcome.unsteady.push(failure(name, test.results.find(({ error }) => error)?.error.message));
       }
     }
     for (const child of suite.suites ?? []) visit(child);

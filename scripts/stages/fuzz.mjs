@@ -1,6 +1,6 @@
 // Runs every fuzz target on the inputs of fuzz/seeds and fuzz/corpus, and then continues from them: half of the time
-// with a fixed seed, half with a new one, which is printed. Failing inputs are kept in build/fuzz/artifacts; add them
-// to fuzz/seeds, whose inputs run each time. The corpus in build/fuzz/corpus grows.
+// with a fixed seed, half with a new one, which is printed. Failing inputs are kept in build/sanitized/artifacts; add them
+// to fuzz/seeds, whose inputs run each time. The corpus in build/sanitized/corpus grows.
 import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
 import { execute } from '../setup/execute.mjs';
 import { fuzzTargets, notRun } from './listed.mjs';
-import { buildNative, inParallel } from '../setup/native_build.mjs';
+import { buildSanitized, inParallel } from '../setup/native_build.mjs';
 
 const fixedSeed = 1;
 const inputFolders = ['seeds', 'corpus'];
@@ -18,7 +18,7 @@ export const fuzz = {
   title: 'Fuzz targets',
   needs: ['packages'],
   run: async ({ fuzzSeconds, fuzzSeed = randomInt(1, 2 ** 31) }) => {
-    const build = await buildNative('fuzz', ['SHEAF_FUZZ'], { compiler: { c: 'clang', cxx: 'clang++' } });
+    const build = await buildSanitized('fuzz_targets');
     if (build === undefined) return { passed: 0, failures: ['the fuzz targets do not build'], skipped: [] };
     const targets = fuzzTargets();
     const unbuilt = targets.filter((target) => !existsSync(join(build, 'fuzz', target)));

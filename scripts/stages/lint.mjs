@@ -5,6 +5,7 @@ import { checkApiDocumentation, checkLayout, checkNativeLayout, checkRules, chec
 import { execute } from '../setup/execute.mjs';
 import { progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
+import { sumOutcomes } from './outcome.mjs';
 
 export const lint = {
   name: 'lint',
@@ -28,7 +29,7 @@ export const lint = {
         ['rules of packages/native/.clang-tidy', () => checkNativeRules()],
       ]),
     ]);
-    return sum([structure, rules, scripts, others]);
+    return sumOutcomes([structure, rules, scripts, others]);
   },
 };
 
@@ -42,15 +43,7 @@ async function byTool(name, check) {
 async function oneByOne(checks) {
   const results = [];
   for (const [name, check] of checks) results.push(await byTool(name, check));
-  return sum(results);
-}
-
-function sum(results) {
-  return {
-    passed: results.reduce((total, { passed }) => total + passed, 0),
-    failures: results.flatMap(({ failures }) => failures),
-    skipped: [],
-  };
+  return sumOutcomes(results);
 }
 
 async function scriptTests() {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
+import { sumWithSecondRuns } from './alone.mjs';
 import { failure } from './failure.mjs';
 import { notRun, vitestFiles } from './listed.mjs';
 
@@ -23,51 +24,68 @@ export const typescript = {
     'interop-rust',
     'node-versions',
   ],
-  run: async () => whole(await Promise.all(projects.map((project) => runVitest(project, ['--project', project])))),
+  run: async () => {
+    const runs = await Promise.all(projects.map((project) => runVitest(project, ['--project', project])));
+    return whole(runs, async (file) => {
+      const { outcomes, broken } = await runVitest('alone', ['--no-file-parallelism', file]);
+      const second = outcomes.get(file) ?? { passed: 0, failures: [`${file}: did not run`], skipped: [] };
+      return { ...second, failures: [...second.failures, ...broken] };
+    });
+  },
 };
 
 /** Runs the tests with further arguments of Vitest. A file without a test that ran is a failure. */
 export const runTypescriptTests = async (options) => whole([await runVitest('vitest', options)]);
 
+/** Returns outcomes by file, and what is `broken` beside the tests: errors that belong to none, and how Vitest ended. */
 async function runVitest(name, options) {
   const report = join(root, '.sheaf', 'test', `${name}.json`);
+  const unhandled = join(root, '.sheaf', 'test', `${name}_unhandled.json`);
   mkdirSync(join(root, '.sheaf', 'test'), { recursive: true });
-  rmSync(report, { force: true });
+  for (const file of [report, unhandled]) rmSync(file, { force: true });
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+  const reporters = ['default', 'json', join(root, 'scripts', 'stages', 'unhandled_reporter.mjs')];
   const code = await run(
     process.execPath,
-    [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...options],
-    { cwd: root },
+    [vitest, 'run', ...reporters.map((each) => `--reporter=${each}`), `--outputFile.json=${report}`, ...options],
+    { cwd: root, env: { SHEAF_UNHANDLED: unhandled } },
   );
-  const outcome = existsSync(report) ? readReport(report) : { passed: 0, failures: [], skipped: [], files: [] };
-  if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`vitest (${name}) ended with ${code}`);
-  return outcome;
+  const outcomes = existsSync(report) ? readReport(report) : new Map();
+  return { outcomes, broken: brokenBeside(`vitest (${name})`, code, outcomes, unhandled) };
 }
 
-/** Returns what several runs of Vitest came to. A file that none of them ran is a failure. */
-function whole(outcomes) {
-  const files = outcomes.flatMap((outcome) => outcome.files);
-  return {
-    passed: outcomes.reduce((sum, { passed }) => sum + passed, 0),
-    failures: [...outcomes.flatMap(({ failures }) => failures), ...notRun('test', vitestFiles(), files)],
-    skipped: outcomes.flatMap(({ skipped }) => skipped),
-  };
+function brokenBeside(name, code, outcomes, unhandled) {
+  const isWhole = existsSync(unhandled);
+  const errors = isWhole ? JSON.parse(readFileSync(unhandled, 'utf8')) : [];
+  const failed = [...outcomes.values()].some(({ failures }) => failures.length > 0);
+  if (!isWhole || (code !== 0 && !failed && errors.length === 0)) return [`${name} ended with ${code}`];
+  return errors.map((error) => failure(`${name}: an error outside of the tests`, error));
+}
+
+/** Sums up several runs of Vitest. A file that none of them ran is a failure. */
+function whole(runs, runAlone) {
+  const outcomes = new Map(runs.flatMap((each) => [...each.outcomes]));
+  const ran = [...outcomes].filter(([, outcome]) => outcome.ran).map(([file]) => file);
+  const broken = [...runs.flatMap((each) => each.broken), ...notRun('test', vitestFiles(), ran)];
+  return sumWithSecondRuns(outcomes, broken, runAlone);
 }
 
 function readReport(path) {
-  const outcome = { passed: 0, failures: [], skipped: [], files: [] };
-  for (const file of JSON.parse(readFileSync(path, 'utf8')).testResults) {
-    const name = file.name.replace(`${root}/`, '');
-    if (file.assertionResults.length > 0) outcome.files.push(name);
+  const outcomes = new Map();
+  for (const { name, status, message, assertionResults } of JSON.parse(readFileSync(path, 'utf8')).testResults) {
+    const file = name.replace(`${root}/`, '');
+    const of = (wanted) => assertionResults.filter((test) => test.status === wanted);
+    const failures = of('failed').map((test) => failure(`${file}: ${test.fullName}`, test.failureMessages[0]));
     // A file that does not load has failed, though it reports no test.
-    if (file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'))
-      outcome.failures.push(failure(name, file.message));
-    for (const test of file.assertionResults) {
-      if (test.status === 'passed') outcome.passed += 1;
-      else if (test.status === 'failed')
-        outcome.failures.push(failure(`${name}: ${test.fullName}`, test.failureMessages[0]));
-      else outcome.skipped.push(`${name}: ${test.fullName}`);
-    }
+    if (status === 'failed' && failures.length === 0) failures.push(failure(file, message));
+    outcomes.set(file, {
+      ran: assertionResults.length > 0,
+      passed: of('passed').length,
+      failures,
+      skipped: assertionResults
+        .filter((test) => !['passed', 'failed'].includes(test.status))
+        .map((test) => `${file}: ${test.fullName}`),
+    });
   }
-  return outcome;
+  return outcomes;
 }

@@ -11,6 +11,7 @@ import { multiEndBench } from './multi_end/multi_end_bench.js';
 import { multicastBench } from './multicast/multicast_bench.js';
 import { pagesBench } from './pages/pages_bench.js';
 import { pathsBench } from './paths/paths_bench.js';
+import { write } from './process/write.js';
 import { schedulersBench } from './schedulers/schedulers_bench.js';
 import { soakBench } from './soak/soak_bench.js';
 import { uploadBench } from './upload/upload_bench.js';
@@ -60,9 +61,7 @@ export async function runBench(
     json === true
       ? `${JSON.stringify(report, null, 2)}\n`
       : [machineLine(report.machine as Machine), ...tables.map(renderTable)].join('\n\n').concat('\n');
-  await new Promise<void>((resolve, reject) =>
-    world.stdout.write(text, (error) => (error ? reject(error) : resolve())),
-  );
+  await write(world.stdout, text);
   if (failure !== undefined) throw new UserError('BENCH_FAILED', failure);
   return exitCodes.success;
 }

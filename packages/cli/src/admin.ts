@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import type { Readable } from 'node:stream';
 import { errorMessage, UserError } from '@sheaf/gateway';
+import { unreadableInput } from './unreadable_input.js';
 
 /** Maximum wait for a response. A node usually runs on this machine and answers within milliseconds. */
 const timeoutMs = 5_000;
@@ -10,7 +11,7 @@ export interface AdminAnswer {
   text: string;
 }
 
-/** Sends a request to the admin address of a node. A body may take any time. @throws UserError when nobody answers */
+/** Sends a request to the admin address of a node. A body may take any time. @throws UserError when nobody answers, and what the body fails with */
 export function askAdmin(
   address: string,
   path: string,
@@ -35,7 +36,11 @@ export function askAdmin(
     });
     sent.once('timeout', () => sent.destroy(new Error('timeout'))).once('error', refuse);
     if (!body) return void sent.end();
-    body.once('error', (error) => sent.destroy(error));
+    // What the body fails with is no fault of the node.
+    body.once('error', (error) => {
+      reject(error instanceof UserError ? error : unreadableInput('the input', error, errorMessage(error)));
+      sent.destroy();
+    });
     body.pipe(sent);
   });
 }

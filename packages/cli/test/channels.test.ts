@@ -1,7 +1,7 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -91,6 +91,8 @@ const group = withOptions('hops: 1');
 
 it.skipIf(missing !== undefined).each([
   ['by multicast', group, [], 'receiving'],
+  // With a long deadline, packets have most of a second for their way.
+  ['with tags whose keys are disclosed later', withOptions('authentication: timed, deadline: 8s'), [], 'receiving'],
   ['with a signature behind each packet', withOptions('authentication: per-packet'), [], 'receiving'],
   ['without proofs and repairs', withOptions('authentication: none, repairs: false'), [], 'receiving'],
   ['by copies where the channel has no group', '{}', [], 'want'],
@@ -116,6 +118,27 @@ it.skipIf(missing !== undefined).each([
       expect(unicastShare).toBeLessThan(0.1);
     } else expect([fromGroup, fromUnicast > bytes.length / 1300]).toEqual([0, true]);
     expect(await sheaf('status')).toMatch(/live +(232\.97\.1\.1:5497|copies alone) +0 /);
+  },
+  300_000,
+);
+
+it.skipIf(missing !== undefined)(
+  'a directory comes by multicast, and only where one is wanted',
+  async () => {
+    const { directory, sheaf, watch } = await startSite(group);
+    await mkdir(join(directory, 'slides', 'pictures'), { recursive: true });
+    const files = { 'index.html': Buffer.from('<h1>one</h1>'), 'pictures/two.bin': randomBytes(1_500_000) };
+    for (const [path, bytes] of Object.entries(files)) await writeFile(join(directory, 'slides', path), bytes);
+    const to = (output: string) => watch('-k', '--report', '-o', output, 'https://10.97.0.1:4433/live');
+    const [watcher, other] = [to('got/'), to('got.bin')];
+    await Promise.all([watcher.reaches('receiving'), other.reaches('receiving')]);
+    await sheaf('publish', 'live', 'slides');
+    expect(await watcher.ended).toEqual([0, null]);
+    for (const [path, bytes] of Object.entries(files))
+      expect(sha256(await readFile(join(directory, 'got', path)))).toBe(sha256(bytes));
+    expect(await other.ended).toEqual([2, null]);
+    expect(other.reports.map(({ state }) => state).join()).toContain('the publication "slides" is a directory');
+    expect((await readdir(directory)).filter((name) => name.startsWith('got'))).toEqual(['got']);
   },
   120_000,
 );

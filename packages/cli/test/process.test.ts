@@ -121,7 +121,7 @@ describe('sheaf up', () => {
   it('says that it is ready, with addresses and the next step, and ends with 0 on SIGTERM', async () => {
     const site = await makeSite();
     const running = await up(site);
-    await vi.waitFor(() => expect(running.out()).toContain('next: '), 10_000);
+    await vi.waitFor(() => expect(running.out()).toContain('next: '), 30_000);
     expect(running.out().split('\n')[0]).toMatch(/^sheaf \d+\.\d+\.\d+ ready in \d+ ms$/);
     expect(running.out()).toContain(`https://127.0.0.1:${site.port}/`);
     expect(running.out()).toContain(`http://127.0.0.1:${site.admin}/`);
@@ -134,13 +134,12 @@ describe('sheaf up', () => {
     const { arrived, route } = await lateUpstream();
     const site = await makeSite(route);
     const running = await up(site);
-    const pending = sheaf(['fetch', '-k', '--timeout', '5', `https://127.0.0.1:${site.port}/`]);
-    await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), 20_000);
+    start(['fetch', '-k', `https://127.0.0.1:${site.port}/`], site.directory);
+    await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), 30_000);
     running.child.kill('SIGINT');
-    await vi.waitFor(() => expect(running.err()).toContain('Ctrl-C again ends at once'), 10_000);
+    await vi.waitFor(() => expect(running.err()).toContain('Ctrl-C again ends at once'), 30_000);
     running.child.kill('SIGINT');
     expect(await running.exit).toBe(130);
-    await pending;
   });
 
   it('refuses a taken port with its place, and a second gateway leaves the first alone', async () => {
@@ -159,7 +158,7 @@ describe('sheaf up', () => {
     const down = await freePort();
     const site = await makeSite(`  - { upstream: "http://127.0.0.1:${down}" }`);
     const running = await up(site);
-    await vi.waitFor(() => expect(running.err()).toContain('warning: '), 10_000);
+    await vi.waitFor(() => expect(running.err()).toContain('warning: '), 30_000);
     const { out } = await sheaf(['status'], site.directory);
     expect(out).toMatch(new RegExp(`http://127.0.0.1:${down} down for \\d+ s: connection refused`));
     running.child.kill('SIGTERM');
@@ -330,12 +329,16 @@ describe('sheaf fetch --path', () => {
       return (JSON.parse(out) as Report).paths.map(({ bytes_sent }) => bytes_sent);
     };
     const size = site.large.length;
-    // How far the copies on the slower path come before all is there depends on the machine.
-    for (const bytes of await sent(['--path-scheduler', 'redundant'])) expect(bytes).toBeGreaterThan(size / 20);
-    const alone = await sent(['--path-scheduler', 'backup-only', '--congestion', 'bbr']);
-    expect(Math.min(...alone)).toBeLessThan(size / 4);
-    // On a busy machine the heavy path may have to wait for its acknowledgements while the other has room.
+    // On a busy machine a path may have to wait for its acknowledgements, or look broken, while the other has room.
     const patience = { timeout: 120_000, interval: 0 };
+    await vi.waitFor(async () => {
+      // How far the copies on the slower path come before all is there depends on the machine.
+      for (const bytes of await sent(['--path-scheduler', 'redundant'])) expect(bytes).toBeGreaterThan(size / 20);
+    }, patience);
+    await vi.waitFor(async () => {
+      const alone = await sent(['--path-scheduler', 'backup-only', '--congestion', 'bbr']);
+      expect(Math.min(...alone)).toBeLessThan(size / 4);
+    }, patience);
     await vi.waitFor(async () => {
       const [light = 0, heavy = 0] = await sent(['--path-scheduler', 'weighted'], ['127.0.0.1', '127.0.0.2,weight=8']);
       expect(heavy).toBeGreaterThan(light);
@@ -483,7 +486,7 @@ describe('sheaf fetch -o', () => {
     const site = await makeSite(route);
     await up(site);
     const running = start(['fetch', '-k', '-o', 'late', `https://127.0.0.1:${site.port}/`], site.directory);
-    await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), 20_000);
+    await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), 30_000);
     expect((await readdir(site.directory)).some((name) => name.endsWith('.part'))).toBe(true);
     running.child.kill('SIGINT');
     expect(await running.exit).toBe(130);
@@ -527,7 +530,7 @@ describe('a file with several nodes', () => {
     const site = await makeNodes();
     expect(await sheaf(['check'], site.directory)).toMatchObject({ code: 0, out: 'Valid configuration\n' });
     const running = await up(site);
-    await vi.waitFor(() => expect(running.out().match(/next: /g)).toHaveLength(2), 10_000);
+    await vi.waitFor(() => expect(running.out().match(/next: /g)).toHaveLength(2), 30_000);
     expect(running.out().split('\n')[0]).toMatch(/^sheaf \S+ ready in \d+ ms: center \(gateway\), laptop \(edge\)$/);
     const { out } = await sheaf(['fetch', '-k', '--json', `https://127.0.0.1:${site.port}/large.bin`], site.directory);
     expect(JSON.parse(out)).toMatchObject({
@@ -540,7 +543,7 @@ describe('a file with several nodes', () => {
       expect(center).toContain('center (gateway)');
       expect(laptop).toContain('laptop (edge)');
       for (const address of ['127.0.0.1', '127.0.0.2']) expect(laptop).toMatch(new RegExp(`active +${address}:`));
-    }, 10_000);
+    }, 30_000);
     const statuses = (await sheaf(['status', '--json'], site.directory)).out
       .trim()
       .split('\n')

@@ -115,5 +115,5 @@ it.skipIf(missing !== undefined)(
       stderr: expect.stringContaining('error[ADDRESS_UNAVAILABLE]: --path [fe80::1%wire9]') as string,
     });
   },
-  120_000,
+  300_000,
 );

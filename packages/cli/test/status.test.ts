@@ -124,7 +124,23 @@ it('shows what channels lose before and after repairs, and how soon receivers he
   const counts = { copiesLost: 0, refusedReports: 0, droppedProofs: 0, expired: 0, unsent: 7 };
   const live = { name: 'live', group: { family: 'IPv4', address: '232.1.2.3', port: 5004 }, ...counts } as const;
   const seen = { receivers: 3, receiving: 2, packets: 1_000, repairs: 40, copies: 100, received: 1_800, lost: 200 };
-  const idle = { name: 'idle', ...counts, receivers: 0, receiving: 0, packets: 0, repairs: 0, copies: 0 };
+  const held = {
+    rate: 1_250_000,
+    heldOnCopies: 5,
+    waitingForCopies: 6,
+    networksHeldDown: 8,
+    feedsGroup: false,
+    groupPauses: 9,
+  };
+  const free = {
+    rate: 0,
+    heldOnCopies: 0,
+    waitingForCopies: 0,
+    networksHeldDown: 0,
+    feedsGroup: false,
+    groupPauses: 0,
+  };
+  const idle = { name: 'idle', ...counts, ...free, receivers: 0, receiving: 0, packets: 0, repairs: 0, copies: 0 };
   const status: GatewayStatus = {
     ...front,
     alpn: ['h3'],
@@ -132,7 +148,7 @@ it('shows what channels lose before and after repairs, and how soon receivers he
     routes: [],
     role: 'gateway',
     channels: [
-      { ...live, ...seen, recovered: 100, joins: 2, joinSeconds: 0.05 },
+      { ...live, ...seen, ...held, recovered: 100, joins: 2, joinSeconds: 0.05 },
       { ...idle, received: 0, lost: 0, recovered: 0, joins: 0, joinSeconds: 0 },
     ],
   };
@@ -140,5 +156,31 @@ it('shows what channels lose before and after repairs, and how soon receivers he
     .split('\n')
     .map((row) => row.replace(/ {2,}/g, ' | ').trim());
   expect(rows).toContain('live | 232.1.2.3:5004 | 3 | 2 | 1000 | 40 | 10.0 % | 5.0 % | 5.0 % | 25 ms | 7');
+  expect(rows).toContain('live | 1250KB/s | no, 9 pauses | 5 | 6 | 8');
+  expect(rows).toContain('idle | 0 | 0 | 0');
   expect(rows.find((row) => row.startsWith('idle'))).toMatch(/^idle \| copies alone \| 0 \| 0 \| 0 \| 0 \|.* 7$/);
+});
+
+it('shows what tunnels carried and dropped, and which requests got none', () => {
+  const drops = { unknownContext: 0, targetTooLarge: 2, targetBlocked: 0, targetRefused: 0, clientTooLarge: 7 };
+  const traffic = { packetsToTarget: 10, bytesToTarget: 9_000, packetsToClient: 20, bytesToClient: 24_000 };
+  const status: GatewayStatus = {
+    ...front,
+    alpn: ['h3'],
+    connections: [],
+    routes: [],
+    role: 'gateway',
+    tunnels: {
+      open: 3,
+      ...traffic,
+      drops: { ...drops, queueFull: 0, queueStanding: 0, clientLost: 0, overRate: 0 },
+      answers: { 200: 5, 403: 1, 407: 4 },
+    },
+  };
+  const rows = renderStatus(status)
+    .split('\n')
+    .map((row) => row.replace(/ {2,}/g, ' | ').trim());
+  expect(rows).toContain(
+    '3 | 5 | 1 by 403, 4 by 407 | 10 packets, 9000 bytes | 20 packets, 24000 bytes | 2 targetTooLarge, 7 clientTooLarge',
+  );
 });

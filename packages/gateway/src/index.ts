@@ -27,6 +27,7 @@ export type {
   RouteStatus,
   GatewayBackend,
   ReturnStatus,
+  TunnelStatus,
 } from './observability/status.js';
 export { certificateExpiry, certificateHash } from './tls/certificate_files.js';
 export { devCertificateFiles, loadDevCertificate } from './tls/dev_certificate.js';

@@ -28,7 +28,7 @@ async function youngAfterLoad(first: string): Promise<number> {
   return Number(stdout);
 }
 
-it('the young generation stays at some 8 MB, where V8 would let it grow', { timeout: 120_000 }, async () => {
+it('the young generation stays at some 8 MB, where V8 would let it grow', async () => {
   expect(await youngAfterLoad('')).toBeGreaterThan(12 * 2 ** 20);
   expect(await youngAfterLoad(`await import(${JSON.stringify(heap)});`)).toBeLessThan(12 * 2 ** 20);
 });
@@ -62,7 +62,7 @@ console.log(used() - before);
 process.exit();
 `;
 
-it('an idle gateway collects what a closed connection left', { timeout: 120_000 }, async () => {
+it('an idle gateway collects what a closed connection left', async () => {
   const program = `await import(${JSON.stringify(heap)});${leave}`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
   expect(Number(stdout)).toBeLessThan(4 * 2 ** 20);

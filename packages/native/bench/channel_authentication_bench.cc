@@ -306,7 +306,7 @@ class Bench {
   ChannelSealKeys seal_{secret_of(9), {.sequence = 0, .first_number = 0, .secret = secret_of(1)}};
   ChannelOpenKeys open_{secret_of(9)};
   Packets packets_;
-  KeyChain chain_{k_channel, ChainKey{1}, 20'000};
+  KeyChain chain_{k_channel, ChainKey{1}};
   ClockBound clock_;
   TimedSchedule schedule_{.start = start_, .interval = 50ms, .delay = 2};
   NoAuthenticator none_source_;

@@ -10,7 +10,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const quic::Bytes input(data + 1, size - 1);
   webtransport::Session session(webtransport::Dialect::kWebTransport);
   http3::CapsuleReader reader([](std::uint64_t type) {
-    return type < 64 ? std::optional(http3::CapsuleRule{100, type % 2 == 1}) : std::nullopt;
+    return type < 64 ? std::optional(http3::CapsuleRule{type % 2 == 1 ? 1000u : 100u, 100})
+                     : std::nullopt;
   });
   for (std::size_t offset = 0; offset < input.size(); offset += step) {
     const quic::Bytes piece = input.subspan(offset, std::min(step, input.size() - offset));

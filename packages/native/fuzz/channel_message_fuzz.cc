@@ -37,11 +37,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto datagram = decode_channel_datagram(bytes);
   if (!datagram) return 0;
-  const auto* report = std::get_if<ChannelReport>(&*datagram);
-  if (report == nullptr) return 0;
   std::array<std::uint8_t, k_max_channel_report> buffer;
   Writer out(buffer);
-  write_channel_report(out, *report);
+  if (const auto* report = std::get_if<ChannelReport>(&*datagram)) {
+    write_channel_report(out, *report);
+  } else if (const auto* query = std::get_if<ChannelClockQuery>(&*datagram)) {
+    write_clock_query(out, *query);
+  } else if (const auto* clock = std::get_if<ChannelClock>(&*datagram)) {
+    write_clock(out, *clock);
+  } else {
+    return 0;
+  }
   if (out.size() > bytes.size()) std::abort();
   if (!decode_channel_datagram(out.written())) std::abort();
   return 0;

@@ -1,6 +1,7 @@
 #include <cstdlib>
 
 #include "../test/http3/session_pair.h"
+#include "channel_authentication/timed_source.h"
 #include "channel_request/receiver_request.h"
 #include "channel_request/source_request.h"
 
@@ -37,19 +38,37 @@ quic::ChannelOffer proven_offer(quic::AuthenticationScheme scheme) {
   return proven;
 }
 
+// Whether the channel has the scheme `timed`, at a source and in the offer to a receiver
+bool is_timed(std::uint8_t choice) { return (choice & 16) != 0; }
+
+constexpr quic::TimedSchedule k_schedule{.start = Time{1s}};
+
+std::unique_ptr<quic::Authenticator> chosen_authenticator(std::uint8_t choice,
+                                                          quic::KeyChain& chain) {
+  if (!is_timed(choice)) return std::make_unique<quic::NoAuthenticator>();
+  return std::make_unique<quic::TimedSource>(offer().channel, k_schedule, chain);
+}
+
 quic::ChannelOffer chosen_offer(std::uint8_t choice) {
   if ((choice & 4) == 0) return offer();
+  if (is_timed(choice)) {
+    quic::ChannelOffer timed = proven_offer(quic::AuthenticationScheme::kSigned);
+    timed.authentication = quic::offer_of(quic::TimedParameters{.schedule = k_schedule});
+    timed.repairs = false;
+    return timed;
+  }
   return proven_offer((choice & 8) == 0 ? quic::AuthenticationScheme::kSigned
                                         : quic::AuthenticationScheme::kPacketSignatures);
 }
 
 // A request of which one side is ours and the other an attacker
 struct Run {
-  explicit Run(bool source)
+  Run(bool source, std::uint8_t choice)
       : http(1, {.extended_connect = true, .datagrams = true}),
         own(source ? http.server : http.client),
         attacker(source ? http.client : http.server),
-        channel({.offer = offer()}, authenticator, random) {
+        authenticator(chosen_authenticator(choice, chain)),
+        channel({.offer = offer()}, *authenticator, random) {
     http.client.reading = http.server.reading = false;
     http.run();
     stream = *http.client.session.submit_request({{":method", "CONNECT"},
@@ -109,7 +128,8 @@ struct Run {
   http3::Peer& own;
   http3::Peer& attacker;
   quic::SeededRandom random{1};
-  quic::NoAuthenticator authenticator;
+  static inline quic::KeyChain chain{offer().channel, quic::ChainKey{1}};  // of all inputs
+  std::unique_ptr<quic::Authenticator> authenticator;
   quic::ChannelSource channel;
   quic::StreamId stream;
   std::unique_ptr<ChannelRequest> request;
@@ -133,7 +153,7 @@ void begin(Run& run, std::uint8_t choice) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   quic::Reader in({data, size});
   const std::uint8_t choice = in.read_u8();
-  Run run((choice & 1) != 0);
+  Run run((choice & 1) != 0, choice);
   run.settle();
   if ((choice & 2) != 0) begin(run, choice);
   for (int steps = 0; !in.empty() && steps < 64; ++steps) {

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type { SocketAddress } from './address.js';
 import type { ChannelCounts, ChannelSourceStatus } from './channel_types.js';
 import { QuicError } from './quic_error.js';
 import type { StreamPriority } from './stream_priority.js';
@@ -56,6 +57,7 @@ export const EventKind = {
   channelState: 60,
   channelGroup: 61,
   channelOver: 62,
+  tunnelOver: 70,
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
@@ -356,9 +358,9 @@ export interface NativeEndpoint {
   closeNodeSession(connection: number, session: number): void;
   /**
    * Source: offers the channel on a request whose response was sent without its end. Returns false when the connection is gone or
-   * has as many channels as it may.
+   * has as many channels as it may. `client`: the address from which the connection was opened.
    */
-  serveChannel(connection: number, stream: number, source: NativeChannelSource): boolean;
+  serveChannel(connection: number, stream: number, source: NativeChannelSource, client: string): boolean;
   /** Receiver: takes over a request whose response has come. Returns as `serveChannel`. Throws for options that are wrong. */
   watchChannel(connection: number, stream: number, options: NativeWatchOptions): boolean;
   /** Copies bytes of a group of objects in order. Returns how many. */
@@ -368,6 +370,13 @@ export interface NativeEndpoint {
   leaveChannel(connection: number, stream: number): void;
   /** Receiver: frees what is left of a channel that is over. */
   forgetChannel(connection: number, stream: number): void;
+  /**
+   * Connects a request for UDP proxying, whose response follows, to its target. Returns the local address; undefined when the
+   * connection is gone, or the target is no IP address. Throws with the system's `code`.
+   */
+  openTunnel(connection: number, stream: number, options: NativeTunnelOptions): SocketAddress | undefined;
+  /** Returns how many tunnels are open, and the counts of all so far (lib/tunnel.ts); undefined before the first one. */
+  tunnelCounts(): [open: number, counts: number[]] | undefined;
   /** Returns 0 or a `BackendRefusal`, as does the next. */
   offerBackend(connection: number, backend: number): number;
   withdrawBackend(connection: number, backend: number, gone: boolean): number;
@@ -446,6 +455,16 @@ export interface ExecutorStats {
   expired: number;
 }
 
+export interface NativeTunnelOptions {
+  address: string;
+  port: number;
+  idleMs: number;
+  queueBytes: number;
+  /** Empty: no limit */
+  rateName: string;
+  bytesPerSecond: number;
+}
+
 /** Options of a channel's source. Rates are in bytes per second. */
 export interface NativeChannelSourceOptions {
   /** Undefined: copies by unicast alone */
@@ -458,6 +477,8 @@ export interface NativeChannelSourceOptions {
   hops: number;
   packetSize: number;
   rate: number;
+  /** 0: the rate never changes */
+  slowestRate: number;
   copyRate: number;
   reach: number;
   deadlineMs: number;
@@ -465,7 +486,7 @@ export interface NativeChannelSourceOptions {
   keyIntervalMs: number;
   keyOnLeaving: boolean;
   maxReceivers: number;
-  authentication: 'signed' | 'per-packet' | 'none';
+  authentication: 'signed' | 'timed' | 'per-packet' | 'none';
   /** 32 bytes, which the call wipes; undefined: a random one */
   seed: Uint8Array | undefined;
   repairs: boolean;
@@ -481,6 +502,8 @@ export interface NativeChannelSource {
   endGroup(group: number): boolean;
   /** As `endGroup`. */
   resetGroup(group: number, errorCode: number): boolean;
+  /** Returns for how many milliseconds clients of an address may not join; 0: they may. */
+  heldDownMs(client: string): number;
   status(): ChannelSourceStatus;
   /** Withdraws the channel. */
   close(): void;

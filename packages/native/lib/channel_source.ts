@@ -8,13 +8,48 @@ import type { ServerRequest, ServerResponse } from './types.js';
 /** `GroupStreams::k_max_group` in src/channel/group_streams.h */
 const maxGroup = 32 * 1024 * 1024;
 
+/** Packets of a report interval, at most: what receivers then lose of them is few enough to be repaired at once */
+const intervalPackets = 512;
+/** Bounds of a report interval, in milliseconds */
+const interval = { shortest: 10, longest: 200, ofDeadline: 8 };
+/** Packets that the log has, at least and at most (`ChannelLimits` in src/channel/offer_check.h) */
+const reaches = { least: 8192, most: 16_384 };
+
+/** Returns how often receivers report what they miss. A fast channel hears of it before much more has been lost. */
+function reportInterval(rate: number, packetSize: number, deadlineMs: number): number {
+  const bound = Math.min(
+    interval.longest,
+    deadlineMs / interval.ofDeadline,
+    (1000 * intervalPackets * packetSize) / rate,
+  );
+  return Math.max(interval.shortest, Math.floor(bound));
+}
+
+/** Returns how many packets the log has: a second of them, as far as receivers permit. */
+const reach = (rate: number, packetSize: number): number =>
+  Math.min(Math.max(Math.ceil(rate / packetSize), reaches.least), reaches.most);
+
+/** Milliseconds of the log with `timed`, at least: ten of the shortest intervals (src/channel_authentication/timed_schedule.h) */
+const timedLog = 150;
+
+/** @throws RangeError for a log in which packets would be overwritten before receivers can have proven them */
+function assertProvable(reach: number, rate: number, packetSize: number): void {
+  const least = Math.ceil((rate * timedLog) / (1000 * packetSize));
+  if (reach < least)
+    throw new RangeError(
+      `with \`timed\`, this rate needs a \`reach\` of ${least} packets at least, or write a lower \`rate\``,
+    );
+}
+
 class Source implements ChannelSource {
   private readonly native: NativeChannelSource;
   private waiting: (() => void)[] = [];
   private closed = false;
 
   constructor(options: ChannelSourceOptions) {
-    const rate = options.rate ?? 1_250_000;
+    const { rate = 1_250_000, packetSize = 1300, deadlineMs = 2000 } = options;
+    const kept = options.reach ?? reach(rate, packetSize);
+    if (options.authentication === 'timed') assertProvable(kept, rate, packetSize);
     this.native = new (addon().ChannelSource)(
       {
         group: options.group,
@@ -22,12 +57,13 @@ class Source implements ChannelSource {
         relay: options.relay,
         interface: options.interface ?? '',
         hops: options.hops ?? 1,
-        packetSize: options.packetSize ?? 1300,
+        packetSize,
         rate,
+        slowestRate: options.slowestRate ?? 0,
         copyRate: options.copyRate ?? 10 * rate,
-        reach: options.reach ?? 8192,
-        deadlineMs: options.deadlineMs ?? 2000,
-        reportIntervalMs: options.reportIntervalMs ?? 200,
+        reach: kept,
+        deadlineMs,
+        reportIntervalMs: options.reportIntervalMs ?? reportInterval(rate, packetSize, deadlineMs),
         keyIntervalMs: options.keyIntervalMs ?? 10_000,
         keyOnLeaving: options.keyOnLeaving ?? false,
         maxReceivers: options.maxReceivers ?? 1000,
@@ -53,7 +89,11 @@ class Source implements ChannelSource {
     // RFC 9297 §3.4
     response.writeHead(200, { 'capsule-protocol': '?1' });
     response.leaveToEngine();
-    return !this.closed && endpoint.serveChannel(connection, stream, this.native);
+    return !this.closed && endpoint.serveChannel(connection, stream, this.native, request.remoteAddress.address);
+  }
+
+  heldDownMs(address: string): number {
+    return this.native.heldDownMs(address);
   }
 
   status(): ChannelSourceStatus {

@@ -30,13 +30,18 @@ export interface ChannelSourceOptions {
   packetSize?: number;
   /** Most bytes per second. Default 1,250,000. */
   rate?: number;
+  /**
+   * Bytes per second below `rate`. With it, the rate to the group follows the worst receiver, as TCP would (RFC 4654). Receivers to
+   * which TCP would send less get copies instead. Default none: the rate never changes.
+   */
+  slowestRate?: number;
   /** Most bytes per second for copies by unicast, to all receivers together. Default ten times `rate`. */
   copyRate?: number;
-  /** Packets that are kept for copies, 64 to 16,384. Default 8192. */
+  /** Packets that are kept for copies, 64 to 16,384. Default those of a second, at least 8192. */
   reach?: number;
   /** Milliseconds after which a packet is worth nothing. Default 2000. */
   deadlineMs?: number;
-  /** Milliseconds between reports of a receiver, at least 10. Default 200. */
+  /** Milliseconds between reports of a receiver, at least 10. Default an eighth of the deadline, the time of 512 packets, or 200, whichever is least. */
   reportIntervalMs?: number;
   /** Milliseconds for which a key serves. Default 10,000. */
   keyIntervalMs?: number;
@@ -45,11 +50,13 @@ export interface ChannelSourceOptions {
   /** Default 1000. */
   maxReceivers?: number;
   /**
-   * How receivers know that packets are the source's. `signed`: by Ed25519 signatures over many packets. `per-packet`: by a signature
-   * behind each packet, which excludes repairs and costs some 100 times as much. `none`: every receiver can forge packets for the
+   * How receivers know that packets are the source's. `signed`: by Ed25519 signatures over many packets. `timed`: by tags whose
+   * keys are disclosed later, which excludes repairs and costs less; a receiver asks for the source's time, and `reach` has to be 150 ms
+   * of `rate`. `per-packet`: by a
+   * signature behind each packet, which excludes repairs and costs some 100 times as much. `none`: every receiver can forge packets for the
    * others. Default `signed` with a group, and `none` without.
    */
-  authentication?: 'signed' | 'per-packet' | 'none';
+  authentication?: 'signed' | 'timed' | 'per-packet' | 'none';
   /** Private Ed25519 key (RFC 8032 §5.1.5) of 32 bytes, which are wiped. Default a new one. */
   seed?: Uint8Array;
   /** Whether the group brings repairs of lost packets, too. Default true, with a group. */
@@ -66,6 +73,18 @@ export interface ChannelSourceStatus {
   receivers: number;
   /** Receivers that hear the group */
   receiving: number;
+  /** Bytes per second that the group gets at most, now */
+  rate: number;
+  /** Receivers that get copies of all packets although they hear the group, since they lose much of it, or lost it too often */
+  heldOnCopies: number;
+  /** Receivers that lost the group, and wait until copies of all packets fit into their rate */
+  waitingForCopies: number;
+  /** Networks that joined and left too often, and should not join now */
+  networksHeldDown: number;
+  /** Whether packets go to the group now: it has members, and one of them hears it, or the source tries */
+  feedsGroup: boolean;
+  /** How often the source has paused, since none of several members heard the group */
+  groupPauses: number;
   /** Packets of the channel */
   packets: number;
   /** Packets with repairs */
@@ -119,6 +138,11 @@ export interface ChannelSource {
    * it may.
    */
   serve(request: ServerRequest, response: ServerResponse): boolean;
+  /**
+   * Returns for how many milliseconds clients of this address should not join, since its network joined and left again and again; 0
+   * otherwise. `serve` serves them anyway.
+   */
+  heldDownMs(address: string): number;
   /** Reads the source's counts; a copy. */
   status(): ChannelSourceStatus;
   /** Withdraws the channel from all receivers. */

@@ -51,6 +51,11 @@ export class IncomingBody extends Readable implements ReceivedBody {
     super({ highWaterMark: readSize });
   }
 
+  /** Whether the peer's message is complete, or broke off */
+  get ended(): boolean {
+    return this.finished;
+  }
+
   get bodyless(): boolean {
     return this.complete && !this.begun && !this.hasBytes;
   }

@@ -11,6 +11,7 @@ import { Liveness } from './liveness.js';
 import { onReturnedBodyEvent } from './returned_body.js';
 import { Http3ServerRequest } from './server_request.js';
 import { Http3ServerResponse } from './server_response.js';
+import { tunnelCounts, tunnelOver } from './tunnel.js';
 import type {
   CertificatePair,
   ConnectionStatus,
@@ -20,6 +21,7 @@ import type {
   ServerOptions,
   SocketAddress,
   TransportCounters,
+  TunnelTotals,
 } from './types.js';
 import { isSessionEvent } from './webtransport/connection.js';
 import { isSessionRequest, NativeWebTransportRequest } from './webtransport/request.js';
@@ -60,6 +62,10 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   counters(): TransportCounters {
     const counters = this.endpoint.counters() as Omit<TransportCounters, 'connectionsClosed'>;
     return { ...counters, connectionsClosed: Object.fromEntries(this.closedBy) };
+  }
+  tunnels(): TunnelTotals {
+    const [open, counts] = this.endpoint.tunnelCounts() ?? [0, []];
+    return { open, ...tunnelCounts(counts) };
   }
 
   async close(drainMs = 0): Promise<void> {
@@ -218,6 +224,9 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
         return exchange.response.onStopped(event[3] as number);
       case EventKind.returnLost:
         return exchange.response.onReturnLost(event[3] as number, event[4] as number, event[5] as number);
+      case EventKind.tunnelOver:
+        exchange.response.emit('tunnelOver', tunnelOver(event[3] as number, event[4] as number, event[5] as number[]));
+        return;
       case EventKind.streamClosed:
         connection.exchanges.delete(stream);
         exchange.response.onStreamClosed();

@@ -15,6 +15,7 @@ import type { HeaderMap, RequestHeaders } from './header_types.js';
 import type { BackendEvents, OpenBackendOptions } from './multi_end_types.js';
 import type { StreamPriority } from './stream_priority.js';
 import type { CertificatePair } from './transport_options.js';
+import type { TunnelTotals } from './tunnel_types.js';
 import type { WebTransportRequest, WebTransportSession } from './webtransport_types.js';
 
 /** A body as it arrives. As a Readable it yields chunks that belong to the reader. */
@@ -221,6 +222,8 @@ export interface Http3Server extends NodeJS.EventEmitter<{ [K in keyof Http3Serv
   importConnection(snapshot: Uint8Array): ImportedConnection;
   /** Reads the server's counts; a copy. */
   counters(): TransportCounters;
+  /** Reads the counts of all tunnels so far (see `openTunnel`); a copy. */
+  tunnels(): TunnelTotals;
   /**
    * Sends GOAWAY (RFC 9114 §5.2), waits for open requests for at most `drainMs` milliseconds (default 0), and closes what is
    * left and the socket.

@@ -1,8 +1,9 @@
 import type { LinkRelay, LinkRelayOptions } from './link_relay.js';
 import type { ChannelSource, ChannelSourceOptions, WatchedChannel, WatchOptions } from './channel_types.js';
 import type { RequestHeaders } from './header_types.js';
-import type { Http3Client, Http3Server } from './http3_types.js';
+import type { Http3Client, Http3Server, ServerRequest, ServerResponse } from './http3_types.js';
 import type { ClientOptions, ServerOptions } from './transport_options.js';
+import type { OpenedTunnel, TunnelOptions } from './tunnel_types.js';
 import type { RelayedSession, WebTransportRequest } from './webtransport_types.js';
 
 export type { SocketAddress } from './address.js';
@@ -12,6 +13,7 @@ export type * from './header_types.js';
 export type * from './http3_types.js';
 export type { StreamDependency, StreamPriority } from './stream_priority.js';
 export type * from './transport_options.js';
+export type * from './tunnel_types.js';
 export type * from './webtransport_types.js';
 
 /** Functions of this package that other packages call, for those that load it on demand or replace it in tests. */
@@ -26,6 +28,12 @@ export interface NativeModule {
   openChannelSource(options: ChannelSourceOptions): ChannelSource;
   /** Joins a channel. Rejects with `QuicError` when the server refuses it. */
   watchChannel(client: Http3Client, options: WatchOptions): Promise<WatchedChannel>;
+  /**
+   * Answers a request for UDP proxying (RFC 9298) with 200, and connects it to the target natively. Returns undefined when the
+   * client has left or its request is complete. Throws with the system's `code`, such as `ENETUNREACH`; the request has no
+   * response then.
+   */
+  openTunnel(request: ServerRequest, response: ServerResponse, options: TunnelOptions): OpenedTunnel | undefined;
   /** Makes a UDP relay that behaves like a network link. */
   createLinkRelay(options: LinkRelayOptions): LinkRelay;
   /**

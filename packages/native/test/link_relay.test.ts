@@ -24,7 +24,7 @@ async function start(options: Partial<LinkRelayOptions> = {}) {
   const pass = async (text: string): Promise<void> => {
     const { sent } = relay.stats().there;
     client.socket.send(text, port, '127.0.0.1');
-    await vi.waitFor(() => expect(relay.stats().there.sent).toBe(sent + 1), 10_000);
+    await vi.waitFor(() => expect(relay.stats().there.sent).toBe(sent + 1), 30_000);
   };
   return { relay, received: target.received, pass };
 }
@@ -35,7 +35,7 @@ describe('createLinkRelay', () => {
     await pass('lost');
     relay.setConfig({}, {});
     await pass('arrives');
-    await vi.waitFor(() => expect(received).toEqual(['arrives']), 10_000);
+    await vi.waitFor(() => expect(received).toEqual(['arrives']), 30_000);
     expect(relay.stats().there).toMatchObject({ sent: 2, lost: 1, delivered: 1 });
   });
 
@@ -46,7 +46,7 @@ describe('createLinkRelay', () => {
     await pass('lost');
     relay.setDown(false);
     await pass('arrives');
-    await vi.waitFor(() => expect(received).toEqual(['arrives']), 10_000);
+    await vi.waitFor(() => expect(received).toEqual(['arrives']), 30_000);
     expect(relay.stats().there.down).toBe(1);
   });
 

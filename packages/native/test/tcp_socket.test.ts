@@ -44,7 +44,7 @@ it('a peer that reads nothing costs the kernel no more than what may wait unsent
   // What waited goes on once it is read.
   let read = 0;
   client.on('data', (data: Buffer) => (read += data.length)).resume();
-  await expect.poll(() => read, { timeout: 20_000 }).toBe(offered);
+  await expect.poll(() => read, { timeout: 30_000 }).toBe(offered);
 });
 
 it('the kernel alone takes more than that', async () => {

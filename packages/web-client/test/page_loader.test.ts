@@ -133,7 +133,7 @@ describe('a request', () => {
     const { loader, loads } = world(async () => ({ ...hello, status }));
     const response = await respond(loader, new Request(url));
     expect([response.status, response.body]).toEqual([status, null]);
-    await vi.waitFor(() => expect(loads()[0]?.state).toBe('done'));
+    await vi.waitFor(() => expect(loads()[0]?.state).toBe('done'), 30_000);
   });
 
   test('that is cancelled tells the gateway', async () => {
@@ -144,10 +144,10 @@ describe('a request', () => {
     });
     const abort = new AbortController();
     const response = respond(loader, new Request(url, { signal: abort.signal }));
-    await vi.waitFor(() => expect(signal).toBeDefined());
+    await vi.waitFor(() => expect(signal).toBeDefined(), 30_000);
     abort.abort();
     await expect(response).rejects.toThrow();
-    await vi.waitFor(() => expect(signal?.aborted).toBe(true));
+    await vi.waitFor(() => expect(signal?.aborted).toBe(true), 30_000);
     expect(network).not.toHaveBeenCalled();
   });
 });

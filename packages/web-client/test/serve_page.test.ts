@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   ERROR_CODES,
   decodePong,
@@ -164,9 +164,9 @@ describe('a request', () => {
     const reader = stream.readable.getReader();
     await reader.read();
     await reader.cancel();
-    await vi.waitFor(() => expect(signal?.aborted).toBe(true));
+    await vi.waitFor(() => expect(signal?.aborted).toBe(true), 30_000);
     body.push('second'); // Whoever produces notices with the next chunk.
-    await vi.waitFor(() => expect(body.destroyed).toBe(true));
+    await vi.waitFor(() => expect(body.destroyed).toBe(true), 30_000);
   });
 
   test('waits for a slow reader instead of filling memory', async () => {
@@ -196,9 +196,14 @@ describe('a session', () => {
   });
 
   test('resets a stream whose head does not come', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     const session = serve(async () => hello, { headTimeoutMs: 10 });
     const stream = await session.browser.createBidirectionalStream();
-    expect(await resetCode(stream)).toBe(ERROR_CODES.timeout);
+    const code = resetCode(stream);
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: 30_000, interval: 1 });
+    vi.advanceTimersByTime(10);
+    expect(await code).toBe(ERROR_CODES.timeout);
     expect((await receive(await send(session, encodeRequestHead(get)))).body).toBe('hello');
   });
 
@@ -219,7 +224,7 @@ describe('a session', () => {
       return new Promise(() => undefined);
     });
     await send(session, encodeRequestHead(get));
-    await vi.waitFor(() => expect(signal).toBeDefined());
+    await vi.waitFor(() => expect(signal).toBeDefined(), 30_000);
     session.lose();
     await session.served;
     expect(signal?.aborted).toBe(true);

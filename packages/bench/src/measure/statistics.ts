@@ -16,7 +16,8 @@ export function quantile(sorted: ArrayLike<number>, fraction: number): number {
   const position = (sorted.length - 1) * fraction;
   const below = sorted[Math.floor(position)] ?? 0;
   const above = sorted[Math.ceil(position)] ?? below;
-  return below + (above - below) * (position - Math.floor(position));
+  // Neighbors that are equal may be infinite, as ratios to 0 are.
+  return above === below ? below : below + (above - below) * (position - Math.floor(position));
 }
 
 /** Rounds to this many significant digits; measurements have no more. */

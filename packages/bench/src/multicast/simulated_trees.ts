@@ -6,7 +6,7 @@ import { parseJsonLines } from '../process/json_lines.js';
 import { runProgram } from '../process/run_program.js';
 
 /** A part of the tree that carries nothing for a time */
-interface Cut {
+export interface Cut {
   /** Index of the branch, or the root */
   part: number | 'root';
   at_ms: number;
@@ -31,10 +31,14 @@ export interface TreeSetting {
   unicast: boolean;
   /** Whether one branch alone has the loss of branches */
   first_branch_only: boolean;
-  /** Frames that are complete later are late. */
-  buffer_ms: number;
+  /** Frames that are complete later are late, for each of these times. */
+  buffers_ms: readonly number[];
   /** Rate of copies by unicast to all receivers together */
   budget_mbps: number;
+  /** Rate of the source's link; 0: no limit */
+  uplink_mbps: number;
+  /** Rate of the channel, for video, proofs and repairs together, in rates of the video */
+  rate_factor: number;
   cuts: readonly Cut[];
 }
 
@@ -45,7 +49,16 @@ export const treeRunSchema = z.object({
   digest: z.string(),
   frames: z.number(),
   due: z.number(),
-  on_time: z.number(),
+  /** For each buffer */
+  on_time: z.array(z.number()),
+  /** Frames that receivers completed in the time that counts */
+  completed: z.number(),
+  /** How much later frames were complete than the earliest of the same receiver */
+  lateness_mean_ms: z.number(),
+  lateness_p50_ms: z.number(),
+  lateness_p95_ms: z.number(),
+  lateness_p99_ms: z.number(),
+  lateness_max_ms: z.number(),
   lost: z.number(),
   loss_reports: z.number(),
   from_group: z.number(),
@@ -56,6 +69,9 @@ export const treeRunSchema = z.object({
   copied_bytes: z.number(),
   repairs: z.number(),
   repair_bytes: z.number(),
+  /** Packets that the cryptographic library opened, and openings that other receivers share with it */
+  opened: z.number(),
+  shared: z.number(),
   peak_unicast_mbps: z.number(),
   recovery_ms: z.number(),
   wall_s: z.number(),
@@ -72,8 +88,10 @@ export const describeTree = ({ loss, cuts, ...setting }: TreeSetting): string =>
     `lossy_receivers ${setting.lossy_receivers}`,
     `unicast ${Number(setting.unicast)}`,
     `first_branch_only ${Number(setting.first_branch_only)}`,
-    `buffer ${setting.buffer_ms}`,
+    `buffers ${setting.buffers_ms.join(' ')}`,
     `budget ${setting.budget_mbps}`,
+    `uplink ${setting.uplink_mbps}`,
+    `rate_factor ${setting.rate_factor}`,
     ...cuts.map(({ part, at_ms, for_ms }) => `cut ${part} ${at_ms} ${for_ms}`),
     '',
   ].join('\n');
@@ -106,8 +124,10 @@ const plain: TreeSetting = {
   signed: false,
   unicast: false,
   first_branch_only: false,
-  buffer_ms: 100,
+  buffers_ms: [100],
   budget_mbps: 200,
+  uplink_mbps: 0,
+  rate_factor: 1.5,
   cuts: [],
 };
 
@@ -189,7 +209,9 @@ export async function runTreeCases(
 /** Reports that named a lost packet, for each packet that one receiver lost; 0 when nothing was lost */
 export const reportsPerLoss = ({ loss_reports, lost }: TreeRun, receivers: number): number =>
   lost === 0 ? 0 : loss_reports / (lost / receivers);
-export const onTimeShare = ({ on_time, due }: TreeRun): number => on_time / due;
+/** Share of the frames that were complete within a buffer, by its index in the setting */
+export const shareWithin = ({ on_time, due }: TreeRun, buffer: number): number => (on_time[buffer] ?? 0) / due;
+export const onTimeShare = (run: TreeRun): number => shareWithin(run, 0);
 export const unicastShare = ({ from_unicast, from_group, recovered }: TreeRun): number =>
   from_unicast / (from_unicast + from_group + recovered);
 
@@ -266,6 +288,7 @@ export function treeTables(cells: readonly TreeCell[], findings: readonly TreeFi
       rows,
       notes: [
         'Medians of the seeds, with which every run replays. Recovery counts from the first cut to the last frame that was late for somebody.',
+        'Receivers share what opening the same bytes under the same key gives. All else each of them does by itself.',
       ],
     },
     {

@@ -1,6 +1,7 @@
+import { mkdir } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { runProgram } from './run_program.js';
+import { runToEnd } from './run_program.js';
 import { cmake, ninja, requireTools } from './toolchain.js';
 import { nativeSources } from './workspace.js';
 
@@ -14,12 +15,25 @@ export async function buildNativeBench(target: string, progress: (line: string) 
   return join(build, target);
 }
 
+/**
+ * Builds a target. Processes that build in one directory take turns, since neither CMake nor Ninja keeps two of them from writing
+ * the same files: experiments, and tests that begin them, share one.
+ */
 export async function buildWithCmake(
   source: string,
   build: string,
   options: readonly string[],
   target: string,
 ): Promise<void> {
-  await runProgram('cmake', ['-G', 'Ninja', '-S', source, '-B', build, '-Wno-dev', ...options]);
-  await runProgram('ninja', ['-C', build, '-j', String(cpus().length), target]);
+  await mkdir(build, { recursive: true });
+  const inTurn = async (command: string, ...args: string[]): Promise<void> => {
+    // The kernel ends the turn of a process that dies.
+    const { output, failed } = await runToEnd('flock', ['--close', join(build, '.turn'), command, ...args]);
+    if (!failed) return;
+    // Both report on standard output why they fail.
+    process.stderr.write(output);
+    throw failed;
+  };
+  await inTurn('cmake', '-G', 'Ninja', '-S', source, '-B', build, '-Wno-dev', ...options);
+  await inTurn('ninja', '-C', build, '-j', String(cpus().length), target);
 }

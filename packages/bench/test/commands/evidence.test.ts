@@ -11,7 +11,7 @@ async function evidence(...words: string[]): Promise<{ code: number; out: string
   return { code, out: textOf(stdout), errors: textOf(stderr) };
 }
 
-test('list --json has all 38 artefacts, each with state and verdict', { timeout: 180_000 }, async () => {
+test('list --json has all 38 artefacts, each with state and verdict', async () => {
   const { code, out } = await evidence('list', '--json');
   expect(code).toBe(0);
   const entries = JSON.parse(out) as { id: string; state: string; verdict: string }[];

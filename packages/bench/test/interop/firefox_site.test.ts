@@ -32,12 +32,12 @@ beforeAll(async () => {
   };
   gateway = await startModulesGateway({ limits: 'idle: 10s', files: await buildDemoSite(site) });
   firefox = await launchFirefox();
-}, 180_000);
+});
 afterAll(async () => {
   await firefox.stop();
   expect(await gateway.stop()).toBe(0);
   rmSync(site, { recursive: true, force: true });
-}, 60_000);
+});
 
 const urlOf = (path: string): string => `http://localhost:${gateway.httpPort}${path}`;
 
@@ -53,7 +53,7 @@ async function onPage<Result>(path: string, use: (page: Page) => Promise<Result>
   }
 }
 
-test('Firefox loads every resource of a page over WebTransport, by the page loader', { timeout: 180_000 }, async () => {
+test('Firefox loads every resource of a page over WebTransport, by the page loader', async () => {
   await onPage('/.well-known/sheaf/start?to=/', async (page) => {
     const resources = 22;
     const state = async (): Promise<DemoState> =>
@@ -85,33 +85,28 @@ const everyModule = [...Object.entries(modules), ['listens', 'every session'] as
 
 test.each(everyModule)(
   'a module that %s ends nothing else, however Firefox ends its streams and sessions',
-  { timeout: 180_000 },
   async (name) => {
     ready.set(name, Number(await onPage('/', (page) => page.evaluate(call(endSessionsInPage, [name])))));
     expect(await onPage('/', (page) => page.evaluate(call(echoInPage, ['still here'])))).toBe('still here');
   },
 );
 
-test(
-  'sessions that pages have left end with Firefox, and modules cost no more than they may',
-  { timeout: 180_000 },
-  async () => {
-    await firefox.stop();
-    await gateway.allEnded();
-    const lines = await gateway.logLines();
-    for (const [name, cost] of everyModule) {
-      const sessions = lines.filter(({ route, msg }) => route === `/${name}` && msg === 'webtransport session');
-      const failures = lines.filter(
-        ({ application, msg }) =>
-          application === fileOf(name) && String(msg).startsWith('WebTransport application failed'),
-      );
-      console.log(
-        `${name}: ${ready.get(name)} sessions became ready, ${sessions.length} ended, ${failures.length} failures`,
-      );
-      // What the module ends at once never becomes ready.
-      expect(sessions.length).toBeGreaterThanOrEqual(Math.max(ready.get(name) ?? 0, 1));
-      if (cost === 'nothing') expect(failures).toEqual([]);
-      if (cost === 'every session') expect(failures.length).toBeGreaterThan(0);
-    }
-  },
-);
+test('sessions that pages have left end with Firefox, and modules cost no more than they may', async () => {
+  await firefox.stop();
+  await gateway.allEnded();
+  const lines = await gateway.logLines();
+  for (const [name, cost] of everyModule) {
+    const sessions = lines.filter(({ route, msg }) => route === `/${name}` && msg === 'webtransport session');
+    const failures = lines.filter(
+      ({ application, msg }) =>
+        application === fileOf(name) && String(msg).startsWith('WebTransport application failed'),
+    );
+    console.log(
+      `${name}: ${ready.get(name)} sessions became ready, ${sessions.length} ended, ${failures.length} failures`,
+    );
+    // What the module ends at once never becomes ready.
+    expect(sessions.length).toBeGreaterThanOrEqual(Math.max(ready.get(name) ?? 0, 1));
+    if (cost === 'nothing') expect(failures).toEqual([]);
+    if (cost === 'every session') expect(failures.length).toBeGreaterThan(0);
+  }
+});

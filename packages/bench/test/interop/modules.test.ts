@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 describe.each(Object.entries(modules))('a module that %s', (name, cost) => {
-  test(`costs ${cost}, however streams, sessions and connections end`, { timeout: 180_000 }, async () => {
+  test(`costs ${cost}, however streams, sessions and connections end`, async () => {
     const sessions = await aioquicSessions(gateway.port, `/${name}`);
     expect(sessions).toHaveLength(12);
     for (const session of sessions) expect(session).toMatchObject({ status: 200 });

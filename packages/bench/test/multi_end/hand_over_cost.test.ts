@@ -2,8 +2,9 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { runBench } from '../../src/index.js';
 import type { HandOverCost } from '../../src/multi_end/hand_over/hand_over_cost.js';
+import { building } from '../support/building.js';
 
-test('what a connection costs at a backend, in both key modes', async () => {
+test('what a connection costs at a backend, in both key modes', building, async () => {
   const stdout = new PassThrough();
   // On a busy machine an import may take longer than it should: that fails no test.
   await runBench(

@@ -27,7 +27,6 @@ test('an nginx of Debian 12 gets the parameter that it knows, and no sockets of 
 
 test.skipIf(nginx.reasons.h2 !== undefined)(
   'requests over HTTP/2 reach the backend over one connection of HTTP/1.1, with their bodies',
-  { timeout: 60_000 },
   async () => {
     const seen: string[] = [];
     let connections = 0;

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { runBench } from '../../src/run_bench.js';
+import { building } from '../support/building.js';
 
 async function bench(options: Record<string, unknown>): Promise<string> {
   const stdout = new PassThrough();
@@ -34,11 +35,11 @@ interface TreeCell {
   seed: number;
   digest: string;
   due: number;
-  on_time: number;
+  on_time: number[];
   lost: number;
 }
 
-test('a short run has every authentication beside unicast, repairs, and marks', { timeout: 600_000 }, async () => {
+test('a short run has every authentication beside unicast, repairs, and marks', building, async () => {
   const report = JSON.parse(await bench({ json: true, runs: '2', bytes: '200000', clients: '3' })) as {
     cells: Cell[];
     findings: { claim: string; required: number; measured: number; holds: boolean }[];
@@ -64,7 +65,7 @@ test('a short run has every authentication beside unicast, repairs, and marks', 
   for (const { holds, measured, required } of report.findings) expect(holds).toBe(measured >= required);
 });
 
-test('a simulated tree replays with its seed, and another seed is another run', { timeout: 600_000 }, async () => {
+test('a simulated tree replays with its seed, and another seed is another run', building, async () => {
   const run = async (seed: string): Promise<TreeCell[]> => {
     const options = { sim: true, cases: 'failures', runs: '1', seed, json: true };
     return (JSON.parse(await bench(options)) as { cells: TreeCell[] }).cells;
@@ -73,7 +74,7 @@ test('a simulated tree replays with its seed, and another seed is another run', 
   expect(first).toMatchObject({ case: 'failures', seed: 7, digest: expect.stringMatching(/^[\da-f]{16}$/) });
   // Twenty receivers of a frame each 33 ms, for 130 s
   expect(first?.due).toBeGreaterThan(20 * 3900);
-  expect(first?.on_time).toBeLessThanOrEqual(first?.due ?? 0);
+  expect(first?.on_time[0]).toBeLessThanOrEqual(first?.due ?? 0);
   const [again] = await run('7');
   expect(again?.digest).toBe(first?.digest);
   const [other] = await run('8');

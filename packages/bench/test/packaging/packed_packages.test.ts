@@ -146,6 +146,6 @@ describe('packed packages, installed with npm in an empty directory', () => {
       expect((await run(node, ['--version'])).stdout).toMatch(new RegExp(`^v${version.replaceAll('.', '\\.')}`));
       await servesItsFirstPage(node);
     },
-    300_000,
+    900_000,
   );
 });

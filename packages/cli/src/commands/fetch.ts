@@ -14,6 +14,7 @@ import {
 import type { ClientOptions, ClientRequestOptions, Http3Client } from '@sheaf/native';
 import type { Command } from '../command.js';
 import { clientOptions, parseUrl, type ConnectionFlags } from '../download/client_options.js';
+import { discard } from '../download/discard.js';
 import { downloadRepeatedly, type BodySink, type Requester } from '../download/download.js';
 import { handshakePath, localAddressError, openPaths } from '../download/open_paths.js';
 import { OutputFile } from '../download/output_file.js';
@@ -126,11 +127,11 @@ export const fetch: Command<FetchOptions> = {
       );
     }
     const output = await OutputFile.open(resolve(world.cwd, options.output), options.output);
-    const stop = world.onSignal(() => void output.discard().finally(() => world.exit(exitCodes.interrupted)));
+    const stop = world.onSignal(() => void discard(output, world).then(() => world.exit(exitCodes.interrupted)));
     try {
       return await transfer(task, world, output);
     } catch (error) {
-      await output.discard();
+      await discard(output, world);
       throw error;
     } finally {
       stop();

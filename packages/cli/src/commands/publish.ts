@@ -1,12 +1,15 @@
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { adminHeader, exitCodes, loadConfiguration, systemErrorCode, UserError, type Published } from '@sheaf/gateway';
+import { adminHeader, exitCodes, loadConfiguration, UserError, type Published } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
 import type { Command } from '../command.js';
 import { shownPath } from '../configuration_file.js';
+import { packDirectory } from '../directory/pack.js';
 import { adminOf } from '../gateway_admin.js';
+import { unreadableInput } from '../unreadable_input.js';
 import { printLine, type World } from '../world.js';
 
 interface PublishOptions {
@@ -19,11 +22,15 @@ interface PublishOptions {
 
 export const publish: Command<PublishOptions> = {
   usage: 'publish <channel> <input> [file]',
-  summary: 'Send a file to everybody who watches a channel of a running gateway',
+  summary: 'Send a file or a directory to everybody who watches a channel of a running gateway',
   options: (yargs) =>
     yargs
       .positional('channel', { type: 'string', demandOption: true, describe: 'Name of the channel' })
-      .positional('input', { type: 'string', demandOption: true, describe: 'File to send, or - for standard input' })
+      .positional('input', {
+        type: 'string',
+        demandOption: true,
+        describe: 'File or directory to send, or - for standard input',
+      })
       .positional('file', {
         type: 'string',
         default: 'sheaf.yaml',
@@ -36,6 +43,7 @@ export const publish: Command<PublishOptions> = {
       })
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON about what was sent' })
       .example('$0 publish live update.bin', 'Send a file once')
+      .example('$0 publish live ./slides', 'Send the files below a directory')
       .example('camera | $0 publish live -', 'Send what a program writes'),
   async run({ channel, input, file, admin, json }, world) {
     const address =
@@ -46,11 +54,11 @@ export const publish: Command<PublishOptions> = {
         code: 'CHANNEL_UNKNOWN',
         namesOf: ({ node }) => Object.keys(node.channels),
       });
-    const name = input === '-' ? '' : basename(input);
+    const { name, directory, body } = await openInput(input, world);
     const { status, text } = await askAdmin(
       address,
-      `/channels/${encodeURIComponent(channel)}?name=${encodeURIComponent(name)}`,
-      { method: 'POST', headers: { [adminHeader]: '1' }, body: await openInput(input, world) },
+      `/channels/${encodeURIComponent(channel)}?name=${encodeURIComponent(name)}${directory ? '&directory' : ''}`,
+      { method: 'POST', headers: { [adminHeader]: '1' }, body },
     );
     if (status === 404)
       throw new UserError('CHANNEL_UNKNOWN', `the gateway at ${address} has no channel \`${channel}\``, {
@@ -66,16 +74,27 @@ export const publish: Command<PublishOptions> = {
   },
 };
 
-async function openInput(input: string, world: World): Promise<Readable> {
-  if (input === '-') return process.stdin;
-  const stream = createReadStream(resolve(world.cwd, input));
+/** What is sent, and what it is called */
+interface Input {
+  name: string;
+  directory: boolean;
+  body: Readable;
+}
+
+async function openInput(input: string, { cwd }: World): Promise<Input> {
+  if (input === '-') return { name: '', directory: false, body: process.stdin };
+  const path = resolve(cwd, input);
+  const name = basename(path);
+  const directory = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (directory) return { name, directory, body: await packDirectory(path, input) };
+  const body = createReadStream(path);
   try {
-    await once(stream, 'ready');
-    return stream;
+    await once(body, 'ready');
+    return { name, directory, body };
   } catch (error) {
-    throw new UserError('USAGE', `${input} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, {
-      hint: 'name a file, or - for standard input',
-      cause: error,
-    });
+    throw unreadableInput(input, error);
   }
 }

@@ -12,6 +12,7 @@ import {
   type NodeStatus,
   type ReturnStatus,
   type RouteStatus,
+  type TunnelStatus,
 } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
 import type { Command } from '../command.js';
@@ -95,8 +96,39 @@ function renderChannels(channels: readonly ChannelStatus[]): string {
       String(unsent),
     ];
   });
+  const held = channels.map(
+    ({ name, group, rate, feedsGroup, groupPauses, heldOnCopies, waitingForCopies, networksHeldDown }) => [
+      name,
+      group ? `${Math.round(rate / 1_000)}KB/s` : '',
+      group ? `${feedsGroup ? 'yes' : 'no'}, ${groupPauses} pauses` : '',
+      ...[heldOnCopies, waitingForCopies, networksHeldDown].map(String),
+    ],
+  );
   const losses = ['lost', 'after repairs', 'by copies', 'join delay'];
-  return renderTable(['channel', 'group', 'receivers', 'of group', 'packets', 'repairs', ...losses, 'not sent'], rows);
+  return [
+    renderTable(['channel', 'group', 'receivers', 'of group', 'packets', 'repairs', ...losses, 'not sent'], rows),
+    renderTable(['channel', 'rate', 'group fed', 'held on copies', 'waiting for copies', 'networks held down'], held),
+  ].join('\n\n');
+}
+
+function renderTunnels(tunnels: TunnelStatus): string {
+  const { open, packetsToTarget, bytesToTarget, packetsToClient, bytesToClient, drops, answers } = tunnels;
+  const refused = Object.entries(answers).filter(([status]) => status !== '200');
+  const row = [
+    open,
+    answers['200'] ?? 0,
+    refused.map(([status, requests]) => `${requests} by ${status}`).join(', '),
+    `${packetsToTarget} packets, ${bytesToTarget} bytes`,
+    `${packetsToClient} packets, ${bytesToClient} bytes`,
+    Object.entries(drops)
+      .filter(([, packets]) => packets > 0)
+      .map(([reason, packets]) => `${packets} ${reason}`)
+      .join(', '),
+  ];
+  return renderTable(
+    ['tunnels', 'opened', 'refused', 'to targets', 'to clients', 'dropped packets'],
+    [row.map(String)],
+  );
 }
 
 function renderEdgeMedia(media: readonly EdgeMediaStatus[]): string {
@@ -152,6 +184,7 @@ export function renderStatus(status: NodeStatus): string {
   if (status.role !== 'edge') sections.push(renderRoutes(status.routes));
   if (status.role === 'edge' && status.media) sections.push(renderEdgeMedia(status.media));
   if (status.role === 'gateway' && status.channels) sections.push(renderChannels(status.channels));
+  if (status.role === 'gateway' && status.tunnels) sections.push(renderTunnels(status.tunnels));
   if (status.role === 'gateway' && status.backends)
     sections.push(renderBackends(status.backends), ...returnedResponses(status.backends));
   if (link)

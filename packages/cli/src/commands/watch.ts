@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { errorMessage, exitCodes, loadNativeModule, systemErrorCode, UserError } from '@sheaf/gateway/client';
+import type { PartHead } from '@sheaf/gateway/publication';
 import type { ChannelCounts, Http3Client, WatchedChannel } from '@sheaf/native';
 import type { Command } from '../command.js';
+import { OutputDirectory } from '../directory/output_directory.js';
 import { clientOptions, parseUrl } from '../download/client_options.js';
+import { discard } from '../download/discard.js';
 import type { BodySink } from '../download/download.js';
 import { OrderedParts } from '../download/ordered_parts.js';
 import { OutputFile } from '../download/output_file.js';
@@ -34,7 +38,8 @@ export const watch: Command<WatchOptions> = {
         alias: 'o',
         type: 'string',
         requiresArg: true,
-        describe: 'Write the bytes to this file; default: standard output',
+        describe:
+          'Write to this file, or the files of a directory to this one (new with / at its end, or empty); default: standard output',
       })
       .option('report', {
         type: 'boolean',
@@ -61,26 +66,23 @@ export const watch: Command<WatchOptions> = {
         describe: 'Join groups of this source, too, beside those of the server; can be repeated',
       })
       .option('interface', { type: 'string', requiresArg: true, describe: 'Join on this network interface' })
-      .example('$0 watch -k -o update.bin https://192.0.2.1:4433/live', 'Wait for a file'),
+      .example('$0 watch -k -o update.bin https://192.0.2.1:4433/live', 'Wait for a file')
+      .example('$0 watch -k -o slides/ https://192.0.2.1:4433/live', 'Wait for a directory'),
   async run(options, world) {
     const url = parseUrl(options.url);
     const client = await connect(url, options, world);
-    const output =
-      options.output === undefined
-        ? undefined
-        : await OutputFile.open(resolve(world.cwd, options.output), options.output);
-    const stop = world.onSignal(
-      () => void Promise.resolve(output?.discard()).finally(() => world.exit(exitCodes.interrupted)),
-    );
+    const output = options.output === undefined ? undefined : await openOutput(options.output, world);
+    const stop = world.onSignal(() => void discard(output, world).then(() => world.exit(exitCodes.interrupted)));
     try {
       const channel = await join(client, url, options);
       const sink: BodySink = output?.sink ?? ((part) => write(world.stdout, Buffer.from(part)));
-      const received = await receive(channel, sink, options.report ? world : undefined);
+      const target = { sink, directory: output instanceof OutputDirectory };
+      const received = await receive(channel, target, options.report ? world : undefined);
       await output?.commit();
       if (output) await printLine(world.stdout, `${received.bytes} bytes, sha256 ${received.sha256}`);
       return exitCodes.success;
     } catch (error) {
-      await output?.discard();
+      await discard(output, world);
       throw error;
     } finally {
       stop();
@@ -88,6 +90,13 @@ export const watch: Command<WatchOptions> = {
     }
   },
 };
+
+/** Opens a directory, which is empty or has `/` behind its name, or a file. @throws UserError */
+async function openOutput(output: string, { cwd }: World): Promise<OutputFile | OutputDirectory> {
+  const path = resolve(cwd, output);
+  const isDirectory = output.endsWith('/') || (await stat(path).catch(() => undefined))?.isDirectory() === true;
+  return (isDirectory ? OutputDirectory : OutputFile).open(path, output);
+}
 
 async function connect(url: URL, options: WatchOptions, world: World): Promise<Http3Client> {
   const connection = await clientOptions(
@@ -123,13 +132,19 @@ async function join(client: Http3Client, url: URL, options: WatchOptions): Promi
   });
 }
 
+/** Where a publication goes, and whether files of a directory are taken there, or other bytes */
+interface Target {
+  sink: BodySink;
+  directory: boolean;
+}
+
 interface Received {
   bytes: number;
   sha256: string;
 }
 
 /** Receives one publication from its start to its end. @throws UserError when a part of it is missing */
-async function receive(channel: WatchedChannel, sink: BodySink, reportTo: World | undefined): Promise<Received> {
+async function receive(channel: WatchedChannel, target: Target, reportTo: World | undefined): Promise<Received> {
   const stopReports = reportTo ? report(channel, reportTo) : () => undefined;
   const hash = createHash('sha256');
   const parts = new OrderedParts(channel);
@@ -137,10 +152,11 @@ async function receive(channel: WatchedChannel, sink: BodySink, reportTo: World 
   try {
     // Whoever joins in the middle of a publication waits for the next one, which begins with offset 0.
     for (let part = await parts.next(0); part; part = await parts.next(bytes)) {
+      if (part.head.directory !== target.directory) throw otherKind(part.head);
       for await (const piece of part.bytes) {
         hash.update(piece);
         bytes += piece.length;
-        await sink(piece);
+        await target.sink(piece);
       }
       if (!part.head.end) continue;
       const sha256 = hash.digest('hex');
@@ -161,6 +177,11 @@ const incomplete = (reason: string, cause?: unknown): UserError =>
   new UserError('CHANNEL_INCOMPLETE', `the publication did not arrive as a whole: ${reason}`, {
     hint: 'with --report, `expired` and `lost` tell how much was lost on the way',
     ...(cause === undefined ? {} : { cause }),
+  });
+
+const otherKind = ({ name, directory }: PartHead): UserError =>
+  new UserError('USAGE', `the publication ${JSON.stringify(name)} is ${directory ? 'a directory' : 'no directory'}`, {
+    hint: directory ? 'name one with --output, with / at its end' : 'name a file with --output, or leave it out',
   });
 
 /** Shares of lost packets in those of the group, before and after repairs, and of copies in all packets */

@@ -45,7 +45,7 @@ export class ClientLink {
         }
         this.#relay = relay;
       },
-      { timeout: 10_000, interval: 1 },
+      { timeout: 30_000, interval: 1 },
     );
   }
 

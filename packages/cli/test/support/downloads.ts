@@ -279,7 +279,8 @@ export class Downloads {
           alpn: ['h3'],
           insecure: true,
           ...(keyMode === undefined ? {} : { multiEnd: true, backendKeyModes: [keyMode] }),
-          connectTimeoutMs: 1_000,
+          // A session is good for one connection, to a gateway that is there.
+          connectTimeoutMs: session ? dialMs : 1_000,
           keepAliveMs: idleTimeoutMs === undefined ? 10_000 : idleTimeoutMs / 3,
           ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
           ...(session && { session, earlyRequests: true }),

@@ -5,16 +5,19 @@ import { parseRequestTarget } from '../http/request_target.js';
 import { compileRoute, findRoute, type Route } from '../http/router.js';
 import type { ChannelOptions } from '../schema/channels.js';
 import type { RouteOptions } from '../schema/routes.js';
+import { Shares } from '../slow_clients/shares.js';
+import { networkOf } from '../values/client_network.js';
 import { formatAddress } from '../values/listen_error.js';
 import { Networks } from '../values/networks.js';
 import { readNodeKey } from '../values/node_key.js';
-import { publish, type Published } from './publication.js';
+import { publish, type Published, type Title } from './publication.js';
 
 /** A channel that this gateway is the source of */
 interface Channel {
   name: string;
   source: ChannelSource;
-  receivers: number;
+  /** Places of receivers, which networks of clients share */
+  places: Shares;
   clients: Networks | undefined;
 }
 
@@ -32,6 +35,7 @@ export class ChannelServer {
   /** Names of channels that routes of media write to */
   readonly #carrying = new Set<string>();
   readonly #log: Logger;
+  readonly #hits = { channel_places: 0, channel_joins: 0 };
 
   /** Opens the sources of all channels. @throws UserError when the machine refuses one, or a key cannot be used */
   static async open(options: ChannelServerOptions): Promise<ChannelServer> {
@@ -61,19 +65,31 @@ export class ChannelServer {
   /** Answers a request that joins a channel. */
   answer(request: ServerRequest, response: ServerResponse): void {
     const remoteAddress = formatAddress(request.remoteAddress);
-    const refuse = (status: number): void => {
+    const refuse = (status: number, headers: Record<string, string> = {}): void => {
       this.#log.info({ path: request.url, status, remoteAddress }, 'channel refused');
-      response.writeHead(status).end();
+      response.writeHead(status, headers).end();
     };
     const pathname = parseRequestTarget(request.url)?.routed;
     if (pathname === undefined) return refuse(400);
     const match = findRoute(this.#routes, { host: request.authority, pathname, method: 'CONNECT' });
     if (!match.found) return refuse(match.ambiguous ? 400 : 404);
-    const { name, source, receivers, clients } = match.route.answer;
-    if (clients?.has(request.remoteAddress.address) === false) return refuse(403);
-    if (source.status().receivers >= receivers) return refuse(503);
+    const { name, source, places, clients } = match.route.answer;
+    const { address } = request.remoteAddress;
+    if (clients?.has(address) === false) return refuse(403);
+    const heldDownMs = source.heldDownMs(address);
+    if (heldDownMs > 0) {
+      this.#hits.channel_joins += 1;
+      return refuse(503, { 'retry-after': String(Math.ceil(heldDownMs / 1_000)) });
+    }
+    const network = networkOf(address);
+    if (!places.hasRoomFor(network)) {
+      this.#hits.channel_places += 1;
+      return refuse(503, { 'retry-after': '1' });
+    }
+    places.add(network);
     const started = performance.now();
     response.once('close', () => {
+      places.delete(network);
       const seconds = (performance.now() - started) / 1_000;
       this.#log.info({ channel: name, remoteAddress, seconds }, 'receiver left');
     });
@@ -81,10 +97,15 @@ export class ChannelServer {
     else response.destroy();
   }
 
+  /** How often clients met a bound that protects others (docs/reference/limits.md) */
+  get limitHits(): Readonly<Record<string, number>> {
+    return this.#hits;
+  }
+
   /** Publishes bytes as they come. Returns undefined when there is no channel of this name, or it carries broadcasts. */
-  publish(channel: string, bytes: AsyncIterable<Buffer>, name: string): Promise<Published> | undefined {
+  publish(channel: string, bytes: AsyncIterable<Buffer>, title: Title): Promise<Published> | undefined {
     const found = this.#channels.get(channel);
-    return found && !this.#carrying.has(channel) ? publish(found.source, bytes, name) : undefined;
+    return found && !this.#carrying.has(channel) ? publish(found.source, bytes, title) : undefined;
   }
 
   /** Returns the source of a channel for a route that carries broadcasts to it, and nothing else. */
@@ -117,9 +138,9 @@ async function openChannel(module: NativeModule, name: string, options: ChannelO
       ...(options.interface !== undefined && { interface: options.interface }),
       hops,
       rate,
+      ...(options.slowest_rate !== undefined && { slowestRate: options.slowest_rate }),
       copyRate: copies,
       deadlineMs: deadline,
-      reportIntervalMs: Math.min(200, Math.floor(deadline / 8)),
       keyIntervalMs: options.key_interval,
       keyOnLeaving,
       maxReceivers: receivers,
@@ -127,7 +148,7 @@ async function openChannel(module: NativeModule, name: string, options: ChannelO
       ...(key && { seed: key.seed() }),
       ...(repairs !== undefined && { repairs }),
     });
-    return { name, source: opened, receivers, clients: clients && new Networks(clients) };
+    return { name, source: opened, places: new Shares(receivers), clients: clients && new Networks(clients) };
   } catch (error) {
     throw new UserError('ADDRESS_UNAVAILABLE', `the channel \`${name}\` cannot be sent: ${errorMessage(error)}`, {
       hint: '`ip addr` lists the interfaces of this machine with their addresses, of which `source` is one',

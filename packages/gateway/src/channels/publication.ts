@@ -15,11 +15,16 @@ const maxHeadBytes = 4096;
 const partHead = z.object({
   id: z.uuid(),
   name: z.string().max(255),
+  /** Whether the bytes are the files of a directory */
+  directory: z.boolean().default(false),
   offset: z.number().int().min(0),
   end: z.object({ bytes: z.number().int().min(0), sha256: z.string().regex(/^[0-9a-f]{64}$/) }).optional(),
 });
 
 export type PartHead = z.output<typeof partHead>;
+
+/** What is published */
+export type Title = Pick<PartHead, 'name' | 'directory'>;
 
 /** What was published */
 export interface Published {
@@ -28,9 +33,17 @@ export interface Published {
   groups: number;
 }
 
-/** Writes bytes to a channel, as they come. Rejects with what `bytes` throws, once receivers are told that no more comes. */
-export async function publish(source: ChannelSource, bytes: AsyncIterable<Buffer>, name: string): Promise<Published> {
-  const publication = new Publication(source, name);
+/**
+ * Writes bytes to a channel, as they come. Rejects with what `bytes` throws, once receivers are told that no more comes. `id` tells
+ * the publication from all others.
+ */
+export async function publish(
+  source: ChannelSource,
+  bytes: AsyncIterable<Buffer>,
+  title: Title,
+  id: string = randomUUID(),
+): Promise<Published> {
+  const publication = new Publication(source, title, id);
   try {
     for await (const chunk of bytes) await publication.write(chunk);
     return await publication.end();
@@ -41,7 +54,6 @@ export async function publish(source: ChannelSource, bytes: AsyncIterable<Buffer
 }
 
 class Publication {
-  readonly #id = randomUUID();
   readonly #hash = createHash('sha256');
   #group: ChannelGroupWriter | undefined;
   #groups = 0;
@@ -51,7 +63,8 @@ class Publication {
 
   constructor(
     private readonly source: ChannelSource,
-    private readonly name: string,
+    private readonly title: Title,
+    private readonly id: string,
   ) {}
 
   async write(chunk: Buffer): Promise<void> {
@@ -85,7 +98,7 @@ class Publication {
     this.#group = this.source.openGroup();
     this.#groups += 1;
     this.#room = groupBytes;
-    const head: PartHead = { id: this.#id, name: this.name, offset: this.#offset, ...more };
+    const head: PartHead = { id: this.id, ...this.title, offset: this.#offset, ...more };
     await this.#writeFrame(Buffer.from(JSON.stringify(head)));
   }
 

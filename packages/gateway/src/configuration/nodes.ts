@@ -14,7 +14,9 @@ export function checkNodes(nodes: readonly ParsedNode[], document: Configuration
     node.role === 'edge' ? [...checkGateway(node, nodes, document), ...checkPaths(node, document)] : [],
   );
   const routes = nodes.flatMap((node) =>
-    node.role === 'edge' ? [] : [...checkRoutes(node, document), ...checkChannels(node, document)],
+    node.role === 'edge'
+      ? []
+      : [...checkRoutes(node, document), ...checkChannels(node, document), ...checkTunnels(node, document)],
   );
   return [
     ...edges,
@@ -47,6 +49,18 @@ function checkChannels({ node, role, at }: ParsedSite, document: ConfigurationDo
     const message = `the channel \`${name}\` carries the broadcasts of another route already`;
     const hint = 'a channel carries one route: add another channel';
     return [{ code: 'CONFIG_CONFLICT', message, range: document.locateValue(place), hint }];
+  });
+}
+
+/** Clients ask for tunnels at the gateway alone. */
+function checkTunnels({ node, role, at }: ParsedSite, document: ConfigurationDocument): Diagnostic[] {
+  if (role === 'gateway') return [];
+  return node.routes.flatMap((route, index): Diagnostic[] => {
+    if (route.connect_udp === undefined) return [];
+    const range = document.locateKey([...at, 'routes', index, 'connect_udp']);
+    return [
+      { code: 'CONFIG_CONFLICT', message: 'only a gateway has tunnels', range, hint: 'move the route to the gateway' },
+    ];
   });
 }
 

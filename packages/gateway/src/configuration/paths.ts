@@ -68,6 +68,8 @@ export function resolveTls(tls: TlsOptions, absolute: (path: string) => string):
 
 export function resolveRoute(route: RouteOptions, absolute: (path: string) => string): RouteOptions {
   if (route.files) return { ...route, files: { ...route.files, root: absolute(route.files.root) } };
+  if (route.connect_udp?.users !== undefined)
+    return { ...route, connect_udp: { ...route.connect_udp, users: absolute(route.connect_udp.users) } };
   if (route.upstream?.tls)
     return { ...route, upstream: { ...route.upstream, tls: resolveUpstreamTls(route.upstream.tls, absolute) } };
   if (route.webtransport && !isBuiltIn(route.webtransport.application)) {

@@ -32,6 +32,10 @@ export const errorCodes = {
     meaning: 'The certificate or its key cannot be used, or they do not belong together.',
   },
   KEY_EXISTS: { exitCode: exitCodes.usage, meaning: '`sheaf keys new` would overwrite a key.' },
+  CREDENTIALS_UNUSABLE: {
+    exitCode: exitCodes.environment,
+    meaning: 'The file of the users of a proxy cannot be read, every user of the machine can read it, or it is faulty.',
+  },
   KEY_UNUSABLE: {
     exitCode: exitCodes.environment,
     meaning: 'The key of a node is missing, cannot be read, is not an Ed25519 key, or can be read by every user.',

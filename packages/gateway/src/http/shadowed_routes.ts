@@ -7,7 +7,7 @@ export interface ShadowedRoute {
   by: number;
 }
 
-/** Finds routes that no request reaches. Sessions, channels and requests are each compared with their own kind. */
+/** Finds routes that no request reaches. Sessions, channels, tunnels and requests are each compared with their own kind. */
 export function shadowedRoutes(routes: readonly RouteOptions[]): ShadowedRoute[] {
   const compiled = routes.map((route, index) => compileRoute(route, index, kindOf(route)));
   return compiled.flatMap((route) => {
@@ -18,8 +18,11 @@ export function shadowedRoutes(routes: readonly RouteOptions[]): ShadowedRoute[]
   });
 }
 
-const kindOf = ({ webtransport, channel }: RouteOptions): string =>
-  webtransport !== undefined ? 'session' : channel !== undefined ? 'channel' : 'request';
+function kindOf({ webtransport, channel, connect_udp: tunnels }: RouteOptions): string {
+  if (webtransport !== undefined) return 'session';
+  if (channel !== undefined) return 'channel';
+  return tunnels === undefined ? 'request' : 'tunnel';
+}
 
 function covers(earlier: Route<unknown>, later: Route<unknown>): boolean {
   const hosts =

@@ -13,8 +13,11 @@ import { fromQuicRequest } from '../http/quic_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
 import type { TrustedProxies } from '../http/trusted_proxies.js';
 
-/** `:protocol` of requests that join channels (docs/reference/wire.md#channels) */
-const channelProtocol = 'sheaf-channel';
+/** Answers a request of extended CONNECT (RFC 9220). */
+export type ConnectHandler = (request: ServerRequest, response: ServerResponse) => void;
+
+/** By `:protocol` */
+export type ConnectHandlers = ReadonlyMap<string, ConnectHandler>;
 
 export interface QuicListenerOptions {
   module: NativeModule;
@@ -32,8 +35,8 @@ export interface QuicListenerOptions {
   streamScheduler: FrontOptions['stream_scheduler'];
   certificate: CertificatePair;
   handler: RequestHandler;
-  /** Answers requests that join channels. */
-  channels?: ((request: ServerRequest, response: ServerResponse) => void) | undefined;
+  /** Answers requests with a `:protocol`. */
+  connects?: ConnectHandlers | undefined;
   /** Returns headers for every response on this connection. */
   headersFor?: (connection: ServedConnection) => Readonly<Record<string, string>>;
   limits: FrontLimits;
@@ -80,7 +83,8 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     ...(options.keyLog === undefined ? {} : { keyLogFile: options.keyLog }),
   });
   server.on('request', (request, response) => {
-    if (request.protocol === channelProtocol && options.channels) return options.channels(request, response);
+    const connect = request.protocol === undefined ? undefined : options.connects?.get(request.protocol);
+    if (connect) return connect(request, response);
     const received = fromQuicRequest(request, response);
     const converted = options.proxies?.resolve(received) ?? received;
     // No target changes a chunk after it was written.

@@ -20,6 +20,7 @@ import type { RequestHandler } from '../http/request_handler.js';
 import type { FrontLimits } from '../schema/front.js';
 import { TcpClients } from './tcp_clients.js';
 import type { TrustedProxies } from '../http/trusted_proxies.js';
+import { endMalformed } from './client_error.js';
 import { HandshakePacer } from './handshake_pacer.js';
 import { sessionLimits, watchSession } from './http2_session.js';
 import { Http2Tree, NodeNumbers } from './http2_tree.js';
@@ -102,6 +103,9 @@ export class TcpListener {
     this.#watchConnections();
     this.#server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) =>
       this.#answer(request, response),
+    );
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
+      endMalformed(error, socket, this.#clients.isBusy(socket)),
     );
     // Node would ask for the body at once. A target that answers without reading the body does not need it.
     this.#server.on('checkContinue', (request: Http2ServerRequest, response: Http2ServerResponse) =>

@@ -1,20 +1,23 @@
-import type { Http3Server, ServedConnection, ServerRequest, ServerResponse } from '@sheaf/native';
+import type { Http3Server, ServedConnection } from '@sheaf/native';
 import { ChannelServer } from '../channels/channel_server.js';
+import { TunnelServer } from '../tunnels/tunnel_server.js';
+import type { ConnectHandler, ConnectHandlers } from '../listeners/quic_listener.js';
 import type { LoadedGateway } from '../schema/loaded.js';
 import { pathsAlone } from '../multi_end/primary/backend_route.js';
 import { Primary, returnsBy } from '../multi_end/primary/primary.js';
 import { ReturnLink } from '../direct_return/gateway/return_link.js';
 import { ReturnOffers } from '../direct_return/gateway/return_offers.js';
 import { RouteMapResource } from '../multi_end/protocol/route_map.js';
-import { Front, type Sessions } from './front/front.js';
+import { Front, type Service, type Sessions } from './front/front.js';
 import { FrontNode } from './front/front_node.js';
 import type { ListenAddress } from '../values/scalars.js';
 import { loadNativeModule } from '../listeners/native_module.js';
 import { RunningAddresses } from '../values/running_addresses.js';
 import type { SiteOptions } from './site/site_options.js';
 import { channelMetrics } from '../observability/channel_metrics.js';
+import { tunnelMetrics } from '../observability/tunnel_metrics.js';
 import { Metrics } from '../observability/metrics.js';
-import type { GatewayBackend, GatewayStatus } from '../observability/status.js';
+import type { GatewayBackend, GatewayStatus, TunnelStatus } from '../observability/status.js';
 import { SessionServer } from '../targets/webtransport/session_server.js';
 import { createApplication } from './site/application.js';
 import {
@@ -25,6 +28,11 @@ import {
   startRoutes,
   type CompiledRoutes,
 } from './site/routes.js';
+
+/** `:protocol` of requests that join channels (docs/reference/wire.md#channels) */
+const channelProtocol = 'sheaf-channel';
+/** `:protocol` of requests for UDP proxying (RFC 9298 §3.4) */
+const tunnelProtocol = 'connect-udp';
 
 /** A channel goes on for as long as its receivers like, so it is withdrawn as soon as the gateway drains. */
 function withChannels(sessions: SessionServer, channels: ChannelServer | undefined): Sessions {
@@ -40,6 +48,11 @@ function withChannels(sessions: SessionServer, channels: ChannelServer | undefin
   };
 }
 
+const serviceOf = (channels: ChannelServer): Pick<Service, 'channelLimitHits' | 'publish'> => ({
+  channelLimitHits: () => channels.limitHits,
+  publish: (channel, bytes, title) => channels.publish(channel, bytes, title),
+});
+
 /** One running gateway with its listeners, its routes and their supervision */
 export class Gateway extends FrontNode {
   readonly role = 'gateway';
@@ -47,6 +60,7 @@ export class Gateway extends FrontNode {
   readonly #options: SiteOptions;
   #primary: Primary | undefined;
   #channels: ChannelServer | undefined;
+  #tunnels: TunnelServer | undefined;
   #routes!: CompiledRoutes;
   #metrics!: Metrics;
   #warnings: string[] = [];
@@ -94,11 +108,13 @@ export class Gateway extends FrontNode {
   }
 
   status(): GatewayStatus {
+    const tunnels = this.#tunnels && this.#tunnelStatus(this.#tunnels);
     return {
       ...this.front.status(),
       role: 'gateway',
       routes: reportRoutes(this.#loaded.node, this.#routes),
       ...(this.#channels ? { channels: this.#channels.status() } : {}),
+      ...(tunnels ? { tunnels } : {}),
       ...(this.#primary ? { backends: this.#backends(this.#primary) } : {}),
     };
   }
@@ -149,16 +165,13 @@ export class Gateway extends FrontNode {
     await front.listen({
       handler,
       proxied,
+      connects: await this.#connects(channels, metrics),
       ...(primary && {
         attach: (native: Http3Server) => primary.attach(native),
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),
         drainBackend: (name: string, drains: boolean) => primary.drain(name, drains),
       }),
-      ...(channels && {
-        channels: (request: ServerRequest, response: ServerResponse) => channels.answer(request, response),
-        publish: (channel: string, bytes: AsyncIterable<Buffer>, name: string) =>
-          channels.publish(channel, bytes, name),
-      }),
+      ...(channels && serviceOf(channels)),
       acceptSessions: (native) => Promise.resolve(withChannels(new SessionServer({ native, ...sessions }), channels)),
       registry: metrics.registry,
       status: () => this.status(),
@@ -173,6 +186,31 @@ export class Gateway extends FrontNode {
     const { log } = this.front;
     const links = new Map([...runs].map(([name, link]) => [name, new ReturnLink({ ...identity, link, log })]));
     return new ReturnOffers({ links, log });
+  }
+
+  /** Returns what answers requests of extended CONNECT but for sessions, by their protocols. @throws UserError */
+  async #connects(channels: ChannelServer | undefined, { registry }: Metrics): Promise<ConnectHandlers> {
+    const { routes } = this.#loaded.node;
+    const connects = new Map<string, ConnectHandler>();
+    if (channels) connects.set(channelProtocol, (request, response) => channels.answer(request, response));
+    if (routes.some((route) => route.connect_udp !== undefined)) {
+      const { log } = this.front;
+      const tunnels = await TunnelServer.open({ module: await loadNativeModule(), routes, log });
+      this.#tunnels = tunnels;
+      tunnelMetrics(registry, () => this.#tunnelStatus(tunnels));
+      connects.set(tunnelProtocol, (request, response) => {
+        tunnels.answer(request, response).catch((error: unknown) => {
+          log.error({ err: error }, 'tunnel failed');
+          response.destroy();
+        });
+      });
+    }
+    return connects;
+  }
+
+  #tunnelStatus({ answers }: TunnelServer): TunnelStatus | undefined {
+    const totals = this.front.quic?.tunnels();
+    return totals && { ...totals, answers };
   }
 
   async #openChannels({ registry }: Metrics): Promise<ChannelServer | undefined> {

@@ -4,7 +4,7 @@ import { isIP, type AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { ListenAddress } from '../values/scalars.js';
 import { hostName } from '../http/router.js';
-import type { Published } from '../channels/publication.js';
+import type { Published, Title } from '../channels/publication.js';
 import type { NodeStatus } from './status.js';
 
 /** The sources of an operator's answers */
@@ -16,7 +16,7 @@ export interface AdminSources {
   /** Drains a backend, or puts it back into service. Returns false when none has the name. */
   drainBackend?(name: string, drains: boolean): boolean;
   /** Publishes bytes on a channel. Resolves with undefined when none has the name. */
-  publish?(channel: string, bytes: AsyncIterable<Buffer>, name: string): Promise<Published> | undefined;
+  publish?(channel: string, bytes: AsyncIterable<Buffer>, title: Title): Promise<Published> | undefined;
 }
 
 /** Header that pages of other origins cannot send without a preflight request (CORS), which this server refuses */
@@ -108,11 +108,12 @@ function isOwnRequest(request: IncomingMessage, send: Send): boolean {
   return false;
 }
 
-/** Publishes the body of a request under the name in its query. */
+/** Publishes the body of a request under the title in its query. */
 async function publish(channel: string, request: IncomingMessage, send: Send, sources: AdminSources): Promise<void> {
   if (!isOwnRequest(request, send)) return;
-  const name = new URL(request.url ?? '/', 'http://localhost').searchParams.get('name') ?? '';
-  const published = sources.publish?.(channel, request as AsyncIterable<Buffer>, name);
+  const query = new URL(request.url ?? '/', 'http://localhost').searchParams;
+  const title = { name: query.get('name') ?? '', directory: query.has('directory') };
+  const published = sources.publish?.(channel, request as AsyncIterable<Buffer>, title);
   if (!published) {
     send(404, 'text/plain', '404 Not Found: there is no such channel\n');
     return;

@@ -30,6 +30,24 @@ export function channelMetrics(registry: Registry, status: () => readonly Channe
   };
   gauge('receivers', 'Requests that join a channel now.', ({ receivers }) => receivers);
   gauge('receivers_of_group', 'Receivers that hear the group now.', ({ receiving }) => receiving);
+  gauge(
+    'receivers_held_on_copies',
+    'Receivers that hear the group, and get copies since they lose much of it or lost it too often.',
+    ({ heldOnCopies }) => heldOnCopies,
+  );
+  gauge(
+    'receivers_waiting_for_copies',
+    'Receivers that lost the group, and wait for room in the rate of copies.',
+    ({ waitingForCopies }) => waitingForCopies,
+  );
+  gauge(
+    'networks_held_down',
+    'Networks that may not join, since clients of theirs came and went too often.',
+    ({ networksHeldDown }) => networksHeldDown,
+  );
+  gauge('rate_bytes', 'Most bytes in a second to the group, now.', ({ rate }) => rate);
+  gauge('group_fed', 'Whether packets go to the group now, 0 or 1.', ({ feedsGroup }) => Number(feedsGroup));
+  total('group_pauses', 'Pauses of a group that none of its members heard.', ({ groupPauses }) => groupPauses);
   total('packets', 'Packets of a channel.', ({ packets }) => packets);
   total('repairs', 'Packets with repairs.', ({ repairs }) => repairs);
   total('copies', 'Copies of packets by unicast.', ({ copies }) => copies);

@@ -6,6 +6,7 @@ import type {
   ReturnRecovery,
   ReturnWay,
   TransportCounters,
+  TunnelTotals,
 } from '@sheaf/native';
 import type { BackendReport } from './backend_report.js';
 import type { BackendDeliveries } from './delivery_counts.js';
@@ -54,11 +55,19 @@ export interface ChannelStatus extends ChannelSourceStatus {
   name: string;
 }
 
+/** Tunnels of a gateway so far, and how their requests were answered */
+export interface TunnelStatus extends TunnelTotals {
+  /** Number of requests by status */
+  answers: Record<string, number>;
+}
+
 export interface GatewayStatus extends FrontStatus {
   role: 'gateway';
   routes: RouteStatus[];
   /** Present on a gateway with channels */
   channels?: ChannelStatus[];
+  /** Present on a gateway with tunnels */
+  tunnels?: TunnelStatus;
   /** Present on a gateway with backends */
   backends?: GatewayBackend[];
 }

@@ -20,6 +20,48 @@ const group = listenAddress
     params: { hint: 'write one such as `232.1.2.3:5004`' },
   });
 
+type Refuse = (
+  key: 'group' | 'source' | 'relay' | 'key' | 'repairs' | 'slowest_rate',
+  code: string,
+  message: string,
+  hint: string,
+) => void;
+
+/** What a channel is authenticated by, whether its configuration says so or not */
+const authenticationOf = (channel: { authentication?: string | undefined; group?: unknown }): string =>
+  channel.authentication ?? (channel.group ? 'signed' : 'none');
+
+function refuseUselessKey(
+  channel: { authentication?: string | undefined; group?: unknown; key?: string | undefined },
+  refuse: Refuse,
+): void {
+  const authentication = authenticationOf(channel);
+  if (channel.key === undefined || (authentication !== 'none' && authentication !== 'timed')) return;
+  refuse(
+    'key',
+    'CONFIG_CONFLICT',
+    authentication === 'none'
+      ? '`key` signs nothing, since this channel has no authentication'
+      : '`key` signs nothing, since `timed` has tags and no signatures',
+    'write `authentication: signed`, or remove `key`',
+  );
+}
+
+/** Keys that mean something with `group` alone, each with what to do about one that stands without it */
+const keysOfGroups = {
+  slowest_rate: 'add `group`, or remove `slowest_rate`; copies over connections have a congestion control of their own',
+  repairs: 'add `group`, or remove `repairs`; copies over connections are repaired anyway',
+  source: 'add `group`, or remove `source`',
+  relay: 'add `group` and `source`, or remove `relay`',
+} as const;
+
+/** What proofs and repairs of a channel need. `hint` says what to write. */
+const channelRate = (hint: string) =>
+  byteSize.refine((bytes) => bytes >= 10_000, {
+    error: 'proofs and repairs of a channel need 10KB in a second',
+    params: { hint },
+  });
+
 const channelOptions = z
   .strictObject({
     group: group
@@ -49,17 +91,18 @@ const channelOptions = z
       .max(255)
       .default(1)
       .describe('With `group`: routers that packets may pass, plus one. 1 keeps them on the link.'),
-    rate: byteSize
+    rate: channelRate('write `10KB` or more; the default is `1250KB`')
       .refine((bytes) => bytes <= 125_000_000, {
         error: 'receivers take at most 125MB in a second',
         params: { hint: 'write less, such as `1250KB` for 10 Mbit/s' },
       })
-      .refine((bytes) => bytes >= 10_000, {
-        error: 'proofs and repairs of a channel need 10KB in a second',
-        params: { hint: 'write `10KB` or more; the default is `1250KB`' },
-      })
       .prefault('1250KB')
       .describe('Most bytes in a second, for the group.'),
+    slowest_rate: channelRate('write `10KB` or more')
+      .optional()
+      .describe(
+        'With `group`: bytes in a second below `rate`. The rate then follows the worst receiver, as that of TCP would, and receivers that need a slower rate get copies. Default: the rate never changes.',
+      ),
     copies: byteSize
       .prefault('12500KB')
       .describe('Most bytes in a second for copies over connections, to all receivers together.'),
@@ -71,10 +114,10 @@ const channelOptions = z
       .prefault('2s')
       .describe('Age at which bytes are worth nothing to receivers. At least 1s.'),
     authentication: z
-      .enum(['signed', 'per-packet', 'none'])
+      .enum(['signed', 'timed', 'per-packet', 'none'])
       .optional()
       .describe(
-        "How receivers know that packets are the source's. `signed`: by signatures over many packets; the default with `group`. `per-packet`: by a signature behind each packet, at a hundred times the cost. `none`: every receiver can forge packets for the others.",
+        "How receivers know that packets are the source's. `signed`: by signatures over many packets; the default with `group`. `timed`: by tags whose keys are disclosed a quarter of `deadline` later, and sooner on a fast channel, at less cost for the processor. `per-packet`: by a signature behind each packet, at a hundred times the cost. `none`: every receiver can forge packets for the others.",
       ),
     key: filePath
       .optional()
@@ -85,7 +128,7 @@ const channelOptions = z
       .boolean()
       .optional()
       .describe(
-        'With `group`: whether it brings repairs of lost packets, too. Default: true, except for `per-packet`.',
+        'With `group`: whether it brings repairs of lost packets, too. Default: true, except for `timed` and `per-packet`.',
       ),
     key_interval: duration
       .refine((milliseconds) => milliseconds >= 1_000, {
@@ -100,55 +143,48 @@ const channelOptions = z
       .describe(
         'Whether a new key follows soon when a receiver leaves, so that it reads nothing more. Default: true with `clients`; where everybody may join, who left can join again.',
       ),
-    receivers: z.number().int().min(1).default(1_000).describe('Most receivers at one time; more are answered 503.'),
+    receivers: z
+      .number()
+      .int()
+      .min(1)
+      .default(1_000)
+      .describe(
+        'Most receivers at one time; more are answered 503. One network has half of what is left (docs/reference/limits.md).',
+      ),
     clients: networks
       .optional()
       .describe('Addresses and networks whose clients may join; others are answered 403. Default: all.'),
   })
   .superRefine((channel, context) => {
-    const refuse = (
-      key: 'group' | 'source' | 'relay' | 'key' | 'repairs',
-      code: string,
-      message: string,
-      hint: string,
-    ): void => context.addIssue({ code: 'custom', message, path: [key], params: { code, place: 'key', hint } });
-    const authentication = channel.authentication ?? (channel.group ? 'signed' : 'none');
-    if (channel.key !== undefined && authentication === 'none')
+    const refuse: Refuse = (key, code, message, hint) =>
+      context.addIssue({ code: 'custom', message, path: [key], params: { code, place: 'key', hint } });
+    refuseUselessKey(channel, refuse);
+    if (channel.group === undefined) {
+      for (const key of Object.keys(keysOfGroups) as (keyof typeof keysOfGroups)[])
+        if (channel[key] !== undefined && channel[key] !== false)
+          refuse(
+            key,
+            'CONFIG_CONFLICT',
+            `\`${key}\` needs \`group\`, which this channel does not have`,
+            keysOfGroups[key],
+          );
+      return;
+    }
+    if (channel.slowest_rate !== undefined && channel.slowest_rate >= channel.rate)
       refuse(
-        'key',
+        'slowest_rate',
         'CONFIG_CONFLICT',
-        '`key` signs nothing, since this channel has no authentication',
-        'add `authentication: signed`, or remove `key`',
+        '`slowest_rate` is not below `rate`, so the rate could not change',
+        'write a lower `slowest_rate`, or remove it',
       );
-    if (channel.repairs === true && channel.group === undefined)
+    const authentication = authenticationOf(channel);
+    if (channel.repairs === true && (authentication === 'timed' || authentication === 'per-packet'))
       refuse(
         'repairs',
         'CONFIG_CONFLICT',
-        '`repairs` needs `group`, which this channel does not have',
-        'add `group`, or remove `repairs`; copies over connections are repaired anyway',
-      );
-    else if (channel.repairs === true && authentication === 'per-packet')
-      refuse(
-        'repairs',
-        'CONFIG_CONFLICT',
-        'repairs cannot restore signatures behind packets',
+        `repairs cannot restore ${authentication === 'timed' ? 'tags' : 'signatures'} behind packets`,
         'write `authentication: signed`, or remove `repairs`',
       );
-    if (channel.source !== undefined && channel.group === undefined)
-      refuse(
-        'source',
-        'CONFIG_CONFLICT',
-        '`source` needs `group`, which this channel does not have',
-        'add `group`, or remove `source`',
-      );
-    if (channel.relay !== undefined && channel.group === undefined)
-      refuse(
-        'relay',
-        'CONFIG_CONFLICT',
-        '`relay` needs `group`, which this channel does not have',
-        'add `group` and `source`, or remove `relay`',
-      );
-    if (channel.group === undefined) return;
     if (channel.source === undefined) {
       refuse(
         'group',

@@ -159,7 +159,7 @@ const fixed: Bound[] = [
     resource: 'fields of pipelined requests over HTTP/1.1',
     default: '16 KiB',
     pays: 'the connection',
-    gets: 'nothing more is read until the first is answered; incomplete fields after 10 s close it',
+    gets: 'nothing more is read until the first is answered; incomplete fields after 10 s close it with status 408, and without a response where no byte ever came',
   },
   {
     resource: 'requests that a gateway proxies to one backend, at a time',
@@ -180,10 +180,72 @@ const fixed: Bound[] = [
     gets: 'its responses of further backends are proxied',
   },
   {
+    resource: 'receivers of one channel, at a time',
+    default: '`receivers` of the channel (1,000); one network has half of what is left',
+    pays: 'the network',
+    gets: '503 with `Retry-After`',
+  },
+  {
+    resource: 'stays in a channel below a minute',
+    default: '10 a minute for each network, and one for each of its clients that stays',
+    pays: 'the network',
+    gets: '503 with `Retry-After` for 1 s, and twice as long each time, up to 60 s',
+  },
+  {
     resource: 'memory of all live broadcasts of a route',
     default: '16 times `media.memory` of the route; one network of publishers has half of what is left',
     pays: 'the network',
     gets: 'its oldest groups leave early; a group that finds no room ends',
+  },
+  {
+    resource: 'tunnels of a route: of one user, of one network, of all',
+    default:
+      '`connect_udp.tunnels_per_user`, `tunnels_per_address` and `tunnels` of the route; all routes together have a quarter of the descriptors that the system permits',
+    pays: 'the user, the network, then all',
+    gets: '429; 503 where all or the system have no more',
+  },
+  {
+    resource: 'new tunnels of one user, or of one network where users have no names',
+    default: '`connect_udp.new_tunnels` of the route in a minute',
+    pays: 'the user or the network',
+    gets: '429 for the rest of this minute; no name is resolved',
+  },
+  {
+    resource: 'bytes a second of all tunnels of one user, or of one network where users have no names',
+    default:
+      '`connect_udp.rate` of the route in each direction, none unless it says so; at once a quarter of it, 128 KiB at least',
+    pays: 'the user or the network',
+    gets: 'its packets are dropped',
+  },
+  {
+    resource: 'packets of one tunnel that wait for its client',
+    default: '`connect_udp.queue` of the route; those that are too large in the first second 16 KiB',
+    pays: 'the tunnel',
+    gets: 'its packets are dropped, also while they wait for longer than 5 ms at all times (CoDel)',
+  },
+  {
+    resource: 'packets of all tunnels that wait for clients',
+    default: '64 MiB; one connection has half of what is left',
+    pays: 'the connection',
+    gets: 'packets to it are dropped',
+  },
+  {
+    resource: 'payload of a DATAGRAM capsule to a tunnel',
+    default: '16 KiB; beyond 64 KiB an error',
+    pays: 'the tunnel',
+    gets: 'the packet is dropped; H3_MESSAGE_ERROR',
+  },
+  {
+    resource: 'datagrams ahead of the response to their request',
+    default: '16 with 32 KiB for a connection',
+    pays: 'the connection',
+    gets: 'further ones are dropped',
+  },
+  {
+    resource: 'wrong passwords of a tunnel from one network',
+    default: '10 in a minute',
+    pays: 'the network',
+    gets: '429 for the rest of this minute',
   },
 ];
 

@@ -3,11 +3,12 @@ import { oneOrMore } from '../values/scalars.js';
 import { deliveryOption } from './delivery.js';
 import { filesOptions } from './files.js';
 import { mediaOptions } from './media.js';
+import { connectUdpOptions } from './tunnels.js';
 import { upstreamOptions } from './upstream.js';
 import { webTransportOptions } from './webtransport.js';
 
 /** Keys that name the target of a request. A route has exactly one of them. */
-export const targetKeys = ['files', 'upstream', 'webtransport', 'media', 'channel', 'backends'] as const;
+export const targetKeys = ['files', 'upstream', 'webtransport', 'media', 'channel', 'connect_udp', 'backends'] as const;
 
 export const routeOptions = z
   .strictObject({
@@ -31,6 +32,7 @@ export const routeOptions = z
       .optional()
       .describe("Multicast channel that receivers join here: a name from the gateway's `channels`."),
     media: mediaOptions.optional(),
+    connect_udp: connectUdpOptions.optional(),
     backends: oneOrMore(z.string().min(1))
       .optional()
       .describe("Backends that answer these requests: names from the gateway's `backends`."),
@@ -49,7 +51,7 @@ export const routeOptions = z
         params: {
           code: 'CONFIG_MISSING_KEY',
           missing: targetKeys,
-          hint: 'add `files`, `upstream`, `webtransport`, `media`, `channel` or `backends`',
+          hint: 'add `files`, `upstream`, `webtransport`, `media`, `channel`, `connect_udp` or `backends`',
         },
       });
     }
@@ -69,11 +71,14 @@ export const routeOptions = z
         params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'add `backends`, or remove `delivery`' },
       });
     }
-    if ((route.webtransport ?? route.media ?? route.channel) !== undefined && route.methods !== undefined) {
+    if (
+      (route.webtransport ?? route.media ?? route.channel ?? route.connect_udp) !== undefined &&
+      route.methods !== undefined
+    ) {
       context.addIssue({
         code: 'custom',
         message:
-          'a route for sessions, media or a channel takes no `methods`: clients always ask for these with CONNECT',
+          'a route for sessions, media, a channel or tunnels takes no `methods`: clients always ask for these with CONNECT',
         path: ['methods'],
         params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'remove `methods`' },
       });

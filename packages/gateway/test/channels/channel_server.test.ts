@@ -1,25 +1,35 @@
+import { EventEmitter } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ChannelSourceOptions, NativeModule } from '@sheaf/native';
+import type { ChannelSourceOptions, NativeModule, ServerRequest, ServerResponse } from '@sheaf/native';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { ChannelServer } from '../../src/channels/channel_server.js';
 import { channelsOptions } from '../../src/schema/channels.js';
+import { routeOptions } from '../../src/schema/routes.js';
 import { NodeKey } from '../../src/values/node_key.js';
 
 /** Opens the channels of a configuration. Returns the options of their sources, and whether each is closed. */
 async function open(channels: Record<string, unknown>) {
-  const sources: { options: ChannelSourceOptions; closed: boolean }[] = [];
+  const sources: { options: ChannelSourceOptions; closed: boolean; served: number; heldMs: number }[] = [];
   const openChannelSource = (options: ChannelSourceOptions) => {
-    const source = { options, closed: false, close: () => (source.closed = true) };
+    const source = {
+      options,
+      closed: false,
+      served: 0,
+      heldMs: 0,
+      close: () => (source.closed = true),
+      heldDownMs: () => source.heldMs,
+      serve: () => (source.served += 1) > 0,
+    };
     sources.push(source);
     return source;
   };
   const opening = ChannelServer.open({
     module: { openChannelSource } as unknown as NativeModule,
     channels: channelsOptions.parse(channels),
-    routes: [],
+    routes: Object.keys(channels).map((channel) => routeOptions.parse({ path: `/${channel}`, channel })),
     log: pino({ level: 'silent' }),
   });
   return { sources, opening };
@@ -70,4 +80,66 @@ it('begins a new key when a receiver leaves, unless everybody may join', async (
     [false, 10_000],
   ]);
   expect(() => channelsOptions.parse({ live: { key_interval: '900ms' } })).toThrow('a second or longer');
+});
+
+/** A response to a request that joins a channel: its status is undefined when the client is served. */
+class Answer extends EventEmitter {
+  status: number | undefined;
+  headers: Record<string, string> = {};
+
+  writeHead(status: number, headers: Record<string, string>): this {
+    Object.assign(this, { status, headers });
+    return this;
+  }
+  end(): this {
+    return this;
+  }
+}
+
+/** Asks for a channel as a client with this address. */
+function ask(server: ChannelServer, url: string, address: string): Answer {
+  const answer = new Answer();
+  const remoteAddress = { address, port: 5000 };
+  const request = { url, authority: 'localhost', remoteAddress } as unknown as ServerRequest;
+  server.answer(request, answer as unknown as ServerResponse);
+  return answer;
+}
+
+it('refuses strangers of a channel, and receivers beyond its places', async () => {
+  const { sources, opening } = await open({ some: { ...group, clients: '192.0.2.0/24', receivers: 2 } });
+  const server = await opening;
+  expect(ask(server, '/other', '192.0.2.7').status).toBe(404);
+  expect(ask(server, '/some', '198.51.100.7').status).toBe(403);
+  expect(ask(server, '/some', '192.0.2.7').status).toBeUndefined();
+  expect(ask(server, '/some', '192.0.2.8').status).toBeUndefined();
+  expect(ask(server, '/some', '192.0.2.9').status).toBe(503);
+  expect(sources[0]?.served).toBe(2);
+});
+
+it.each([
+  ['one address', () => '198.51.100.7', '198.51.100.8'],
+  ['many addresses of one /56', (index: number) => `2001:db8:0:4${index % 10}::${index}`, '2001:db8:0:100::1'],
+])('leaves places of a channel to others when %s asks for all', async (_name, greedy, other) => {
+  const { opening } = await open({ live: { ...group, receivers: 100 } });
+  const server = await opening;
+  const asked = Array.from({ length: 200 }, (_, index) => ask(server, '/live', greedy(index)));
+  const served = asked.filter(({ status }) => status === undefined);
+  const [refused] = asked.filter(({ status }) => status !== undefined);
+  expect(served).toHaveLength(50);
+  expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+  expect(server.limitHits).toEqual({ channel_places: 150, channel_joins: 0 });
+  for (let count = 0; count < 20; count += 1) expect(ask(server, '/live', other).status).toBeUndefined();
+  expect(ask(server, '/live', greedy(0)).status).toBe(503);
+  for (const answer of served.slice(0, 30)) answer.emit('close');
+  expect(ask(server, '/live', greedy(0)).status).toBeUndefined();
+});
+
+it('refuses clients of a network that is held down, and says for how long', async () => {
+  const { sources, opening } = await open({ live: group });
+  const server = await opening;
+  sources[0]!.heldMs = 1_001;
+  expect(ask(server, '/live', '192.0.2.7')).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
+  expect(server.limitHits).toEqual({ channel_places: 0, channel_joins: 1 });
+  sources[0]!.heldMs = 0;
+  expect(ask(server, '/live', '192.0.2.7').status).toBeUndefined();
 });

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { frameHeader, readFrames, type ChannelGroupWriter, type ChannelSource } from '@sheaf/native';
 import { describe, expect, it } from 'vitest';
 import { publish, readPart } from '../../src/channels/publication.js';
@@ -38,7 +39,7 @@ describe('a publication', () => {
   it.each([0, 1, 1_048_576, 3_000_001])('of %i bytes is read as it was published', async (size) => {
     const bytes = randomBytes(size);
     const { source, groups } = memorySource();
-    const published = await publish(source, pieces(bytes, 300_000), 'name.bin');
+    const published = await publish(source, pieces(bytes, 300_000), { name: 'name.bin', directory: size === 1 });
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     expect(published).toEqual({ bytes: size, sha256, groups: Math.ceil(size / 1_048_576) + 1 });
     expect(groups).toHaveLength(published.groups);
@@ -46,11 +47,29 @@ describe('a publication', () => {
     for (const [index, group] of groups.entries()) {
       expect(group.ended).toBe(true);
       const { head, bytes: part } = await readPart(pieces(Buffer.concat(group.parts), 1_000));
-      expect(head).toMatchObject({ name: 'name.bin', offset: read.length });
+      expect(head).toMatchObject({ name: 'name.bin', directory: size === 1, offset: read.length });
       expect(head.end).toEqual(index === groups.length - 1 ? { bytes: size, sha256 } : undefined);
       read = Buffer.concat([read, await collect(part)]);
     }
     expect(read.equals(bytes)).toBe(true);
+  });
+
+  it('has the bytes of the documents', async () => {
+    const wire = readFileSync(new URL('../../../../docs/reference/wire.md', import.meta.url), 'utf8');
+    const [, vector = ''] = /has the groups\n\n```\n([^`]*)```/.exec(wire) ?? [];
+    const documented = vector.split(/^group/m).slice(1);
+    const hex = documented.map((group) =>
+      Array.from(
+        group.matchAll(/^ +([0-9a-f]+) +(.*)$/gm),
+        ([, length, text]) => length! + Buffer.from(text!).toString('hex'),
+      ),
+    );
+    const { source, groups } = memorySource();
+    const id = '6f1c2a52-6d0a-4f0e-9a5e-0d8a4a3f3f11';
+    await publish(source, pieces(Buffer.from('hello'), 5), { name: 'note', directory: false }, id);
+    expect(hex.map((frames) => frames.join(''))).toEqual(
+      groups.map(({ parts }) => Buffer.concat(parts).toString('hex')),
+    );
   });
 
   it('resets its open group when its bytes fail, and tells why', async () => {
@@ -59,7 +78,9 @@ describe('a publication', () => {
       yield* pieces(Buffer.alloc(1_500_000), 300_000);
       throw new Error('the input broke off');
     };
-    await expect(publish(source, failing(), 'name.bin')).rejects.toThrow('the input broke off');
+    await expect(publish(source, failing(), { name: 'name.bin', directory: false })).rejects.toThrow(
+      'the input broke off',
+    );
     expect(groups.map(({ ended, reset }) => [ended, reset])).toEqual([
       [true, false],
       [false, true],

@@ -91,7 +91,7 @@ it('a Buffer that the client does not have yet is never given out again; of thos
     expect(all.subarray(piece * size, (piece + 1) * size).equals(Buffer.alloc(size, piece))).toBe(true);
   if (!recycles) return;
   // With the last acknowledgement.
-  await vi.waitFor(() => expect(lent).toContain(takeBuffer()), 10_000);
+  await vi.waitFor(() => expect(lent).toContain(takeBuffer()), 30_000);
   const taken = Array.from({ length: pieces }, takeBuffer);
   expect(taken.filter((memory) => lent.has(memory)).length).toBeLessThan(16);
 });

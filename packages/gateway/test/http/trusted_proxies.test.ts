@@ -118,6 +118,8 @@ describe('the client of a request', () => {
         'x-forwarded-proto': 'http',
       });
     }
-    expect(log.filter(({ msg }) => msg === 'request').map(({ remote }) => remote)).toEqual(Array(3).fill('192.0.2.7'));
+    await expect
+      .poll(() => log.filter(({ msg }) => msg === 'request').map(({ remote }) => remote))
+      .toEqual(Array(3).fill('192.0.2.7'));
   });
 });

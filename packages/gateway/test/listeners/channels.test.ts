@@ -256,4 +256,7 @@ it('says what is wrong with the options of a source', () => {
     'the relay is no IP address',
   );
   expect(() => openChannelSource({ interface: 'none0' })).toThrow('no interface none0');
+  expect(() => openChannelSource({ authentication: 'timed', rate: 125_000_000, reach: 8192 })).toThrow(
+    'needs a `reach` of 14424 packets',
+  );
 });

@@ -26,7 +26,7 @@ it('over TLS, connections of HTTP/1.1 that do nothing give way to further ones o
   const { port } = await startFullGateway(`routes: [{ files: . }]\n${limits}`);
   const quiet = await open(port, atOnce, 'http/1.1');
   await open(port, 20, 'http/1.1');
-  await vi.waitFor(() => expect(closed(quiet)).toBeGreaterThan(10), 20_000);
+  await vi.waitFor(() => expect(closed(quiet)).toBeGreaterThan(10), 30_000);
 });
 
 it('over TLS, connections of HTTP/2 and those of a trusted proxy wait for nobody, and do not give way', async () => {

@@ -93,7 +93,7 @@ describe('what an HTTP/2 client says about order', () => {
       priority(15, { parent: 11, weight: 42 }),
       request(15, { parent: 11, weight: 42 }),
     ]);
-    await vi.waitFor(() => expect(seen.size).toBe(1));
+    await vi.waitFor(() => expect(seen.size).toBe(1), 30_000);
     const { dependency, groups } = seen.get(15) ?? {};
     expect(dependency).toMatchObject({ weight: 42, exclusive: false, parent: groups?.[0]?.node });
     expect(groups).toMatchObject([
@@ -109,7 +109,10 @@ describe('what an HTTP/2 client says about order', () => {
       priority(5, { parent: 0, exclusive: true, weight: 9 }),
       request(5, { parent: 0, exclusive: true, weight: 9 }),
     ]);
-    await vi.waitFor(() => expect(seen.get(5)?.dependency).toMatchObject({ parent: 0, weight: 9, exclusive: true }));
+    await vi.waitFor(
+      () => expect(seen.get(5)?.dependency).toMatchObject({ parent: 0, weight: 9, exclusive: true }),
+      30_000,
+    );
     await end();
   });
 
@@ -121,7 +124,7 @@ describe('what an HTTP/2 client says about order', () => {
       priority(13, { parent: 7, weight: 5 }),
       request(13, { parent: 7, weight: 5 }),
     ]);
-    await vi.waitFor(() => expect(seen.size).toBe(1));
+    await vi.waitFor(() => expect(seen.size).toBe(1), 30_000);
     expect(seen.get(13)?.groups?.length).toBeLessThanOrEqual(2);
     await end();
   });
@@ -135,11 +138,11 @@ describe('the numbers of nodes', () => {
       request(1, { parent: 0, weight: 2 }),
       request(3, { parent: 0, weight: 2 }),
     ]);
-    await vi.waitFor(() => expect(seen.size).toBe(2));
+    await vi.waitFor(() => expect(seen.size).toBe(2), 30_000);
     expect(seen.get(1)?.dependency?.node).not.toBe(seen.get(3)?.dependency?.node);
-    await vi.waitFor(() => expect(numbers.used).toBe(1));
+    await vi.waitFor(() => expect(numbers.used).toBe(1), 30_000);
     await end();
-    await vi.waitFor(() => expect(numbers.used).toBe(0));
+    await vi.waitFor(() => expect(numbers.used).toBe(0), 30_000);
   });
 
   it('are not given without end to one client', async () => {
@@ -149,7 +152,7 @@ describe('the numbers of nodes', () => {
     const end = await send(port, [...frames, request(1, { parent: 0, weight: 2 })]);
     expect(numbers.used).toBeLessThanOrEqual(1_024);
     await end();
-    await vi.waitFor(() => expect(numbers.used).toBe(0));
+    await vi.waitFor(() => expect(numbers.used).toBe(0), 30_000);
   });
 
   it('end', () => {

@@ -63,8 +63,9 @@ describe('files over HTTP/3', () => {
     const { port, log, gateway } = await startSite();
     const client = await connect(port);
     await ask(client, { path: '/a.txt' });
-    await vi.waitFor(() =>
-      expect(log.find((line) => line['msg'] === 'request')).toMatchObject({ http: '3', status: 200, bytes: 10 }),
+    await vi.waitFor(
+      () => expect(log.find((line) => line['msg'] === 'request')).toMatchObject({ http: '3', status: 200, bytes: 10 }),
+      30_000,
     );
     expect(gateway.status()).toMatchObject({
       connections: [{ alpn: 'h3', state: 'established' }],
@@ -133,7 +134,7 @@ describe('upstreams over HTTP/3', () => {
     response.on('error', () => undefined);
     await once(response, 'data');
     response.destroy();
-    await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 10_000);
+    await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 30_000);
   });
 });
 
@@ -149,7 +150,7 @@ describe('stopping', () => {
     const { port, gateway } = await startFullGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
     const client = await connect(port);
     const answer = ask(client, { path: '/' });
-    await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), 10_000);
+    await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), 30_000);
     const closed = gateway.close(20_000);
     release();
     expect((await answer).body.toString()).toBe('late');

@@ -56,10 +56,10 @@ it('requests ahead of a response are read no further than 16 KB of their fields,
   let text = '';
   measured.client.on('data', (data: Buffer) => (text += data.toString('latin1')));
   await expect
-    .poll(() => measured.socket?.isPaused() === true || measured.seen === count, { timeout: 20_000 })
+    .poll(() => measured.socket?.isPaused() === true || measured.seen === count, { timeout: 30_000 })
     .toBe(true);
   measured.release();
-  await expect.poll(() => text.match(/^\/\d+$/gm)?.length, { timeout: 20_000 }).toBe(count);
+  await expect.poll(() => text.match(/^\/\d+$/gm)?.length, { timeout: 30_000 }).toBe(count);
   expect(text.match(/^\/\d+$/gm)).toEqual(Array.from({ length: count }, (_, i) => `/${i}`));
   // One in flight, two that wait, and what Node had read with them: 64 KB.
   expect(measured.mostAhead).toBeLessThanOrEqual(10);
@@ -74,15 +74,15 @@ it('a gateway that drains answers all that was pipelined before', async () => {
   let text = '';
   client.on('error', () => undefined).on('data', (data: Buffer) => (text += data.toString('latin1')));
   client.write('GET /1 HTTP/1.1\r\nhost: site\r\n\r\nGET /2 HTTP/1.1\r\nhost: site\r\n\r\n');
-  await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => asked.length, { timeout: 30_000 }).toBe(1);
   const closed = gateway.close(20_000);
   asked[0]!.end('first response');
-  await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => asked.length, { timeout: 30_000 }).toBe(2);
   // While it drains, a gateway closes connections without a request several times a second.
   await sleep(300);
   asked[1]!.end('second response');
   await closed;
-  await expect.poll(() => text, { timeout: 20_000 }).toContain('second response');
+  await expect.poll(() => text, { timeout: 30_000 }).toContain('second response');
 });
 
 it('it is not the turn of a client that waits for 100 before it sends its body', async () => {
@@ -110,5 +110,5 @@ it('it is not the turn of a client that waits for 100 before it sends its body',
   const [answer] = (await once(client, 'data')) as [Buffer];
   expect(answer.toString()).toContain('100 Continue');
   client.write('body');
-  await expect.poll(() => pipelines.turnOf(socket), { timeout: 20_000 }).toBe('request');
+  await expect.poll(() => pipelines.turnOf(socket), { timeout: 30_000 }).toBe('request');
 });

@@ -60,8 +60,9 @@ describe('the client behind a balancer', () => {
       '"x-forwarded-for":"192.0.2.7"',
     );
     expect(await getByHttp2(balance(port, header[version]))).toContain('"x-forwarded-for":"192.0.2.7"');
-    await vi.waitFor(() =>
-      expect(log.filter(({ msg, remote }) => msg === 'request' && remote === '192.0.2.7')).toHaveLength(3),
+    await vi.waitFor(
+      () => expect(log.filter(({ msg, remote }) => msg === 'request' && remote === '192.0.2.7')).toHaveLength(3),
+      30_000,
     );
   });
 
@@ -91,7 +92,7 @@ describe('the client behind a balancer', () => {
     await requestOn(await secure(balance(port, header['version 2']), 'http/1.1'));
     const socket = await secure(balance(port, header.LOCAL), 'http/1.1');
     expect(await requestOn(socket)).toContain('"x-forwarded-for":"127.0.0.1"');
-    await vi.waitFor(() => expect(gateway.status().tcpConnections).toBe(0));
+    await vi.waitFor(() => expect(gateway.status().tcpConnections).toBe(0), 30_000);
   });
 });
 
@@ -105,7 +106,7 @@ describe('a connection without the header', () => {
     const half = balance(port, header['version 2'].subarray(0, 20));
     half.end();
     await once(half, 'close');
-    await vi.waitFor(() => expect(gateway.status().tcpConnections).toBe(0));
+    await vi.waitFor(() => expect(gateway.status().tcpConnections).toBe(0), 30_000);
   });
 
   it('of anybody else is an ordinary one, and nobody else may send one', async () => {

@@ -41,7 +41,7 @@ it('what was sent before the turn goes to whoever reads then', async () => {
 it('a connection that waits holds few bytes of what its client sends', async () => {
   const { client, waiting } = await waitingConnection();
   client.write(Buffer.alloc(4_000_000));
-  await vi.waitFor(() => expect(waiting.bytesRead).toBeGreaterThan(16_383), 20_000);
+  await vi.waitFor(() => expect(waiting.bytesRead).toBeGreaterThan(16_383), 30_000);
   for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate);
   expect(waiting.bytesRead).toBeLessThan(1_000_000);
 });

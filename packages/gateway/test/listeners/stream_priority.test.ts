@@ -24,7 +24,7 @@ async function lineOf(
   path: string,
   lines = 1,
 ): Promise<Record<string, unknown>> {
-  await vi.waitFor(() => expect(log.filter((line) => line['path'] === path)).toHaveLength(lines), 10_000);
+  await vi.waitFor(() => expect(log.filter((line) => line['path'] === path)).toHaveLength(lines), 30_000);
   // The gateway answers before the edge does.
   return log.find((line) => line['path'] === path) ?? {};
 }

@@ -125,7 +125,7 @@ describe('closing a server', () => {
     const waiting: (() => void)[] = [];
     server.on('request', (_request, response) => void waiting.push(() => response.end('served')));
     const first = ask(await connect(port), { path: '/' });
-    await vi.waitFor(() => expect(waiting).toHaveLength(1));
+    await vi.waitFor(() => expect(waiting).toHaveLength(1), 30_000);
     const relay = createLinkRelay({
       listen: { address: '127.0.0.1', port: 0 },
       target: { address: '127.0.0.1', port },
@@ -134,7 +134,7 @@ describe('closing a server', () => {
     });
     onTestFinished(() => relay.close());
     const connected = connect(relay.listen().port);
-    await vi.waitFor(() => expect(server.counters().handshakesPendingGauge).toBe(1), 10_000);
+    await vi.waitFor(() => expect(server.counters().handshakesPendingGauge).toBe(1), 30_000);
     const closed = server.close(60_000);
     const client = await connected;
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -215,6 +215,6 @@ describe('a log of a connection', () => {
     await vi.waitFor(() => expect(server.counters().handshakesPendingGauge).toBe(0), 30_000);
     expect(await readdir(directory)).toEqual([]);
     await connect(port);
-    await vi.waitFor(async () => expect(await readdir(directory)).toHaveLength(1));
+    await vi.waitFor(async () => expect(await readdir(directory)).toHaveLength(1), 30_000);
   });
 });

@@ -1,9 +1,9 @@
 import { request as httpsRequest } from 'node:https';
 import * as Moq from '@moq/net';
 import { expect, it, vi } from 'vitest';
+import { Wakeup } from '@sheaf/web-client/wakeup';
 import { Broadcast } from '../../src/media/model/broadcast.js';
 import type { Track } from '../../src/media/model/track.js';
-import { Wakeup } from '../../src/media/model/wakeup.js';
 import { varint } from '../../src/media/moq/fields.js';
 import { encodeFetch, REQUEST_STREAM } from '../../src/media/moq/messages.js';
 import { startFullGateway } from '../support/gateway.js';

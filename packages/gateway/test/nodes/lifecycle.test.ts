@@ -40,7 +40,7 @@ describe('stopping', () => {
     const { gateway, port } = await startGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
     const answer = ask(port, '/');
     await upstream.arrived;
-    const closed = gateway.close(10_000);
+    const closed = gateway.close(60_000);
     expect(gateway.status().state).toBe('draining');
     await expect(get(port, '/')).rejects.toThrow();
     upstream.release();

@@ -5,7 +5,15 @@ import { channelMetrics } from '../../src/observability/channel_metrics.js';
 it('tells the counts of each channel as they are when metrics are read', async () => {
   const live = { name: 'live', receivers: 3, receiving: 2, packets: 1_000, repairs: 40, copies: 100, copiesLost: 1 };
   const reported = { received: 1_800, lost: 200, recovered: 100, expired: 4, joins: 2, joinSeconds: 0.5 };
-  const channel = { ...live, ...reported, refusedReports: 0, droppedProofs: 5, unsent: 7 };
+  const held = {
+    rate: 12,
+    heldOnCopies: 8,
+    waitingForCopies: 9,
+    networksHeldDown: 10,
+    feedsGroup: true,
+    groupPauses: 11,
+  };
+  const channel = { ...live, ...held, ...reported, refusedReports: 0, droppedProofs: 5, unsent: 7 };
   const registry = new Registry();
   channelMetrics(registry, () => [channel]);
   const values = async () =>
@@ -16,6 +24,12 @@ it('tells the counts of each channel as they are when metrics are read', async (
   expect(await values()).toEqual([
     'sheaf_channel_receivers{channel="live"} 4',
     'sheaf_channel_receivers_of_group{channel="live"} 2',
+    'sheaf_channel_receivers_held_on_copies{channel="live"} 8',
+    'sheaf_channel_receivers_waiting_for_copies{channel="live"} 9',
+    'sheaf_channel_networks_held_down{channel="live"} 10',
+    'sheaf_channel_rate_bytes{channel="live"} 12',
+    'sheaf_channel_group_fed{channel="live"} 1',
+    'sheaf_channel_group_pauses_total{channel="live"} 11',
     'sheaf_channel_packets_total{channel="live"} 1000',
     'sheaf_channel_repairs_total{channel="live"} 40',
     'sheaf_channel_copies_total{channel="live"} 100',

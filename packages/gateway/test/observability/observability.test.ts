@@ -97,7 +97,7 @@ describe('the access log', () => {
   it('has one line per request, without the query', async () => {
     const { port, log } = await start();
     await get(port, '/s/a.txt?token=secret', { headers: { 'user-agent': 'test' } });
-    await vi.waitFor(() => expect(log.some((line) => line['msg'] === 'request')).toBe(true));
+    await vi.waitFor(() => expect(log.some((line) => line['msg'] === 'request')).toBe(true), 30_000);
     expect(log.find((line) => line['msg'] === 'request')).toMatchObject({
       http: '1.1',
       method: 'GET',

@@ -84,7 +84,7 @@ describe.each(versions)('one client of an upstream, over HTTP/%s,', (version) =>
   it.each([
     ['that does not read its responses', { path: '/large' }],
     ['that does not send its bodies', { path: '/body', method: 'POST', announced: 10 }],
-  ])('%s leaves room for another one', { timeout: 120_000 }, async (title, request) => {
+  ])('%s leaves room for another one', async (title, request) => {
     const upstream = await startUpstream(answer);
     const running = await startFullGateway(
       `log: { level: warn, access: false }\nroutes: [{ upstream: { to: "${upstream.origin}", connections: 16, queue_timeout: 5m } }]\nlimits: { body_timeout: 5m, unread_timeout: 5m }`,
@@ -104,25 +104,21 @@ describe.each(versions)('one client of an upstream, over HTTP/%s,', (version) =>
   it.each([
     ['does not read its response', { path: '/large' }],
     ['does not send its body', { path: '/body', method: 'POST', announced: 10 }],
-  ])(
-    'that has the only connection and %s loses it when another one waits',
-    { timeout: 60_000 },
-    async (_title, request) => {
-      const upstream = await startUpstream(answer);
-      const running = await startFullGateway(
-        `routes: [{ upstream: { to: "${upstream.origin}", connections: 1, queue_timeout: 5m } }]\nlimits: { body_timeout: 5m, unread_timeout: 5m }`,
-      );
-      const [outcome] = await ask(version, running.port, 1, request);
-      await vi.waitFor(() => expect(upstreamOf(running)).toMatchObject({ active: 1 }), 20_000);
-      expect(await statusElsewhere(version, running.port)).toBe(200);
-      await vi.waitFor(
-        () =>
-          expect(request.path === '/large' ? running.gateway.status().requestsActive : outcome?.status).toBe(
-            request.path === '/large' ? 0 : 408,
-          ),
-        20_000,
-      );
-      expect(upstreamOf(running)).toMatchObject({ up: true, failures: 0, ended: 1 });
-    },
-  );
+  ])('that has the only connection and %s loses it when another one waits', async (_title, request) => {
+    const upstream = await startUpstream(answer);
+    const running = await startFullGateway(
+      `routes: [{ upstream: { to: "${upstream.origin}", connections: 1, queue_timeout: 5m } }]\nlimits: { body_timeout: 5m, unread_timeout: 5m }`,
+    );
+    const [outcome] = await ask(version, running.port, 1, request);
+    await vi.waitFor(() => expect(upstreamOf(running)).toMatchObject({ active: 1 }), 30_000);
+    expect(await statusElsewhere(version, running.port)).toBe(200);
+    await vi.waitFor(
+      () =>
+        expect(request.path === '/large' ? running.gateway.status().requestsActive : outcome?.status).toBe(
+          request.path === '/large' ? 0 : 408,
+        ),
+      30_000,
+    );
+    expect(upstreamOf(running)).toMatchObject({ up: true, failures: 0, ended: 1 });
+  });
 });

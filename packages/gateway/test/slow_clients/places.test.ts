@@ -95,15 +95,15 @@ describe('the queue', () => {
     const greedy = Array.from({ length: 6 }, () => asked('192.0.2.1'));
     const others = [asked('2001:db8:0:1::1'), asked('2001:db8:0:ff::2')];
     const entered = order(places, [...greedy, ...others]);
-    await vi.waitFor(() => expect(entered).toHaveLength(3));
+    await vi.waitFor(() => expect(entered).toHaveLength(3), 30_000);
     expect(entered).toEqual([greedy[0], greedy[1], others[0]]);
     expect([places.count, places.waiting]).toEqual([3, 5]);
     leave(places, greedy[0]!);
-    await vi.waitFor(() => expect(entered).toHaveLength(4));
+    await vi.waitFor(() => expect(entered).toHaveLength(4), 30_000);
     // The /56 is one network with one place, the greedy one has one, too, and came first.
     expect(entered[3]).toBe(greedy[2]);
     for (const each of [greedy[1]!, greedy[2]!, others[0]!]) leave(places, each);
-    await vi.waitFor(() => expect(entered).toContain(others[1]));
+    await vi.waitFor(() => expect(entered).toContain(others[1]), 30_000);
     expect(entered.filter((each) => greedy.includes(each as (typeof greedy)[number]))).toEqual(greedy.slice(0, 5));
   });
 
@@ -114,7 +114,7 @@ describe('the queue', () => {
     for (let index = 0; index < 4; index++)
       void wait(places, asked('192.0.2.1')).then((refusal) => refusals.push(refusal));
     void wait(places, asked('192.0.2.2'));
-    await vi.waitFor(() => expect(refusals).toEqual(['full', 'full']));
+    await vi.waitFor(() => expect(refusals).toEqual(['full', 'full']), 30_000);
     expect(places.waiting).toBe(3);
   });
 

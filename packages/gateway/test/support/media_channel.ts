@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { ChannelGroupWriter, LeaveReason, ReceivedGroup } from '@sheaf/native';
-import { Wakeup } from '../../src/media/model/wakeup.js';
+import { Wakeup } from '@sheaf/web-client/wakeup';
 
 /** A group of a channel in memory, which any number of receivers read from its beginning */
 class MemoryGroup {

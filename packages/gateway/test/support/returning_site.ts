@@ -38,7 +38,7 @@ export async function returningSite({
     },
   });
   for (const name of Object.keys(files)) await utimes(join(running.directory, 'files', name), 1e9, 1e9);
-  await vi.waitFor(() => expect(running.log.filter(({ msg }) => msg === able)).toHaveLength(backends), 20_000);
+  await vi.waitFor(() => expect(running.log.filter(({ msg }) => msg === able)).toHaveLength(backends), 30_000);
   return running;
 }
 
@@ -63,5 +63,5 @@ function linesOf(lines: () => Line[], path: string, count: number): Promise<Line
     const found = lines().filter((line) => line['path'] === path);
     expect(found).toHaveLength(count);
     return found;
-  }, 20_000);
+  }, 30_000);
 }

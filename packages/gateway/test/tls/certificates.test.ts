@@ -146,7 +146,7 @@ describe('certificate files', () => {
     await gateway.certificate.refresh();
     expect(await shownHash(port)).toBe(certificateHash(first));
     await writeFile(join(directory, 'key.pem'), second.privateKey);
-    await vi.waitFor(async () => expect(await shownHash(port)).toBe(certificateHash(second)), 10_000);
+    await vi.waitFor(async () => expect(await shownHash(port)).toBe(certificateHash(second)), 30_000);
   });
 
   it('that QUIC refuses are not used on TCP either, and not told', async () => {
@@ -186,7 +186,7 @@ describe('certificate files', () => {
     await vi.waitFor(
       () =>
         expect(log.some(({ msg }) => msg === 'the new certificate is refused; the old one stays in use')).toBe(true),
-      10_000,
+      30_000,
     );
     expect(await shownHash(port)).toBe(certificateHash(first));
     expect(gateway.certificate.hash).toBe(certificateHash(first));
@@ -195,7 +195,7 @@ describe('certificate files', () => {
     const second = await createDevCertificate(names, new Date());
     await writePair(directory, second);
     await gateway.certificate.refresh();
-    await vi.waitFor(async () => expect(await shownHash(port)).toBe(certificateHash(second)), 10_000);
+    await vi.waitFor(async () => expect(await shownHash(port)).toBe(certificateHash(second)), 30_000);
   });
 
   it('must belong together', async () => {

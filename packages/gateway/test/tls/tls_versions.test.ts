@@ -68,7 +68,7 @@ describe('TLS on TCP', () => {
     const { port, directory } = await startWithFiles('');
     const replaced = await writeCertificate(directory);
     await vi.waitFor(async () => expect((await shakeHands(port, {})).certificate).toBe(replaced), {
-      timeout: 15_000,
+      timeout: 30_000,
       interval: 100,
     });
     await expect(shakeHands(port, tls12)).rejects.toThrow(/alert protocol version/);

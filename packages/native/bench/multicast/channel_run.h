@@ -182,7 +182,9 @@ class ChannelRun {
   }
   bool is_lost() {
     if (place_ == 0) lost_place_ = random_.below(setting_.loss_distance);
-    const bool lost = place_ == lost_place_;
+    // What the group brought before its first packet arrives comes by copies, which nobody carries.
+    const bool lost = place_ == lost_place_ && begun_;
+    begun_ = true;
     place_ = (place_ + 1) % setting_.loss_distance;
     return lost;
   }
@@ -291,6 +293,7 @@ class ChannelRun {
   std::uint64_t unread_ = 0;  // bytes that were written and not read yet
   std::size_t place_ = 0;     // among so many packets as lose one
   std::size_t lost_place_ = 0;
+  bool begun_ = false;  // a packet was sent
   ChannelReport last_report_;
 };
 

@@ -83,7 +83,7 @@ class Scheme {
  public:
   // Names: none, signed (with helper threads), signed-inline, timed, per-packet, per-stream, tags
   Scheme(std::string name, std::size_t receivers, Time start, Random& random)
-      : name_(std::move(name)), chain_(k_channel, ChainKey{4}, k_intervals) {
+      : name_(std::move(name)), chain_(k_channel, ChainKey{4}) {
     confirm_clock(start);
     authenticator_ = make_authenticator(receivers, start);
     if (!authenticator_) fail("there is no such authentication");
@@ -92,8 +92,9 @@ class Scheme {
           std::make_unique<TagVerifier>(TagVerifierConfig{.receiver = 0, .key = {1}}, random);
     } else {
       JobRunner& runner = helped() ? receiver_helper_->runner() : inline_;
-      verifier_ = make_verifier(authenticator_->offer(start), k_channel,
-                                engine_bench::k_packet_size, {runner, clock_, random});
+      verifier_ =
+          make_verifier(authenticator_->offer(start), {k_channel, engine_bench::k_packet_size, 1},
+                        {runner, clock_, random});
     }
   }
 
@@ -118,8 +119,6 @@ class Scheme {
   }
 
  private:
-  // Of 50 ms: more than any run takes
-  static constexpr std::uint32_t k_intervals = 50'000;
   static constexpr std::size_t k_open_streams = 4;
 
   bool helped() const { return source_helper_ != nullptr; }

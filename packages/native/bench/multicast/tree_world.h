@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "channel_authentication/flight_source.h"
 #include "sim/channel/member_host.h"
+#include "sim/channel/shared_ciphers.h"
 #include "sim/channel/source_host.h"
 #include "sim/simulation.h"
 
@@ -28,7 +31,9 @@ struct TreeSetting {
   Duration counted = 10s;
   std::size_t lossy_receivers = SIZE_MAX;  // so many have the losses of leaves and unicast
   double root_loss = 0, branch_loss = 0, leaf_loss = 0, unicast_loss = 0;
-  Duration buffer = 100ms;  // frames that are complete later are late
+  std::vector<Duration> buffers{100ms};  // frames that are complete later are late
+  double uplink_mbps = 0;                // of the source; 0: no limit
+  double rate_factor = 1.5;              // rate of the channel, in rates of the video
   Duration report_interval = 20ms;
   Duration deadline = 350ms;
   bool repairs = true;
@@ -39,17 +44,27 @@ struct TreeSetting {
   std::vector<TreeCut> cuts{};
 };
 
+// How much later frames are complete than the earliest of the same receiver
+struct Lateness {
+  Duration mean{}, median{}, p95{}, p99{}, longest{};
+};
+
 struct TreeResult {
   std::uint64_t digest = 0;
-  std::uint64_t frames = 0;        // published while it counted
-  std::uint64_t due = 0;           // frames for all receivers
-  std::uint64_t on_time = 0;       // of them
+  std::uint64_t frames = 0;              // published while it counted
+  std::uint64_t due = 0;                 // frames for all receivers
+  std::vector<std::uint64_t> on_time{};  // of them, for each buffer
+  std::uint64_t completed = 0;           // frames at all receivers, while it counted
+  Lateness lateness{};
   std::uint64_t lost = 0;          // packets, of all receivers
   std::uint64_t loss_reports = 0;  // that named a missing packet
   std::uint64_t from_group = 0, from_unicast = 0, recovered = 0, expired = 0;
   std::uint64_t group_bytes = 0, copied_bytes = 0, repairs = 0, repair_bytes = 0;
+  std::uint64_t opened = 0;      // packets, by the cryptographic library
+  std::uint64_t shared = 0;      // openings of the same bytes at other receivers
   double peak_unicast_mbps = 0;  // in 100 ms
-  Duration recovery{};           // from the first cut to the last frame that was late for somebody
+  // From the first cut to the last frame that was late for somebody, with the first buffer
+  Duration recovery{};
 };
 
 // A source, a tree of depth two and its receivers, in virtual time. The source publishes frames of
@@ -65,7 +80,7 @@ class TreeWorld {
             static_cast<std::size_t>(setting.mbps * 125'000 * to_seconds(setting.frame_interval)),
             0x5a) {
     simulation_.add_host("source", source_);
-    clock_.on_answer(simulation_.now(), simulation_.now());
+    if (setting.uplink_mbps > 0) uplink_ = simulation_.add_trunk({.rate = uplink_rate()});
     const ChannelOffer& offer = source_.source().offer();
     if (!setting.by_unicast) {
       root_ = &simulation_.add_tree({"source", offer.source}, offer.group, "", root_link(false));
@@ -114,7 +129,7 @@ class TreeWorld {
     offer.header.length = 32;
     offer.header.bytes.fill(0x11);
     offer.packet_size = 1350;
-    offer.max_rate = static_cast<std::uint64_t>(setting.mbps * 125'000 * 3 / 2);
+    offer.max_rate = static_cast<std::uint64_t>(setting.mbps * 125'000 * setting.rate_factor);
     // Twice what the deadline needs
     const double packets = setting.mbps * 125'000 / 1350 * to_seconds(setting.deadline);
     offer.reach = static_cast<std::uint32_t>(2 * packets) + 128;
@@ -131,7 +146,10 @@ class TreeWorld {
   }
 
   LinkConfig root_link(bool down) const {
-    return {.down = down, .loss = setting_.root_loss, .delay = k_link_delay};
+    return {.down = down, .rate = uplink_rate(), .loss = setting_.root_loss, .delay = k_link_delay};
+  }
+  std::uint64_t uplink_rate() const {
+    return static_cast<std::uint64_t>(setting_.uplink_mbps * 125'000);
   }
   LinkConfig branch_link(std::size_t index, bool down) const {
     const bool loses = index == 0 || !setting_.first_branch_only;
@@ -151,17 +169,25 @@ class TreeWorld {
     const bool loses = index < setting_.lossy_receivers;
     const std::string name = "member" + std::to_string(index);
     auto& member = members_.emplace_back(std::make_unique<MemberHost>(
-        at_member, VerifierTools{runner_, clock_, simulation_.random()}, ChannelWay::kSource,
-        [this](const GroupEvent& event, Bytes, Time now) { note(event, now); }));
+        at_member, runner_, simulation_.random(), ChannelWay::kSource,
+        [this, index](const GroupEvent& event, Bytes, Time now) { note(index, event, now); },
+        ciphers_));
+    completed_.emplace_back();
     simulation_.add_host(name, *member);
-    simulation_.connect({name, at_member.reliable.local}, {"source", at_member.reliable.remote},
-                        {.delay = k_unicast_delay});
-    simulation_.connect({name, at_member.lossy.local}, {"source", at_member.lossy.remote},
-                        {.loss = loses ? setting_.unicast_loss : 0, .delay = k_unicast_delay});
-    if (setting_.by_unicast) return source_.accept(at_source, simulation_.now());
-    simulation_.add_branch(*branches_[index % branches_.size()], name,
-                           {.loss = loses ? setting_.leaf_loss : 0, .delay = k_link_delay});
+    connect(name, at_member.reliable, {.delay = k_unicast_delay});
+    connect(name, at_member.lossy,
+            {.loss = loses ? setting_.unicast_loss : 0, .delay = k_unicast_delay});
+    if (!setting_.by_unicast) {
+      simulation_.add_branch(*branches_[index % branches_.size()], name,
+                             {.loss = loses ? setting_.leaf_loss : 0, .delay = k_link_delay});
+    }
     source_.accept(at_source, simulation_.now());
+  }
+
+  void connect(const std::string& name, const AddressPair& at_member, const LinkConfig& link) {
+    const NetworkPath& path =
+        simulation_.connect({name, at_member.local}, {"source", at_member.remote}, link);
+    if (uplink_) simulation_.lead_through(path, *uplink_);
   }
 
   void publish_for(Duration duration) {
@@ -174,15 +200,15 @@ class TreeWorld {
     const auto group = source_.source().open_group();
     // A source that fell behind leaves the frame out; it counts as late for everybody.
     published_.push_back(simulation_.now());
-    on_time_.push_back(0);
     if (!group) return;
     frame_of_group_.push_back(published_.size() - 1);
     source_.source().write(*group, frame_, true);
   }
-  void note(const GroupEvent& event, Time now) {
+  void note(std::size_t member, const GroupEvent& event, Time now) {
     if (event.kind != GroupEvent::Kind::kEnded) return;
-    const std::size_t frame = frame_of_group_[event.group.index()];
-    if (now <= published_[frame] + setting_.buffer) ++on_time_[frame];
+    std::vector<Time>& completed = completed_[member];
+    completed.resize(published_.size(), k_never);
+    completed[frame_of_group_[event.group.index()]] = now;
   }
 
   void schedule(const TreeCut& cut) {
@@ -242,32 +268,74 @@ class TreeWorld {
     made.repairs -= before.repairs;
     made.repair_bytes -= before.repair_bytes;
     made.digest = simulation_.digest();
+    made.opened = ciphers_.opened();
+    made.shared = ciphers_.copied();
     made.peak_unicast_mbps = peak_mbps_;
     made.frames = last - first_counted_;
     made.due = made.frames * setting_.receivers;
-    for (std::size_t i = first_counted_; i < last; ++i) {
-      made.on_time += on_time_[i];
-      if (on_time_[i] == setting_.receivers || setting_.cuts.empty()) continue;
-      made.recovery = std::max(made.recovery, published_[i] - start_ - setting_.cuts.front().at);
+    made.on_time.resize(setting_.buffers.size());
+    std::vector<Duration> late;
+    for (std::vector<Time>& completed : completed_) {
+      completed.resize(published_.size(), k_never);
+      count(completed, last, made, late);
     }
+    made.lateness = lateness(late);
     return made;
+  }
+
+  // Adds the frames of one receiver.
+  void count(const std::vector<Time>& completed, std::size_t last, TreeResult& sum,
+             std::vector<Duration>& late) const {
+    const std::size_t first = late.size();
+    Duration earliest = Duration::max();
+    for (std::size_t i = 0; i < completed.size(); ++i) {
+      const Time when = completed[i];
+      if (when >= start_ && when < start_ + setting_.counted) ++sum.completed;
+      if (i < first_counted_ || i >= last) continue;
+      for (std::size_t buffer = 0; buffer < setting_.buffers.size(); ++buffer) {
+        if (when <= published_[i] + setting_.buffers[buffer]) {
+          ++sum.on_time[buffer];
+        } else if (buffer == 0 && !setting_.cuts.empty()) {
+          const Duration since = published_[i] - start_ - setting_.cuts.front().at;
+          sum.recovery = std::max(sum.recovery, since);
+        }
+      }
+      if (when == k_never) continue;
+      late.push_back(when - published_[i]);
+      earliest = std::min(earliest, late.back());
+    }
+    for (std::size_t i = first; i < late.size(); ++i) late[i] -= earliest;
+  }
+
+  static Lateness lateness(std::vector<Duration>& late) {
+    if (late.empty()) return {};
+    std::ranges::sort(late);
+    const auto at = [&](double share) {
+      return late[static_cast<std::size_t>(share * static_cast<double>(late.size() - 1))];
+    };
+    const Duration sum = std::accumulate(late.begin(), late.end(), Duration{});
+    return {.mean = sum / static_cast<std::int64_t>(late.size()),
+            .median = at(0.5),
+            .p95 = at(0.95),
+            .p99 = at(0.99),
+            .longest = late.back()};
   }
 
   TreeSetting setting_;
   Simulation simulation_;
   SigningKey key_{Ed25519Seed{3}};
   InlineRunner runner_;
-  ClockBound clock_;
+  SharedCiphers ciphers_;
   std::unique_ptr<Authenticator> authenticator_;
   SourceHost source_;
   std::vector<std::uint8_t> frame_;
   NetworkPath* root_ = nullptr;
   std::vector<NetworkPath*> branches_;
   std::vector<std::unique_ptr<MemberHost>> members_;
-  // Of each frame
-  std::vector<Time> published_;
-  std::vector<std::uint64_t> on_time_;  // at how many receivers
+  std::optional<std::size_t> uplink_;  // a trunk
+  std::vector<Time> published_;        // of each frame
   std::vector<std::size_t> frame_of_group_;
+  std::vector<std::vector<Time>> completed_;  // of each member, by the frame
   std::size_t first_counted_ = 0;
   Time start_{};
   std::uint64_t copied_before_ = 0;

@@ -2,6 +2,8 @@
 
 #include <napi.h>
 
+#include <string>
+
 #include "wire/types.h"
 
 namespace sheaf::binding {
@@ -18,6 +20,10 @@ inline std::uint64_t number_argument(const Napi::CallbackInfo& info, std::size_t
 inline std::uint64_t number(const Napi::Object& object, const char* name) {
   const double value = object.Get(name).ToNumber().DoubleValue();
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+
+inline std::string text(const Napi::Object& object, const char* name) {
+  return object.Get(name).ToString();
 }
 
 // Returns false when the argument is missing.

@@ -9,6 +9,7 @@
 #include "binding/system_error.h"
 #include "channel_node/receiver_node.h"
 #include "io/monotonic_clock.h"
+#include "io/socket_address.h"
 
 namespace sheaf::binding::calls {
 
@@ -42,16 +43,18 @@ ReceiverEnd* receiver_of(EndpointParts& parts, const Napi::CallbackInfo& info) {
 
 }  // namespace
 
-// Arguments: connection, stream, ChannelSource. The response was sent without its end.
+// Arguments: connection, stream, ChannelSource, address of the client. The response was sent
+// without its end.
 Napi::Value serve_channel(EndpointParts& parts, const Napi::CallbackInfo& info) {
   const auto node = ChannelSourceObject::node_of(info[2]);
   const auto location = locate(parts, info);
-  if (!node || !location || location->hosted.channels.serves(*node)) {
+  const auto client = io::parse_address(info[3].ToString().Utf8Value(), 0);
+  if (!node || !location || !client || location->hosted.channels.serves(*node)) {
     return Napi::Boolean::New(info.Env(), false);
   }
-  location->hosted.channels.keep(
-      location->place.slot, std::make_unique<channel_node::SourceEnd>(
-                                location->carrier, location->place, node, io::monotonic_now()));
+  location->hosted.channels.keep(location->place.slot, std::make_unique<channel_node::SourceEnd>(
+                                                           location->carrier, location->place, node,
+                                                           *client, io::monotonic_now()));
   return Napi::Boolean::New(info.Env(), true);
 }
 

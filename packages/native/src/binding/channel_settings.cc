@@ -29,6 +29,7 @@ quic::Result<quic::AuthenticationScheme, std::string> scheme_of(const Napi::Obje
   const std::string name = options.Get("authentication").ToString();
   if (name == "none") return AuthenticationScheme::kNone;
   if (name == "signed") return AuthenticationScheme::kSigned;
+  if (name == "timed") return AuthenticationScheme::kTimed;
   if (name == "per-packet") return AuthenticationScheme::kPacketSignatures;
   return "no authentication of channels is named " + name;
 }
@@ -72,6 +73,7 @@ quic::Result<channel_node::SourceSettings, std::string> source_settings(
                                 quic::ChannelLimits{}.max_packet_size));
   settings.rate =
       std::clamp<std::uint64_t>(number(options, "rate"), 1, quic::ChannelLimits{}.max_rate);
+  settings.slowest_rate = number(options, "slowestRate");
   settings.copy_rate = std::max<std::uint64_t>(number(options, "copyRate"), 1);
   settings.reach = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(number(options, "reach"), 64, quic::ChannelLimits{}.max_reach));

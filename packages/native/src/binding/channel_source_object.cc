@@ -1,5 +1,6 @@
 #include "binding/channel_source_object.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -9,6 +10,8 @@
 #include "binding/javascript_buffer.h"
 #include "binding/status_report.h"
 #include "binding/system_error.h"
+#include "io/monotonic_clock.h"
+#include "io/socket_address.h"
 
 namespace sheaf::binding {
 
@@ -25,6 +28,7 @@ Napi::Function ChannelSourceObject::define(Napi::Env env) {
                       InstanceMethod<&ChannelSourceObject::write>("write"),
                       InstanceMethod<&ChannelSourceObject::end_group>("endGroup"),
                       InstanceMethod<&ChannelSourceObject::reset_group>("resetGroup"),
+                      InstanceMethod<&ChannelSourceObject::held_down_ms>("heldDownMs"),
                       InstanceMethod<&ChannelSourceObject::status>("status"),
                       InstanceMethod<&ChannelSourceObject::close>("close")});
 }
@@ -114,8 +118,19 @@ Napi::Value ChannelSourceObject::reset_group(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), done);
 }
 
+// Argument: address of a client. Returns for how many milliseconds it may not join, or 0.
+Napi::Value ChannelSourceObject::held_down_ms(const Napi::CallbackInfo& info) {
+  const auto client = io::parse_address(info[0].ToString().Utf8Value(), 0);
+  const quic::Time until =
+      client ? node_->held_networks().held_until(quic::network_of(*client)) : quic::Time{};
+  const std::chrono::duration<double, std::milli> left = until - io::monotonic_now();
+  return Napi::Number::New(info.Env(), std::max(left.count(), 0.0));
+}
+
 Napi::Value ChannelSourceObject::status(const Napi::CallbackInfo& info) {
-  const quic::ChannelSource& source = node_->source();
+  quic::ChannelSource& source = node_->source();
+  const quic::Time now = io::monotonic_now();
+  const quic::ServedReceivers served = source.served();
   const quic::SourceCounts& counts = source.counts();
   const quic::ChannelOffer& offer = source.offer();
   const quic::Reception& reception = source.reception();
@@ -128,7 +143,13 @@ Napi::Value ChannelSourceObject::status(const Napi::CallbackInfo& info) {
     out.Set("group", address_object(info.Env(), offer.group));
   }
   set("receivers", node_->receivers());
-  set("receiving", source.receiving());
+  set("receiving", served.by_group);
+  set("rate", counts.rate);
+  set("heldOnCopies", served.held);
+  set("waitingForCopies", served.waiting);
+  set("networksHeldDown", node_->held_networks().held(now));
+  out.Set("feedsGroup", source.feeds_group(now));
+  set("groupPauses", counts.group_pauses);
   set("packets", counts.packets);
   set("repairs", source.repair_counts().repairs);
   set("copies", counts.copies);

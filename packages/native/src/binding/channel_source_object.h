@@ -24,6 +24,7 @@ class ChannelSourceObject final : public Napi::ObjectWrap<ChannelSourceObject> {
   Napi::Value write(const Napi::CallbackInfo& info);
   Napi::Value end_group(const Napi::CallbackInfo& info);
   Napi::Value reset_group(const Napi::CallbackInfo& info);
+  Napi::Value held_down_ms(const Napi::CallbackInfo& info);
   Napi::Value status(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
   void tell_room();

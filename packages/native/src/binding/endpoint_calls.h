@@ -99,5 +99,9 @@ Napi::Value channel_status(EndpointParts& parts, const Napi::CallbackInfo& info)
 void leave_channel(EndpointParts& parts, const Napi::CallbackInfo& info);
 void forget_channel(EndpointParts& parts, const Napi::CallbackInfo& info);
 
+// tunnel_calls.cc
+Napi::Value open_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value tunnel_counts(EndpointParts& parts, const Napi::CallbackInfo& info);
+
 }  // namespace calls
 }  // namespace sheaf::binding

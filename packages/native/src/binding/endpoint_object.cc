@@ -93,13 +93,15 @@ void EndpointObject::add_return_methods(std::vector<PropertyDescriptor>& methods
   }
 }
 
+// Channels and tunnels
 void EndpointObject::add_channel_methods(std::vector<PropertyDescriptor>& methods) {
   for (const PropertyDescriptor& each :
        {method<calls::serve_channel>("serveChannel"), method<calls::watch_channel>("watchChannel"),
         method<calls::read_channel_group>("readChannelGroup"),
         method<calls::channel_status>("channelStatus"),
         method<calls::leave_channel>("leaveChannel"),
-        method<calls::forget_channel>("forgetChannel")}) {
+        method<calls::forget_channel>("forgetChannel"), method<calls::open_tunnel>("openTunnel"),
+        method<calls::tunnel_counts>("tunnelCounts")}) {
     methods.push_back(each);
   }
 }
@@ -248,6 +250,7 @@ void EndpointObject::close(const Napi::CallbackInfo&) {
 }
 
 void EndpointObject::stop_loop() {
+  parts_.close_tunnels();
   parts_.loop->close([this] {
     // The function's closure refers to this object, so neither could ever be collected.
     on_events_.Reset();

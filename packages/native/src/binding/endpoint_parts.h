@@ -14,6 +14,7 @@
 #include "switchboard/delegations.h"
 #include "switchboard/returned_bodies.h"
 #include "switchboard/shared_files.h"
+#include "tunnel_node/tunnel_node.h"
 
 namespace sheaf::binding {
 
@@ -34,6 +35,7 @@ struct EndpointParts {
   switchboard::ReturnedBodies returned_bodies{[this] {
     if (loop) loop->wake();
   }};
+  std::unique_ptr<tunnel_node::TunnelNode> tunnels;  // null until the first one
   HostedConnections connections{settings, random};
   PathSockets path_sockets;
   std::uint64_t javascript_calls = 0;  // calls in both directions
@@ -44,8 +46,14 @@ struct EndpointParts {
   void release() {
     delegations.reset();
     connections.clear();
+    tunnels.reset();
     loop.reset();
     endpoint.reset();
+  }
+  // Closes the sockets of all tunnels. The loop may then end.
+  void close_tunnels() {
+    connections.for_each([](HostedConnection& hosted) { hosted.tunnels.clear(); });
+    tunnels.reset();
   }
   bool usable() const { return bound && !loop->closing(); }
 

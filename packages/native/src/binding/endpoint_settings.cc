@@ -10,9 +10,6 @@ namespace {
 
 constexpr std::size_t k_ethernet_payload = 1472;  // of a UDP datagram over IPv4
 
-std::string text(const Napi::Object& options, const char* name) {
-  return options.Get(name).ToString();
-}
 std::vector<std::string> texts(const Napi::Object& options, const char* name) {
   const auto list = options.Get(name).As<Napi::Array>();
   std::vector<std::string> out;

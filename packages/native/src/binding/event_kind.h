@@ -55,6 +55,7 @@ enum class EventKind : std::uint32_t {
   kChannelState = 60,
   kChannelGroup = 61,
   kChannelOver = 62,
+  kTunnelOver = 70,
 };
 
 }  // namespace sheaf::binding

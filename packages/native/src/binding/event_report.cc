@@ -145,6 +145,9 @@ bool report_http_events(HostedConnection& hosted, EventList& events, quic::Time 
     if (!event) break;
     any = true;
     if (hosted.channels.on_event(*event, now)) continue;
+    const bool tunnelled = hosted.tunnels.on_event(*event, now);
+    report_tunnels(hosted, events);
+    if (tunnelled) continue;
     if (hosted.sessions() && hosted.sessions()->on_event(*event, now)) continue;
     report_session_event(hosted, *event, events);
   }
@@ -231,6 +234,9 @@ void report_events(HostedConnection& hosted, EventList& events) {
   report_datagrams(hosted, events);
   hosted.channels.on_turn(now);
   report_channels(hosted, events);
+  hosted.tunnels.on_turn(now);
+  report_tunnels(hosted, events);
+  hosted.tunnels.remove_closed();
   report_backend_messages(hosted, events, now);
   if (closed) report_connection_event(hosted, *closed, events);
 }

@@ -26,6 +26,8 @@ void report_established(HostedConnection& hosted, EventList& events);
 bool report_webtransport_events(HostedConnection& hosted, EventList& events);
 // Reports what happened to channels that this side receives.
 void report_channels(HostedConnection& hosted, EventList& events);
+// Reports tunnels that are over.
+void report_tunnels(HostedConnection& hosted, EventList& events);
 // Reports the datagrams of a turn as one Buffer and a list of their sizes.
 void report_datagrams(HostedConnection& hosted, EventList& events);
 

@@ -62,6 +62,7 @@ HostedConnection::~HostedConnection() {
   // They refer to the session.
   node_session.reset();
   channels = {};
+  tunnels.clear();
   driver_.connection().set_event_log(nullptr);
   if (logs_) logs_->release(std::move(log_));
 }

@@ -11,6 +11,7 @@
 #include "http3/session.h"
 #include "qlog/qlog_directory.h"
 #include "switchboard/session_end.h"
+#include "tunnel_node/tunnel_ends.h"
 #include "webtransport/session_set.h"
 
 namespace sheaf::binding {
@@ -52,6 +53,8 @@ class HostedConnection {
   std::unique_ptr<switchboard::SessionEnd> node_session;
   // Requests of this connection that join channels
   channel_node::ChannelEnds channels;
+  // Its requests for UDP proxying
+  tunnel_node::TunnelEnds tunnels;
   bool paths_changed = false;  // a path was abandoned or has moved, so a socket may be unused
 
  private:

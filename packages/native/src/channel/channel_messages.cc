@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "channel_authentication/key_chain.h"
 #include "wire/fixed_fields.h"
 
 namespace sheaf::quic {
 namespace {
 
-enum class DatagramKind : std::uint8_t { kCopy = 0, kReport = 1 };
+enum class DatagramKind : std::uint8_t { kCopy = 0, kReport = 1, kClockQuery = 2, kClock = 3 };
 
 // What follows the sequence number of an offer: the version of IP of its addresses, and whether it
 // has a group.
@@ -175,6 +176,21 @@ bool read(Reader& in, ChannelReport& report) {
   return read_duration(in, 1us, report.jitter) && read_missing(in, report);
 }
 
+bool read(Reader& in, ChannelClockQuery& query) {
+  query.nonce = fixed::read_u64(in);
+  return true;
+}
+
+bool read(Reader& in, ChannelClock& clock) {
+  clock.nonce = fixed::read_u64(in);
+  const std::uint64_t time = fixed::read_u64(in);
+  if (time > k_latest_source_time) return false;
+  clock.clock.time = Time(static_cast<std::int64_t>(time) * 1us);
+  clock.clock.chain = in.read_u32();
+  std::ranges::copy(in.read_bytes(sizeof(MacKey)), clock.clock.commitment.begin());
+  return clock.clock.chain <= k_last_chain;
+}
+
 template <typename Message, typename Value>
 Result<Value, ChannelMessageFault> read_whole(Reader in) {
   Message message;
@@ -233,6 +249,21 @@ void write_channel_report(Writer& out, const ChannelReport& report) {
   }
 }
 
+void write_clock_query(Writer& out, const ChannelClockQuery& query) {
+  out.write_u8(static_cast<std::uint8_t>(DatagramKind::kClockQuery));
+  fixed::write_u64(out, query.nonce);
+}
+
+// Rounds the time up: a member has to know how late it is at the source at least.
+void write_clock(Writer& out, const ChannelClock& clock) {
+  out.write_u8(static_cast<std::uint8_t>(DatagramKind::kClock));
+  fixed::write_u64(out, clock.nonce);
+  const auto time = std::chrono::ceil<std::chrono::microseconds>(clock.clock.time);
+  fixed::write_u64(out, static_cast<std::uint64_t>(time.time_since_epoch().count()));
+  out.write_u32(clock.clock.chain);
+  out.write_bytes(clock.clock.commitment);
+}
+
 Result<ChannelDatagram, ChannelMessageFault> decode_channel_datagram(Bytes datagram) {
   Reader in(datagram);
   const auto kind = static_cast<DatagramKind>(in.read_u8());
@@ -243,6 +274,10 @@ Result<ChannelDatagram, ChannelMessageFault> decode_channel_datagram(Bytes datag
       return ChannelDatagram(ChannelCopy{in.read_rest()});
     case DatagramKind::kReport:
       return read_whole<ChannelReport, ChannelDatagram>(in);
+    case DatagramKind::kClockQuery:
+      return read_whole<ChannelClockQuery, ChannelDatagram>(in);
+    case DatagramKind::kClock:
+      return read_whole<ChannelClock, ChannelDatagram>(in);
   }
   return ChannelMessageFault::kUnknownType;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -40,6 +41,12 @@ struct ChannelOffer {
 
   bool withdrawn() const { return source.family == Address::Family::kNone; }
   bool has_group() const { return group.family != Address::Family::kNone; }
+  // For how long the log has a packet while the channel sends at its full rate; an hour at most
+  Duration log_time() const {
+    const double seconds = static_cast<double>(reach) * static_cast<double>(packet_size) /
+                           static_cast<double>(std::max<std::uint64_t>(max_rate, 1));
+    return share_of(1s, std::min(seconds, 3600.0));
+  }
 };
 
 // CHANNEL_KEY: the secret of the packets from a number on
@@ -88,6 +95,17 @@ struct ChannelCopy {
   Bytes packet;  // in the datagram that was decoded
 };
 
+// CHANNEL_CLOCK_QUERY: asks for the time of a source with the scheme `timed`
+struct ChannelClockQuery {
+  std::uint64_t nonce = 0;
+};
+
+// CHANNEL_CLOCK: the response to it
+struct ChannelClock {
+  std::uint64_t nonce = 0;
+  SourceClock clock;
+};
+
 enum class ChannelCapsule : std::uint64_t {
   kOffer = 0x5eb0,
   kKey = 0x5eb1,
@@ -112,12 +130,16 @@ WipedBytes encode_channel_capsule(const ChannelCapsuleValue& value);
 Result<ChannelCapsuleValue, ChannelMessageFault> decode_channel_capsule(std::uint64_t type,
                                                                         Bytes value);
 
-using ChannelDatagram = std::variant<ChannelCopy, ChannelReport>;
+using ChannelDatagram = std::variant<ChannelCopy, ChannelReport, ChannelClockQuery, ChannelClock>;
 // Writes the kind of a datagram with a sealed packet, whose bytes follow.
 inline constexpr std::size_t k_channel_copy_head = 1;
 void write_channel_copy_head(Writer& out);
 // Needs room for k_max_channel_report bytes.
 void write_channel_report(Writer& out, const ChannelReport& report);
+// Longest of these two
+inline constexpr std::size_t k_max_clock_message = 1 + 8 + 8 + 4 + sizeof(MacKey);
+void write_clock_query(Writer& out, const ChannelClockQuery& query);
+void write_clock(Writer& out, const ChannelClock& clock);
 Result<ChannelDatagram, ChannelMessageFault> decode_channel_datagram(Bytes datagram);
 
 }  // namespace sheaf::quic

@@ -118,8 +118,11 @@ void GroupStreams::on_timeout(Time now) {
 }
 
 Time GroupStreams::next_timeout() const {
+  if (!first_) return k_never;
   Time oldest = k_never;
-  for (const Group& group : groups_) oldest = std::min(oldest, group.waiting);
+  for (std::uint64_t index = *first_; index < end_; ++index) {
+    oldest = std::min(oldest, groups_[index % k_max_open].waiting);
+  }
   return oldest == k_never ? k_never : oldest + deadline_;
 }
 

@@ -1,6 +1,43 @@
 #include "channel/listen_states.h"
 
+#include <algorithm>
+
 namespace sheaf::quic {
+namespace {
+
+// The source sends something in each interval. Three are lost together when the tree is cut.
+constexpr int k_silent_intervals = 3;
+
+// For so long a packet may wait for its proof on an idle channel.
+Duration proof_time(const AuthenticationOffer& offer) {
+  switch (static_cast<AuthenticationScheme>(offer.scheme)) {
+    case AuthenticationScheme::kSigned:
+      return 200ms;
+    case AuthenticationScheme::kTimed: {
+      const auto parameters = timed_parameters_of(offer);
+      return parameters ? parameters->schedule.longest_wait() : Duration{};
+    }
+    default:
+      return {};
+  }
+}
+
+// Report intervals of a fast channel are as short as a source's loop may stop for, or a router when
+// the tree changes. A false alarm brings copies of everything to each receiver. So silence is as
+// long as on a slow channel with this deadline, within what half of the log holds: the rest is the
+// time to ask for copies of what was missed.
+Duration least_silence(const ChannelOffer& offer) {
+  constexpr Duration k_longest_pause = 400ms;
+  return std::min({k_longest_pause, offer.deadline * 3 / 8, offer.log_time() / 2});
+}
+
+}  // namespace
+
+ListenStates::ListenStates(const ChannelOffer& offer)
+    : channel_(offer.channel),
+      offer_(offer.sequence),
+      silence_(std::max({k_silent_intervals * offer.report_interval,
+                         proof_time(offer.authentication), least_silence(offer)})) {}
 
 void ListenStates::enter(ListenState state, PacketNumber number) {
   state_ = state;

@@ -12,10 +12,7 @@ namespace sheaf::quic {
 // never leaves the group for that, so the first packet that comes back ends the copies.
 class ListenStates {
  public:
-  ListenStates(const ChannelOffer& offer)
-      : channel_(offer.channel),
-        offer_(offer.sequence),
-        silence_(k_silent_intervals * offer.report_interval) {}
+  explicit ListenStates(const ChannelOffer& offer);
 
   ListenState state() const { return state_; }
   LeaveReason reason() const { return reason_; }
@@ -36,14 +33,11 @@ class ListenStates {
   std::optional<ChannelState> poll() { return std::exchange(pending_, std::nullopt); }
 
  private:
-  // The source sends something in each interval. Three are lost together when the tree is cut.
-  static constexpr int k_silent_intervals = 3;
-
   void enter(ListenState state, PacketNumber number);
 
   ChannelId channel_;
   std::uint64_t offer_;
-  Duration silence_;
+  Duration silence_;  // after which the group has fallen silent
   ListenState state_ = ListenState::kWant;
   LeaveReason reason_ = LeaveReason::kWish;
   Time last_group_packet_{};

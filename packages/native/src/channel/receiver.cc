@@ -8,10 +8,10 @@
 namespace sheaf::quic {
 
 ChannelReceiver::ChannelReceiver(const ChannelOffer& offer, Verifier& verifier, Random& random,
-                                 Time now)
+                                 Time now, PacketCiphers& ciphers)
     : offer_(offer),
       verifier_(verifier),
-      keys_(offer.header),
+      keys_(offer.header, ciphers),
       ring_(offer.packet_size, offer.reach),
       states_(offer),
       reports_(offer, random, now),
@@ -86,9 +86,13 @@ Verdict ChannelReceiver::authenticate(const ChannelHeader& header, Bytes datagra
   const Verdict verdict =
       verifier_.on_packet({header.number, header.key_sequence, datagram, by_group}, now);
   switch (verdict) {
-    case Verdict::kProven:
-      return take(header, packet, way, now);
+    case Verdict::kProven: {
+      const Verdict taken = take(header, packet, way, now);
+      if (taken == Verdict::kProven) count_taken(way);
+      return taken;
+    }
     case Verdict::kWaiting:
+      if (states_.state() == ListenState::kReceiving) count_taken(way);
       break;
     case Verdict::kDuplicate:
       ++counts_.duplicates;
@@ -102,6 +106,10 @@ Verdict ChannelReceiver::authenticate(const ChannelHeader& header, Bytes datagra
       break;
   }
   return verdict;
+}
+
+void ChannelReceiver::count_taken(ChannelWay way) {
+  if (way == ChannelWay::kGroup || way == ChannelWay::kRepair) ++taken_;
 }
 
 // Reads the integrity frames of a packet that nothing proves yet. They prove themselves, and the

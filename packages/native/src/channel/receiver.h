@@ -44,9 +44,10 @@ struct ReceiverCounts {
 // Sans-IO, as `Connection`. Packets come from the group and, as copies, by unicast.
 class ChannelReceiver {
  public:
-  // The caller found nothing against the offer (offer_check.h). `verifier` and `random` live
-  // longer.
-  ChannelReceiver(const ChannelOffer& offer, Verifier& verifier, Random& random, Time now);
+  // The caller found nothing against the offer (offer_check.h). `verifier`, `random` and `ciphers`
+  // live longer.
+  ChannelReceiver(const ChannelOffer& offer, Verifier& verifier, Random& random, Time now,
+                  PacketCiphers& ciphers = library_ciphers());
 
   void on_key(const ChannelKey& key, Time now);
   // The socket has joined the group.
@@ -70,6 +71,11 @@ class ChannelReceiver {
   ListenState state() const { return states_.state(); }
   LeaveReason reason() const { return states_.reason(); }
   const ReceiverCounts& counts() const { return counts_; }
+  // Packets that the group or its repairs brought and that were not refused: the source's, or,
+  // while the group brings proven ones, such as wait for their proof. Who forges those that wait
+  // makes the caller believe that the source sends often. So this may delay packets by a moment,
+  // and nothing else may follow from it.
+  std::uint64_t taken() const { return taken_; }
   RepairsReceived repair_counts() const {
     return repairs_ ? repairs_->counts() : RepairsReceived{};
   }
@@ -86,6 +92,7 @@ class ChannelReceiver {
   // `packet` has no trailer any more.
   Verdict take(const ChannelHeader& header, Bytes packet, ChannelWay way, Time now);
   Verdict authenticate(const ChannelHeader& header, Bytes datagram, ChannelWay way, Time now);
+  void count_taken(ChannelWay way);
   void read_proofs(const ChannelHeader& header, Bytes packet, ChannelWay way, Time now);
   void take_waiting(Time now);
   void on_duplicate(PacketNumber number, Bytes packet, ChannelWay way, Time now);
@@ -113,6 +120,7 @@ class ChannelReceiver {
   std::deque<ChannelKey> waiting_keys_;     // by sequence
   std::unique_ptr<std::uint8_t[]> opened_;  // frames of one packet
   ReceiverCounts counts_;
+  std::uint64_t taken_ = 0;
   std::uint64_t told_forged_ = 0;  // packets that the verifier found out, of those counted
   PacketNumber group_end_ = 0;     // one above the highest number that the group brought
   std::uint64_t report_sequence_ = 0;

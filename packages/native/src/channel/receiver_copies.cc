@@ -15,7 +15,7 @@ bool ReceiverCopies::on_state(const ChannelState& state, PacketNumber sent_end, 
       break;
     case ListenState::kReceiving:
       // One that says so again has lost the group and found it before it could say so.
-      if (!was_receiving) end_ = std::max(next_, state.number);
+      if (!was_receiving && !held_) end_ = std::max(next_, state.number);
       break;
     case ListenState::kUnicast: {
       const bool too_soon = last_unicast_at_ != Time{} && now < last_unicast_at_ + interval;
@@ -48,25 +48,45 @@ bool ReceiverCopies::on_report(const ChannelReport& report, PacketNumber sent_en
   return true;
 }
 
+void ReceiverCopies::hold(bool held, PacketNumber sent_end) {
+  if (std::exchange(held_, held) == held || state_ != ListenState::kReceiving) return;
+  // Copies in order that are on their way go on. Else reports name what is missing until now.
+  if (held && next_ >= end_) next_ = sent_end;
+  end_ = held ? k_no_packet_number : next_;
+}
+
 void ReceiverCopies::keep_below(PacketNumber number) {
-  while (missing_count_ > 0 && missing_[missing_count_ - 1].start >= number) --missing_count_;
+  const auto below = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(number - std::min(number, base_), UINT32_MAX));
+  while (missing_count_ > 0 && missing_[missing_count_ - 1].start >= below) --missing_count_;
   if (missing_count_ == 0) return;
-  Interval& last = missing_[missing_count_ - 1];
-  last.end = std::min(last.end, number);
+  Range& last = missing_[missing_count_ - 1];
+  last.end = std::min(last.end, below);
 }
 
 void ReceiverCopies::want(PacketNumber start, PacketNumber end) {
   if (state_ == ListenState::kLeft) return;
-  // Copies in order bring the packets between `next_` and `end_`.
+  constexpr PacketNumber k_half = PacketNumber{1} << 31;
+  if (missing_count_ == 0) base_ = start - std::min(start, k_half);
+  // Copies in order bring the packets between `next_` and `end_`. No log has what is far away.
   const Interval parts[] = {{start, std::min(end, next_)}, {std::max(start, end_), end}};
   for (const Interval& part : parts) {
-    if (part.start < part.end && missing_count_ < missing_.size()) {
-      missing_[missing_count_++] = part;
+    const bool is_near = part.start >= base_ && part.end - base_ <= UINT32_MAX;
+    if (part.start < part.end && is_near && missing_count_ < missing_.size()) {
+      missing_[missing_count_++] = {static_cast<std::uint32_t>(part.start - base_),
+                                    static_cast<std::uint32_t>(part.end - base_)};
     }
   }
 }
 
-PacketNumber ReceiverCopies::take_next(const PacketRing& log, PacketNumber sent_end, Time oldest) {
+void ReceiverCopies::drop_first() {
+  std::move(missing_.begin() + 1, missing_.begin() + static_cast<std::ptrdiff_t>(missing_count_),
+            missing_.begin());
+  --missing_count_;
+}
+
+PacketNumber ReceiverCopies::take_next(const PacketRing& log, PacketNumber sent_end, Time oldest,
+                                       bool in_order) {
   // Who comes late needs its group from the start.
   const PacketNumber present = state_ <= ListenState::kJoined ? present_ : 0;
   const auto is_worth = [&](PacketNumber number) {
@@ -74,17 +94,16 @@ PacketNumber ReceiverCopies::take_next(const PacketRing& log, PacketNumber sent_
            (number < present || log.kept_at(number) >= oldest);
   };
   while (missing_count_ > 0) {
-    Interval& range = missing_[0];
-    range.start = std::max(range.start, log.oldest());
-    if (range.start >= range.end) {
-      std::move(missing_.begin() + 1,
-                missing_.begin() + static_cast<std::ptrdiff_t>(missing_count_), missing_.begin());
-      --missing_count_;
+    Range& range = missing_[0];
+    const PacketNumber number = std::max(base_ + range.start, log.oldest());
+    if (number >= base_ + range.end) {
+      drop_first();
       continue;
     }
-    const PacketNumber number = range.start++;
+    range.start = static_cast<std::uint32_t>(number - base_) + 1;
     if (is_worth(number)) return number;
   }
+  if (!in_order) return k_no_packet_number;
   next_ = std::max(next_, log.oldest());
   while (next_ < std::min(end_, sent_end)) {
     const PacketNumber number = next_++;

@@ -15,6 +15,8 @@ class ReceiverCopies {
   ReceiverCopies(PacketNumber first, PacketNumber present) : next_(first), present_(present) {}
 
   ListenState state() const { return state_; }
+  // Whether the group brings it packets, and repairs, and it needs no others
+  bool relies_on_group() const { return state_ == ListenState::kReceiving && !held_; }
   // Follows the receiver, until it has left. `sent_end` is one above the last packet of the
   // channel. Returns false for a receiver that wants copies from a number on twice in an
   // `interval`: it would get what the log has again and again, so copies only go on.
@@ -23,25 +25,35 @@ class ReceiverCopies {
   // one, that names packets which were never sent, or that comes too soon: receivers send two in an
   // `interval` at most, and the network may bring them closer together.
   bool on_report(const ChannelReport& report, PacketNumber sent_end, Duration interval, Time now);
+  // The receiver gets copies of all packets although the group may reach it, or does not any more.
+  void hold(bool held, PacketNumber sent_end);
   // The group brings what the last report named from a number on.
   void keep_below(PacketNumber number);
   // A packet is to be copied: the connection lost it, or the group brings it in no other way.
   void want(PacketNumber number) { want(number, number + 1); }
 
-  // Returns the number of the next packet to copy, and counts it as sent. Skips those that the log
+  // Returns the number of the next packet to copy, and counts it as sent: one that was named, or
+  // else, if `in_order`, the next one. Skips those that the log
   // has no more, and those that are older than `oldest`. k_no_packet_number: there is none.
-  PacketNumber take_next(const PacketRing& log, PacketNumber sent_end, Time oldest);
-  bool has_next(PacketNumber sent_end) const {
-    return missing_count_ > 0 || next_ < std::min(end_, sent_end);
+  PacketNumber take_next(const PacketRing& log, PacketNumber sent_end, Time oldest, bool in_order);
+  bool has_next(PacketNumber sent_end, bool in_order) const {
+    return missing_count_ > 0 || (in_order && next_ < std::min(end_, sent_end));
   }
 
   // The serial number of the next key that it has to get
   std::uint64_t next_key = 0;
 
  private:
+  // Numbers from `base_` on, in half of the bytes: logs reach far less
+  struct Range {
+    std::uint32_t start = 0;
+    std::uint32_t end = 0;
+  };
   void want(PacketNumber start, PacketNumber end);
+  void drop_first();
 
   ListenState state_ = ListenState::kWant;
+  bool held_ = false;
   PacketNumber next_;  // of copies in order
   PacketNumber present_;
   PacketNumber end_ = k_no_packet_number;  // the group brings the others
@@ -49,10 +61,11 @@ class ReceiverCopies {
   Time last_report_at_{};
   Time last_unicast_at_{};  // when copies last went back to what the receiver wanted
   // Packets below `next_` to copy, ascending
-  std::array<Interval, ChannelReport::k_max_missing> missing_;
+  std::array<Range, ChannelReport::k_max_missing> missing_;
+  PacketNumber base_ = 0;  // chosen with the first range
   std::size_t missing_count_ = 0;
 };
-// The planner of repairs keeps as much beside it.
-static_assert(sizeof(ReceiverCopies) <= 1152);
+// What the planner of repairs and the request take comes beside it: 2 KiB together.
+static_assert(sizeof(ReceiverCopies) <= 640);
 
 }  // namespace sheaf::quic

@@ -35,6 +35,7 @@ ReceiverRepairs::ReceiverRepairs(const ChannelOffer& offer)
       keys_.add({.sequence = 0, .first_number = 0, .secret = repair_secret(offer.header)}, Time{}));
   announced_.reserve(RepairStatus::k_max_sets);
   claims_.reserve(fec::k_max_equations);
+  uncovered_.reserve(k_max_covered);
   seen_.fill(k_no_packet_number);
 }
 
@@ -150,10 +151,11 @@ void ReceiverRepairs::forget_below(PacketNumber floor) {
 
 // --- reports ------------------------------------------------------------------------------------
 
-std::optional<Time> ReceiverRepairs::covered_until(const MissingPackets& missing, Time now) const {
+std::optional<Time> ReceiverRepairs::covered_until(const MissingPackets& missing, Time now) {
   Time until = missing.oldest() + patience_;
   if (until <= now || missing.count() > k_max_covered) return std::nullopt;
-  IntervalSet open;  // no repair waits in place of these
+  IntervalSet& open = uncovered_;
+  open.clear();
   for (const auto& [range, since] : missing.gaps()) {
     for (PacketNumber number = range.start; number < range.end; ++number) {
       if (!solver_.awaits_another(number)) open.insert(number);

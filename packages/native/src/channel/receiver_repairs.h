@@ -53,7 +53,7 @@ class ReceiverRepairs {
   }
   // Returns until when repairs that wait or are on their way may bring all that is missing.
   // Nothing: a report is needed.
-  std::optional<Time> covered_until(const MissingPackets& missing, Time now) const;
+  std::optional<Time> covered_until(const MissingPackets& missing, Time now);
   // For how many receivers the source says that it sends; at least 1
   std::uint64_t receivers() const { return receivers_; }
   const RepairsReceived& counts() const { return counts_; }
@@ -86,6 +86,7 @@ class ReceiverRepairs {
   PacketNumber floor_ = 0;
   std::vector<Announced> announced_;
   std::vector<PacketNumber> claims_;  // polled, and neither authenticated nor refused
+  IntervalSet uncovered_;             // of covered_until: no repair waits in place of these
   std::array<PacketNumber, k_seen> seen_;
   std::unique_ptr<std::uint8_t[]> opened_;
   std::unique_ptr<std::uint8_t[]> packet_;

@@ -20,9 +20,10 @@ class ReportTimer {
   ReportTimer(const ChannelOffer& offer, Random& random, Time now)
       : interval_(offer.report_interval),
         random_(random),
-        quiet_interval_(random.below(65536) < offer.report_share ? interval_
-                                                                 : k_quiet_intervals * interval_),
-        quiet_due_(now + part(quiet_interval_, random.uniform())) {}
+        quiet_interval_(random.below(65536) < offer.report_share
+                            ? interval_
+                            : std::max<Duration>(k_quiet_intervals * interval_, k_quiet_time)),
+        quiet_due_(now + share_of(quiet_interval_, random.uniform())) {}
 
   // For how many receivers the source sends
   void set_receivers(std::uint64_t receivers) {
@@ -47,17 +48,16 @@ class ReportTimer {
 
  private:
   static constexpr int k_quiet_intervals = 10;
-
-  static Duration part(Duration of, double share) {
-    return Duration(static_cast<Duration::rep>(static_cast<double>(of.count()) * share));
-  }
+  // Intervals of a fast channel are short, which says nothing of how often receivers have to show
+  // that they live.
+  static constexpr Duration k_quiet_time = 1s;
 
   Duration back_off() {
     const double logarithm = std::log(receivers_);
     const double longest = std::min(1.0, 0.25 * (1 + logarithm / std::log(10.0)));
     const double steepness = logarithm + 1;
     const double x = random_.uniform() * (std::exp(steepness) - 1) + 1;
-    return part(interval_, longest * std::log(x) / steepness);
+    return share_of(interval_, longest * std::log(x) / steepness);
   }
 
   Duration interval_;

@@ -9,22 +9,55 @@ namespace {
 // Empty packets in a report interval that bring a key which is overdue
 constexpr PacketNumber k_hurried_packets = 512;
 
-// For how many report intervals the others have a key that is chosen because a receiver left
+// For how many report intervals the others have a key that is chosen because a receiver left, and
+// for how long at least. It goes on a connection, which may lose it, and report intervals of a fast
+// channel say nothing of ways: this is time for a loss that a round trip of 200 ms makes good.
 constexpr int k_notice_intervals = 2;
-// And how many are between two of these, at least
+constexpr Duration k_least_notice = 400ms;
+// How many are between two of these, and how long at least. Eight keys are kept for packets of a
+// group, which are then those of three seconds or more.
 constexpr int k_hold_intervals = 5;
+constexpr Duration k_least_hold = 400ms;
 
-// What may leave at once after a pause: as many packets as one call of the kernel sends
+// What may leave at once after a pause: about as many packets as one call of the kernel sends, or
+// what a fast channel sends while its loop sleeps and does other work
 constexpr std::uint64_t k_burst_packets = 32;
+constexpr Duration k_burst_time = 4ms;
+
+// While packets wait, a fast channel sends what is due once in this time, not one by one.
+constexpr Duration k_pace = 1ms;
+
+std::uint64_t bytes_in(Duration time, std::uint64_t per_second) {
+  return static_cast<std::uint64_t>(to_seconds(time) * static_cast<double>(per_second));
+}
+
+std::uint64_t burst_of(std::uint64_t per_second, std::size_t packet_size) {
+  return std::max(k_burst_packets * packet_size, bytes_in(k_burst_time, per_second));
+}
+
+// For how many receivers the budget of copies has room; at least one
+std::size_t copy_capacity(const SourceConfig& config) {
+  const std::uint64_t rate = std::max<std::uint64_t>(config.offer.max_rate, 1);
+  return std::max<std::size_t>(config.copy_rate / rate, 1);
+}
+
+RateControl::Limits rate_limits(const SourceConfig& config) {
+  const std::uint64_t fastest = config.offer.max_rate;
+  const bool changes = config.slowest_rate > 0 && config.slowest_rate < fastest;
+  return {.slowest = changes ? config.slowest_rate : fastest,
+          .fastest = fastest,
+          .packet_size = config.offer.packet_size};
+}
 
 // Even at the full rate, a key for who stays is known in time.
 KeySchedule schedule_of(const SourceConfig& config, std::size_t packet_size) {
   const Duration interval = config.offer.report_interval;
-  const double seconds = to_seconds(k_notice_intervals * interval);
-  const double bytes = seconds * static_cast<double>(config.offer.max_rate);
+  const std::uint64_t rate = config.offer.max_rate;
+  const Duration notice = std::max<Duration>(k_notice_intervals * interval, k_least_notice);
+  const std::uint64_t bytes = burst_of(rate, packet_size) + bytes_in(notice, rate);
   return {.interval = config.key_interval,
-          .notice = k_burst_packets + static_cast<PacketNumber>(bytes) / packet_size,
-          .hold = k_hold_intervals * interval};
+          .notice = bytes / packet_size,
+          .hold = std::max<Duration>(k_hold_intervals * interval, k_least_hold)};
 }
 
 SourceConfig with_possible_repairs(SourceConfig config, const Authenticator& authenticator) {
@@ -39,14 +72,21 @@ ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenti
     : config_(with_possible_repairs(config, authenticator)),
       packet_size_(config_.offer.packet_size - (config_.offer.repairs ? k_repair_overhead : 0)),
       authenticator_(authenticator),
+      random_(random),
       log_({.channel = config.offer.channel,
             .packet_size = packet_size_,
             .reach = config.offer.reach},
            SourceKeys(config.offer.header, schedule_of(config, packet_size_), 0, random),
            authenticator),
-      rate_(config.offer.max_rate, k_burst_packets * config.offer.packet_size),
-      copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size) {
+      control_(rate_limits(config)),
+      rate_(control_.rate(), burst_of(control_.rate(), config.offer.packet_size)),
+      pace_(bytes_in(k_pace, control_.rate())),
+      copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size),
+      held_(copy_capacity(config)),
+      admission_(copy_capacity(config)),
+      breaker_(config.offer.report_interval) {
   groups_.reserve(GroupStreams::k_max_open);
+  counts_.rate = control_.rate();
   if (config_.offer.repairs) repairs_.emplace(config_.offer);
 }
 
@@ -93,7 +133,10 @@ bool ChannelSource::reset(StreamId group, std::uint64_t error) {
 
 Bytes ChannelSource::poll_transmit(std::size_t most, Time now) {
   if (last_sent_ == Time{}) last_sent_ = now;
-  if (!rate_.allows(now)) return {};
+  if (!rate_.allows(now)) {
+    if (log_.has_due()) control_.on_used();
+    return {};
+  }
   log_.write_proofs(now);
   if (!log_.has_due()) return {};
   const std::size_t room = rate_.room(now) / packet_size_ + 1;
@@ -117,6 +160,12 @@ Bytes ChannelSource::poll_repair(Time now) {
   return repair;
 }
 
+bool ChannelSource::feeds_group(Time now) {
+  const bool feeds = config_.offer.has_group() && breaker_.allows(now);
+  counts_.group_pauses = breaker_.pauses();
+  return feeds;
+}
+
 // Nobody needs what is older than the deadline, except for those who begin with the newest group.
 void ChannelSource::forget_expired(Time now) {
   const PacketRing& ring = log_.ring();
@@ -135,12 +184,14 @@ Time ChannelSource::next_timeout() const {
   Time due = log_.has_due() ? Time{} : k_never;
   if (repairs_) due = std::min(due, repairs_->next_timeout());
   // Proofs that are due wait for the rate as well.
-  due = std::max(std::min(due, authenticator_.next_timeout()), rate_.next());
-  return std::min({idle, due, log_.next_timeout()});
+  due = std::max(std::min(due, authenticator_.next_timeout()), rate_.next(pace_));
+  const Time admission = admission_.next_timeout(copy_rate_.idle_at());
+  return std::min({idle, due, log_.next_timeout(), admission});
 }
 
 void ChannelSource::on_timeout(Time now) {
   if (last_sent_ == Time{}) last_sent_ = now;
+  admission_.admit(copy_rate_.idle_at() <= now, now);
   log_.advance_keys(now);
   authenticator_.on_timeout(now);
   counts_.dropped_proofs = authenticator_.dropped_proofs();
@@ -168,6 +219,9 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
   (*place)->next_key = log_.keys().serial_of(std::max(log_.group_start(), log_.ring().oldest()));
   const auto id = static_cast<ReceiverId>(place - receivers_.begin());
   reception_.add_receiver(id);
+  held_.add_receiver(id);
+  control_.add_receiver(id);
+  admission_.add_receiver(id);
   // Both take the lowest id that is free.
   if (repairs_ && repairs_->add_receiver() != id) assert(false);
   return id;
@@ -175,37 +229,85 @@ std::optional<ChannelSource::ReceiverId> ChannelSource::add_receiver() {
 
 void ChannelSource::remove_receiver(ReceiverId id) {
   if (receiver(id) == nullptr) return;
+  breaker_.on_removed(receivers_[id]->state());
   receivers_[id].reset();
+  held_.remove_receiver(id);
+  control_.forget(id);
+  admission_.forget(id);
   if (repairs_) repairs_->remove_receiver(id);
   if (config_.new_key_on_leaving) log_.on_receiver_left();
 }
 
-std::size_t ChannelSource::receiving() const {
-  return static_cast<std::size_t>(std::ranges::count_if(receivers_, [](const auto& copies) {
-    return copies && copies->state() == ListenState::kReceiving;
-  }));
+ServedReceivers ChannelSource::served() const {
+  const auto relies = [](const auto& copies) { return copies && copies->relies_on_group(); };
+  return {.by_group = static_cast<std::size_t>(std::ranges::count_if(receivers_, relies)),
+          .held = held_.held(),
+          .waiting = admission_.waiting()};
 }
 
 void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now) {
   ReceiverCopies* copies = receiver(id);
-  const bool taken = copies == nullptr ||
-                     copies->on_state(state, log_.sent_end(), config_.offer.report_interval, now);
-  if (!taken) ++counts_.refused_states;
-  if (copies != nullptr) reception_.on_state(id, copies->state(), now);
-  if (copies != nullptr && repairs_ && copies->state() != ListenState::kReceiving) {
-    repairs_->forget_needs(id);
+  if (copies == nullptr) return;
+  const ListenState before = copies->state();
+  if (!copies->on_state(state, log_.sent_end(), config_.offer.report_interval, now)) {
+    ++counts_.refused_states;
   }
+  reception_.on_state(id, copies->state(), now);
+  if (copies->state() != before) follow(id, before, now);
+  hold(id);
 }
 
-void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time now) {
+// A receiver listens elsewhere than before.
+void ChannelSource::follow(ReceiverId id, ListenState before, Time now) {
+  const ListenState state = receivers_[id]->state();
+  breaker_.on_state(before, state, now);
+  if (state == ListenState::kReceiving) {
+    held_.on_receiving(id, log_.sent_end(), now);
+    control_.begin(id, log_.sent_end());
+  }
+  if (before == ListenState::kReceiving) held_.on_fallen(id, now);
+  admission_.forget(id);
+  const bool has_fallen = before == ListenState::kReceiving && state == ListenState::kUnicast;
+  if (has_fallen && !held_.is_held(id)) admission_.on_fallen(id, random_, now);
+}
+
+// The group's repairs follow the needs of those who rely on it.
+void ChannelSource::hold(ReceiverId id) {
+  ReceiverCopies& copies = *receivers_[id];
+  copies.hold(held_.is_held(id), log_.sent_end());
+  if (copies.relies_on_group()) return;
+  if (repairs_) repairs_->forget_needs(id);
+  control_.forget(id);
+}
+
+void ChannelSource::follow_rate() {
+  const std::uint64_t rate = control_.rate();
+  if (rate == counts_.rate) return;
+  counts_.rate = rate;
+  rate_.change(rate, burst_of(rate, config_.offer.packet_size));
+  pace_ = bytes_in(k_pace, rate);
+}
+
+void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time now,
+                              Duration round_trip) {
   ReceiverCopies* copies = receiver(id);
-  const bool taken = copies != nullptr &&
-                     copies->on_report(report, log_.sent_end(), config_.offer.report_interval, now);
-  if (taken) reception_.on_report(id, report, log_.sent_end());
+  const PacketNumber sent_end = log_.sent_end();
+  const bool taken =
+      copies != nullptr && copies->on_report(report, sent_end, config_.offer.report_interval, now);
   if (!taken) {
     ++counts_.refused_reports;
-  } else if (repairs_ && copies->state() == ListenState::kReceiving) {
-    copies->keep_below(repairs_->on_report(id, report, log_.ring(), log_.sent_end(), now));
+    return;
+  }
+  reception_.on_report(id, report, sent_end);
+  if (copies->state() != ListenState::kReceiving) return;
+  const bool relied = copies->relies_on_group();
+  if (relied) control_.on_report(id, report, {log_.ring(), sent_end, round_trip}, now);
+  held_.on_report(id, report, sent_end, relied && control_.is_too_slow(id, now), now);
+  hold(id);
+  if (!relied && copies->relies_on_group()) control_.begin(id, sent_end);
+  follow_rate();
+  if (repairs_ && copies->relies_on_group()) {
+    copies->keep_below(repairs_->on_report(id, report, log_.ring(), sent_end, now));
   }
 }
 
@@ -225,13 +327,14 @@ std::optional<ChannelKey> ChannelSource::poll_key(ReceiverId id) {
 
 bool ChannelSource::wants_copy(ReceiverId id) const {
   const ReceiverCopies* copies = receiver(id);
-  return copies != nullptr && copies->has_next(log_.sent_end());
+  return copies != nullptr && copies->has_next(log_.sent_end(), !admission_.waits(id));
 }
 
 Bytes ChannelSource::poll_copy(ReceiverId id, Time now) {
   ReceiverCopies* copies = receiver(id);
   if (copies == nullptr || !copy_rate_.allows(now)) return {};
-  last_copy_ = copies->take_next(log_.ring(), log_.sent_end(), now - config_.offer.deadline);
+  last_copy_ = copies->take_next(log_.ring(), log_.sent_end(), now - config_.offer.deadline,
+                                 !admission_.waits(id));
   if (last_copy_ == k_no_packet_number) return {};
   const Bytes packet = log_.ring().find(last_copy_);
   copy_rate_.spend(packet.size(), now);

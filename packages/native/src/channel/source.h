@@ -4,7 +4,11 @@
 #include <vector>
 
 #include "channel/byte_rate.h"
+#include "channel/copy_admission.h"
+#include "channel/group_breaker.h"
 #include "channel/group_streams.h"
+#include "channel/held_receivers.h"
+#include "channel/rate_control.h"
 #include "channel/receiver_copies.h"
 #include "channel/reception_totals.h"
 #include "channel/source_log.h"
@@ -14,6 +18,9 @@ namespace sheaf::quic {
 
 struct SourceConfig {
   ChannelOffer offer;
+  // Bytes per second to the group, below the offer's `max_rate`, at which receivers are left to
+  // copies rather than slow it down more; 0: the rate never changes
+  std::uint64_t slowest_rate = 0;
   Duration key_interval = 10s;
   // Whether who left, or was removed, is to read nothing more soon
   bool new_key_on_leaving = false;
@@ -23,12 +30,21 @@ struct SourceConfig {
 };
 
 struct SourceCounts {
+  std::uint64_t rate = 0;  // bytes per second to the group, now, at most
   std::uint64_t packets = 0;
   std::uint64_t copies = 0;
   std::uint64_t copies_lost = 0;
   std::uint64_t refused_reports = 0;
   std::uint64_t dropped_proofs = 0;  // packets stay without a proof
   std::uint64_t refused_states = 0;
+  std::uint64_t group_pauses = 0;
+};
+
+// How receivers get the channel now
+struct ServedReceivers {
+  std::size_t by_group = 0;  // hear the group, and rely on it
+  std::size_t held = 0;      // get copies although the group reaches them
+  std::size_t waiting = 0;   // lost the group, and wait until the budget has room for them
 };
 
 // The source of a channel. Sans-IO, as `Connection`. The caller sends what `poll_transmit` returns
@@ -47,6 +63,9 @@ class ChannelSource {
     config_.offer.authentication = authenticator_.offer(now);
     return config_.offer;
   }
+  // What a receiver is told that asks for this source's time; nothing where its scheme needs no
+  // clock
+  std::optional<SourceClock> clock(Time now) { return authenticator_.clock(now); }
   const SourceCounts& counts() const { return counts_; }
   const PacketRing& ring() const { return log_.ring(); }
   // Of a full packet of the log. Repairs are up to the offer's packet size.
@@ -54,8 +73,9 @@ class ChannelSource {
   RepairCounts repair_counts() const { return repairs_ ? repairs_->counts() : RepairCounts{}; }
   // What receivers said of packets from the group
   const Reception& reception() const { return reception_.sum(); }
-  // How many receivers hear the group now
-  std::size_t receiving() const;
+  // Receivers that get copies although the group reaches them
+  const HeldReceivers& held() const { return held_; }
+  ServedReceivers served() const;
   // Keys or proofs have ended. Nothing is sent any more, and the channel needs another source.
   bool stopped() const { return log_.stopped(); }
   // Whether packets wait to be sent
@@ -77,6 +97,8 @@ class ChannelSource {
   // Returns packets that lie side by side, all of `packet_size` except for the last. They stay
   // where they are while `ring` reaches them. Empty: none is due.
   Bytes poll_transmit(std::size_t most, Time now);
+  // Whether what these return now goes to the group, or is for copies alone
+  bool feeds_group(Time now);
   Time next_timeout() const;
   void on_timeout(Time now);
 
@@ -86,7 +108,9 @@ class ChannelSource {
   // Nothing is known of a receiver that was removed: what is still said of it changes nothing.
   void remove_receiver(ReceiverId id);
   void on_state(ReceiverId id, const ChannelState& state, Time now);
-  void on_report(ReceiverId id, const ChannelReport& report, Time now);
+  // `round_trip`: of its connection, now
+  void on_report(ReceiverId id, const ChannelReport& report, Time now,
+                 Duration round_trip = k_usual_round_trip);
   // Returns a key that the receiver needs and does not have yet.
   std::optional<ChannelKey> poll_key(ReceiverId id);
   // Returns the next sealed packet that the receiver needs by unicast. Empty: none, or the budget
@@ -111,12 +135,18 @@ class ChannelSource {
     return id < receivers_.size() ? receivers_[id].get() : nullptr;
   }
   void forget_expired(Time now);
+  void hold(ReceiverId id);
+  void follow_rate();
+  void follow(ReceiverId id, ListenState before, Time now);
 
   SourceConfig config_;
   std::size_t packet_size_;
   Authenticator& authenticator_;
+  Random& random_;
   SourceLog log_;
+  RateControl control_;
   ByteRate rate_;
+  std::uint64_t pace_;  // bytes that leave together when more wait
   ByteRate copy_rate_;
   std::optional<SourceRepairs> repairs_;
   std::vector<Group> groups_;  // open ones, by id
@@ -124,6 +154,9 @@ class ChannelSource {
   Time last_sent_{};
   std::vector<std::unique_ptr<ReceiverCopies>> receivers_;
   ReceptionTotals reception_;
+  HeldReceivers held_;
+  CopyAdmission admission_;
+  GroupBreaker breaker_;
   PacketNumber last_copy_ = k_no_packet_number;
   SourceCounts counts_;
 };

@@ -13,6 +13,12 @@ constexpr std::uint64_t k_burst = 16;
 // Receivers read numbers around the first one, since nothing proves later ones.
 constexpr PacketNumber k_max_number = std::uint64_t{1} << 31;
 
+// Moves a number up to the first packet that was sent after `time`.
+void skip_older(PacketNumber& first, const PacketRing& log, PacketNumber sent_end, Time time) {
+  first = std::max(first, log.oldest());
+  while (first < sent_end && !(log.contains(first) && log.kept_at(first) > time)) ++first;
+}
+
 }  // namespace
 
 SourceRepairs::SourceRepairs(const ChannelOffer& offer)
@@ -40,20 +46,18 @@ void SourceRepairs::remove_receiver(fec::ReceiverKey key) {
 
 // --- reports ------------------------------------------------------------------------------------
 
-PacketNumber SourceRepairs::first_young(const PacketRing& log, PacketNumber sent_end, Time now) {
-  const auto is_young = [&](PacketNumber number) {
-    return log.contains(number) && log.kept_at(number) + patience_ > now;
-  };
-  young_ = std::max(young_, log.oldest());
-  while (young_ < sent_end && !is_young(young_)) ++young_;
-  return young_;
+// What a report left to repairs has to stay until they are planned: nothing copies it meanwhile.
+void SourceRepairs::advance(const PacketRing& log, PacketNumber sent_end, Time now) {
+  skip_older(planned_from_, log, sent_end, now - patience_ - gather_);
+  planner_.advance(sent_end, planned_from_);
 }
 
 PacketNumber SourceRepairs::on_report(fec::ReceiverKey key, const ChannelReport& report,
                                       const PacketRing& log, PacketNumber sent_end, Time now) {
   if (exhausted_ || report.end == 0) return k_no_packet_number;
-  const PacketNumber young = first_young(log, sent_end, now);
-  planner_.advance(sent_end, young);
+  skip_older(young_, log, sent_end, now - patience_);
+  const PacketNumber young = young_;
+  advance(log, sent_end, now);
   InplaceVector<Interval, k_max_ranges> open;
   std::uint64_t size = 0;
   std::uint64_t fresh = 0;
@@ -79,10 +83,10 @@ void SourceRepairs::copy_set(const fec::NamedSet& set) {
   });
 }
 
-void SourceRepairs::plan(PacketNumber sent_end, Time now) {
+void SourceRepairs::plan(const PacketRing& log, PacketNumber sent_end, Time now) {
   plan_at_ = k_never;
   named_.clear();
-  planner_.advance(sent_end, young_);
+  advance(log, sent_end, now);
   const std::size_t most = rate_.room(now) / packet_size_ + 1;
   planned_ = planner_.plan(most);
   next_set_ = next_row_ = 0;
@@ -106,10 +110,7 @@ void SourceRepairs::plan(PacketNumber sent_end, Time now) {
 Bytes SourceRepairs::poll(const PacketRing& log, PacketNumber sent_end, Time now) {
   if (exhausted_ || !rate_.allows(now)) return {};
   if (status_at_ == Time{}) status_at_ = now;
-  if (!has_planned() && now >= plan_at_) {
-    first_young(log, sent_end, now);
-    plan(sent_end, now);
-  }
+  if (!has_planned() && now >= plan_at_) plan(log, sent_end, now);
   const Bytes packet = next_packet(log, sent_end, now);
   rate_.spend(packet.size(), now);
   counts_.bytes += packet.size();

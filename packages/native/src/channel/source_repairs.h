@@ -57,8 +57,9 @@ class SourceRepairs {
   static constexpr int k_status_intervals = 10;
 
   std::uint8_t* buffer(std::size_t row) { return buffers_.get() + row * packet_size_; }
-  PacketNumber first_young(const PacketRing& log, PacketNumber sent_end, Time now);
-  void plan(PacketNumber sent_end, Time now);
+  // Lets the planner forget what is too old to be planned.
+  void advance(const PacketRing& log, PacketNumber sent_end, Time now);
+  void plan(const PacketRing& log, PacketNumber sent_end, Time now);
   bool has_planned() const { return next_set_ < planned_.size(); }
   Bytes next_packet(const PacketRing& log, PacketNumber sent_end, Time now);
   void finish_set();
@@ -78,8 +79,9 @@ class SourceRepairs {
   ByteRate rate_;
   fec::RepairPlanner planner_;
   std::uint64_t receivers_ = 0;
-  PacketNumber young_ = 0;  // the first packet that is repaired
-  IntervalSet named_;       // since the last plan
+  PacketNumber young_ = 0;         // the first packet that reports leave to repairs
+  PacketNumber planned_from_ = 0;  // the first one that is still planned, `gather_` later
+  IntervalSet named_;              // since the last plan
   Time plan_at_ = k_never;
   Time status_at_{};
   std::span<const fec::PlannedRepairs> planned_;

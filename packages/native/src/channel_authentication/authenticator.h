@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "channel_authentication/scheme.h"
@@ -24,6 +25,8 @@ class Authenticator {
   virtual ~Authenticator() = default;
   // What the channel's offer tells a receiver that joins now
   virtual AuthenticationOffer offer(Time now) = 0;
+  // What a member is told that asks for the source's time; nothing where the scheme needs no clock
+  virtual std::optional<SourceClock> clock(Time) { return std::nullopt; }
   // How many bytes stand behind each packet in its datagram
   virtual std::size_t trailer_length() const { return 0; }
   // Returns whether packets of this time can be proven. Others must not be sealed.

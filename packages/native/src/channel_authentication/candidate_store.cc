@@ -17,7 +17,7 @@ CandidateStore::CandidateStore(std::size_t bytes, std::size_t max_datagram, Rand
   assert(max_datagram > 0 && max_datagram <= UINT16_MAX);
   const std::size_t count =
       std::clamp<std::size_t>(std::min(bytes, k_max_bytes) / slot_size_, 1, k_none - 1);
-  bytes_ = std::make_unique<std::uint8_t[]>(count * slot_size_);
+  bytes_ = std::make_unique_for_overwrite<std::uint8_t[]>(count * slot_size_);
   slots_.resize(count);
   entries_.resize(std::max(k_min_entries, std::bit_ceil(2 * count)));
   free_.reserve(count);

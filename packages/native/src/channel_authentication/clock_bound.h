@@ -1,7 +1,7 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
+#include <cstdint>
 
 #include "util/time.h"
 
@@ -22,40 +22,37 @@ class ClockBound {
       measured_ = true;
     }
   }
+  // Whether the source's clock has shown a time by `now` that it could not show: one of both clocks
+  // jumped or stood still, or they drift apart faster than is allowed for. A bound may stay that is
+  // wrong by less than the response was on its way.
+  bool is_disproved_by(Time answered, Time now) const {
+    return measured_ && answered > source_time(now);
+  }
+  void forget() {
+    measured_ = false;
+    ++forgotten_;
+  }
+  // How many bounds were forgotten. What one of them permitted may be forged.
+  std::uint64_t forgotten() const { return forgotten_; }
   bool known() const { return measured_; }
   // The latest time that the source's clock can show now
   Time source_time(Time now) const { return now + bound_at(now); }
 
  private:
-  // Two clocks may drift apart by so much: twice what crystals do.
-  static constexpr std::int64_t k_drift_parts = 5000;  // 200 per million
+  // Two clocks are taken to drift apart by so much: ntpd and systemd-timesyncd adjust each of them
+  // by up to 500 parts per million, and crystals are off by less than that. A program that adjusts
+  // a clock faster, as chrony may do after its start, makes the bound wrong until the next
+  // response.
+  static constexpr std::int64_t k_drift_parts = 1000;
 
   Duration bound_at(Time now) const {
     return ahead_ + std::max(Duration{}, now - at_) / k_drift_parts;
   }
 
   bool measured_ = false;
+  std::uint64_t forgotten_ = 0;
   Duration ahead_{};
   Time at_{};
-};
-
-// The intervals of a channel with the scheme `timed`, in the source's time. They count from 1: the
-// key of 0 is the commitment.
-struct TimedSchedule {
-  Time start{};  // of interval 1
-  Duration interval = 50ms;
-  std::uint32_t delay = 2;  // intervals after which a key is disclosed
-
-  // Returns 0 for a time before the first interval.
-  std::uint32_t interval_at(Time source_time) const {
-    if (source_time < start) return 0;
-    const std::int64_t index = (source_time - start) / interval;
-    return index >= UINT32_MAX - 1 ? UINT32_MAX - 1 : static_cast<std::uint32_t>(index + 1);
-  }
-  // When an interval begins
-  Time start_of(std::uint32_t index) const {
-    return start + interval * (static_cast<std::int64_t>(index) - 1);
-  }
 };
 
 }  // namespace sheaf::quic

@@ -14,8 +14,8 @@ namespace sheaf::quic {
 struct FlightVerifierConfig {
   ChannelId channel{};
   std::size_t max_datagram = 1500;
-  std::size_t max_bytes = CandidateStore::k_max_bytes;  // of packets that wait
-  Duration max_wait = 500ms;                            // of a packet for its flight
+  std::size_t max_bytes = CandidateStore::k_ordinary_bytes;  // of packets that wait
+  Duration max_wait = 500ms;                                 // of a packet for its flight
   // Signatures in the channel that are checked in a second, and at once. A source has some
   // 33 flights in a second, and more only where they are full before their time.
   double checks_per_second = 200;

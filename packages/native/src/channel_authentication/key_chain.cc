@@ -1,7 +1,6 @@
 #include "channel_authentication/key_chain.h"
 
 #include <algorithm>
-#include <cassert>
 #include <string_view>
 
 #include "channel_authentication/flight_hashes.h"
@@ -12,13 +11,16 @@ namespace {
 
 constexpr std::string_view k_chain_label = "sheaf channel chain";
 constexpr std::string_view k_mac_label = "sheaf channel mac";
+constexpr std::string_view k_seed_label = "sheaf channel seed";
 
-// HMAC-SHA256 with the key, of a label and the channel, in 16 bytes
-MacKey derive(const ChannelId& channel, const ChainKey& key, std::string_view label) {
-  std::array<std::uint8_t, k_chain_label.size() + k_channel_id_length> text;
+// HMAC-SHA256 with the key, of a label, the channel and more, in 16 bytes
+MacKey derive(const ChannelId& channel, const ChainKey& key, std::string_view label,
+              Bytes more = {}) {
+  std::array<std::uint8_t, k_chain_label.size() + k_channel_id_length + 4> text;
   Writer out(text);
   out.write_bytes(as_bytes(label));
   out.write_bytes(channel);
+  out.write_bytes(more);
   Wiped<Sha256Digest> digest;
   digest.value = hmac_sha256(key, out.written());
   MacKey derived;
@@ -36,68 +38,93 @@ MacKey mac_key_of(const ChannelId& channel, const ChainKey& key) {
   return derive(channel, key, k_mac_label);
 }
 
-KeyChain::KeyChain(const ChannelId& channel, const ChainKey& seed, std::uint32_t length)
-    : channel_(channel), length_(length), ends_(length / k_stretch + 1), present_(k_stretch) {
-  ChainKey key = seed;
-  for (std::uint32_t index = length;; --index) {
-    if (index == length || index % k_stretch == k_stretch - 1) ends_[index / k_stretch] = key;
-    if (index == 0) break;
-    key = previous_chain_key(channel, key);
+KeyChain::KeyChain(const ChannelId& channel, const ChainKey& secret)
+    : channel_(channel), secret_{secret} {}
+
+KeyChain::Keys& KeyChain::load(std::uint32_t chain) {
+  Chain& place = chains_[chain & 1];
+  if (place.index == chain) return place.keys;
+  std::array<std::uint8_t, 4> index;
+  store(index.data(), chain);
+  place.keys[k_chain_length] = derive(channel_, secret_.value, k_seed_label, index);
+  for (std::uint32_t i = k_chain_length; i > 0; --i) {
+    place.keys[i - 1] = previous_chain_key(channel_, place.keys[i]);
   }
-  wipe(key.data(), key.size());
+  place.index = chain;
+  return place.keys;
 }
 
-void KeyChain::load(std::uint32_t stretch) {
-  const std::uint32_t first = stretch * k_stretch;
-  const std::uint32_t last = std::min(first + k_stretch - 1, length_);
-  present_[last - first] = ends_[stretch];
-  for (std::uint32_t i = last - first; i > 0; --i) {
-    present_[i - 1] = previous_chain_key(channel_, present_[i]);
-  }
-  loaded_ = stretch;
-}
-
-ChainKey KeyChain::key(std::uint32_t index) {
-  assert(index <= length_);
-  if (index / k_stretch != loaded_) load(index / k_stretch);
-  return present_[index % k_stretch];
+ChainKey KeyChain::key(std::uint32_t interval) {
+  const std::uint32_t chain = chain_of(interval);
+  return load(chain)[interval - chain * k_chain_length];
 }
 
 DisclosedKeys::DisclosedKeys(const ChannelId& channel, std::uint32_t interval,
                              const ChainKey& known)
     : channel_(channel) {
-  replace(interval, known);
+  if (interval % k_chain_length == 0) {
+    begin_chain(interval / k_chain_length, known);
+  } else {
+    replace(interval, known);
+  }
+}
+
+void DisclosedKeys::begin_chain(std::uint32_t chain, const ChainKey& commitment) {
+  chain_ = chain;
+  latest_ = {chain * k_chain_length, commitment};
+  next_.reset();
 }
 
 void DisclosedKeys::replace(std::uint32_t interval, const ChainKey& key) {
+  if (chain_of(interval) != chain_) next_.reset();
+  chain_ = chain_of(interval);
+  latest_ = {interval, key};
+  const std::uint32_t in_chain = interval - chain_ * k_chain_length;
   ChainKey step = key;
-  for (std::uint32_t back = 0; back < k_kept && back <= interval; ++back) {
-    keys_[(interval - back) % k_kept] = step;
+  for (std::uint32_t back = 0; back < std::min(k_kept, in_chain); ++back) {
+    place(keys_, interval - back) = {interval - back, step};
     step = previous_chain_key(channel_, step);
   }
-  latest_ = interval;
+}
+
+void DisclosedKeys::commit(std::uint32_t chain, const ChainKey& commitment) {
+  if (chain == chain_ + 1) {
+    next_ = {chain * k_chain_length, commitment};
+  } else if (chain > chain_) {
+    begin_chain(chain, commitment);
+  }
+}
+
+const DisclosedKeys::Kept* DisclosedKeys::proof_of(std::uint32_t chain) const {
+  if (chain == chain_) return &latest_;
+  return next_ && chain == chain_ + 1 ? &*next_ : nullptr;
 }
 
 DisclosedKeys::Outcome DisclosedKeys::add(std::uint32_t interval, const ChainKey& key) {
-  if (interval <= latest_) return Outcome::kKnown;
-  if (interval - latest_ > k_max_steps) return Outcome::kTooFar;
+  if (interval <= latest_.interval) return Outcome::kKnown;
+  const std::uint32_t chain = chain_of(interval);
+  const Kept* proof = proof_of(chain);
+  if (proof == nullptr || interval - proof->interval > k_max_steps) return Outcome::kTooFar;
+  const std::uint32_t fresh = std::min(interval - proof->interval, k_kept);
   ChainKey step = key;
-  for (std::uint32_t index = interval; index > latest_; --index) {
-    if (interval - index < k_kept) scratch_[index % k_kept] = step;
+  for (std::uint32_t index = interval; index > proof->interval; --index) {
+    if (interval - index < fresh) place(scratch_, index) = {index, step};
     step = previous_chain_key(channel_, step);
   }
-  if (!equal_tags(step.data(), keys_[latest_ % k_kept].data())) return Outcome::kForged;
-  const std::uint32_t fresh = std::min(interval - latest_, k_kept);
+  if (!equal_tags(step.data(), proof->key.data())) return Outcome::kForged;
   for (std::uint32_t i = 0; i < fresh; ++i) {
-    keys_[(interval - i) % k_kept] = scratch_[(interval - i) % k_kept];
+    place(keys_, interval - i) = place(scratch_, interval - i);
   }
-  latest_ = interval;
+  if (chain != chain_) next_.reset();
+  chain_ = chain;
+  latest_ = {interval, key};
   return Outcome::kNew;
 }
 
 std::optional<MacKey> DisclosedKeys::mac_key(std::uint32_t interval) const {
-  if (interval == 0 || interval > latest_ || latest_ - interval >= k_kept) return std::nullopt;
-  return mac_key_of(channel_, keys_[interval % k_kept]);
+  const Kept& kept = keys_[interval % k_kept];
+  if (interval == 0 || kept.interval != interval) return std::nullopt;
+  return mac_key_of(channel_, kept.key);
 }
 
 }  // namespace sheaf::quic

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "channel_authentication/clock_bound.h"
 #include "channel_authentication/jobs.h"
 #include "channel_authentication/scheme.h"
 #include "channel_authentication/verifier.h"
@@ -15,9 +16,15 @@ struct VerifierTools {
   Random& random;
 };
 
-// Returns the verifier of an offer's scheme, for packets of at most `packet_size` bytes. Null:
-// `is_known` is false.
-std::unique_ptr<Verifier> make_verifier(const AuthenticationOffer& offer, const ChannelId& channel,
-                                        std::size_t packet_size, const VerifierTools& tools);
+// The channel whose packets are verified
+struct VerifiedChannel {
+  ChannelId id{};
+  std::size_t packet_size = 0;  // maximum, in bytes
+  std::uint64_t max_rate = 0;   // bytes per second
+};
+
+// Returns the verifier of an offer's scheme. Null: `is_known` is false.
+std::unique_ptr<Verifier> make_verifier(const AuthenticationOffer& offer,
+                                        const VerifiedChannel& channel, const VerifierTools& tools);
 
 }  // namespace sheaf::quic

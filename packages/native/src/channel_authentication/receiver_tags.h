@@ -54,7 +54,7 @@ struct TagVerifierConfig {
   std::uint64_t receiver = 0;
   MacKey key{};
   std::size_t max_datagram = 1500;
-  std::size_t max_bytes = CandidateStore::k_max_bytes;
+  std::size_t max_bytes = CandidateStore::k_ordinary_bytes;
   Duration max_wait = 500ms;
 };
 

@@ -9,7 +9,6 @@ namespace {
 
 // Packets wait for their key as long as a delay. Members keep none for much longer.
 constexpr Duration k_longest_delay = 1s;
-constexpr std::uint64_t k_latest_start = std::uint64_t{1} << 52;  // microseconds: 142 years
 
 template <std::size_t length>
 std::array<std::uint8_t, length> read_array(Reader& in) {
@@ -59,7 +58,7 @@ std::optional<TimedParameters> timed_parameters_of(const AuthenticationOffer& of
   schedule.delay = in.read_u8();
   parameters.known_interval = in.read_u32();
   parameters.known_key = read_array<sizeof(MacKey)>(in);
-  if (!in.ok() || !in.empty() || start > k_latest_start) return std::nullopt;
+  if (!in.ok() || !in.empty() || start > k_latest_source_time) return std::nullopt;
   schedule.start = Time(static_cast<std::int64_t>(start) * 1us);
   const Duration delay = schedule.interval * schedule.delay;
   if (delay == 0ms || delay > k_longest_delay) return std::nullopt;

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "channel_authentication/clock_bound.h"
+#include "channel_authentication/timed_schedule.h"
 #include "crypto/ed25519.h"
 #include "crypto/packet_mac.h"
 #include "util/inplace_vector.h"
@@ -39,6 +39,16 @@ struct TimedParameters {
 };
 AuthenticationOffer offer_of(const TimedParameters& parameters);
 std::optional<TimedParameters> timed_parameters_of(const AuthenticationOffer& offer);
+
+// Latest time of a source, in microseconds of its clock: 142 years
+inline constexpr std::uint64_t k_latest_source_time = std::uint64_t{1} << 52;
+
+// What a source with the scheme `timed` tells a member that asks for its time, on their connection
+struct SourceClock {
+  Time time{};              // whole microseconds; not before the query came
+  std::uint32_t chain = 0;  // of keys (key_chain.h): the present one, or the next one
+  MacKey commitment{};      // of that chain
+};
 
 // Returns whether a receiver knows the scheme, and its parameters are some that a source writes.
 bool is_known(const AuthenticationOffer& offer);

@@ -9,15 +9,26 @@ TimedSource::TimedSource(const ChannelId& channel, const TimedSchedule& schedule
 
 // The latest key that members may know, so that they compute few steps of the chain
 AuthenticationOffer TimedSource::offer(Time now) {
-  const std::uint32_t present = std::min(schedule_.interval_at(now), chain_.length());
+  const std::uint32_t present = schedule_.interval_at(now);
   const std::uint32_t known = present > schedule_.delay ? present - schedule_.delay : 0;
-  return offer_of(TimedParameters{
-      .schedule = schedule_, .known_interval = known, .known_key = chain_.key(known)});
+  // The last key of a chain proves nothing of the next one.
+  const ChainKey key =
+      known % k_chain_length == 0 ? chain_.commitment(known / k_chain_length) : chain_.key(known);
+  return offer_of(
+      TimedParameters{.schedule = schedule_, .known_interval = known, .known_key = key});
+}
+
+// Members learn the next chain's commitment while half of the present one is left. None follows the
+// last one.
+std::optional<SourceClock> TimedSource::clock(Time now) {
+  const std::uint32_t chain =
+      std::min(chain_of(schedule_.interval_at(now) + k_chain_length / 2), k_last_chain);
+  return SourceClock{.time = now, .chain = chain, .commitment = chain_.commitment(chain)};
 }
 
 bool TimedSource::accepts(Time now) const {
   const std::uint32_t interval = schedule_.interval_at(now);
-  return interval > 0 && interval <= chain_.length();
+  return interval > 0 && interval < TimedSchedule::k_last;
 }
 
 void TimedSource::add(std::span<const SealedPacket> packets, Time now) {
@@ -50,8 +61,9 @@ Time TimedSource::next_timeout() const {
 std::size_t TimedSource::write_frame(MutableBytes room, Time now) {
   const std::uint32_t present = schedule_.interval_at(now);
   if (disclosed_ >= used_ || present <= schedule_.delay) return 0;
-  // The latest key that is due proves all earlier ones.
-  const std::uint32_t due = std::min(present - schedule_.delay, used_);
+  // The latest key that is due proves all earlier ones of its chain.
+  const std::uint32_t chain_end = (chain_of(disclosed_ + 1) + 1) * k_chain_length;
+  const std::uint32_t due = std::min({present - schedule_.delay, used_, chain_end});
   if (due <= disclosed_) return 0;
   const ChainKey key = chain_.key(due);
   const std::size_t length =

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "channel_authentication/authenticator.h"
-#include "channel_authentication/clock_bound.h"
 #include "channel_authentication/integrity_frame.h"
 #include "channel_authentication/key_chain.h"
+#include "channel_authentication/timed_schedule.h"
 
 namespace sheaf::quic {
 
@@ -13,11 +13,12 @@ inline constexpr std::size_t k_timed_trailer_length = 4 + k_aead_tag_length;
 // Scheme `timed`, at the source (TESLA, RFC 4082). Its clock is the one that the schedule names.
 class TimedSource final : public Authenticator {
  public:
-  // `chain` lives longer. Packets are accepted from the schedule's start to the chain's end. Then
-  // members need another commitment.
+  // `chain` lives longer. Packets are accepted from the schedule's start to its
+  // last interval.
   TimedSource(const ChannelId& channel, const TimedSchedule& schedule, KeyChain& chain);
 
   AuthenticationOffer offer(Time now) override;
+  std::optional<SourceClock> clock(Time now) override;
   std::size_t trailer_length() const override { return k_timed_trailer_length; }
   bool accepts(Time now) const override;
   void add(std::span<const SealedPacket> packets, Time now) override;

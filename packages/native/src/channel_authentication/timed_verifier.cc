@@ -12,11 +12,19 @@ TimedVerifier::TimedVerifier(const TimedVerifierConfig& config, const ClockBound
     : StoringVerifier(config.max_bytes, config.max_datagram, config.max_wait, random),
       config_(config),
       clock_(clock),
+      forgotten_(clock.forgotten()),
       keys_(config.channel, config.known_interval, config.known_key),
       budget_(config.checks_per_second, config.checks_at_once),
       mac_(make_packet_mac()) {}
 
 std::size_t TimedVerifier::trailer_length() const { return k_timed_trailer_length; }
+
+// Packets wait on the bound that permitted them.
+void TimedVerifier::follow_clock() {
+  if (forgotten_ == clock_.forgotten()) return;
+  forgotten_ = clock_.forgotten();
+  store_.drop_until(k_never);
+}
 
 // The source's clock is before the disclosure of the interval's key, even if it is as far ahead as
 // it can be.
@@ -35,6 +43,7 @@ bool TimedVerifier::may_be_disclosed(std::uint32_t interval, Time now) const {
 }
 
 Verdict TimedVerifier::on_packet(const ReceivedPacket& packet, Time now) {
+  follow_clock();
   if (packet.datagram.size() <= k_timed_trailer_length) return Verdict::kForged;
   const std::size_t length = packet.datagram.size() - k_timed_trailer_length;
   const auto interval = load<std::uint32_t>(packet.datagram.data() + length);
@@ -46,6 +55,7 @@ Verdict TimedVerifier::on_packet(const ReceivedPacket& packet, Time now) {
 }
 
 bool TimedVerifier::on_frame(const IntegrityFrame& frame, FrameOrigin origin, Time now) {
+  follow_clock();
   const auto* disclosure = std::get_if<DisclosureFrame>(&frame);
   if (disclosure == nullptr) return false;
   if (disclosure->interval <= keys_.latest()) return true;
@@ -72,7 +82,8 @@ bool TimedVerifier::take_key(std::uint32_t interval, Bytes bytes, FrameOrigin or
   if (outcome != DisclosedKeys::Outcome::kTooFar || origin != FrameOrigin::kConnection) {
     return outcome == DisclosedKeys::Outcome::kNew;
   }
-  // After a long pause the chain would take too many steps. The connection proves the key as well.
+  // After a long pause the chain would take too many steps, or is another one. The connection
+  // proves the key as well.
   keys_.replace(interval, key);
   return true;
 }
@@ -83,7 +94,10 @@ void TimedVerifier::check_up_to(std::uint32_t interval) {
     const CandidateStore::Slot slot = store_.take_labelled(interval, cursor);
     if (slot == CandidateStore::k_none) return;
     const CandidateStore::Candidate candidate = store_.candidate(slot);
-    if (is_genuine(candidate)) {
+    if (!load_key(candidate.label)) {
+      store_.release(slot);  // its key was lost, and the next chain does not tell it
+      ++counts_.refused_packets;
+    } else if (is_genuine(candidate)) {
       proven_.add(slot);
       set_reach(candidate.number);
     } else {
@@ -92,13 +106,16 @@ void TimedVerifier::check_up_to(std::uint32_t interval) {
   }
 }
 
+bool TimedVerifier::load_key(std::uint32_t interval) {
+  if (interval == mac_interval_) return true;
+  const auto key = keys_.mac_key(interval);
+  if (!key) return false;
+  mac_->set_key(*key);
+  mac_interval_ = interval;
+  return true;
+}
+
 bool TimedVerifier::is_genuine(const CandidateStore::Candidate& candidate) {
-  if (candidate.label != mac_interval_) {
-    const auto key = keys_.mac_key(candidate.label);
-    if (!key) return false;  // older than the keys that are kept
-    mac_->set_key(*key);
-    mac_interval_ = candidate.label;
-  }
   const std::size_t covered = candidate.datagram.size() - k_aead_tag_length;
   const PacketTag tag = mac_->tag(candidate.datagram.first(covered), candidate.number);
   return equal_tags(tag.data(), candidate.datagram.data() + covered);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "channel_authentication/integrity_frame.h"
+#include "channel_authentication/scheme.h"
 #include "util/time.h"
 
 namespace sheaf::quic {
@@ -56,6 +57,10 @@ class Verifier {
   // brought are checked without a limit. Returns false for a frame that has no place in this
   // scheme.
   virtual bool on_frame(const IntegrityFrame& frame, FrameOrigin origin, Time now) = 0;
+  // Whether packets are proven by their time, so that the source's has to be asked for
+  virtual bool needs_clock() const { return false; }
+  // Takes what the source said of its clock, on the connection to it.
+  virtual void on_clock(const SourceClock&) {}
   // Returns the next packet that was waiting and is proven. Its bytes stay until the next call.
   virtual std::optional<ProvenPacket> next_proven() { return std::nullopt; }
   virtual Time next_timeout() const { return k_never; }

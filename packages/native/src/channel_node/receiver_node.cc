@@ -46,10 +46,13 @@ void ReceiverEnd::settle(Time now) {
   set_timer();
 }
 
-void ReceiverEnd::set_timer() { timer_->set(std::min(request_.next_timeout(), join_at_)); }
+void ReceiverEnd::set_timer() {
+  timer_->set(std::min({request_.next_timeout(), join_at_, read_at_}));
+}
 
 void ReceiverEnd::on_due() {
-  const Time now = io::monotonic_now();
+  // A group whose packets wait in the socket is not silent.
+  const Time now = socket_ ? read_group() : io::monotonic_now();
   request_.on_timeout(now);
   settle(now);
   wake();
@@ -67,7 +70,7 @@ void ReceiverEnd::follow_group(Time now) {
   const bool wanted = std::exchange(wants_group_, settings_.joins && request_.wants_group(now));
   if (is_new) join_error_.clear();
   if (!wants_group_) {
-    socket_.reset();
+    close_socket();
     join_at_ = quic::k_never;
     return;
   }
@@ -83,7 +86,7 @@ void ReceiverEnd::follow_group(Time now) {
   if (join_error_.empty()) {
     request_.on_joined();
   } else {
-    socket_.reset();
+    close_socket();
   }
   join_at_ = hears_group() ? quic::k_never : now + settings_.join_again;
 }
@@ -103,11 +106,12 @@ std::string ReceiverEnd::join(bool keeps_socket) {
   }
   if (keeps_socket && socket_ && membership == joined_) return {};
   auto socket = io::WatchedSocket::open(loop_, offer.group, {.group_member = true},
-                                        [this](io::WatchedSocket& ready) { on_packets(ready); });
+                                        [this](auto&) { on_packets(); });
   if (!socket) return socket.error().message;
   const auto joined = io::join_group((*socket)->descriptor(), membership);
   if (!joined) return joined.error().message;
   // The old socket goes when the new one is a member, so the host never leaves the group.
+  close_socket();
   socket_ = std::move(*socket);
   joined_ = membership;
   return {};
@@ -122,17 +126,41 @@ bool ReceiverEnd::may_join(const quic::Address& source) const {
          });
 }
 
-void ReceiverEnd::on_packets(io::WatchedSocket& socket) {
-  const Time now = io::monotonic_now();
-  for (int call = 0; call < k_receive_calls; ++call) {
-    socket.receive(
-        [&](const quic::Datagram& datagram) { request_.on_group_packet(datagram.payload, now); });
-    if (socket.drained()) break;
-  }
+void ReceiverEnd::close_socket() {
+  socket_.reset();
+  read_at_ = quic::k_never;
+}
+
+void ReceiverEnd::on_packets() {
+  const Time now = read_group();
   // The owner is told in the next turn, and may find that the request is over.
   request_.send(now);
   set_timer();
   wake();
+}
+
+Time ReceiverEnd::read_group() {
+  std::size_t datagrams = 0;
+  for (int call = 0; call < k_receive_calls; ++call) {
+    // A packet must not seem to have come before it did: the scheme `timed` would believe whoever
+    // has a key that was disclosed in the meantime. So clocks are read after the call.
+    std::optional<Time> came;
+    datagrams += socket_->receive([&](const quic::Datagram& datagram) {
+      if (!came) {
+        came = io::monotonic_now();
+        if (sleep_.woke(io::time_asleep())) request_.on_woke(*came);
+      }
+      request_.on_group_packet(datagram.payload, *came);
+    });
+    if (socket_->drained()) break;
+  }
+  const Time now = io::monotonic_now();
+  const std::uint64_t taken = request_.receiver() ? request_.receiver()->taken() : 0;
+  const Time next = reads_.on_read(datagrams, taken, now);
+  const bool pauses = next > now;
+  socket_->pause(pauses);
+  read_at_ = !pauses ? quic::k_never : socket_->drained() ? next : now;
+  return now;
 }
 
 // --- groups of objects --------------------------------------------------------------------------

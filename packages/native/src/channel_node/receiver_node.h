@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "channel_node/channel_end.h"
+#include "channel_node/group_reads.h"
 #include "channel_request/receiver_request.h"
 #include "io/deadline_timer.h"
 #include "io/group_membership.h"
+#include "io/sleep_watch.h"
 #include "io/watched_socket.h"
 
 namespace sheaf::channel_node {
@@ -60,7 +62,10 @@ class ReceiverEnd final : public ChannelEnd {
   // Returns why it failed, or nothing. The socket may stay when it is a member already.
   std::string join(bool keeps_socket);
   bool may_join(const quic::Address& source) const;
-  void on_packets(io::WatchedSocket& socket);
+  void on_packets();
+  // Reads what the group has brought, sets when to read again, and returns the time then.
+  Time read_group();
+  void close_socket();
   void set_timer();
   void on_due();
   void wake() { carrier_.loop.wake(carrier_.driver); }
@@ -72,9 +77,12 @@ class ReceiverEnd final : public ChannelEnd {
   std::uint64_t followed_ = 0;  // offers
   bool wants_group_ = false;
   std::unique_ptr<io::WatchedSocket> socket_;
-  io::GroupMembership joined_;    // of the socket
+  io::GroupMembership joined_;  // of the socket
+  GroupReads reads_;
+  Time read_at_ = quic::k_never;  // the end of a pause in which the socket is not read
   Time join_at_ = quic::k_never;  // when to join next
   std::string join_error_;
+  io::SleepWatch sleep_{io::time_asleep()};
   std::optional<quic::ListenState> told_state_;
   bool told_over_ = false;
   std::unique_ptr<io::DeadlineTimer> timer_;

@@ -6,6 +6,7 @@
 
 #include "channel_authentication/flight_source.h"
 #include "channel_authentication/packet_signatures.h"
+#include "channel_authentication/timed_source.h"
 #include "io/monotonic_clock.h"
 
 namespace sheaf::channel_node {
@@ -13,6 +14,8 @@ namespace sheaf::channel_node {
 using quic::Bytes;
 
 namespace {
+
+using namespace std::chrono_literals;
 
 // What one call of the kernel sends (UDP_MAX_SEGMENTS of older kernels), within 64 KiB
 constexpr std::size_t k_packets_per_call = 48;
@@ -42,6 +45,7 @@ quic::SourceConfig config_of(const SourceSettings& settings, quic::Random& rando
   offer.repairs = settings.repairs;
   config.key_interval = settings.key_interval;
   config.new_key_on_leaving = settings.new_key_on_leaving;
+  config.slowest_rate = settings.slowest_rate;
   config.copy_rate = settings.copy_rate;
   config.max_receivers = settings.max_receivers;
   return config;
@@ -95,31 +99,49 @@ quic::Result<std::unique_ptr<SourceNode>, io::SocketError> SourceNode::open(
 
 ChannelProof::ChannelProof(const SourceSettings& settings, const quic::ChannelOffer& offer,
                            quic::Random& random) {
-  if (settings.scheme != quic::AuthenticationScheme::kNone) {
-    quic::Wiped<quic::Ed25519Seed> seed;
-    if (settings.seed) {
-      seed.value = settings.seed->value;
-    } else {
-      random.fill(seed.value);
-    }
-    key_.emplace(seed.value);
+  switch (settings.scheme) {
+    case quic::AuthenticationScheme::kSigned:
+    case quic::AuthenticationScheme::kPacketSignatures:
+      authenticator_ = make_signer(settings, offer, random);
+      break;
+    case quic::AuthenticationScheme::kTimed:
+      authenticator_ = make_timed(offer, random);
+      break;
+    case quic::AuthenticationScheme::kNone:
+    case quic::AuthenticationScheme::kUnnamed:
+      authenticator_ = std::make_unique<quic::NoAuthenticator>();
+      break;
   }
-  authenticator_ = make(settings.scheme, offer);
 }
 
-std::unique_ptr<quic::Authenticator> ChannelProof::make(quic::AuthenticationScheme scheme,
-                                                        const quic::ChannelOffer& offer) {
-  if (scheme == quic::AuthenticationScheme::kPacketSignatures) {
-    return std::make_unique<quic::PacketSigner>(offer.channel, *key_);
+std::unique_ptr<quic::Authenticator> ChannelProof::make_signer(const SourceSettings& settings,
+                                                               const quic::ChannelOffer& offer,
+                                                               quic::Random& random) {
+  quic::Wiped<quic::Ed25519Seed> seed;
+  if (settings.seed) {
+    seed.value = settings.seed->value;
+  } else {
+    random.fill(seed.value);
   }
-  if (scheme != quic::AuthenticationScheme::kSigned) {
-    return std::make_unique<quic::NoAuthenticator>();
+  key_.emplace(seed.value);
+  if (settings.scheme == quic::AuthenticationScheme::kPacketSignatures) {
+    return std::make_unique<quic::PacketSigner>(offer.channel, *key_);
   }
   quic::FlightConfig config{.channel = offer.channel};
   const std::size_t room = offer.packet_size - quic::k_repair_overhead - quic::k_channel_overhead;
   config.max_frame = std::min(config.max_frame, room);
   helper_ = std::make_unique<quic::HelperThread>();
   return std::make_unique<quic::FlightSource>(config, *key_, *helper_);
+}
+
+std::unique_ptr<quic::Authenticator> ChannelProof::make_timed(const quic::ChannelOffer& offer,
+                                                              quic::Random& random) {
+  quic::Wiped<quic::ChainKey> secret;
+  random.fill(secret.value);
+  chain_.emplace(offer.channel, secret.value);
+  return std::make_unique<quic::TimedSource>(
+      offer.channel,
+      quic::choose_timed_schedule(offer.deadline, offer.log_time(), io::monotonic_now()), *chain_);
 }
 
 // --- the channel --------------------------------------------------------------------------------
@@ -186,7 +208,7 @@ void SourceNode::send_to_group(Time now) {
     send_repairs(now);
     const Bytes packets = source_.poll_transmit(k_packets_per_call, now);
     if (packets.empty()) return;
-    send(packets, source_.packet_size());
+    send(packets, source_.packet_size(), now);
   }
 }
 
@@ -194,12 +216,12 @@ void SourceNode::send_repairs(Time now) {
   while (true) {
     const Bytes repair = source_.poll_repair(now);
     if (repair.empty()) return;
-    send(repair, repair.size());
+    send(repair, repair.size(), now);
   }
 }
 
-void SourceNode::send(Bytes packets, std::size_t segment_size) {
-  if (!socket_) return;
+void SourceNode::send(Bytes packets, std::size_t segment_size, Time now) {
+  if (!socket_ || !source_.feeds_group(now)) return;
   quic::TransmitBatch batch;
   // A batch that is sent is read alone.
   batch.buffer = {const_cast<std::uint8_t*>(packets.data()), packets.size()};
@@ -234,13 +256,29 @@ void SourceNode::set_timer() {
 // --- requests -----------------------------------------------------------------------------------
 
 SourceEnd::SourceEnd(const Carrier& carrier, const channel_request::ChannelRequest::Place& place,
-                     std::shared_ptr<SourceNode> node, Time now)
-    : carrier_(carrier), node_(std::move(node)), request_(place, node_->source(), now) {
+                     std::shared_ptr<SourceNode> node, const quic::Address& client, Time now)
+    : carrier_(carrier),
+      node_(std::move(node)),
+      network_(quic::network_of(client)),
+      joined_(now),
+      request_(place, node_->source(), now) {
   node_->add(*this);
+  node_->networks_.on_joined(network_);
+}
+
+SourceEnd::~SourceEnd() {
+  tell_left(io::monotonic_now());
+  node_->remove(*this);
+}
+
+void SourceEnd::tell_left(Time now) {
+  const Time joined = std::exchange(joined_, quic::k_never);
+  if (joined != quic::k_never) node_->networks_.on_left(network_, joined, now);
 }
 
 void SourceEnd::on_turn(Time now) {
   request_.on_turn(now);
+  if (request_.over()) tell_left(now);
   node_->note_budget(*this);
   node_->set_timer();
   wake_if_queued();

@@ -4,8 +4,10 @@
 #include <memory>
 #include <vector>
 
+#include "channel/held_networks.h"
 #include "channel/source.h"
 #include "channel_authentication/helper_thread.h"
+#include "channel_authentication/key_chain.h"
 #include "channel_node/channel_end.h"
 #include "channel_request/source_request.h"
 #include "io/deadline_timer.h"
@@ -30,9 +32,9 @@ struct SourceSettings {
   quic::Duration report_interval = std::chrono::milliseconds(100);
   quic::Duration key_interval = std::chrono::seconds(10);
   bool new_key_on_leaving = false;
+  std::uint64_t slowest_rate = 0;        // bytes per second; 0: the rate never changes
   std::uint64_t copy_rate = 12'500'000;  // bytes per second, to all receivers together
   std::size_t max_receivers = 1000;
-  // `timed` is not served: requests do not tell the source's time.
   quic::AuthenticationScheme scheme = quic::AuthenticationScheme::kNone;
   // Of the schemes that sign. Without one, the channel has a key of its own. Not kept.
   std::optional<quic::Wiped<quic::Ed25519Seed>> seed;
@@ -49,10 +51,14 @@ class ChannelProof {
   quic::Authenticator& authenticator() { return *authenticator_; }
 
  private:
-  std::unique_ptr<quic::Authenticator> make(quic::AuthenticationScheme scheme,
-                                            const quic::ChannelOffer& offer);
+  std::unique_ptr<quic::Authenticator> make_signer(const SourceSettings& settings,
+                                                   const quic::ChannelOffer& offer,
+                                                   quic::Random& random);
+  std::unique_ptr<quic::Authenticator> make_timed(const quic::ChannelOffer& offer,
+                                                  quic::Random& random);
 
   std::optional<quic::SigningKey> key_;
+  std::optional<quic::KeyChain> chain_;         // of the scheme `timed`
   std::unique_ptr<quic::HelperThread> helper_;  // hashes and signs flights
   std::unique_ptr<quic::Authenticator> authenticator_;
 };
@@ -69,6 +75,8 @@ class SourceNode {
 
   const quic::ChannelOffer& offer() const { return source_.offer(); }
   quic::ChannelSource& source() { return source_; }
+  // Networks whose clients may not join now, or soon
+  const quic::HeldNetworks& held_networks() const { return networks_; }
   std::size_t receivers() const;
   // Packets that the system did not take
   std::uint64_t unsent() const { return unsent_; }
@@ -94,7 +102,7 @@ class SourceNode {
   void go_on(Time now);  // of all ends
   void send_to_group(Time now);
   void send_repairs(Time now);
-  void send(quic::Bytes packets, std::size_t segment_size);
+  void send(quic::Bytes packets, std::size_t segment_size, Time now);
   void tell_room();
   // Remembers until the next run that an end waits for the budget of copies.
   void note_budget(SourceEnd& end);
@@ -102,6 +110,7 @@ class SourceNode {
 
   ChannelProof proof_;
   quic::ChannelSource source_;
+  quic::HeldNetworks networks_;
   std::function<void()> on_room_;
   quic::Address destination_;              // the group, or the relay that sends to it
   std::unique_ptr<io::UdpSocket> socket_;  // null without a group
@@ -118,9 +127,10 @@ class SourceNode {
 // The source's side of a receiver's request
 class SourceEnd final : public ChannelEnd {
  public:
+  // `client` is the address from which the receiver opened its connection.
   SourceEnd(const Carrier& carrier, const channel_request::ChannelRequest::Place& place,
-            std::shared_ptr<SourceNode> node, Time now);
-  ~SourceEnd() override { node_->remove(*this); }
+            std::shared_ptr<SourceNode> node, const quic::Address& client, Time now);
+  ~SourceEnd() override;
 
   channel_request::SourceRequest& request() override { return request_; }
   void on_turn(Time now) override;
@@ -133,10 +143,16 @@ class SourceEnd final : public ChannelEnd {
   void go_on(Time now);
   void withdraw();
   void wake_if_queued();
+  // Tells once that the receiver has left.
+  void tell_left(Time now);
 
   Carrier carrier_;
   std::shared_ptr<SourceNode> node_;
+  quic::NetworkKey network_;
+  Time joined_;  // quic::k_never: it has left, which was told
   channel_request::SourceRequest request_;
 };
+// Its part of the 2 KiB that a receiver may take beside its connection (SourceMemory tests)
+static_assert(sizeof(SourceEnd) <= sizeof(channel_request::SourceRequest) + 64);
 
 }  // namespace sheaf::channel_node

@@ -2,6 +2,8 @@
 
 #include <variant>
 
+#include "http3/capsule_body.h"
+
 namespace sheaf::channel_request {
 
 using http3::ErrorCode;
@@ -21,9 +23,7 @@ std::uint64_t identifier_of(std::uint16_t slot, quic::PacketNumber number) {
 }
 
 std::optional<http3::CapsuleRule> rule_of(std::uint64_t type) {
-  if (type == http3::k_capsule_datagram) {
-    return http3::CapsuleRule{http3::k_max_capsule_datagram, true};
-  }
+  if (type == http3::k_capsule_datagram) return http3::k_datagram_rule;
   switch (static_cast<quic::ChannelCapsule>(type)) {
     case quic::ChannelCapsule::kOffer:
     case quic::ChannelCapsule::kKey:
@@ -51,7 +51,8 @@ quic::SendChunk wiped_chunk(std::uint64_t type, Bytes value) {
 
 }  // namespace
 
-ChannelRequest::ChannelRequest(const Place& place) : place_(place), capsules_(rule_of) {
+ChannelRequest::ChannelRequest(const Place& place, std::size_t kept_bytes)
+    : place_(place), capsules_(rule_of), inbox_(kept_bytes) {
   place_.session.datagrams().claim(place_.stream, inbox_);
 }
 
@@ -103,24 +104,14 @@ void ChannelRequest::take_end(const http3::SessionEvent& event, Time now) {
 }
 
 void ChannelRequest::read_capsules(Time now) {
-  while (true) {
-    const Bytes body = place_.session.peek_body(place_.stream);
-    if (body.empty()) return;
-    if (over_) {
-      // What the peer said before it knew. The stream closes when its end was read.
-      place_.session.consume_body(place_.stream, body.size(), now);
-      continue;
-    }
-    Bytes rest = body;
-    const auto capsule = capsules_.next(rest);
-    // The value is a copy, so the body's bytes may go.
-    place_.session.consume_body(place_.stream, body.size() - rest.size(), now);
-    if (!capsule) {
-      fail(capsule.error().code);
-      continue;
-    }
-    if (*capsule && !take_capsule(**capsule, now)) fail(ErrorCode::kMessageError);
-  }
+  using Fault = std::optional<ErrorCode>;
+  const auto take = [&](const http3::Capsule& capsule) {
+    return over_ || take_capsule(capsule, now) ? Fault() : Fault(ErrorCode::kMessageError);
+  };
+  const Fault fault =
+      over_ ? Fault() : http3::read_capsules(place_.session, place_.stream, capsules_, now, take);
+  if (fault) fail(*fault);
+  if (over_) http3::discard_body(place_.session, place_.stream, now);
 }
 
 bool ChannelRequest::take_capsule(const http3::Capsule& capsule, Time now) {

@@ -47,7 +47,8 @@ class ChannelRequest {
   bool closed() const { return closed_; }
 
  protected:
-  explicit ChannelRequest(const Place& place);
+  // `kept_bytes`: as that of DatagramInbox
+  ChannelRequest(const Place& place, std::size_t kept_bytes);
 
   // Reads what came before this object was made. To be called by the constructor of the last class.
   void begin(Time now) { read_capsules(now); }
@@ -65,6 +66,8 @@ class ChannelRequest {
   // Sends a datagram whose loss is told by this number. Returns false when there is no room for it
   // now. One that is too large for the path travels as a capsule (RFC 9297 §3.5).
   bool send_datagram(Bytes payload, quic::PacketNumber number);
+  // Of the connection, smoothed
+  quic::Duration round_trip() const { return place_.session.transport().round_trip(); }
   // Ends the request in order.
   void end();
 

@@ -1,28 +1,17 @@
 #include "channel_request/receiver_request.h"
 
+#include <algorithm>
 #include <array>
 
 namespace sheaf::channel_request {
 
 using quic::LeaveReason;
 
-namespace {
-
-constexpr auto k_timed = static_cast<std::uint8_t>(quic::AuthenticationScheme::kTimed);
-
-std::optional<LeaveReason> objection_to(const quic::ChannelOffer& offer,
-                                        const quic::ChannelLimits& limits) {
-  if (const auto reason = quic::objection(offer, limits)) return reason;
-  // The request does not tell the source's time, without which nothing of this scheme is proven.
-  if (offer.authentication.scheme == k_timed) return LeaveReason::kScheme;
-  return std::nullopt;
-}
-
-}  // namespace
-
 ReceiverRequest::ReceiverRequest(const Place& place, const quic::ChannelLimits& limits,
                                  quic::Random& random, Time now)
-    : ChannelRequest(place), limits_(limits), random_(random) {
+    : ChannelRequest(place, http3::DatagramInbox::k_ordinary_turn),
+      limits_(limits),
+      random_(random) {
   begin(now);
 }
 
@@ -39,7 +28,7 @@ bool ReceiverRequest::on_offer(const quic::ChannelOffer& offer, Time now) {
   if (!first && (offer.channel != offer_.channel || offer.sequence <= offer_.sequence)) {
     return false;
   }
-  if (const auto reason = objection_to(offer, limits_)) {
+  if (const auto reason = quic::objection(offer, limits_)) {
     refuse(offer, *reason);
     return true;
   }
@@ -51,12 +40,16 @@ bool ReceiverRequest::on_offer(const quic::ChannelOffer& offer, Time now) {
   offer_ = offer;
   ++offers_;
   receiver_ = std::make_unique<Receiver>(offer, verifier_of(offer), random_, now);
+  // A later offer may have another chain of keys.
+  if (receiver_->verifier->needs_clock()) clock_.begin(now);
   return true;
 }
 
 std::unique_ptr<quic::Verifier> ReceiverRequest::verifier_of(const quic::ChannelOffer& offer) {
-  return quic::make_verifier(offer.authentication, offer.channel, offer.packet_size,
-                             {.runner = runner_, .clock = clock_, .random = random_});
+  return quic::make_verifier(
+      offer.authentication,
+      {.id = offer.channel, .packet_size = offer.packet_size, .max_rate = offer.max_rate},
+      {.runner = runner_, .clock = clock_.bound(), .random = random_});
 }
 
 void ReceiverRequest::refuse(const quic::ChannelOffer& offer, LeaveReason reason) {
@@ -70,11 +63,20 @@ void ReceiverRequest::refuse(const quic::ChannelOffer& offer, LeaveReason reason
 }
 
 bool ReceiverRequest::on_datagram(const quic::ChannelDatagram& datagram, Time now) {
+  if (const auto* clock = std::get_if<quic::ChannelClock>(&datagram)) return on_clock(*clock, now);
   const auto* copy = std::get_if<quic::ChannelCopy>(&datagram);
   if (!copy || offers_ == 0) return false;
   // The connection that brought the offer, and with it the source's public key, proves copies as
   // well as it proves that key.
   if (receiver_) receiver_->channel.receive(copy->packet, quic::ChannelWay::kSource, now);
+  return true;
+}
+
+// Responses to earlier queries may be late, as any datagram.
+bool ReceiverRequest::on_clock(const quic::ChannelClock& clock, Time now) {
+  if (!receiver_ || !receiver_->verifier->needs_clock()) return false;
+  if (!clock_.on_response(clock.nonce, clock.clock.time, now)) return true;
+  receiver_->verifier->on_clock(clock.clock);
   return true;
 }
 
@@ -95,7 +97,8 @@ void ReceiverRequest::leave(LeaveReason reason, Time now) {
 }
 
 Time ReceiverRequest::next_timeout() const {
-  return receiver_ && !over() ? receiver_->channel.next_timeout() : quic::k_never;
+  if (!receiver_ || over()) return quic::k_never;
+  return std::min(receiver_->channel.next_timeout(), clock_.next_timeout());
 }
 
 void ReceiverRequest::on_timeout(Time now) {
@@ -104,6 +107,7 @@ void ReceiverRequest::on_timeout(Time now) {
 
 void ReceiverRequest::send(Time now) {
   if (receiver_ && may_write()) send_state();
+  if (receiver_ && !over()) send_clock_query(now);
   if (receiver_ && !over()) send_report(now);
 }
 
@@ -114,6 +118,16 @@ void ReceiverRequest::send_state() {
   if (state->state != quic::ListenState::kLeft) return;
   left_ = state->reason;
   end();
+}
+
+// One that finds no room is lost, and another one follows.
+void ReceiverRequest::send_clock_query(Time now) {
+  const auto nonce = clock_.poll(now, random_);
+  if (!nonce || !may_send()) return;
+  std::array<std::uint8_t, quic::k_max_clock_message> bytes;
+  quic::Writer out(bytes);
+  quic::write_clock_query(out, {*nonce});
+  send_datagram(out.written(), 0);
 }
 
 // A report that finds no room is worth nothing later: the next one says more. It is dropped, since

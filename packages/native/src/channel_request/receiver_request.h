@@ -5,6 +5,7 @@
 #include "channel/byte_rate.h"
 #include "channel/offer_check.h"
 #include "channel/receiver.h"
+#include "channel_authentication/clock_exchange.h"
 #include "channel_authentication/make_verifier.h"
 #include "channel_request/channel_request.h"
 
@@ -32,6 +33,8 @@ class ReceiverRequest final : public ChannelRequest {
     return receiver_ && !over() && receiver_->channel.wants_group(now);
   }
   void on_group_packet(Bytes packet, Time now);
+  // This computer's clock stood still while it slept, and that of the source did not.
+  void on_woke(Time now) { clock_.begin_again(now); }
   void on_joined();
   void leave(quic::LeaveReason reason, Time now);
   Time next_timeout() const;
@@ -55,11 +58,13 @@ class ReceiverRequest final : public ChannelRequest {
   void refuse(const quic::ChannelOffer& offer, quic::LeaveReason reason);
   void send_state();
   void send_report(Time now);
+  bool on_clock(const quic::ChannelClock& clock, Time now);
+  void send_clock_query(Time now);
 
   quic::ChannelLimits limits_;
   quic::Random& random_;
   quic::InlineRunner runner_;
-  quic::ClockBound clock_;  // not known: no offer of `timed` is taken
+  quic::ClockExchange clock_;  // begins with the first offer of `timed`
   quic::ChannelOffer offer_;
   std::uint64_t offers_ = 0;
   // Each offer costs the memory of what it reaches: one a second, and a few at once.

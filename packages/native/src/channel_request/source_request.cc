@@ -1,13 +1,24 @@
 #include "channel_request/source_request.h"
 
+#include <array>
 #include <utility>
 
+#include "channel/offer_check.h"
+
 namespace sheaf::channel_request {
+namespace {
+
+// Room for the usual report. A source may have very many receivers, whose longest reports come
+// seldom.
+constexpr std::size_t k_kept_bytes = 256;
+
+// Names a datagram that is no copy: the largest number that comes back. No packet has it.
+constexpr quic::PacketNumber k_no_copy = (quic::PacketNumber{1} << 48) - 1;
+
+}  // namespace
 
 SourceRequest::SourceRequest(const Place& place, quic::ChannelSource& source, Time now)
-    : ChannelRequest(place),
-      source_(source),
-      datagram_(quic::k_channel_copy_head + source.offer().packet_size) {
+    : ChannelRequest(place, k_kept_bytes), source_(source) {
   write_capsule(source_.offer_at(now));
   begin(now);
 }
@@ -39,15 +50,19 @@ bool SourceRequest::begin_copies(quic::ListenState first) {
 }
 
 bool SourceRequest::on_datagram(const quic::ChannelDatagram& datagram, Time now) {
+  if (const auto* query = std::get_if<quic::ChannelClockQuery>(&datagram)) {
+    clock_nonce_ = query->nonce;
+    return source_.clock(now).has_value();
+  }
   const auto* report = std::get_if<quic::ChannelReport>(&datagram);
   if (!report || report->channel != source_.offer().channel) return false;
   // A datagram may overtake the state that it follows.
-  if (receiver_) source_.on_report(*receiver_, *report, now);
+  if (receiver_) source_.on_report(*receiver_, *report, now, round_trip());
   return true;
 }
 
 void SourceRequest::on_lost(quic::PacketNumber number) {
-  if (receiver_) source_.on_copy_lost(*receiver_, number);
+  if (receiver_ && number != k_no_copy) source_.on_copy_lost(*receiver_, number);
 }
 
 void SourceRequest::on_over() {
@@ -72,7 +87,17 @@ void SourceRequest::send(Time now) {
     if (!key) break;
     write_capsule(*key);
   }
+  send_clock(now);
   send_copies(now);
+}
+
+// Goes before copies: the longer it takes, the less the receiver knows.
+void SourceRequest::send_clock(Time now) {
+  if (!clock_nonce_ || !may_send()) return;
+  std::array<std::uint8_t, quic::k_max_clock_message> bytes;
+  quic::Writer out(bytes);
+  quic::write_clock(out, {*clock_nonce_, *source_.clock(now)});
+  if (send_datagram(out.written(), k_no_copy)) clock_nonce_.reset();
 }
 
 void SourceRequest::send_copies(Time now) {
@@ -90,7 +115,9 @@ void SourceRequest::send_copies(Time now) {
 }
 
 bool SourceRequest::send_copy(quic::PacketNumber number, Bytes packet) {
-  quic::Writer out(datagram_);
+  std::array<std::uint8_t, quic::k_channel_copy_head + quic::ChannelLimits{}.max_packet_size>
+      datagram;
+  quic::Writer out(datagram);
   quic::write_channel_copy_head(out);
   out.write_bytes(packet);
   return send_datagram(out.written(), number);

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "channel/source.h"
 #include "channel_request/channel_request.h"
 
@@ -31,12 +29,14 @@ class SourceRequest final : public ChannelRequest {
   bool begin_copies(quic::ListenState first);
   void send_copies(Time now);
   bool send_copy(quic::PacketNumber number, Bytes packet);
+  void send_clock(Time now);
 
   quic::ChannelSource& source_;
   std::optional<quic::ChannelSource::ReceiverId> receiver_;
   // A copy that was taken from the source and found no room
   std::optional<quic::PacketNumber> refused_;
-  std::vector<std::uint8_t> datagram_;
+  // Of a query that waits for its response
+  std::optional<std::uint64_t> clock_nonce_;
 };
 
 }  // namespace sheaf::channel_request

@@ -25,6 +25,10 @@ bool ApplicationDatagrams::send(Bytes payload, std::uint64_t identifier) {
   return payload.size() <= maximum_payload() && parts_.datagrams.send(payload, identifier);
 }
 
+void ApplicationDatagrams::limit_waiting(std::size_t bytes) {
+  parts_.datagrams.limit_outgoing(bytes);
+}
+
 std::optional<Bytes> ApplicationDatagrams::receive() { return parts_.datagrams.read(); }
 
 }  // namespace sheaf::quic

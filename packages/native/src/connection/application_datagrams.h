@@ -20,6 +20,9 @@ class ApplicationDatagrams {
   // Returns false when the payload is too large or the queue is full. In the second case
   // DatagramsWritableEvent follows.
   bool send(Bytes payload, std::uint64_t identifier);
+  // Bounds the datagrams that wait to be sent, in bytes. A sender with queues of its own wants them
+  // to wait there.
+  void limit_waiting(std::size_t bytes);
   // Returns a payload without a copy, valid until the connection receives its next packet. Of those
   // that wait too long for room the oldest are dropped (connection/datagram_queue.h).
   std::optional<Bytes> receive();

@@ -19,6 +19,7 @@ class DatagramQueue {
   // Returns false when there is no room; `take_writable` tells when to try again.
   bool send(Bytes payload, std::uint64_t identifier);
   bool has_pending() const { return !outgoing_.empty(); }
+  void limit_outgoing(std::size_t bytes) { outgoing_.set_limit(bytes); }
   // Appends as many DATAGRAM frames as fit.
   void write_frames(Writer& writer, SentPackets& sent);
   // Removes the first datagram when it needs more than `packet_room` bytes.

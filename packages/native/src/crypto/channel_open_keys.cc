@@ -13,11 +13,11 @@ constexpr PacketNumber k_max_distance = std::uint64_t{1} << 31;  // that four by
 
 }  // namespace
 
-ChannelOpenKeys::ChannelOpenKeys(const TrafficSecret& header_secret, CryptoProvider provider)
-    : provider_(provider),
+ChannelOpenKeys::ChannelOpenKeys(const TrafficSecret& header_secret, PacketCiphers& ciphers)
+    : ciphers_(ciphers),
       suite_(header_secret.suite),
       usage_(suite_),
-      header_protection_(make_header_protection(header_secret, provider)) {}
+      header_protection_(ciphers.header_protection(header_secret)) {}
 
 ChannelOpenKeys::Added ChannelOpenKeys::add(const ChannelSecret& secret, Time now) {
   if (secret.secret.suite != suite_ || secret.first_number > k_max_varint) return Added::kInvalid;
@@ -36,7 +36,7 @@ ChannelOpenKeys::Added ChannelOpenKeys::add(const ChannelSecret& secret, Time no
   if (is_second) --count_;
   keys_[count_++] = {.sequence = secret.sequence,
                      .first = secret.first_number,
-                     .aead = make_aead(secret.secret, provider_)};
+                     .aead = ciphers_.aead(secret.secret)};
   return Added::kAdded;
 }
 

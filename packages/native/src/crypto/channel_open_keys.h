@@ -47,9 +47,9 @@ class ChannelOpenKeys {
   enum class Origin : std::uint8_t { kProven, kUnproven };
 
   // `header_secret` protects the headers of all packets, whatever their key. It has the suite of
-  // all keys.
+  // all keys. `ciphers` lives longer.
   explicit ChannelOpenKeys(const TrafficSecret& header_secret,
-                           CryptoProvider provider = CryptoProvider::kAutomatic);
+                           PacketCiphers& ciphers = library_ciphers());
 
   // A second key with the sequence of the newest one takes its place while that is not in use: the
   // source gave it up before it began.
@@ -94,7 +94,7 @@ class ChannelOpenKeys {
   static Time expiry(const Key& key);
   PacketNumber expected_base() const;
 
-  CryptoProvider provider_;
+  PacketCiphers& ciphers_;
   CipherSuite suite_;
   AeadUsage usage_;
   std::unique_ptr<HeaderProtection> header_protection_;

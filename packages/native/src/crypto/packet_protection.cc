@@ -69,6 +69,11 @@ std::unique_ptr<HeaderProtection> make_header_protection(CipherSuite suite, cons
   return make_gnutls_header_protection(suite, keys);
 }
 
+PacketCiphers& library_ciphers() {
+  static PacketCiphers ciphers;
+  return ciphers;
+}
+
 std::optional<UnprotectedHeader> remove_header_protection(HeaderProtection& protection,
                                                           MutableBytes packet,
                                                           std::size_t packet_number_offset) {

@@ -59,6 +59,18 @@ std::unique_ptr<Aead> make_aead(const TrafficSecret& secret,
 std::unique_ptr<HeaderProtection> make_header_protection(
     const TrafficSecret& secret, CryptoProvider provider = CryptoProvider::kAutomatic);
 
+// Makes what opens packets: with the cryptographic libraries, unless a simulation gives its own.
+class PacketCiphers {
+ public:
+  virtual ~PacketCiphers() = default;
+  virtual std::unique_ptr<Aead> aead(const TrafficSecret& secret) { return make_aead(secret); }
+  virtual std::unique_ptr<HeaderProtection> header_protection(const TrafficSecret& secret) {
+    return make_header_protection(secret);
+  }
+};
+// The one of the libraries. It has no state.
+PacketCiphers& library_ciphers();
+
 // Result of removing header protection: the truncated packet number
 struct UnprotectedHeader {
   std::uint64_t truncated_packet_number = 0;

@@ -20,38 +20,45 @@ Link::Link(const LinkConfig& config, std::uint64_t seed)
     : config_(config), random_(seed), discipline_(make_discipline(config.queue_discipline)) {}
 
 void Link::send(Bytes payload, const LinkHeader& header, Time now) {
+  if (admit(payload.size(), now)) push(pool_.take(payload, header), now);
+}
+
+void Link::send(const LinkDatagram& datagram, const LinkHeader& header, Time now) {
+  if (admit(datagram.payload().size(), now)) push(pool_.take(datagram, header), now);
+}
+
+bool Link::admit(std::size_t bytes, Time now) {
   advance(now);
   apply_changes(now);
   ++stats_.sent;
-  if (payload.size() > config_.mtu) {
+  if (bytes > config_.mtu) {
     ++stats_.too_large;
-    return;
+    return false;
   }
-  if (config_.down) {
-    ++stats_.down;
-    return;
-  }
+  if (config_.down) ++stats_.down;
+  return !config_.down;
+}
+
+void Link::push(LinkDatagramPointer datagram, Time now) {
+  if (has_no_queue()) return propagate(std::move(datagram), now);
   // The queue does not limit datagrams while the link is free.
   const bool limited = transmitting_ != nullptr;
-  queue_.push(pool_.take(payload, header), config_, limited, now);
+  queue_.push(std::move(datagram), config_, limited, now);
   if (!transmitting_) start_transmission(now);
   advance(now);
 }
 
 Time Link::next_timeout() const {
-  const Time arrival = arrivals_.empty() ? k_never : arrivals_.front().when;
-  return transmitting_ ? std::min(transmission_end_, arrival) : arrival;
+  return transmitting_ ? std::min(transmission_end_, arrivals_.next()) : arrivals_.next();
 }
 
 LinkDatagram* Link::poll_arrival(Time now) {
   advance(now);
   pool_.give_back(std::move(arrived_));
-  if (arrivals_.empty() || arrivals_.front().when > now) return nullptr;
-  std::pop_heap(arrivals_.begin(), arrivals_.end());
-  arrived_ = std::move(arrivals_.back().datagram);
-  arrivals_.pop_back();
+  arrived_ = arrivals_.take(now);
+  if (!arrived_) return nullptr;
   ++stats_.delivered;
-  stats_.bytes_delivered += arrived_->payload.size();
+  stats_.bytes_delivered += arrived_->payload().size();
   return arrived_.get();
 }
 
@@ -96,7 +103,7 @@ void Link::apply(const LinkConfig& config) {
 
 void Link::start_transmission(Time now) {
   transmitting_ = discipline_->dequeue(queue_, now);
-  if (transmitting_) transmission_end_ = transmission_end(transmitting_->payload.size(), now);
+  if (transmitting_) transmission_end_ = transmission_end(transmitting_->payload().size(), now);
 }
 
 Time Link::transmission_end(std::size_t bytes, Time now) {
@@ -117,7 +124,7 @@ void Link::propagate(LinkDatagramPointer datagram, Time now) {
   if (at_random || in_burst) return drop(std::move(datagram), stats_.lost);
   if (happens(config_.duplication)) {
     ++stats_.duplicated;
-    schedule_arrival(pool_.take(datagram->payload, datagram->header), now);
+    schedule_arrival(pool_.take(datagram->payload(), datagram->header), now);
   }
   schedule_arrival(std::move(datagram), now);
 }
@@ -135,8 +142,7 @@ void Link::schedule_arrival(LinkDatagramPointer datagram, Time now) {
   } else if (!config_.jitter_reorders) {
     arrival = last_arrival_ = std::max(arrival, last_arrival_);
   }
-  arrivals_.push_back({arrival, next_sequence_++, std::move(datagram)});
-  std::push_heap(arrivals_.begin(), arrivals_.end());
+  arrivals_.add(arrival, std::move(datagram));
 }
 
 }  // namespace sheaf::quic

@@ -2,8 +2,8 @@
 
 #include <deque>
 #include <memory>
-#include <vector>
 
+#include "emulation/arrival_queue.h"
 #include "emulation/capacity_trace.h"
 #include "emulation/link_config.h"
 #include "emulation/link_datagram.h"
@@ -26,6 +26,8 @@ class Link {
   void change_at(Time when, const LinkConfig& config) { changes_.push_back({when, config}); }
   // Takes a copy of the bytes.
   void send(Bytes payload, const LinkHeader& header, Time now);
+  // Takes a copy of a datagram, which shares its bytes.
+  void send(const LinkDatagram& datagram, const LinkHeader& header, Time now);
   // Returns when something moves; k_never when the link is empty.
   Time next_timeout() const;
   // Takes a datagram that has arrived by now; null when there is none. It is valid until the next
@@ -47,16 +49,15 @@ class Link {
     Time when;
     LinkConfig config;
   };
-  struct Arrival {
-    Time when;
-    std::uint64_t sequence = 0;
-    LinkDatagramPointer datagram;
-    // Orders a heap with the earliest on top, in a stable order.
-    bool operator<(const Arrival& other) const {
-      return when != other.when ? when > other.when : sequence > other.sequence;
-    }
-  };
 
+  // Returns whether the link takes a datagram of this size.
+  bool admit(std::size_t bytes, Time now);
+  void push(LinkDatagramPointer datagram, Time now);
+  // Whether nothing ever waits: datagrams take no time to send.
+  bool has_no_queue() const {
+    return config_.rate == 0 && !config_.trace && !transmitting_ &&
+           config_.queue_discipline == QueueDisciplineKind::kDropTail;
+  }
   void advance(Time now);
   void apply_changes(Time now);
   void apply(const LinkConfig& config);
@@ -80,8 +81,7 @@ class Link {
   RandomLoss random_loss_;
   BurstLoss burst_loss_;
   CorrelatedUniform jitter_;
-  std::vector<Arrival> arrivals_;  // a heap
-  std::uint64_t next_sequence_ = 0;
+  ArrivalQueue arrivals_;
   Time last_arrival_ = Time::min();
   LinkDatagramPointer arrived_;  // lent to the caller
 };

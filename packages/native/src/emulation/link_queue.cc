@@ -4,7 +4,7 @@ namespace sheaf::quic {
 
 void LinkQueue::push(LinkDatagramPointer datagram, const LinkConfig& config, bool limited,
                      Time now) {
-  const std::size_t bytes = datagram->payload.size();
+  const std::size_t bytes = datagram->payload().size();
   if (limited && (bytes_ + bytes > config.queue_bytes || size() >= config.queue_packets)) {
     ++stats_.queue_full;
     pool_.give_back(std::move(datagram));
@@ -19,7 +19,7 @@ void LinkQueue::push(LinkDatagramPointer datagram, const LinkConfig& config, boo
 LinkDatagramPointer LinkQueue::pop() {
   LinkDatagramPointer datagram = std::move(datagrams_.front());
   datagrams_.pop_front();
-  bytes_ -= datagram->payload.size();
+  bytes_ -= datagram->payload().size();
   return datagram;
 }
 

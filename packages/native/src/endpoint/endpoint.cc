@@ -332,7 +332,7 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   handshake.retried = original && is_retry_token(initial.token);
   if (original) handshake.token = initial.token;
   handshake.path = datagram.path;
-  const Networks::Key network = Networks::key_of(remote);
+  const NetworkKey network = network_of(remote);
   handshake.client_network.assign(network.begin(), network.end());
   handshake.version = initial.version;
   handshake.key_log = config_.key_log;

@@ -40,7 +40,7 @@ Admission::Decision EndpointLimits::admit(const Address& remote, bool validated,
   Admission::Load load = load_from(remote);
   if (admission_.full(load)) {
     const bool all = full();
-    const Networks::Key key = Networks::key_of(remote);
+    const NetworkKey key = network_of(remote);
     evict_idle(all ? nullptr : &key, 1 + load.connections / 100, now);
     load = load_from(remote);
     if (admission_.full(load)) count(all ? LimitHit::kConnections : LimitHit::kNetworkConnections);
@@ -125,7 +125,7 @@ void EndpointLimits::evict(EndpointSlot& slot, LimitHit hit, Time now) {
   listener_.on_made_room(slot);
 }
 
-void EndpointLimits::evict_idle(const Networks::Key* network, std::size_t count, Time now) {
+void EndpointLimits::evict_idle(const NetworkKey* network, std::size_t count, Time now) {
   if (!eviction_rounds_.take(now)) return;
   std::vector<EndpointSlot*> idle;
   for (const auto& [driver, slot] : slots_) {

@@ -61,7 +61,7 @@ class EndpointLimits {
   Admission::Load load_from(const Address& remote) const;
   void forget_memory(EndpointSlot& slot);
   // Closes idle connections of this network, or of the networks that have the most.
-  void evict_idle(const Networks::Key* network, std::size_t count, Time now);
+  void evict_idle(const NetworkKey* network, std::size_t count, Time now);
   void evict_slow(Time now);
   void evict(EndpointSlot& slot, LimitHit hit, Time now);
 

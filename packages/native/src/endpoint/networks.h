@@ -1,21 +1,17 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <map>
 
-#include "util/address.h"
+#include "util/network_key.h"
 
 namespace sheaf::quic {
 
-// Counts what the clients of each network use. A network is an IPv4 address, or the 56 bits of an
-// IPv6 address that a household or a small site has to itself (RFC 6177 §2).
+// Counts what the clients of each network use.
 class Networks {
  public:
-  using Key = std::array<std::uint8_t, 8>;
   struct Use {
-    Key key{};
+    NetworkKey key{};
     std::size_t connections = 0;  // connections that have a place here, including half-open and
                                   // closing ones
     std::size_t half_open = 0;    // connections whose handshake is pending
@@ -25,30 +21,25 @@ class Networks {
     std::size_t counted() const { return connections - evicted; }
   };
 
-  static Key key_of(const Address& address) {
-    Key key{static_cast<std::uint8_t>(address.family)};
-    std::copy_n(address.ip.begin(), key.size() - 1, key.begin() + 1);
-    return key;
-  }
   // Counts another connection. The reference is valid until each connection counted has left.
   Use& join(const Address& remote) {
-    const Key key = key_of(remote);
+    const NetworkKey key = network_of(remote);
     Use& use = networks_[key];
     use.key = key;
     ++use.connections;
     return use;
   }
   void leave(Use& use) {
-    if (--use.connections == 0) networks_.erase(Key(use.key));
+    if (--use.connections == 0) networks_.erase(NetworkKey(use.key));
   }
   Use of(const Address& remote) const {
-    const auto found = networks_.find(key_of(remote));
+    const auto found = networks_.find(network_of(remote));
     return found == networks_.end() ? Use{} : found->second;
   }
   std::size_t size() const { return networks_.size(); }
 
  private:
-  std::map<Key, Use> networks_;
+  std::map<NetworkKey, Use> networks_;
 };
 
 }  // namespace sheaf::quic

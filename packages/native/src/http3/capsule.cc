@@ -30,10 +30,17 @@ ConnectionStatus CapsuleReader::begin_value() {
   value_left_ = header_.length();
   value_.clear();
   const auto rule = rule_of_(header_.type());
-  const bool fits = rule && value_left_ <= rule->max_value;
-  kept_ = fits;
-  if (!rule || fits || rule->drop_longer) return {};
-  return ConnectionError{ErrorCode::kMessageError, "capsule is too long"};
+  kept_ = rule && value_left_ <= rule->max_kept;
+  if (!rule || kept_) return {};
+  if (value_left_ > rule->max_value) {
+    return ConnectionError{ErrorCode::kMessageError, "capsule is too long"};
+  }
+  ++dropped_;
+  return {};
+}
+
+void CapsuleReader::release_spare() {
+  if (!in_value_) value_ = {};
 }
 
 std::vector<std::uint8_t> encode_capsule(const Capsule& capsule) {

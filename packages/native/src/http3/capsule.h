@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -21,11 +22,14 @@ inline constexpr std::uint64_t k_capsule_datagram = 0x00;
 // as datagrams may be lost anyway.
 inline constexpr std::size_t k_max_capsule_datagram = 16 << 10;
 
-// Bounds the value of a capsule type, and says what a longer value costs.
+// Bounds the value of a capsule type.
 struct CapsuleRule {
-  std::size_t max_value = 0;
-  bool drop_longer = false;  // otherwise a longer value is an error of the message
+  std::size_t max_value = 0;         // a longer one is an error of the message
+  std::size_t max_kept = max_value;  // a longer one is dropped
 };
+// Drops longer datagrams, whatever length they have.
+inline constexpr CapsuleRule k_datagram_rule{std::numeric_limits<std::size_t>::max(),
+                                             k_max_capsule_datagram};
 
 // Reads capsules from the body of a message, whatever pieces it arrives in. Capsules of unknown
 // types are skipped (RFC 9297 §3.2): they may be of any length, since their values are not kept.
@@ -42,6 +46,10 @@ class CapsuleReader {
   quic::Result<std::optional<Capsule>, ConnectionError> next(quic::Bytes& bytes);
   // Returns true between two capsules, which is where the stream may end (RFC 9297 §3.3).
   bool at_boundary() const { return header_.empty(); }
+  // How many capsules of known types were dropped for their length
+  std::uint64_t dropped() const { return dropped_; }
+  // Frees memory that only the next capsule needs.
+  void release_spare();
 
  private:
   ConnectionStatus begin_value();
@@ -51,6 +59,7 @@ class CapsuleReader {
   bool in_value_ = false;
   bool kept_ = false;  // the value that is being read belongs to a known type
   std::uint64_t value_left_ = 0;
+  std::uint64_t dropped_ = 0;
   std::vector<std::uint8_t> value_;
 };
 

@@ -70,6 +70,7 @@ class ConnectionTransport final : public Transport {
   bool begun_elsewhere(StreamId stream) const override {
     return connection_.extension().streams().remote().contains(stream);
   }
+  quic::Duration round_trip() const override { return connection_.routing().shortest_round_trip(); }
   bool peer_takes_datagrams() const override {
     return connection_.peer_parameters().max_datagram_frame_size > 0;
   }
@@ -78,6 +79,9 @@ class ConnectionTransport final : public Transport {
   }
   bool send_datagram(Bytes payload, std::uint64_t identifier) override {
     return connection_.datagrams().send(payload, identifier);
+  }
+  void limit_waiting_datagrams(std::size_t bytes) override {
+    connection_.datagrams().limit_waiting(bytes);
   }
   std::optional<Bytes> receive_datagram() override { return connection_.datagrams().receive(); }
   void close(std::uint64_t application_error, std::string_view reason, Time now) override {

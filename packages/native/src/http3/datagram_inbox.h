@@ -11,6 +11,9 @@ namespace sheaf::http3 {
 // turn, which allocates nothing, and frees what a burst took.
 class DatagramInbox final : public DatagramConsumer {
  public:
+  static constexpr std::size_t k_ordinary_turn = 64 << 10;
+
+  explicit DatagramInbox(std::size_t kept_bytes = k_ordinary_turn) : kept_bytes_(kept_bytes) {}
   void on_datagram(HttpDatagram datagram) override {
     bytes_.insert(bytes_.end(), datagram.payload.begin(), datagram.payload.end());
     sizes_.push_back(datagram.payload.size());
@@ -24,16 +27,15 @@ class DatagramInbox final : public DatagramConsumer {
       take(rest.first(size));
       rest = rest.subspan(size);
     }
-    if (bytes_.capacity() > k_kept_bytes) bytes_ = std::vector<std::uint8_t>();
-    if (sizes_.capacity() > k_kept_bytes / sizeof(std::size_t)) sizes_ = std::vector<std::size_t>();
+    if (bytes_.capacity() > kept_bytes_) bytes_ = std::vector<std::uint8_t>();
+    if (sizes_.capacity() > kept_bytes_ / sizeof(std::size_t)) sizes_ = std::vector<std::size_t>();
     bytes_.clear();
     sizes_.clear();
   }
   std::size_t capacity() const { return bytes_.capacity(); }  // bytes
 
  private:
-  static constexpr std::size_t k_kept_bytes = 64 << 10;
-
+  std::size_t kept_bytes_;
   std::vector<std::uint8_t> bytes_;  // one behind the other
   std::vector<std::size_t> sizes_;
 };

@@ -14,17 +14,25 @@ std::size_t RequestDatagrams::max_payload(StreamId stream) const {
   return room > prefix ? room - prefix : 0;
 }
 
-bool RequestDatagrams::send(StreamId stream, Bytes payload, std::uint64_t identifier) {
-  if (parts_.closed || payload.size() > max_payload(stream)) return false;
-  scratch_.resize(8 + payload.size());
+bool RequestDatagrams::send(StreamId stream, Bytes payload, std::uint64_t identifier,
+                            Bytes prefix) {
+  const std::size_t size = prefix.size() + payload.size();
+  if (parts_.closed || size > max_payload(stream)) return false;
+  scratch_.resize(8 + size);
   quic::Writer writer(scratch_);
   writer.write_varint(stream.value / 4);
+  writer.write_bytes(prefix);
   writer.write_bytes(payload);
   return parts_.transport.send_datagram(writer.written(), identifier);
 }
 
 void RequestDatagrams::claim(StreamId request, DatagramConsumer& consumer) {
   if (parts_.find(request)) router_.claim(request, consumer);
+}
+
+void RequestDatagrams::serve(StreamId request, DatagramConsumer& consumer) {
+  if (RequestStream* stream = parts_.find(request)) parts_.admission.lighten(stream->place);
+  claim(request, consumer);
 }
 
 void RequestDatagrams::read() {

@@ -55,6 +55,11 @@ void Session::on_event(const quic::Event& event, Time now) {
 }
 
 std::optional<SessionEvent> Session::poll_event() {
+  if (parts_.events.empty() && parts_.admission.waiting() > 0) {
+    // A request may have become light since.
+    read_waiting();
+    writer_.write_pending();
+  }
   if (parts_.events.empty()) return std::nullopt;
   std::optional<SessionEvent> event = std::move(parts_.events.front());
   parts_.events.pop_front();

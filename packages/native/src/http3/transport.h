@@ -60,9 +60,12 @@ class Transport {
   // Another node may have sent the first bytes of this side.
   virtual bool begun_elsewhere(StreamId) const { return false; }
 
+  // The smoothed round trip of the fastest path
+  virtual quic::Duration round_trip() const = 0;
   virtual bool peer_takes_datagrams() const = 0;
   virtual std::size_t max_datagram_payload() const = 0;
   virtual bool send_datagram(Bytes payload, std::uint64_t identifier) = 0;
+  virtual void limit_waiting_datagrams(std::size_t bytes) = 0;
   virtual std::optional<Bytes> receive_datagram() = 0;
 
   virtual void close(std::uint64_t application_error, std::string_view reason, Time now) = 0;

@@ -127,11 +127,11 @@ void LinkRelay::transmit(WatchedSocket* socket, LinkDatagram& datagram) {
     return;
   }
   quic::TransmitBatch batch;
-  batch.buffer = datagram.payload;
-  batch.size = batch.segment_size = datagram.payload.size();
+  batch.buffer = datagram.own_payload();
+  batch.size = batch.segment_size = batch.buffer.size();
   batch.path = datagram.header.path;
   batch.ecn = datagram.header.ecn;
-  socket->send(batch, datagram.payload);
+  socket->send(batch, datagram.own_payload());
 }
 
 // --- clients ------------------------------------------------------------------------------------

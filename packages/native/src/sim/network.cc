@@ -116,11 +116,19 @@ const Network::Route* Network::find(const std::string& host, const AddressPair& 
   return route->forward || found == as_others_.end() ? nullptr : found->second;
 }
 
-void Network::send(const Route& route, Bytes payload, Ecn ecn, Time now) {
+LinkHeader Network::header_on(const Route& route, Ecn ecn) {
   const NetworkPath& path = *route.path;
   AddressPair seen{.local = path.far.address, .remote = path.translated};
   if (!route.forward) std::swap(seen.local, seen.remote);
-  links_[route.link].send(payload, {.path = seen, .ecn = ecn, .tag = route.index}, now);
+  return {.path = seen, .ecn = ecn, .tag = route.index};
+}
+
+void Network::send(const Route& route, Bytes payload, Ecn ecn, Time now) {
+  links_[route.link].send(payload, header_on(route, ecn), now);
+}
+
+void Network::branch_off(const Route& branch, const LinkDatagram& datagram, Time now) {
+  links_[branch.link].send(datagram, header_on(branch, datagram.header.ecn), now);
 }
 
 Network::Arrival Network::poll_arrival(std::size_t link, Time now) {
@@ -138,7 +146,7 @@ Network::Arrival Network::poll_arrival(std::size_t link, Time now) {
 }
 
 void Network::go_on(const Arrival& arrival, Time now) {
-  links_[arrival.route->last_link].send(arrival.datagram->payload, arrival.datagram->header, now);
+  links_[arrival.route->last_link].send(arrival.datagram->payload(), arrival.datagram->header, now);
 }
 
 }  // namespace sheaf::quic

@@ -70,6 +70,8 @@ class Network {
   // when there is none.
   const Route* find(const std::string& host, const AddressPair& pair) const;
   void send(const Route& route, Bytes payload, Ecn ecn, Time now);
+  // Sends a copy of a datagram that arrived at the end of a link of a tree. Both share their bytes.
+  void branch_off(const Route& branch, const LinkDatagram& datagram, Time now);
   void count_unroutable() { ++unroutable_; }
 
   std::size_t link_count() const { return links_.size(); }
@@ -87,6 +89,7 @@ class Network {
   std::uint64_t unroutable() const { return unroutable_; }
 
  private:
+  static LinkHeader header_on(const Route& route, Ecn ecn);
   NetworkPath& add_tree_link(const NetworkNode& source, const NetworkNode& member,
                              const LinkConfig& link);
   NetworkPath& add_path(const NetworkNode& near, const NetworkNode& far, std::size_t first_link);

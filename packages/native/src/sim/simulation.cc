@@ -70,14 +70,22 @@ void Simulation::schedule(Time when, Event::Kind kind, std::size_t index) {
   queue_.push({when, next_sequence_++, kind, index});
 }
 
-// Schedules a host's timeout. An earlier entry stays in the queue, and is ignored when its turn
-// comes.
+// Schedules a host's timeout. An earlier entry stays in the queue. When its turn comes, it takes
+// its place at the later time: hosts put their timeouts off with every datagram.
 void Simulation::reschedule_host(std::size_t index) {
   HostEntry& entry = hosts_[index];
   const Time when = entry.host->next_timeout();
   if (when == entry.scheduled) return;
   entry.scheduled = when;
-  if (when != k_never) schedule(when, Event::Kind::kHost, index);
+  if (when == k_never) return;
+  entry.sequence = next_sequence_++;
+  if (when < entry.queued) queue_host(index);
+}
+
+void Simulation::queue_host(std::size_t index) {
+  HostEntry& entry = hosts_[index];
+  entry.queued = entry.scheduled;
+  queue_.push({entry.scheduled, entry.sequence, Event::Kind::kHost, index});
 }
 
 void Simulation::reschedule_link(std::size_t index) {
@@ -96,7 +104,11 @@ void Simulation::process(const Event& event) {
   switch (event.kind) {
     case Event::Kind::kHost: {
       HostEntry& entry = hosts_[event.index];
-      if (entry.scheduled != event.when) return;
+      if (entry.queued == event.when) entry.queued = k_never;
+      if (entry.scheduled != event.when) {
+        if (entry.scheduled < entry.queued) queue_host(event.index);
+        return;
+      }
       entry.scheduled = k_never;
       entry.host->on_timeout(now_);
       transmit(event.index);
@@ -120,6 +132,8 @@ void Simulation::deliver_arrivals(std::size_t link) {
   // Hosts send when everything of this instant has arrived, in the order in which they first
   // received something.
   receivers_.clear();
+  flight_.clear();
+  const Network::Route* tree = nullptr;
   for (;;) {
     const Network::Arrival arrival = network_.poll_arrival(link, now_);
     if (arrival.datagram == nullptr) break;
@@ -129,17 +143,27 @@ void Simulation::deliver_arrivals(std::size_t link) {
       continue;
     }
     digest(*arrival.route, *arrival.datagram);
-    for (const Network::Route* branch : arrival.route->branches) {
-      network_.send(*branch, arrival.datagram->payload, arrival.datagram->header.ecn, now_);
-      reschedule_link(branch->link);
+    if (!arrival.route->branches.empty()) {
+      tree = arrival.route;  // the only one on its link
+      flight_.push_back(*arrival.datagram);
     }
     if (arrival.route->receiver().empty()) continue;
-    const std::size_t receiver = host_index(arrival.route->receiver());
+    const std::size_t receiver = receiver_of(*arrival.route);
     if (std::ranges::find(receivers_, receiver) == receivers_.end()) receivers_.push_back(receiver);
     receive(receiver, *arrival.datagram);
   }
+  if (tree != nullptr) branch_off(*tree);
   reschedule_link(link);
   for (std::size_t receiver : receivers_) transmit(receiver);
+}
+
+// Sends all that arrived at once to one branch after the other: the state of a branch is in the
+// processor's cache for all of it.
+void Simulation::branch_off(const Network::Route& tree) {
+  for (const Network::Route* branch : tree.branches) {
+    for (const LinkDatagram& datagram : flight_) network_.branch_off(*branch, datagram, now_);
+    reschedule_link(branch->link);
+  }
 }
 
 void Simulation::transmit(std::size_t index) {
@@ -184,29 +208,34 @@ void Simulation::receive(std::size_t host, LinkDatagram& datagram) {
                   .direction = CapturedDatagram::Direction::kInbound,
                   .path = header.path,
                   .ecn = header.ecn,
-                  .payload = datagram.payload});
+                  .payload = datagram.payload()});
   }
-  hosts_[host].host->receive({.payload = datagram.payload, .path = header.path, .ecn = header.ecn},
-                             now_);
+  MutableBytes payload;
+  if (datagram.is_shared()) {
+    own_copy_.assign(datagram.payload().begin(), datagram.payload().end());
+    payload = own_copy_;
+  } else {
+    payload = datagram.own_payload();
+  }
+  hosts_[host].host->receive({.payload = payload, .path = header.path, .ecn = header.ecn}, now_);
 }
 
-// Adds a datagram to the digest, by words instead of bytes, since hashing must not cost more than
-// the engine.
 void Simulation::digest(const Network::Route& route, const LinkDatagram& datagram) {
-  const auto mix = [this](std::uint64_t value) {
-    digest_ = (digest_ ^ value) * 0x9e3779b97f4a7c15u;
-    digest_ ^= digest_ >> 32;
-  };
-  mix(to_nanoseconds(now_));
-  mix(route.index);
-  mix(datagram.payload.size());
-  for (Bytes rest = datagram.payload; !rest.empty();) {
-    const std::size_t length = std::min(rest.size(), sizeof(std::uint64_t));
-    std::uint64_t word = 0;
-    std::memcpy(&word, rest.data(), length);
-    mix(word);
-    rest = rest.subspan(length);
+  for (const std::uint64_t word :
+       {to_nanoseconds(now_), std::uint64_t{route.index}, datagram.hash()}) {
+    digest_ = mix_word(digest_, word);
   }
+}
+
+// Looks a route's receiver up once.
+std::size_t Simulation::receiver_of(const Network::Route& route) {
+  constexpr std::size_t k_unknown = SIZE_MAX;
+  if (route.index >= receiver_of_route_.size()) {
+    receiver_of_route_.resize(route.index + 1, k_unknown);
+  }
+  std::size_t& receiver = receiver_of_route_[route.index];
+  if (receiver == k_unknown) receiver = host_index(route.receiver());
+  return receiver;
 }
 
 std::size_t Simulation::host_index(const std::string& name) const {

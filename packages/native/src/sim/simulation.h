@@ -94,21 +94,27 @@ class Simulation {
   struct HostEntry {
     std::string name;
     Host* host = nullptr;
+    // When the host wants its turn, and its place among the events of that instant
     Time scheduled = k_never;
+    std::uint64_t sequence = 0;
+    Time queued = k_never;  // of the next entry in the queue, which may come sooner
     Capture* capture = nullptr;
   };
 
   void schedule(Time when, Event::Kind kind, std::size_t index);
   void reschedule_host(std::size_t index);
+  void queue_host(std::size_t index);
   void reschedule_link(std::size_t index);
   void settle_all_hosts();
   void process(const Event& event);
   void deliver_arrivals(std::size_t link);
+  void branch_off(const Network::Route& tree);
   void transmit(std::size_t host);
   void send(std::size_t host, const TransmitBatch& batch);
   void receive(std::size_t host, LinkDatagram& datagram);
   void digest(const Network::Route& route, const LinkDatagram& datagram);
   std::size_t host_index(const std::string& name) const;
+  std::size_t receiver_of(const Network::Route& route);
 
   std::uint64_t seed_;
   SeededRandom random_;
@@ -120,7 +126,10 @@ class Simulation {
   std::vector<std::function<void()>> actions_;
   std::priority_queue<Event> queue_;
   std::vector<std::uint8_t> buffer_;
+  std::vector<std::uint8_t> own_copy_;  // of a datagram that others share
+  std::vector<LinkDatagram> flight_;    // what arrived at a part of a tree at this instant
   std::vector<std::size_t> receivers_;
+  std::vector<std::size_t> receiver_of_route_;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t work_at_instant_ = 0;

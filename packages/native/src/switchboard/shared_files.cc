@@ -1,10 +1,11 @@
 #include "switchboard/shared_files.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <optional>
+
+#include "io/descriptor_limit.h"
 
 namespace sheaf::switchboard {
 
@@ -20,12 +21,6 @@ std::optional<SharedFile::State> state_of(int descriptor) {
                            .nanoseconds = status.st_mtim.tv_nsec};
 }
 
-std::size_t quarter_of_descriptors() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  return static_cast<std::size_t>(limit.rlim_cur / 4);
-}
-
 }  // namespace
 
 SharedFile::~SharedFile() {
@@ -35,7 +30,7 @@ SharedFile::~SharedFile() {
 
 bool SharedFile::unchanged() const { return state_of(descriptor_) == state_; }
 
-SharedFiles::SharedFiles() : SharedFiles(quarter_of_descriptors()) {}
+SharedFiles::SharedFiles() : SharedFiles(io::quarter_of_descriptors()) {}
 
 std::shared_ptr<SharedFile> SharedFiles::open(int descriptor) {
   const auto state = state_of(descriptor);

@@ -37,6 +37,8 @@ class DatagramRing {
   // Bytes taken by datagrams and their headers.
   std::size_t bytes() const { return bytes_; }
   std::size_t limit() const { return limit_; }
+  // Datagrams above a lower limit stay.
+  void set_limit(std::size_t limit) { limit_ = limit; }
   std::size_t allocated() const { return array_.capacity(); }
 
  private:

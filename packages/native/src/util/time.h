@@ -26,6 +26,11 @@ inline double to_seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
+// `share` of a duration, rounded towards zero
+inline Duration share_of(Duration duration, double share) {
+  return Duration(static_cast<Duration::rep>(static_cast<double>(duration.count()) * share));
+}
+
 // Converts to the unsigned count of libraries that count nanoseconds.
 inline std::uint64_t to_nanoseconds(Time time) {
   return static_cast<std::uint64_t>(time.time_since_epoch().count());

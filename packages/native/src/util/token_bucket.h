@@ -12,13 +12,14 @@ class TokenBucket {
   TokenBucket(double per_second, double burst)
       : per_second_(per_second), burst_(burst), tokens_(burst) {}
 
-  // Takes a token. Returns false when there is none left.
-  bool take(Time now) {
-    const double elapsed = to_seconds(now - last_);
+  // Takes tokens. Returns false when fewer are left, and leaves them.
+  bool take(Time now, double tokens = 1) {
+    // A clock that jumped back brings nothing, and costs nothing.
+    const double elapsed = to_seconds(std::max(now - last_, Duration{}));
     if (last_ != Time{}) tokens_ = std::min(burst_, tokens_ + elapsed * per_second_);
     last_ = now;
-    if (tokens_ < 1) return false;
-    tokens_ -= 1;
+    if (tokens_ < tokens) return false;
+    tokens_ -= tokens;
     return true;
   }
 

@@ -54,7 +54,7 @@ std::optional<http3::CapsuleRule> Session::rule_of(std::uint64_t type) {
     case k_capsule_stream_data_blocked:
       return http3::CapsuleRule{16};
     case http3::k_capsule_datagram:
-      return http3::CapsuleRule{http3::k_max_capsule_datagram, true};
+      return http3::k_datagram_rule;
     default:
       return std::nullopt;  // also flow control, which is never negotiated (draft 16 §5.1)
   }

@@ -133,6 +133,61 @@ TEST(ChannelMessages, HaveKnownBytes) {
             from_hex("01 c001020304050608 07 4064 405a 0a 04 01 412c 02 00 02 2f 01"));
 }
 
+template <typename Write, typename Message>
+std::vector<std::uint8_t> clock_message(Write&& write_message, const Message& message) {
+  std::vector<std::uint8_t> bytes(k_max_clock_message);
+  Writer out(bytes);
+  write_message(out, message);
+  bytes.resize(out.size());
+  return bytes;
+}
+std::vector<std::uint8_t> encode(const ChannelClockQuery& query) {
+  return clock_message(write_clock_query, query);
+}
+std::vector<std::uint8_t> encode(const ChannelClock& clock) {
+  return clock_message(write_clock, clock);
+}
+
+ChannelClock example_clock() {
+  return {.nonce = 0x0102030405060708,
+          .clock = {.time = Time(5s + 7us), .chain = 2, .commitment = MacKey{0, 1, 2, 3}}};
+}
+
+// The vectors of docs/reference/wire.md#the-clock-of-a-source
+TEST(ChannelMessages, OfClocksHaveKnownBytes) {
+  EXPECT_EQ(encode(ChannelClockQuery{0x0102030405060708}), from_hex("02 0102030405060708"));
+  const auto bytes =
+      from_hex("03 0102030405060708 00000000004c4b47 00000002 00010203000000000000000000000000");
+  EXPECT_EQ(encode(example_clock()), bytes);
+  EXPECT_EQ(bytes.size(), k_max_clock_message);
+  // A time is rounded up.
+  ChannelClock later = example_clock();
+  later.clock.time += 1ns;
+  EXPECT_EQ(encode(later), from_hex("03 0102030405060708 00000000004c4b48 00000002 "
+                                    "00010203000000000000000000000000"));
+
+  const auto query = decode_channel_datagram(from_hex("02 0102030405060708"));
+  ASSERT_TRUE(query);
+  EXPECT_EQ(std::get<ChannelClockQuery>(*query).nonce, 0x0102030405060708u);
+  const auto clock = decode_channel_datagram(bytes);
+  ASSERT_TRUE(clock);
+  EXPECT_EQ(encode(std::get<ChannelClock>(*clock)), bytes);
+}
+
+TEST(ChannelMessages, OfClocksAreRefusedWhenCutLongerOrFarAway) {
+  for (auto bytes : {encode(ChannelClockQuery{7}), encode(example_clock())}) {
+    for (std::size_t size = 1; size < bytes.size(); ++size) {
+      EXPECT_FALSE(decode_channel_datagram(Bytes(bytes).first(size))) << size;
+    }
+    bytes.push_back(0);
+    EXPECT_FALSE(decode_channel_datagram(bytes));
+  }
+  EXPECT_FALSE(decode_channel_datagram(
+      from_hex("03 0102030405060708 0010000000000001 00000002 00010203000000000000000000000000")));
+  EXPECT_FALSE(decode_channel_datagram(
+      from_hex("03 0102030405060708 00000000004c4b47 00100000 00010203000000000000000000000000")));
+}
+
 TEST(ChannelMessages, ComeBackAsTheyWere) {
   for (const ChannelCapsuleValue& value : one_of_each_capsule()) {
     const auto bytes = encode(value);
@@ -193,7 +248,7 @@ TEST(ChannelMessages, AreRefusedWhenCutOrLonger) {
 
 TEST(ChannelMessages, AreRefusedOfAnUnknownType) {
   EXPECT_EQ(decode_channel_capsule(0x5eb3, {}).error(), ChannelMessageFault::kUnknownType);
-  const std::uint8_t unknown[] = {2, 0};
+  const std::uint8_t unknown[] = {4, 0};
   EXPECT_EQ(decode_channel_datagram(unknown).error(), ChannelMessageFault::kUnknownType);
 }
 
@@ -229,6 +284,14 @@ TEST(ChannelMessages, RefuseRangesThatOverlapOrTouchOrLieOutside) {
        {"01 00 0b", "01 0b 01", "01 00 00", "02 00 01 00 01", "02 00 05 01 05", "41"}) {
     EXPECT_FALSE(decode_channel_datagram(from_hex(head + ranges))) << ranges;
   }
+}
+
+TEST(ChannelMessages, RefuseAReportOfMoreThan64Ranges) {
+  const std::string head = "01 c001020304050608 07 40c8 00 00 00 00 00";
+  std::string ranges;
+  for (int i = 0; i < 64; ++i) ranges += "0101";
+  EXPECT_TRUE(decode_channel_datagram(from_hex(head + "4040" + ranges)));
+  EXPECT_FALSE(decode_channel_datagram(from_hex(head + "4041" + ranges + "0101")));
 }
 
 TEST(ChannelMessages, ACopyLendsItsBytes) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "channel/forgeries.h"
 #include "sim/channel/source_host.h"
 
@@ -18,6 +20,9 @@ class ForgerHost final : public Host {
         id_(*source_.add_receiver()) {}
 
   std::uint64_t sent() const { return sent_; }
+  // Writes what stands behind forged packets.
+  using Trailer = std::function<void(std::vector<std::uint8_t>& packet, PacketNumber, Time)>;
+  void set_trailer(Trailer trailer) { trailer_ = std::move(trailer); }
 
   void receive(const Datagram&, Time) override {}
   void poll_transmit(TransmitBatch& batch, Time now) override {
@@ -25,7 +30,10 @@ class ForgerHost final : public Host {
     due_ = now + k_interval;
     while (const auto key = source_.poll_key(id_)) forgeries_.add_key(*key);
     const PacketNumber next = source_.ring().end();
-    const std::vector<std::uint8_t> packet = forgeries_.make(next, source_.ring().find(next - 1));
+    std::vector<std::uint8_t> packet = forgeries_.make(next, source_.ring().find(next - 1));
+    if (trailer_ && forgeries_.sealed_number()) {
+      trailer_(packet, *forgeries_.sealed_number(), now);
+    }
     std::ranges::copy(packet, batch.buffer.begin());
     batch.size = batch.segment_size = packet.size();
     batch.path = path_;
@@ -38,6 +46,7 @@ class ForgerHost final : public Host {
   ChannelSource& source_;
   AddressPair path_;
   Forgeries forgeries_;
+  Trailer trailer_;
   ChannelSource::ReceiverId id_;
   Time due_{};
   std::uint64_t sent_ = 0;

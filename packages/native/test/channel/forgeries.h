@@ -45,11 +45,13 @@ class Forgeries {
   // `next` is the number that the source will use next, and `genuine` its last packet, if known.
   std::vector<std::uint8_t> make(PacketNumber next, Bytes genuine) {
     const PacketNumber number = next + random_.below(6);
+    sealed_number_ = number;
     switch (random_.below(4)) {
       case 0:
         return forged_proof(number);
       case 1: {
         if (genuine.empty()) break;
+        sealed_number_.reset();
         std::vector<std::uint8_t> changed(genuine.begin(), genuine.end());
         changed.back() ^= 1;
         return changed;
@@ -59,6 +61,9 @@ class Forgeries {
     }
     return sealed(number, forged_stream(), false);
   }
+
+  // The number of the last packet, if it was not a changed one of the source
+  std::optional<PacketNumber> sealed_number() const { return sealed_number_; }
 
  private:
   std::vector<std::uint8_t> sealed(PacketNumber number, Bytes frames, bool proof) const {
@@ -101,6 +106,7 @@ class Forgeries {
   ChannelOffer offer_;
   Random& random_;
   std::vector<ChannelKey> keys_;
+  std::optional<PacketNumber> sealed_number_;
 };
 
 }  // namespace sheaf::quic

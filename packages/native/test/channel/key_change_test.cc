@@ -6,8 +6,8 @@
 namespace sheaf::quic {
 namespace {
 
-// Two report intervals at the full rate, and the burst after a pause
-constexpr PacketNumber k_notice = 32 + 250'000 / 1350;
+// 400 ms at the full rate, and the burst after a pause
+constexpr PacketNumber k_notice = 32 + 500'000 / 1350;
 constexpr Duration k_hold = 500ms;
 constexpr std::size_t k_busy = 24'000;  // bytes in 50 ms
 
@@ -82,13 +82,13 @@ TEST(KeyChange, WhoLeftReadsNothingUnderTheKeyThatIsChosenThen) {
   world.leave(leaver);
   EXPECT_EQ(world.pair.last_key.sequence, 1u);
   EXPECT_EQ(world.pair.last_key.first, last + k_notice);
-  world.run_for(2s, k_busy);
+  world.run_for(3s, k_busy);
   EXPECT_GT(world.sent(), last + 2 * k_notice);
   EXPECT_EQ(leaver.receiver.counts().from_group, last + k_notice);
   expect_everything(world);
 }
 
-// At the full rate, the first packet under the new key follows two report intervals later.
+// At the full rate, the first packet under the new key follows 400 ms later.
 TEST(KeyChange, WhoStaysHasTheKeyInTime) {
   KeyChange world;
   auto& leaver = world.add();
@@ -102,7 +102,61 @@ TEST(KeyChange, WhoStaysHasTheKeyInTime) {
     world.pair.now += 1ms;
   }
   ASSERT_GT(world.sent(), world.pair.last_key.first);
-  EXPECT_GE(world.pair.now, chosen + 195ms);
+  EXPECT_GE(world.pair.now, chosen + 395ms);
+}
+
+// A channel with short report intervals, whose packets are short as well
+struct FastChannel {
+  static SourceConfig config() {
+    SourceConfig config{.offer = ChannelPair::unsigned_offer(), .new_key_on_leaving = true};
+    config.offer.max_rate = 25'000'000;
+    config.offer.report_interval = 10ms;
+    return config;
+  }
+  // A receiver comes and leaves.
+  void visit() {
+    source.remove_receiver(*source.add_receiver());
+    source.on_timeout(now);
+  }
+  // Returns the newest key that the receiver that stays has not got yet.
+  std::optional<ChannelKey> take_key() {
+    std::optional<ChannelKey> newest;
+    while (const auto key = source.poll_key(stays)) newest = key;
+    return newest;
+  }
+
+  NoAuthenticator authenticator;
+  SeededRandom random{9};
+  ChannelSource source{config(), authenticator, random};
+  ChannelSource::ReceiverId stays = *source.add_receiver();
+  Time now = k_pair_start;
+};
+
+TEST(KeyChange, AFastChannelChangesKeysNoFasterThanWaysBringThem) {
+  FastChannel fast;
+  fast.take_key();
+  fast.visit();
+  const auto chosen = fast.take_key();
+  ASSERT_TRUE(chosen);
+  EXPECT_GE(chosen->first, 10'000'000u / 1350) << "400 ms at the full rate";
+  const Time begun = fast.now;
+  while (fast.source.ring().end() <= chosen->first) {
+    for (int i = 0; i < 50; ++i) {
+      fast.source.write(*fast.source.open_group(), pattern_from(0, 10), true);
+    }
+    fast.now += 1ms;
+    while (!fast.source.poll_transmit(48, fast.now).empty()) {
+    }
+  }
+  ASSERT_LT(fast.now, begun + 300ms);
+  fast.visit();
+  EXPECT_FALSE(fast.take_key());
+  fast.now = begun + 399ms;
+  fast.source.on_timeout(fast.now);
+  EXPECT_FALSE(fast.take_key());
+  fast.now = begun + 400ms;
+  fast.source.on_timeout(fast.now);
+  EXPECT_TRUE(fast.take_key());
 }
 
 TEST(KeyChange, AKeyThatWhoLeftHasAheadIsNeverUsed) {

@@ -65,6 +65,40 @@ TEST(RepairPair, WhatIsMissingForLongIsCopied) {
   EXPECT_EQ(group.copies(1), 1u);
 }
 
+// A report just before the end of that time leaves the packet to repairs, which are planned just
+// after it.
+TEST(RepairPair, WhatAReportLeftToRepairsIsRepairedThoughItsTimeIsOver) {
+  RepairGroup group(2);
+  group.repairs();
+  group.publish(5000, loses_own);
+  group.pass(174ms);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(group.say(i));
+    EXPECT_EQ(group.copies(i), 0u);
+  }
+  group.now += 25ms;
+  for (const auto& packet : group.repairs()) {
+    for (std::size_t i = 0; i < 2; ++i) group.give(i, packet);
+  }
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(group.receiver(i).counts().recovered, 1u);
+}
+
+// The plan copies what one receiver alone lacks, and a later report of another one changes nothing.
+TEST(RepairPair, WhatAReportLeftToRepairsIsCopiedThoughItsTimeIsOver) {
+  RepairGroup group(2);
+  group.repairs();
+  group.publish(5000, loses_own);
+  group.pass(174ms);
+  EXPECT_TRUE(group.say(0));
+  group.pass(2ms);
+  EXPECT_TRUE(group.say(1));
+  EXPECT_EQ(group.copies(1), 1u);
+  EXPECT_EQ(group.copies(0), 0u);
+  group.now += 23ms;
+  group.repairs();
+  EXPECT_EQ(group.copies(0), 1u);
+}
+
 TEST(RepairPair, ASecondReportOfTheSamePacketBringsRepairsAtOnce) {
   RepairGroup group(2);
   group.repairs();

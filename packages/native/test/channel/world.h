@@ -7,6 +7,8 @@
 
 #include "channel/forger.h"
 #include "channel/messages.h"
+#include "channel/own_clock.h"
+#include "channel/skewed_clock.h"
 #include "channel_authentication/flight_source.h"
 #include "channel_authentication/timed_source.h"
 #include "sim/channel/member_host.h"
@@ -29,6 +31,7 @@ class ChannelWorld {
     double unicast_loss = 0;
     Duration key_interval = 1s;
     std::uint64_t max_rate = 1'250'000;
+    std::uint64_t slowest_rate = 0;
     Duration deadline = 350ms;
     AuthenticationScheme scheme = AuthenticationScheme::kNone;
     ChannelWay copies = ChannelWay::kSource;
@@ -36,13 +39,16 @@ class ChannelWorld {
     std::uint16_t report_share = 0x8000;
     std::uint32_t reach = 2000;
     Duration report_interval = 100ms;
-    Duration unicast_delay = 9ms;  // of datagrams, each way
+    std::uint64_t copy_rate = 12'500'000;
+    Duration unicast_delay = 9ms;              // of datagrams, each way
+    ClockSkew skew{};                          // of the scheme `timed`
+    TimedSchedule schedule{.interval = 30ms};  // of it, from the begin
   };
   struct Member {
     std::string name;
-    ClockBound clock;
     std::unique_ptr<MemberHost> host;
-    RequestAddresses request;  // as the source names them
+    std::unique_ptr<OwnClock> clock;  // of the host
+    RequestAddresses request;         // as the source names them
     NetworkPath* leaf = nullptr;
     NetworkPath* datagrams = nullptr;              // those of the request
     std::map<std::uint64_t, std::uint64_t> sizes;  // bytes in order, by the frame
@@ -82,11 +88,13 @@ class ChannelWorld {
     member.request = at_source;
     const RequestAddresses at_member{{at_source.reliable.remote, at_source.reliable.local},
                                      {at_source.lossy.remote, at_source.lossy.local}};
-    member.clock.on_answer(simulation_.now(), simulation_.now());
-    member.host = std::make_unique<MemberHost>(
-        at_member, VerifierTools{runner_, member.clock, simulation_.random()}, settings_.copies,
-        [&](const GroupEvent& event, Bytes bytes, Time now) { note(member, event, bytes, now); });
-    simulation_.add_host(member.name, *member.host);
+    member.host =
+        std::make_unique<MemberHost>(at_member, runner_, simulation_.random(), settings_.copies,
+                                     [&](const GroupEvent& event, Bytes bytes, Time) {
+                                       note(member, event, bytes, simulation_.now());
+                                     });
+    member.clock = std::make_unique<OwnClock>(*member.host);
+    simulation_.add_host(member.name, *member.clock);
     const auto node = [](const char* host, const Address& address) {
       return NetworkNode{host, address};
     };
@@ -103,7 +111,13 @@ class ChannelWorld {
   }
 
   // Ends the request of a member. The network goes on delivering the group to it.
-  void remove_member(std::size_t index) { source_.remove(members_[index]->request); }
+  void remove_member(std::size_t index) {
+    source_.remove(members_[index]->request, simulation_.now());
+  }
+  // A member that was removed asks again. Returns false when it is refused.
+  bool join_again(std::size_t index) {
+    return source_.accept(members_[index]->request, simulation_.now());
+  }
 
   // A member has another address from now on, which the source knows after a round trip. Datagrams
   // to the old one are lost.
@@ -119,6 +133,11 @@ class ChannelWorld {
   ForgerHost& add_forger() {
     const AddressPair path{channel_address({10, 66, 6, 6}, 4433), source_.source().offer().group};
     forger_ = std::make_unique<ForgerHost>(source_, path, simulation_.random());
+    if (settings_.scheme == AuthenticationScheme::kTimed) {
+      forger_->set_trailer([this](auto& packet, PacketNumber number, Time now) {
+        add_trailer(packet, number, now);
+      });
+    }
     simulation_.add_host("forger", *forger_);
     forged_ = &simulation_.add_tree({"forger", path.local}, path.remote, "", {.delay = 1ms});
     for (const auto& member : members_) {
@@ -135,12 +154,12 @@ class ChannelWorld {
     simulation_.run_for(duration);
   }
 
-  // Returns how many of the frames that were published from `from` on a member did not have in
-  // time.
-  std::size_t late_frames(const Member& member, Time from) const {
+  // Returns how many of the frames that were published from `from` on, and before `until`, a member
+  // did not have in time.
+  std::size_t late_frames(const Member& member, Time from, Time until = k_never) const {
     std::size_t late = 0;
     for (const auto& [frame, published] : published_) {
-      if (published < from) continue;
+      if (published < from || published >= until) continue;
       const auto complete = member.complete.find(frame);
       if (complete == member.complete.end() || complete->second > published + settings_.deadline) {
         ++late;
@@ -171,6 +190,8 @@ class ChannelWorld {
     SourceConfig config{.offer = example_offer(),
                         .key_interval = settings.key_interval,
                         .new_key_on_leaving = true};
+    config.copy_rate = settings.copy_rate;
+    config.slowest_rate = settings.slowest_rate;
     config.offer.max_rate = settings.max_rate;
     config.offer.deadline = settings.deadline;
     config.offer.repairs = settings.repairs;
@@ -186,17 +207,41 @@ class ChannelWorld {
         return std::make_unique<FlightSource>(FlightConfig{.channel = k_test_channel}, key_,
                                               runner_);
       case AuthenticationScheme::kTimed:
-        return std::make_unique<TimedSource>(
-            k_test_channel, TimedSchedule{.start = simulation_.now(), .interval = 30ms}, chain_);
+        schedule_ = settings_.schedule;
+        schedule_.start = settings_.skew.shown_at(simulation_.now());
+        return std::make_unique<SkewedAuthenticator>(
+            std::make_unique<TimedSource>(k_test_channel, schedule_, chain_), settings_.skew);
       default:
         return std::make_unique<NoAuthenticator>();
     }
   }
 
+  // Writes the trailer of `timed` as whoever heard all that is disclosed.
+  void add_trailer(std::vector<std::uint8_t>& packet, PacketNumber number, Time now) {
+    const std::uint32_t present = schedule_.interval_at(settings_.skew.shown_at(now));
+    const std::uint64_t back = schedule_.delay + simulation_.random().below(3);
+    if (present <= back) return;
+    const std::uint32_t interval = present - static_cast<std::uint32_t>(back);
+    const std::size_t sealed = packet.size();
+    packet.resize(sealed + k_timed_trailer_length);
+    store(packet.data() + sealed, interval);
+    const auto mac = make_packet_mac();
+    mac->set_key(mac_key_of(k_test_channel, chain_.key(interval)));
+    const PacketTag tag = mac->tag(Bytes(packet).first(sealed + 4), number);
+    std::ranges::copy(tag, packet.end() - k_aead_tag_length);
+  }
+
   void publish(std::size_t bytes) {
     const StreamId group = *source_.source().open_group();
-    const auto written = source_.source().write(group, pattern_from(group.index(), bytes), true);
-    EXPECT_TRUE(written.fin);
+    bool ended = false;
+    for (std::size_t at = 0; at < bytes;) {
+      const Bytes part = pattern_from(group.index() + at, bytes - at);
+      at += part.size();
+      const auto written = source_.source().write(group, part, at == bytes);
+      ASSERT_EQ(written.bytes, part.size());
+      ended = written.fin;
+    }
+    EXPECT_TRUE(ended);
     published_[group.index()] = simulation_.now();
   }
 
@@ -212,7 +257,8 @@ class ChannelWorld {
   Settings settings_;
   Simulation simulation_;
   SigningKey key_{Ed25519Seed{3}};
-  KeyChain chain_{k_test_channel, ChainKey{4}, 2000};
+  KeyChain chain_{k_test_channel, ChainKey{4}};
+  TimedSchedule schedule_;
   InlineRunner runner_;
   std::unique_ptr<Authenticator> authenticator_;
   SourceHost source_;

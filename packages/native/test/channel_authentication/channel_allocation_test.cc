@@ -122,12 +122,12 @@ TEST(ChannelAllocation, WhatMembersSendTakesNoMoreThanItsBound) {
     });
   }
   EXPECT_GT(proven, 15'000u);
-  EXPECT_LE(allocated, CandidateStore::k_max_bytes + (std::size_t{2} << 20));
+  EXPECT_LE(allocated, CandidateStore::k_ordinary_bytes + (std::size_t{2} << 20));
 }
 
 TEST(ChannelAllocation, TimedPacketsNeedNone) {
   SeededRandom random{63};
-  KeyChain chain(k_test_channel, ChainKey{1}, 1000);
+  KeyChain chain(k_test_channel, ChainKey{1});
   const TimedSchedule schedule{.start = k_auth_start, .interval = 50ms, .delay = 2};
   ClockBound clock;
   clock.on_answer(k_auth_start, k_auth_start);

@@ -71,7 +71,8 @@ TEST(SchemeOffer, IsRefusedWithParametersThatNoSourceWrites) {
   ClockBound clock;
   for (const auto& [offer, why] : refused) {
     EXPECT_FALSE(is_known(offer)) << why;
-    EXPECT_EQ(make_verifier(offer, k_test_channel, 1350, {runner, clock, random}), nullptr) << why;
+    EXPECT_EQ(make_verifier(offer, {k_test_channel, 1350, 1}, {runner, clock, random}), nullptr)
+        << why;
   }
   EXPECT_TRUE(is_known(offer_with(0, "")));
   EXPECT_TRUE(is_known(offer_with(3, k_key)));
@@ -79,16 +80,19 @@ TEST(SchemeOffer, IsRefusedWithParametersThatNoSourceWrites) {
 }
 
 TEST(SchemeOffer, OfATimedChannelHasAKeyThatIsDisclosedAlready) {
-  KeyChain chain(k_test_channel, ChainKey{9}, 5000);
+  KeyChain chain(k_test_channel, ChainKey{9});
   const TimedSchedule schedule{.start = k_auth_start, .interval = 50ms, .delay = 2};
   TimedSource source(k_test_channel, schedule, chain);
-  for (const std::uint32_t interval : {1u, 2u, 3u, 4u, 3000u, 5000u, 6000u}) {
+  for (const std::uint32_t interval : {1u, 2u, 3u, 4u, 3000u, k_chain_length, 5000u}) {
     const auto parameters = timed_parameters_of(source.offer(schedule.start_of(interval)));
     ASSERT_TRUE(parameters);
-    const std::uint32_t used = std::min(interval, 5000u);
-    EXPECT_EQ(parameters->known_interval, used > 2 ? used - 2 : 0);
+    EXPECT_EQ(parameters->known_interval, interval > 2 ? interval - 2 : 0);
     EXPECT_EQ(parameters->known_key, chain.key(parameters->known_interval));
   }
+  // The last key of a chain would prove nothing of the next one.
+  const auto between = timed_parameters_of(source.offer(schedule.start_of(k_chain_length + 2)));
+  EXPECT_EQ(between->known_interval, k_chain_length);
+  EXPECT_EQ(between->known_key, chain.commitment(1));
 }
 
 }  // namespace

@@ -35,27 +35,61 @@ struct TimedWorld {
   SeededRandom random{41};
   Time now = k_auth_start;
   TimedSchedule schedule;
-  KeyChain chain{k_test_channel, ChainKey{1, 2, 3}, 3000};
+  KeyChain chain{k_test_channel, ChainKey{1, 2, 3}};
   ClockBound clock;
   TimedSource source;
   TimedVerifier member;
 };
 
 TEST(KeyChain, EachKeyProvesItselfByEarlierOnes) {
-  KeyChain chain(k_test_channel, ChainKey{9}, 1000);
+  KeyChain chain(k_test_channel, ChainKey{9});
   for (std::uint32_t i = 1000; i > 0; --i) {
     EXPECT_EQ(previous_chain_key(k_test_channel, chain.key(i)), chain.key(i - 1));
   }
-  EXPECT_EQ(chain.key(1000), ChainKey{9});
   ChannelId other = k_test_channel;
   other[7] ^= 1;
-  EXPECT_NE(previous_chain_key(other, ChainKey{9}), chain.key(999));
-  EXPECT_NE(mac_key_of(k_test_channel, ChainKey{9}), chain.key(999));
+  EXPECT_NE(previous_chain_key(other, chain.key(1000)), chain.key(999));
+  EXPECT_NE(mac_key_of(k_test_channel, chain.key(1000)), chain.key(999));
+}
+
+TEST(KeyChain, IsFollowedByOneThatNothingTells) {
+  constexpr std::uint32_t k_end = k_chain_length;
+  KeyChain chain(k_test_channel, ChainKey{9});
+  const ChainKey last = chain.key(k_end);
+  const ChainKey commitment = chain.commitment(1);
+  EXPECT_EQ(previous_chain_key(k_test_channel, chain.key(k_end + 1)), commitment);
+  EXPECT_NE(commitment, last);
+  EXPECT_EQ(chain.key(k_end), last);
+  // The third takes the place of the first.
+  EXPECT_EQ(previous_chain_key(k_test_channel, chain.key(2 * k_end + 1)), chain.commitment(2));
+  EXPECT_EQ(chain.key(k_end), last);
+}
+
+TEST(KeyChain, MembersGoOnWithTheNextOneByItsCommitment) {
+  using Outcome = DisclosedKeys::Outcome;
+  constexpr std::uint32_t k_end = k_chain_length;
+  KeyChain chain(k_test_channel, ChainKey{9});
+  DisclosedKeys keys(k_test_channel, k_end - 5, chain.key(k_end - 5));
+  EXPECT_EQ(keys.add(k_end + 3, chain.key(k_end + 3)), Outcome::kTooFar) << "no commitment";
+  keys.commit(1, chain.commitment(1));
+  keys.commit(0, ChainKey{1});  // of the present chain: nothing new
+  EXPECT_EQ(keys.add(k_end + 3, chain.key(2)), Outcome::kForged);
+  EXPECT_EQ(keys.add(k_end - 2, chain.key(k_end - 2)), Outcome::kNew);
+  EXPECT_EQ(keys.add(k_end + 3, chain.key(k_end + 3)), Outcome::kNew);
+  EXPECT_EQ(keys.add(k_end + 4, chain.key(k_end + 4)), Outcome::kNew);
+  for (const std::uint32_t known : {k_end - 3, k_end - 2, k_end + 1, k_end + 4}) {
+    EXPECT_EQ(keys.mac_key(known), mac_key_of(k_test_channel, chain.key(known))) << known;
+  }
+  EXPECT_FALSE(keys.mac_key(k_end)) << "was not disclosed in time";
+  // A commitment far ahead begins anew.
+  keys.commit(4, chain.commitment(4));
+  EXPECT_EQ(keys.latest(), 4 * k_end);
+  EXPECT_EQ(keys.add(4 * k_end + 1, chain.key(4 * k_end + 1)), Outcome::kNew);
 }
 
 TEST(KeyChain, DisclosedKeysMaySkipIntervalsWithinABound) {
   using Outcome = DisclosedKeys::Outcome;
-  KeyChain chain(k_test_channel, ChainKey{9}, 5000);
+  KeyChain chain(k_test_channel, ChainKey{9});
   DisclosedKeys keys(k_test_channel, 0, chain.commitment());
   EXPECT_EQ(keys.add(3, chain.key(3)), Outcome::kNew);
   EXPECT_EQ(keys.add(2, chain.key(2)), Outcome::kKnown);
@@ -71,27 +105,39 @@ TEST(KeyChain, DisclosedKeysMaySkipIntervalsWithinABound) {
   EXPECT_EQ(keys.mac_key(1124), mac_key_of(k_test_channel, chain.key(1124)));
 }
 
-TEST(ClockBound, TakesTheTightestAnswerAndAddsDrift) {
-  ClockBound clock;
-  EXPECT_FALSE(clock.known());
-  const Time source = k_auth_start + 1h;
-  clock.on_answer(k_auth_start, source + 50ms);
-  EXPECT_EQ(clock.source_time(k_auth_start), source + 50ms);
-  clock.on_answer(k_auth_start, source + 10ms);
-  EXPECT_EQ(clock.source_time(k_auth_start), source + 10ms);
-  clock.on_answer(k_auth_start + 1s, source + 1s + 40ms);
-  EXPECT_EQ(clock.source_time(k_auth_start + 1s), source + 1s + 10ms + 200us);
-  // After 1000 s of drift a new answer is better than the old one.
-  clock.on_answer(k_auth_start + 1000s, source + 1000s + 30ms);
-  EXPECT_EQ(clock.source_time(k_auth_start + 1000s), source + 1000s + 30ms);
-}
-
 TEST(TimedSchedule, CountsIntervalsFromOne) {
   const TimedSchedule schedule{.start = k_auth_start, .interval = 50ms};
   EXPECT_EQ(schedule.interval_at(k_auth_start - 1ns), 0u);
   EXPECT_EQ(schedule.interval_at(k_auth_start), 1u);
   EXPECT_EQ(schedule.interval_at(k_auth_start + 50ms), 2u);
   EXPECT_EQ(schedule.start_of(2), k_auth_start + 50ms);
+}
+
+TEST(TimedSchedule, DisclosesKeysAfterAQuarterOfTheDeadlineAndWithinTheLog) {
+  const auto interval = [](Duration deadline, Duration log) {
+    return choose_timed_schedule(deadline, log, k_auth_start).interval;
+  };
+  EXPECT_EQ(choose_timed_schedule(2s, 10s, k_auth_start).delay, 4u);
+  EXPECT_EQ(interval(2s, 10s), 125ms);
+  EXPECT_EQ(interval(60s, 3600s), 250ms);
+  // 16,384 packets of 1300 bytes at 200 and at 1000 Mbit/s
+  EXPECT_EQ(interval(2s, 852ms), 85ms);
+  EXPECT_EQ(interval(2s, 170ms), 17ms);
+  EXPECT_EQ(interval(10ms, 10ms), 15ms);
+}
+
+// Receivers refuse a response with a later chain.
+TEST(Timed, NoChainFollowsTheLastOne) {
+  KeyChain chain(k_test_channel, ChainKey{1});
+  const TimedSchedule schedule{.start = k_auth_start, .interval = 50ms, .delay = 3};
+  TimedSource source(k_test_channel, schedule, chain);
+  const Time end = schedule.start_of(TimedSchedule::k_last);
+  for (const Duration before : {k_chain_length * 50ms, 600 * 50ms, 50ms, 0ms}) {
+    const auto clock = source.clock(end - before);
+    EXPECT_EQ(clock->chain, k_last_chain);
+    EXPECT_EQ(clock->commitment, chain.commitment(k_last_chain));
+  }
+  EXPECT_EQ(source.clock(end - 2 * k_chain_length * 50ms)->chain, k_last_chain - 1);
 }
 
 TEST(Timed, ProvesPacketsOnceTheirKeyIsDisclosed) {
@@ -191,6 +237,21 @@ TEST(Timed, NothingIsTakenBeforeTheClocksAreKnown) {
   EXPECT_EQ(member.on_packet(world.send(0, 1)[0].received(), world.now), Verdict::kRefused);
 }
 
+TEST(Timed, WhatWaitsOnABoundGoesWithIt) {
+  TimedWorld world;
+  const auto early = world.send(0, 3);
+  for (const auto& packet : early) EXPECT_EQ(world.receive(packet, k_one_way), Verdict::kWaiting);
+  world.clock.forget();
+  EXPECT_EQ(world.receive(early[0], k_one_way), Verdict::kRefused);
+  EXPECT_EQ(world.member.counts().evicted_packets, 3u);
+  world.clock.on_answer(world.now, TimedWorld::source_time(world.now + k_one_way));
+  const auto later = world.send(3, 3);
+  for (const auto& packet : later) EXPECT_EQ(world.receive(packet, k_one_way), Verdict::kWaiting);
+  world.now += 150ms;
+  give(world.member, world.frames(), world.now);
+  EXPECT_EQ(proven_numbers(world.member, later), numbers_from(3, 3));
+}
+
 TEST(Timed, LostDisclosuresAreMadeUpForByLaterOnes) {
   TimedWorld world;
   std::vector<TestPacket> all;
@@ -235,6 +296,34 @@ TEST(Timed, AChannelCanBeJoinedAfterAnyTime) {
   world.now += 150ms;
   give(later, world.frames(), world.now + k_one_way, FrameOrigin::kChannel);
   EXPECT_EQ(proven_numbers(later, packets), numbers_from(2, 1));
+}
+
+TEST(Timed, AChannelGoesOnInTheNextChain) {
+  TimedWorld world;
+  std::vector<TestPacket> all;
+  std::size_t proven = 0;
+  world.now += 50ms * (k_chain_length - 40);
+  world.clock.on_answer(world.now, TimedWorld::source_time(world.now + k_one_way));
+  const auto clock = *world.source.clock(TimedWorld::source_time(world.now));
+  EXPECT_EQ(clock.chain, 1u);
+  EXPECT_EQ(world.source.clock(TimedWorld::source_time(k_auth_start))->chain, 0u);
+  // A key that is disclosed now; the connection brings it, since it is far from the first one.
+  world.send(0, 1);
+  world.now += 150ms;
+  give(world.member, world.frames(), world.now, FrameOrigin::kConnection);
+  world.member.on_clock(clock);
+  for (PacketNumber number = 1; number <= 80; ++number) {
+    all.push_back(world.send(number, 1)[0]);
+    EXPECT_EQ(world.receive(all.back(), k_one_way), Verdict::kWaiting) << number;
+    world.now += 50ms;
+    give(world.member, world.frames(), world.now + k_one_way);
+    proven += proven_numbers(world.member, all).size();
+  }
+  world.now += 150ms;
+  give(world.member, world.frames(), world.now + k_one_way);
+  proven += proven_numbers(world.member, all).size();
+  EXPECT_EQ(proven, 80u);
+  EXPECT_EQ(world.member.counts().forged_packets, 0u);
 }
 
 TEST(Timed, WhoHasADisclosedKeyProvesNothingByIt) {

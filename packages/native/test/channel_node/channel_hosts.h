@@ -74,10 +74,10 @@ class ChannelHosts {
     unsent_ = std::move(text);
     write();
   }
-  // Returns false after 40 s, within which everything here happens unless it never does.
+  // Returns false after 80 s, within which everything here happens unless it never does.
   template <typename Done>
   bool run_until(Done&& done) {
-    const quic::Time late = io::monotonic_now() + std::chrono::seconds(40);
+    const quic::Time late = io::monotonic_now() + std::chrono::seconds(80);
     while (!done()) {
       if (io::monotonic_now() > late) return false;
       uv_run(&uv_, UV_RUN_NOWAIT);
@@ -120,7 +120,7 @@ class ChannelHosts {
                 std::make_unique<SourceEnd>(
                     ChannelEnd::Carrier{source_->loop(), peer.driver},
                     channel_request::ChannelRequest::Place{peer.session, request->stream}, channel,
-                    io::monotonic_now()));
+                    *io::parse_address(k_receiver, 0), io::monotonic_now()));
     };
     source_->on_turn = [this](Node::Peer& peer, quic::Time now) { at_source_[&peer].on_turn(now); };
   }
@@ -175,7 +175,7 @@ inline SourceSettings to_group(const char* source = k_source) {
   settings.group = *io::parse_address(k_group, k_group_port);
   settings.source = *io::parse_address(source, 0);
   // The whole of what a test sends fits, however slow the machine is.
-  settings.deadline = std::chrono::seconds(10);
+  settings.deadline = std::chrono::seconds(60);
   settings.reach = 4096;
   return settings;
 }

@@ -1,7 +1,28 @@
+#include <fstream>
+#include <sstream>
+
 #include "channel_node/channel_hosts.h"
 
 namespace sheaf::channel_node {
 namespace {
+
+// Packets that this host has sent to groups of IPv4, as its kernel counts
+std::uint64_t sent_to_groups() {
+  std::ifstream file("/proc/thread-self/net/netstat");
+  std::string names;
+  std::string values;
+  while (std::getline(file, names) && std::getline(file, values)) {
+    std::istringstream name_words(names);
+    std::istringstream value_words(values);
+    std::string name;
+    std::string value;
+    while (name_words >> name && value_words >> value) {
+      if (name == "OutMcastPkts") return std::stoull(value);
+    }
+  }
+  ADD_FAILURE() << "the kernel does not count packets to groups";
+  return 0;
+}
 
 TEST(ChannelNodes, AGroupComesByMulticast) {
   between_hosts([](io::TwoHosts& hosts) {
@@ -14,6 +35,8 @@ TEST(ChannelNodes, AGroupComesByMulticast) {
     EXPECT_EQ(world.receivers[0].text, text);
     EXPECT_GT(world.receivers[0].counts().from_group, world.receivers[0].counts().from_unicast);
     EXPECT_EQ(world.channel->receivers(), 1u);
+    hosts.enter(0);
+    EXPECT_GT(sent_to_groups(), 0u);
   });
 }
 
@@ -28,6 +51,8 @@ TEST(ChannelNodes, AGroupComesByCopiesWhereNobodyJoins) {
     EXPECT_TRUE(world.run_until_received(text.size()));
     EXPECT_EQ(world.receivers[0].text, text);
     EXPECT_EQ(world.receivers[0].counts().from_group, 0u);
+    hosts.enter(0);
+    EXPECT_EQ(sent_to_groups(), 0u) << "the group has no members";
   });
 }
 

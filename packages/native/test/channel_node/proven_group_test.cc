@@ -53,15 +53,15 @@ TEST(ProvenGroup, ComesByMulticast) {
     const quic::ReceiverCounts counts = world.receivers[0].counts();
     EXPECT_GT(counts.from_group, counts.from_unicast);
     EXPECT_EQ(counts.forged, 0u);
-    EXPECT_EQ(world.channel->source().receiving(), 1u);
+    EXPECT_EQ(world.channel->source().served().by_group, 1u);
     EXPECT_EQ(world.channel->source().reception().joins, 1u);
   });
 }
 
-TEST(ProvenGroup, ComesWithASignatureBehindEachPacket) {
-  between_hosts([](io::TwoHosts& hosts) {
+void expect_to_come_with(quic::AuthenticationScheme scheme) {
+  between_hosts([scheme](io::TwoHosts& hosts) {
     SourceSettings settings = to_signed_group();
-    settings.scheme = quic::AuthenticationScheme::kPacketSignatures;
+    settings.scheme = scheme;
     ChannelHosts world(hosts, settings, {});
     ASSERT_TRUE(world.run_until_state(quic::ListenState::kReceiving));
     const std::string text = pattern(300'000);
@@ -69,8 +69,17 @@ TEST(ProvenGroup, ComesWithASignatureBehindEachPacket) {
     EXPECT_TRUE(world.run_until_received(text.size()));
     EXPECT_EQ(world.receivers[0].text, text);
     EXPECT_GT(world.receivers[0].counts().from_group, 0u);
+    EXPECT_EQ(world.receivers[0].counts().forged, 0u);
     EXPECT_FALSE(world.channel->offer().repairs);
   });
+}
+
+TEST(ProvenGroup, ComesWithASignatureBehindEachPacket) {
+  expect_to_come_with(quic::AuthenticationScheme::kPacketSignatures);
+}
+
+TEST(ProvenGroup, ComesWithTagsWhoseKeysAreDisclosedLater) {
+  expect_to_come_with(quic::AuthenticationScheme::kTimed);
 }
 
 TEST(ProvenGroup, IsRepairedWherePacketsAreLost) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "channel_authentication/timed_source.h"
 #include "channel_request/request_pair.h"
 
 namespace sheaf::channel_request {
@@ -72,6 +73,88 @@ TEST(ChannelRequest, PacketsOfTheGroupEndCopies) {
   const auto copies = pair.source.counts().copies;
   while (!pair.source.poll_transmit(32, pair.now).empty()) pair.settle();
   EXPECT_EQ(pair.source.counts().copies, copies);
+}
+
+// A channel of the scheme `timed`, whose source has another clock than the receiver
+struct TimedRequest {
+  TimedRequest() {
+    pair.watch();
+    pair.serve();
+  }
+  static quic::ChannelOffer offer() {
+    quic::ChannelOffer offer = copies_offer();
+    offer.group = quic::example_offer().group;
+    return offer;
+  }
+  std::unique_ptr<quic::Authenticator> proof() {
+    const quic::ClockSkew skew{.ahead = 1h};
+    return std::make_unique<quic::SkewedAuthenticator>(
+        std::make_unique<quic::TimedSource>(
+            quic::k_test_channel, quic::TimedSchedule{.start = quic::Time{1h}, .interval = 50ms},
+            chain),
+        skew);
+  }
+  // Lets time pass. The group brings what the source sends.
+  void run(quic::Duration time) {
+    for (const quic::Time end = pair.now + time; pair.now < end; pair.now += 10ms) {
+      pair.source.on_timeout(pair.now);
+      for (Bytes packet; !(packet = pair.source.poll_transmit(1, pair.now)).empty();) {
+        pair.at_receiver->on_group_packet(packet, pair.now);
+      }
+      pair.at_receiver->on_timeout(pair.now);
+      pair.settle();
+    }
+  }
+  quic::ChannelReceiver& receiver() { return *pair.at_receiver->receiver(); }
+
+  quic::KeyChain chain{quic::k_test_channel, quic::ChainKey{6}};
+  RequestPair pair{offer(), 1400, proof()};
+};
+
+TEST(ChannelRequest, PacketsOfATimedChannelAreProvenOnceTheSourceToldItsTime) {
+  TimedRequest timed;
+  timed.pair.settle();
+  timed.pair.at_receiver->on_joined();
+  timed.run(1s);
+  EXPECT_EQ(timed.receiver().state(), ListenState::kReceiving);
+  const auto group = *timed.pair.source.open_group();
+  const std::string sent = text(20'000);
+  const auto copies = timed.pair.source.counts().copies;
+  timed.pair.source.write(group, http3::bytes_of(sent), true);
+  timed.run(300ms);
+  EXPECT_EQ(read_group(*timed.pair.at_receiver, group), sent);
+  EXPECT_EQ(timed.pair.source.counts().copies, copies);
+  EXPECT_EQ(timed.receiver().counts().forged, 0u);
+}
+
+// Keeps the nonces of responses about the source's clock.
+class ClockResponses final : public http3::DatagramConsumer {
+ public:
+  std::vector<std::uint64_t> nonces;
+
+ private:
+  void on_datagram(http3::HttpDatagram datagram) override {
+    const auto read = quic::decode_channel_datagram(datagram.payload);
+    if (!read) return;
+    if (const auto* clock = std::get_if<quic::ChannelClock>(&*read)) nonces.push_back(clock->nonce);
+  }
+};
+
+// One nonce waits for a response, whatever a receiver asks.
+TEST(ChannelRequest, QueriesThatComeTogetherHaveOneResponse) {
+  TimedRequest timed;
+  timed.pair.at_receiver.reset();
+  ClockResponses responses;
+  timed.pair.http.client.session.datagrams().claim(timed.pair.stream, responses);
+  std::array<std::uint8_t, quic::k_max_clock_message> bytes;
+  for (std::uint64_t nonce = 1; nonce <= 100; ++nonce) {
+    quic::Writer out(bytes);
+    quic::write_clock_query(out, {nonce});
+    ASSERT_TRUE(
+        timed.pair.http.client.session.datagrams().send(timed.pair.stream, out.written(), 0));
+  }
+  timed.pair.settle();
+  EXPECT_EQ(responses.nonces, std::vector<std::uint64_t>{100});
 }
 
 struct Refusal {
@@ -167,7 +250,7 @@ TEST(ChannelRequest, AReportWithoutRoomIsNotDueUntilTheNext) {
   pair.watch();
   pair.serve();
   pair.run(50ms);
-  pair.http.client.transport.datagrams_full = true;
+  pair.http.client.transport.datagram_room = 0;
   pair.run(3s);
   EXPECT_FALSE(pair.at_receiver->over());
   EXPECT_GT(pair.at_receiver->next_timeout(), pair.now);
@@ -214,6 +297,16 @@ void send_packet(RequestPair& pair, http3::Peer& peer) {
   pair.send(peer, copy);
 }
 
+// About a clock that the scheme does not need
+void send_clock_query(RequestPair& pair, http3::Peer& peer) {
+  pair.send(peer, std::vector<std::uint8_t>{2, 1, 2, 3, 4, 5, 6, 7, 8});
+}
+void send_clock(RequestPair& pair, http3::Peer& peer) {
+  std::vector<std::uint8_t> clock(quic::k_max_clock_message);
+  clock[0] = 3;
+  pair.send(peer, clock);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Peers, ViolationTest,
     testing::Values(Violation{"GarbageOfSource", true, write_garbage, ErrorCode::kMessageError},
@@ -225,6 +318,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Violation{"StateOfSource", true, write_other_channel, ErrorCode::kMessageError},
                     Violation{"MalformedReport", false, send_malformed, ErrorCode::kDatagramError},
                     Violation{"PacketOfReceiver", false, send_packet, ErrorCode::kDatagramError},
+                    Violation{"QueryOfReceiver", false, send_clock_query,
+                              ErrorCode::kDatagramError},
+                    Violation{"QueryOfSource", true, send_clock_query, ErrorCode::kDatagramError},
+                    Violation{"ClockOfReceiver", false, send_clock, ErrorCode::kDatagramError},
+                    Violation{"ClockOfSource", true, send_clock, ErrorCode::kDatagramError},
                     Violation{"ReportOfSource", true, send_malformed, ErrorCode::kDatagramError}),
     [](const auto& parameter) { return parameter.param.name; });
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "channel/messages.h"
+#include "channel/skewed_clock.h"
 #include "channel_request/receiver_request.h"
 #include "channel_request/source_request.h"
 #include "http3/session_pair.h"
@@ -29,11 +30,14 @@ class OfferedAuthenticator final : public quic::Authenticator {
 
 // A source and a receiver at the ends of one request, in memory
 struct RequestPair {
+  // Without `proof`, nothing is proven, whatever the offer says.
   explicit RequestPair(const quic::ChannelOffer& offer = copies_offer(),
-                       std::size_t max_datagram = 1400)
+                       std::size_t max_datagram = 1400,
+                       std::unique_ptr<quic::Authenticator> proof = nullptr)
       : http(1, {.extended_connect = true, .datagrams = true}, {.max_datagram = max_datagram}),
-        authenticator(offer.authentication),
-        source({.offer = offer, .key_interval = 1s}, authenticator, random) {
+        authenticator(proof ? std::move(proof)
+                            : std::make_unique<OfferedAuthenticator>(offer.authentication)),
+        source({.offer = offer, .key_interval = 1s}, *authenticator, random) {
     // Capsules wait for whoever takes the request over.
     http.client.reading = http.server.reading = false;
     http.run();
@@ -106,7 +110,7 @@ struct RequestPair {
   bool stalled = false;  // the receiver reads nothing
   http3::SessionPair http;
   quic::SeededRandom random{7};
-  OfferedAuthenticator authenticator;
+  std::unique_ptr<quic::Authenticator> authenticator;
   quic::ChannelSource source;
   quic::StreamId stream;
   std::optional<SourceRequest> at_source;

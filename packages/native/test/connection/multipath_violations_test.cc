@@ -8,8 +8,9 @@
 
 #include "connection/path_table.h"
 #include "connection/raw_peer.h"
+#include "util/address_sanitizer.h"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SHEAF_ADDRESS_SANITIZER)
 // Declared in <sanitizer/allocator_interface.h>, which GCC does not install.
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 #endif
@@ -19,7 +20,7 @@ namespace {
 
 // Returns the bytes in use on the heap.
 std::size_t allocated_bytes() {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SHEAF_ADDRESS_SANITIZER)
   return __sanitizer_get_current_allocated_bytes();
 #else
   return mallinfo2().uordblks;

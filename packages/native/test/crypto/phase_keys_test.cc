@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <memory>
 #include <new>
 
 #include "crypto/key_peer.h"
 #include "crypto/key_schedule.h"
+#include "util/contains.h"
 
 namespace sheaf::quic {
 namespace {
@@ -27,8 +27,6 @@ INSTANTIATE_TEST_SUITE_P(KeyModes, PhaseKeysTest,
                          [](const auto& mode) {
                            return mode.param == KeyMode::kShared ? "Shared" : "PerPath";
                          });
-
-bool contains(Bytes bytes, Bytes wanted) { return !std::ranges::search(bytes, wanted).empty(); }
 
 // Whether the object contains any 8 bytes of the secret.
 bool contains_part_of(const PhaseKeys& keys, const TrafficSecret& secret) {

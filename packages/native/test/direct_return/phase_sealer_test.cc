@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "direct_return/messages.h"
 #include "sim/direct_return/return_network.h"
+#include "util/contains.h"
 
 namespace sheaf::quic {
 namespace {
@@ -25,8 +24,6 @@ PhaseKeys keys_of(CipherSuite suite, std::uint64_t generation) {
   keys.first_number = 100 * generation;
   return keys;
 }
-
-bool holds(Bytes bytes, Bytes part) { return !std::ranges::search(bytes, part).empty(); }
 
 class PhaseSealerTest : public ::testing::TestWithParam<CipherSuite> {
  protected:
@@ -50,8 +47,8 @@ TEST_P(PhaseSealerTest, IsOpenedWithTheKeysOfAnotherPhase) {
 }
 
 TEST_P(PhaseSealerTest, HoldsNoKey) {
-  EXPECT_FALSE(holds(sealed_.sealed, Bytes(next_.packet.key).first(4)));
-  EXPECT_FALSE(holds(sealed_.sealed, Bytes(next_.packet.iv).first(4)));
+  EXPECT_FALSE(contains(sealed_.sealed, Bytes(next_.packet.key).first(4)));
+  EXPECT_FALSE(contains(sealed_.sealed, Bytes(next_.packet.iv).first(4)));
   EXPECT_EQ(PhaseSealer(next_).seal(k_connection, next_), sealed_);
 }
 
@@ -120,8 +117,8 @@ TEST(PhaseMessages, HoldNoKeys) {
     ASSERT_TRUE(datagram);
     phases += std::holds_alternative<std::vector<PhaseChange>>(datagram->messages) ? 1 : 0;
     for (const PhaseKeys& keys : used) {
-      EXPECT_FALSE(holds(bytes, Bytes(keys.packet.key).first(8)));
-      EXPECT_FALSE(holds(bytes, keys.packet.iv));
+      EXPECT_FALSE(contains(bytes, Bytes(keys.packet.key).first(8)));
+      EXPECT_FALSE(contains(bytes, keys.packet.iv));
     }
   }
   EXPECT_GE(phases, updates);

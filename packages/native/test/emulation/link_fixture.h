@@ -32,7 +32,7 @@ struct Arrived {
 inline void receive(Link& link, Time now, std::vector<Arrived>& arrived) {
   while (const LinkDatagram* next = link.poll_arrival(now)) {
     std::uint32_t number;
-    std::memcpy(&number, next->payload.data(), sizeof number);
+    std::memcpy(&number, next->payload().data(), sizeof number);
     arrived.push_back({number, now, next->header.ecn});
   }
 }

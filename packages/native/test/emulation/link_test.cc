@@ -184,6 +184,27 @@ TEST(Link, AveragedDrawsHardlyEverLose) {
   EXPECT_LE(lost(CorrelationKind::kAverages), 1);
 }
 
+TEST(Link, CopiesOfADatagramShareItsBytes) {
+  Link first({}, 7);
+  Link second({.delay = 1ms}, 8);
+  send(first, 1, at_ms(0), 100);
+  LinkDatagram* arrived = first.poll_arrival(at_ms(0));
+  ASSERT_NE(arrived, nullptr);
+  const std::uint8_t* const bytes = arrived->payload().data();
+  EXPECT_FALSE(arrived->is_shared());
+  second.send(*arrived, arrived->header, at_ms(0));
+  EXPECT_TRUE(arrived->is_shared());
+  // The link that gave the datagram away writes the next one to another place.
+  EXPECT_EQ(first.poll_arrival(at_ms(0)), nullptr);
+  send(first, 2, at_ms(0), 100);
+  const LinkDatagram* copy = second.poll_arrival(at_ms(1));
+  ASSERT_NE(copy, nullptr);
+  EXPECT_EQ(copy->payload().data(), bytes);
+  EXPECT_EQ(copy->payload()[0], 1);
+  EXPECT_FALSE(copy->is_shared());
+  expect_conservation(second);
+}
+
 TEST(Link, JitterReordersWhereItIsAllowedTo) {
   const auto overtakes = [](bool jitter_reorders) {
     Link link({.delay = 10ms, .jitter = 4ms, .jitter_reorders = jitter_reorders}, 7);
@@ -243,7 +264,7 @@ TEST(Link, ConservesDatagrams) {
     const auto receive = [&] {
       while (const LinkDatagram* next = link.poll_arrival(now)) {
         std::uint32_t number;
-        std::memcpy(&number, next->payload.data(), sizeof number);
+        std::memcpy(&number, next->payload().data(), sizeof number);
         ASSERT_LT(number, copies.size());
         ASSERT_LE(++copies[number], 2);
         ++received;

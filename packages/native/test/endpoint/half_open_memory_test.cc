@@ -6,8 +6,9 @@
 #include "connection/connection_ids.h"
 #include "crypto/test_certificates.h"
 #include "endpoint/endpoint.h"
+#include "util/address_sanitizer.h"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SHEAF_ADDRESS_SANITIZER)
 // Declared in <sanitizer/allocator_interface.h>, which GCC does not install.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*,
                                                                            std::size_t),
@@ -20,7 +21,7 @@ namespace {
 
 // Returns the bytes in use on the heap. AddressSanitizer's allocator delays freeing memory and
 // surrounds every block, so the sizes asked for are counted there.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SHEAF_ADDRESS_SANITIZER)
 std::atomic<std::int64_t> g_live_bytes = 0;
 
 void count_from_now_on() {

@@ -12,7 +12,7 @@ namespace {
 
 template <std::size_t max_value>
 std::optional<CapsuleRule> known(std::uint64_t type) {
-  if (type == 0x2844) return CapsuleRule{max_value, true};
+  if (type == 0x2844) return CapsuleRule{20 * max_value, max_value};
   return type == 0x2843 || type == 0 ? std::optional(CapsuleRule{max_value}) : std::nullopt;
 }
 
@@ -88,7 +88,7 @@ TEST(Capsule, LengthIsBoundedForKnownTypesOnly) {
 }
 
 TEST(Capsule, OneThatMayBeLostIsDroppedWhenItIsTooLong) {
-  for (const std::size_t length : {10u, 11u, 5000u}) {
+  for (const std::size_t length : {10u, 11u, 200u}) {
     CapsuleReader reader(known<10>);
     auto stream = encode_capsule({0x2844, std::vector<std::uint8_t>(length)});
     const auto next = encode_capsule({0x2843, bytes({7})});
@@ -101,7 +101,12 @@ TEST(Capsule, OneThatMayBeLostIsDroppedWhenItIsTooLong) {
     }
     EXPECT_EQ(types.size(), length <= 10 ? 2u : 1u) << length;
     EXPECT_EQ(types.back(), 0x2843u);
+    EXPECT_EQ(reader.dropped(), length <= 10 ? 0u : 1u);
   }
+  CapsuleReader reader(known<10>);
+  const auto longer = encode_capsule({0x2844, std::vector<std::uint8_t>(201)});
+  quic::Bytes rest = longer;
+  EXPECT_FALSE(reader.next(rest));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
@@ -147,15 +148,19 @@ class MemoryNetwork {
     bool has_room_to_wait() const override { return held <= memory; }
     void hold(std::uint64_t bytes) override { held += bytes; }
     void release(std::uint64_t bytes) override { held -= bytes; }
-    bool datagrams_full = false;  // the queue has no room
+    std::size_t datagram_room = SIZE_MAX;  // how many more the queue takes
+    std::size_t waiting_limit = 0;
+    quic::Duration round_trip() const override { return std::chrono::milliseconds(20); }
     bool peer_takes_datagrams() const override { return network_.options_.max_datagram > 0; }
     std::size_t max_datagram_payload() const override { return network_.options_.max_datagram; }
     bool send_datagram(Bytes payload, std::uint64_t) override {
-      if (datagrams_full || payload.size() > network_.options_.max_datagram) return false;
+      if (datagram_room == 0 || payload.size() > network_.options_.max_datagram) return false;
+      --datagram_room;
       network_.peer(role_).datagrams_.emplace_back(payload.begin(), payload.end());
       network_.peer(role_).events_.push_back(quic::DatagramReceivedEvent{});
       return true;
     }
+    void limit_waiting_datagrams(std::size_t bytes) override { waiting_limit = bytes; }
     std::optional<Bytes> receive_datagram() override {
       if (datagrams_.empty()) return std::nullopt;
       datagram_ = std::move(datagrams_.front());
@@ -255,6 +260,8 @@ class MemoryNetwork {
   End& end(Role role) { return ends_[static_cast<std::size_t>(role)]; }
   End& peer(Role role) { return end(quic::peer_of(role)); }
 
+  // What the path carries has become known.
+  void set_max_datagram(std::size_t bytes) { options_.max_datagram = bytes; }
   // Moves one piece of one random stream, or one signal. Returns false when nothing can move.
   bool step() {
     std::vector<std::pair<Role, StreamId>> ready;

@@ -608,6 +608,32 @@ TEST(Session, RequestsWaitUntilTheConnectionHasMemoryForThem) {
   EXPECT_EQ(pair.network.end(Role::kServer).held, 0u);
 }
 
+TEST(Session, RequestsThatTheEngineServesLeaveMemoryToOthers) {
+  SessionPair pair;
+  pair.run();
+  const std::uint64_t each = RequestAdmission::k_request_memory;
+  const std::uint64_t light = RequestAdmission::k_light_memory;
+  auto& transport = pair.network.end(Role::kServer);
+  transport.memory = 20 * each;
+  for (int i = 0; i < 50; ++i) request(pair.client, get("/a"));
+  pair.run();
+  ASSERT_EQ(pair.server.order.size(), 20u);
+  for (int twice = 0; twice < 2; ++twice) {
+    for (std::size_t i = 0; i < 12; ++i)
+      pair.server.session.datagrams().serve(pair.server.order[i], pair.server);
+    pair.run();
+    EXPECT_EQ(pair.server.order.size(), 29u);
+    EXPECT_EQ(transport.held, 12 * light + 17 * each);
+  }
+  for (std::size_t answered = 0; answered < 50; ++answered) {
+    ASSERT_GT(pair.server.order.size(), answered);
+    const StreamId next = pair.server.order[answered];
+    EXPECT_TRUE(pair.server.session.submit_response(next, {{":status", "204"}}, false));
+    pair.run();
+  }
+  EXPECT_EQ(transport.held, 0u);
+}
+
 TEST(Session, AFewRequestsAreServedWhateverTheMemory) {
   SessionPair pair;
   pair.run();

@@ -25,7 +25,8 @@ class ScriptedHost final : public Host {
   void receive(const Datagram& datagram, Time now) override {
     received.push_back(
         {datagram.path, {datagram.payload.begin(), datagram.payload.end()}, now, datagram.ecn});
-    if (answers && datagram.payload[0] > 0) {
+    if (overwrites) std::ranges::fill(datagram.payload, std::uint8_t{0xff});
+    if (answers && received.back().bytes[0] > 0) {
       std::vector<std::uint8_t> answer = received.back().bytes;
       --answer[0];
       send(datagram.path, answer);
@@ -48,6 +49,7 @@ class ScriptedHost final : public Host {
   }
 
   bool answers = false;
+  bool overwrites = false;  // what it received, as a connection does that decrypts in place
   bool stuck = false;
   Time timeout = k_never;
   int timeouts = 0;

@@ -233,6 +233,37 @@ TEST_F(SimulationTest, TreesCopyDatagramsWhereTheyBranch) {
   EXPECT_EQ(trunk.there.stats().delivered, 2u);
 }
 
+TEST_F(SimulationTest, MembersOfATreeMayWriteToWhatTheyReceive) {
+  const Address group = ipv4({232, 0, 1, 1}, 5000);
+  ScriptedHost third;
+  simulation_.add_host("third", third);
+  NetworkPath& trunk = simulation_.add_tree({"server", k_server}, group, "client", {.delay = 1ms});
+  simulation_.add_branch(trunk, "third", {.delay = 1ms});
+  client_.overwrites = third.overwrites = true;
+  for (std::uint8_t i = 1; i <= 3; ++i) {
+    server_.send({k_server, group}, {i, 7});
+    simulation_.run_for(1ms);
+  }
+  simulation_.run_for(10ms);
+  ASSERT_EQ(third.received.size(), 3u);
+  for (std::uint8_t i = 1; i <= 3; ++i) {
+    EXPECT_EQ(client_.received[i - 1].bytes, (std::vector<std::uint8_t>{i, 7}));
+    EXPECT_EQ(third.received[i - 1].bytes, (std::vector<std::uint8_t>{i, 7}));
+  }
+}
+
+TEST_F(SimulationTest, TimeoutsThatArePutOffAgainAndAgainComeOnce) {
+  for (int i = 1; i <= 5; ++i) {
+    simulation_.after(i * 1ms, [this] { client_.timeout = simulation_.now() + 10ms; });
+  }
+  server_.timeout = simulation_.now() + 12ms;
+  simulation_.run_for(14ms);
+  EXPECT_EQ(client_.timeouts, 0);
+  EXPECT_EQ(server_.timeouts, 1);
+  simulation_.run_for(2ms);
+  EXPECT_EQ(client_.timeouts, 1);
+}
+
 TEST(SimulationReplay, SameSeedSameRun) {
   const auto run = [](std::uint64_t seed) {
     Simulation simulation(seed);

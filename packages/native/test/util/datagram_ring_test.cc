@@ -44,6 +44,18 @@ TEST(DatagramRing, IsBoundedByBytesAlsoForEmptyDatagrams) {
   EXPECT_TRUE(small.push(filled(70, 1), 1));
 }
 
+TEST(DatagramRing, ALowerLimitKeepsWhatIsThere) {
+  DatagramRing ring(10000);
+  const std::vector<std::uint8_t> datagram(1000, 1);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(ring.push(datagram, 0));
+  ring.set_limit(3000);
+  EXPECT_FALSE(ring.push(datagram, 0));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(ring.pop());
+  EXPECT_FALSE(ring.push(datagram, 0));  // two and their headers leave no room for a third
+  EXPECT_TRUE(ring.pop());
+  EXPECT_TRUE(ring.push(datagram, 0));
+}
+
 TEST(DatagramRing, GivesTheMemoryOfABurstBack) {
   DatagramRing ring(512 << 10);
   ring.push(filled(1000, 1), 1);

@@ -10,7 +10,7 @@ import {
   type SubscribeOptions,
   type TrackSource,
 } from './tracks.js';
-import { Wakeup } from './wakeup.js';
+import { Wakeup } from '../waiting/wakeup.js';
 
 /** Groups of which frames are awaited at one time. A further one takes the place of one that proves nothing, or of the oldest. */
 const maximumGroups = 4;

@@ -102,10 +102,12 @@ test('a second visit loads only what changed', async ({ page, world: { gateway, 
   await writeFile(join(files, 'site.js'), 'document.body.dataset.version = "two"');
   await page.goto(gateway.httpUrl);
   await expect(page.locator('body')).toHaveAttribute('data-version', 'two');
-  const second = (await gateway.requests()).slice(before).filter(({ path }) => path.startsWith('/static/'));
-  expect(second.find(({ path }) => path === '/static/site.js')).toMatchObject({ status: 200, via: 'webtransport' });
+  const second = async () => (await gateway.requests()).slice(before).filter(({ path }) => path.startsWith('/static/'));
+  await expect
+    .poll(async () => (await second()).find(({ path }) => path === '/static/site.js'))
+    .toMatchObject({ status: 200, via: 'webtransport' });
   // Not asked for at all while it is fresh, else found unchanged.
-  expect(second.filter(({ path, status }) => path === '/static/site.css' && status !== 304)).toEqual([]);
+  expect((await second()).filter(({ path, status }) => path === '/static/site.css' && status !== 304)).toEqual([]);
 });
 
 test("a page's script cannot lead the page loader to another gateway", async ({ page, world: { gateway } }) => {

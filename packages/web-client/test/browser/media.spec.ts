@@ -3,6 +3,7 @@ import type { FrameCounts } from '@sheaf/web-client/signed-media';
 import { PNG } from 'pngjs';
 import { ChannelEdge } from './channel_edge.js';
 import { EdgeProcesses } from './edge.js';
+import { launchFirefox, missingFirefox } from './firefox.js';
 import { expect, test as base } from './fixtures.js';
 import { GatewayProcess } from './gateway.js';
 import { buildMediaSite } from './media/media_site.js';
@@ -161,7 +162,7 @@ test('hls.js plays the clock, part by part', async ({ live, open }, info) => {
   await publishClock(open, live);
   const viewer = await watchClock(open, live, 'hls');
   await expect.poll(() => framesShown(viewer)).toBeGreaterThan(60);
-  expect(await viewer.evaluate(() => media.partsLoaded!())).toBeGreaterThan(5);
+  await expect.poll(() => viewer.evaluate(() => media.partsLoaded!())).toBeGreaterThan(5);
   const picture = await viewer.locator('video').screenshot({ path: info.outputPath('hls.png') });
   expect(digitPixels(picture)).toBeGreaterThan(300);
 });
@@ -170,7 +171,7 @@ test('hls.js plays AV1 with sound in Opus', async ({ live, open }) => {
   await publishClock(open, live, { codec: av1, sound: true });
   const viewer = await watchClock(open, live, 'hls');
   await expect.poll(() => framesShown(viewer)).toBeGreaterThan(60);
-  expect(await viewer.evaluate(() => media.soundDecoded!())).toBeGreaterThan(1_000);
+  await expect.poll(() => viewer.evaluate(() => media.soundDecoded!())).toBeGreaterThan(1_000);
   expect(digitPixels(await viewer.locator('video').screenshot())).toBeGreaterThan(300);
 });
 
@@ -199,9 +200,35 @@ test('both players show the clock at an edge that receives it by multicast', asy
     await hls.locator('video').screenshot({ path: info.outputPath('hls.png') }),
   ];
   for (const picture of pictures) expect(digitPixels(picture)).toBeGreaterThan(300);
+  // A busy machine may miss the group for a moment, at any time.
+  await expect.poll(() => tree.received()).toMatchObject({ state: 'receiving', expired: 0, viewers: 2 });
+  expect((await tree.received()).fromGroup).toBeGreaterThan(0);
+});
+
+test('hls.js in Firefox plays the clock at an edge that receives it by multicast', async ({ tree, open }, info) => {
+  const missing = missingFirefox();
+  test.skip(missing !== undefined, missing);
+  await expect.poll(async () => (await tree.received()).state).toBe('receiving');
+  await publishClock(open, tree.gateway);
+  const firefox = await launchFirefox();
+  try {
+    const page = await firefox.newPage();
+    await page.goto(`${tree.edge.httpUrl}/hls.html`);
+    await page.evaluate(
+      ([url, name]) => media.watch!(url!, name!),
+      [`${tree.edge.httpUrl}/live/${clock}/index.m3u8`, clock],
+    );
+    await expect.poll(() => page.evaluate(() => media.framesShown!())).toBeGreaterThan(30);
+    expect(await page.evaluate(() => media.partsLoaded!())).toBeGreaterThan(3);
+    const video = (await page.$('video'))!;
+    const picture = await video.screenshot({ path: `${info.outputPath('firefox')}.png` });
+    expect(digitPixels(Buffer.from(picture))).toBeGreaterThan(300);
+  } finally {
+    await firefox.close();
+  }
   const { fromGroup, ...counts } = await tree.received();
   expect(fromGroup).toBeGreaterThan(0);
-  expect(counts).toMatchObject({ state: 'receiving', expired: 0, viewers: 2 });
+  expect(counts).toMatchObject({ state: 'receiving', expired: 0 });
 });
 
 test('viewers who verify see what the publisher signed, and nothing of what an edge forges', async ({

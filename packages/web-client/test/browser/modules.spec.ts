@@ -143,11 +143,12 @@ test('no module ends the gateway, however a page ends its streams and sessions',
   for (const name of modules.names)
     expect(await onPage(context, url, (page) => page.evaluate(endInEveryWay, { ...server, name }))).toBe(8);
   expect(await onPage(context, url, (page) => page.evaluate(hearEcho, server))).toBe('still here');
-  const failed = new Set(
-    (await modules.log()).filter(({ msg }) => msg === 'WebTransport application failed').map(({ route }) => route),
-  );
-  for (const name of ['strays', 'throws_at_once', 'throws_later']) expect(failed).toContain(`/${name}`);
+  const failed = async (): Promise<Set<unknown>> =>
+    new Set(
+      (await modules.log()).filter(({ msg }) => msg === 'WebTransport application failed').map(({ route }) => route),
+    );
+  for (const name of ['strays', 'throws_at_once', 'throws_later']) await expect.poll(failed).toContain(`/${name}`);
   // A module that reads or writes a stream may fail by what the page does; these do neither, or catch it.
-  for (const name of ['echoes', 'ignores', 'leaves', 'never_returns']) expect(failed).not.toContain(`/${name}`);
+  for (const name of ['echoes', 'ignores', 'leaves', 'never_returns']) expect(await failed()).not.toContain(`/${name}`);
   expect(await modules.stop()).toBe(0);
 });

@@ -21,7 +21,8 @@ const optionsSchema = z.strictObject({
 type Options = z.output<typeof optionsSchema>;
 
 const settingsSchema = z.strictObject({
-  delivery: z.enum(['unicast', 'channel']),
+  /** `unicast-to-one` has one client, however many receivers the others have. */
+  delivery: z.enum(['unicast', 'unicast-to-one', 'channel']),
   authentication: z.enum(AUTHENTICATIONS),
   /** Whether packets are lost and repaired. Without repairs none is lost. */
   repairs: z.boolean(),
@@ -44,9 +45,9 @@ function placesOf(
         object_bytes.map((bytes): Place => {
           const loss_distance = repairs ? distance : 0;
           const each =
-            delivery === 'unicast'
-              ? unicast(count)
-              : channel(authentication, count, { window, loss_distance, object_bytes: bytes });
+            delivery === 'channel'
+              ? channel(authentication, count, { window, loss_distance, object_bytes: bytes })
+              : unicast(delivery === 'unicast' ? count : 1);
           return { each, at: { receivers: count, window, loss_percent: 100 / distance, object_bytes: bytes } };
         }),
       ),

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import {
   buildTrees,
-  onTimeShare,
+  shareWithin,
   simulateTrees,
   treeRunSchema,
   unicastShare,
@@ -16,12 +16,19 @@ import { armsOf, parseSettings, runnerModule, settingProgramSources, type Runner
 const milliseconds = z.number().positive();
 const share = z.number().min(0).max(1);
 
+const cutSchema = z.strictObject({
+  part: z.union([z.number().int().min(0), z.literal('root')]),
+  at_ms: z.number().min(0),
+  for_ms: milliseconds,
+});
+
 const optionsSchema = z.strictObject({
-  receivers: z.number().int().min(1),
+  receivers: z.array(z.number().int().min(1)).min(1),
   branches: z.number().int().min(1),
   /** So many receivers lose packets, of the group and of unicast. */
   lossy_receivers: z.number().int().min(1),
-  mbps: z.number().positive(),
+  /** Rates of the video */
+  rates_mbps: z.array(z.number().positive()).min(1),
   frame_ms: milliseconds,
   seconds: z.number().positive(),
   report_ms: milliseconds,
@@ -33,6 +40,12 @@ const optionsSchema = z.strictObject({
   losses: z.array(share).min(1),
   /** For copies by unicast to all receivers together */
   budget_mbps: z.number().positive(),
+  /** Rate of the source's link, which copies pass as well; 0: no limit */
+  uplink_mbps: z.number().min(0).default(0),
+  /** Rate of the channel, for video, proofs and repairs together, in rates of the video */
+  rate_factor: z.number().min(1).default(1.5),
+  /** Parts of the tree that carry nothing for a time, in arms with `cut` */
+  cuts: z.array(cutSchema).default([]),
 });
 type Options = z.output<typeof optionsSchema>;
 
@@ -42,32 +55,50 @@ const settingsSchema = z.strictObject({
   signed: z.boolean(),
   /** Where packets are lost: at each receiver, or on one branch of the tree, behind which all lose the same */
   lossy: z.enum(['receivers', 'branch']),
+  /** Whether the cuts of the options happen */
+  cut: z.boolean().default(false),
 });
 type ArmSettings = z.output<typeof settingsSchema>;
 
-const quantities: Readonly<Record<string, (run: TreeRun) => number>> = {
-  on_time_share: onTimeShare,
+interface Place {
+  receivers: number;
+  mbps: number;
+  loss: number;
+  deadline_ms: number;
+}
+
+/** Quantities that do not depend on the buffer */
+const quantitiesOf = (
+  { frame_ms, seconds }: Options,
+  { receivers, mbps }: Place,
+): Readonly<Record<string, (run: TreeRun) => number>> => ({
   unicast_share: unicastShare,
   source_mb: ({ group_bytes, copied_bytes }) => (group_bytes + copied_bytes) / 1e6,
   repair_mb: ({ repair_bytes, copied_bytes }) => (repair_bytes + copied_bytes) / 1e6,
   loss_reports: ({ loss_reports }) => loss_reports,
   expired: ({ expired }) => expired,
-};
+  goodput_mbps: ({ completed }) => (completed * mbps * frame_ms) / 1000 / seconds / receivers,
+  lateness_mean_ms: ({ lateness_mean_ms }) => lateness_mean_ms,
+  lateness_p50_ms: ({ lateness_p50_ms }) => lateness_p50_ms,
+  lateness_p95_ms: ({ lateness_p95_ms }) => lateness_p95_ms,
+  lateness_p99_ms: ({ lateness_p99_ms }) => lateness_p99_ms,
+  lateness_max_ms: ({ lateness_max_ms }) => lateness_max_ms,
+});
 
-interface Place {
-  loss: number;
-  deadline_ms: number;
-  buffer_ms: number;
-}
+const placesOf = ({ receivers, rates_mbps, losses, deadlines_ms }: Options): Place[] =>
+  receivers.flatMap((count) =>
+    rates_mbps.flatMap((mbps) =>
+      losses.flatMap((loss) => deadlines_ms.map((deadline_ms) => ({ receivers: count, mbps, loss, deadline_ms }))),
+    ),
+  );
 
 const settingAt = (
-  { deadlines_ms: _, buffers_ms: __, losses: ___, ...options }: Options,
-  { delivery, repairs, signed, lossy }: ArmSettings,
-  { loss, deadline_ms, buffer_ms }: Place,
+  { receivers: _, rates_mbps: __, losses: ___, deadlines_ms: ____, cuts, ...options }: Options,
+  { delivery, repairs, signed, lossy, cut }: ArmSettings,
+  { loss, ...place }: Place,
 ): TreeSetting => ({
   ...options,
-  deadline_ms,
-  buffer_ms,
+  ...place,
   repairs,
   signed,
   unicast: delivery === 'unicast',
@@ -78,7 +109,7 @@ const settingAt = (
     leaf: lossy === 'receivers' ? loss : 0,
     unicast: loss,
   },
-  cuts: [],
+  cuts: cut ? cuts : [],
 });
 
 /** Simulates a channel on a tree of depth two, or copies by unicast to the same receivers, in virtual time. */
@@ -95,16 +126,12 @@ export const multicastTrees: Runner = {
   async run(setup, context) {
     const options = optionsSchema.parse(setup.options);
     const parts = armsOf(setup, settingsSchema).flatMap((settings) =>
-      options.losses.flatMap((loss) =>
-        options.deadlines_ms.flatMap((deadline_ms) =>
-          options.buffers_ms.map((buffer_ms) => ({
-            name: [settings.arm, loss, deadline_ms, buffer_ms].join('/'),
-            at: { loss_percent: loss * 100, deadline_ms, buffer_ms },
-            arm: settings.arm,
-            setting: settingAt(options, settings, { loss, deadline_ms, buffer_ms }),
-          })),
-        ),
-      ),
+      placesOf(options).map((place) => ({
+        name: [settings.arm, place.receivers, place.mbps, place.loss, place.deadline_ms].join('/'),
+        arm: settings.arm,
+        place,
+        setting: settingAt(options, settings, place),
+      })),
     );
     const program = await buildTrees(context.progress);
     const finished = await finishParts(
@@ -113,7 +140,18 @@ export const multicastTrees: Runner = {
       async ({ setting }) => simulateTrees(program, setting, context),
     );
     return {
-      cells: finished.flatMap(({ part: { arm, at }, runs }) => cellsAt({ arm, at }, runs, quantities)),
+      cells: finished.flatMap(({ part: { arm, place }, runs }) => {
+        const { loss, ...others } = place;
+        const at = { ...others, loss_percent: loss * 100 };
+        return [
+          ...cellsAt({ arm, at }, runs, quantitiesOf(options, place)),
+          ...options.buffers_ms.flatMap((buffer_ms, index) =>
+            cellsAt({ arm, at: { ...at, buffer_ms } }, runs, {
+              on_time_share: (run: TreeRun) => shareWithin(run, index),
+            }),
+          ),
+        ];
+      }),
       versions: {},
       skipped: [],
     };

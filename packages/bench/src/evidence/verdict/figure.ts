@@ -38,9 +38,12 @@ export const ratioOf = (cells: readonly [of: ResultCell, to: ResultCell][], { st
   combine(cells.flat(), statistic, (estimates) => {
     let sum = 0;
     for (let index = 0; index < estimates.length; index += 2)
-      sum += Math.log((estimates[index] ?? 0) / (estimates[index + 1] ?? 0));
+      sum += logarithmOf(estimates[index] ?? 0, estimates[index + 1] ?? 0);
     return Math.exp((2 * sum) / estimates.length);
   });
+
+/** Returns the logarithm of a ratio. Two figures that are equal have the ratio 1, also when both are 0. */
+const logarithmOf = (of: number, to: number): number => (of === to ? 0 : Math.log(of / to));
 
 /** Computes a figure from the estimates of several cells, of which the resamples have the same runs. */
 function combine(

@@ -9,7 +9,7 @@ test('a short run measures each way of delivery with each size and acknowledgeme
   const options = {
     real: true,
     runs: '1',
-    seconds: '0.2',
+    seconds: '0.5',
     bytes: '100000',
     acks: '2,32',
     backends: '2',

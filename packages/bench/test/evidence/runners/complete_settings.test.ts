@@ -41,6 +41,7 @@ test.each([
     'configuration.proxy',
     /configuration\.proxy \(".*reverse_proxy 127\.0\.0\.1:0/,
   ],
+  ['multicast/figure-9c', 'moves', 'cut', 'cut (true instead of false)'],
   ['own/http-3', 'sheaf', 'configuration', /configuration \("listen: 127\.0\.0\.1:0/],
   ['own/http-2', 'nginx', 'configuration', /open_file_cache/],
   ['own/processor-time-three-backends', 'direct', 'client.backends', 'client.backends (3 instead of 0)'],

@@ -24,6 +24,16 @@ test('an interval on both sides of a bound is unknown', () => {
   expect(truthOf(times(slow, [30, 90, 20, 80, 50, 60]))).toBe('unknown');
 });
 
+test('two figures that are both 0 are equal, which is no less than and no more than', () => {
+  const nothing = slow.map(() => 0);
+  const both = times(nothing, nothing);
+  expect(truthOf(both, { at_most: 1, at_least: 1 })).toBe('holds');
+  expect(truthOf(both, { at_most: 0.98, margin: 0 })).toBe('fails');
+  expect(truthOf(both, { at_most: 0.98, margin: 0.02 })).toBe('tie');
+  expect(truthOf(times(slow, nothing), { at_most: 0.98 })).toBe('holds');
+  expect(truthOf(times(nothing, slow), { at_most: 0.98 })).toBe('fails');
+});
+
 test('one run says nothing about chance', () => {
   expect(truthOf(times([100], [10]))).toBe('unknown');
 });

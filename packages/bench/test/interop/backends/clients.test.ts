@@ -64,7 +64,7 @@ const rows: Row[] = [];
 let site: BackendsSite;
 beforeAll(async () => {
   site = await startBackendsSite();
-}, 180_000);
+});
 afterAll(async () => {
   console.table(rows);
   // Undefined where it did not start.
@@ -81,8 +81,8 @@ describe.each(clients)('$slug', (peer, program, tried) => {
   });
 
   describe.each(tried)('delivery: %s', (delivery) => {
-    test('a file of 20 MB from each backend', () => download(peer, delivery, site.files(delivery)), 120_000);
-    test('a page of 100 objects', () => download(peer, delivery, site.page(delivery)), 120_000);
+    test('a file of 20 MB from each backend', () => download(peer, delivery, site.files(delivery)));
+    test('a page of 100 objects', () => download(peer, delivery, site.page(delivery)));
   });
 });
 

@@ -138,7 +138,7 @@ async function startIn(
           expect(lines.length).toBeGreaterThanOrEqual(bodies.length);
           return lines;
         },
-        { timeout: 10_000, interval: 50 },
+        { timeout: 30_000, interval: 50 },
       ),
     stop: stopAll,
   };
@@ -177,7 +177,8 @@ async function configuration(
     listen: `127.0.0.1:${port}`,
     admin: `127.0.0.1:${admin}`,
     log: { file: 'access.log' },
-    backends,
+    // Longer than a busy machine keeps a process waiting: nothing fails here.
+    backends: backends.map((name) => ({ name, health: { timeout: '30s' } })),
     // Browsers fetch from the page at `/`.
     routes: [...routes(backends, (backend, delivery) => ({ backends: [backend], delivery })), { files: './site' }],
   };

@@ -1,5 +1,5 @@
 import type { ReceivedGroup } from '@sheaf/native';
-import { Wakeup } from '../model/wakeup.js';
+import { Wakeup } from '@sheaf/web-client/wakeup';
 
 /** From the number of a group of a channel to that of the next one: they are ids of streams (RFC 9000 §2.1). */
 const step = 4;

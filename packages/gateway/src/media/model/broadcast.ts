@@ -1,9 +1,9 @@
+import { Wakeup } from '@sheaf/web-client/wakeup';
 import type { Clock } from './clock.js';
 import { GroupCache, type CacheLimits } from './group_cache.js';
 import { MediaError } from './media_error.js';
 import type { MemoryShare } from './memory_budget.js';
 import { Track } from './track.js';
-import { Wakeup } from './wakeup.js';
 
 /**
  * Where the tracks of a broadcast come from: a client that publishes, or the receiver of a channel. It gives the track its properties by

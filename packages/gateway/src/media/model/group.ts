@@ -1,6 +1,6 @@
+import { Wakeup } from '@sheaf/web-client/wakeup';
 import type { Frame } from './frame.js';
 import type { MediaError } from './media_error.js';
-import { Wakeup } from './wakeup.js';
 
 /** Bytes that a group and a frame count beside their records, so that empty ones are bounded, too */
 const groupCost = 1_024;

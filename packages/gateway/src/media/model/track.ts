@@ -1,9 +1,9 @@
+import { Wakeup } from '@sheaf/web-client/wakeup';
 import { makeFrame } from './frame.js';
 import { costOf, Group } from './group.js';
 import type { GroupCache } from './group_cache.js';
 import { MediaError } from './media_error.js';
 import { TrackReader } from './track_reader.js';
-import { Wakeup } from './wakeup.js';
 
 /** What a publisher says about a track once, for its whole life */
 export interface TrackInfo {

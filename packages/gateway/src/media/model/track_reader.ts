@@ -1,6 +1,6 @@
+import { Wakeup } from '@sheaf/web-client/wakeup';
 import type { Group } from './group.js';
 import type { MediaError } from './media_error.js';
-import { Wakeup } from './wakeup.js';
 
 /** Groups that wait for a reader. Older ones are skipped. */
 const maxWaiting = 64;

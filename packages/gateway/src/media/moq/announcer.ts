@@ -1,6 +1,6 @@
+import { Wakeup } from '@sheaf/web-client/wakeup';
 import type { Broadcast } from '../model/broadcast.js';
 import type { Broadcasts } from '../model/broadcasts.js';
-import { Wakeup } from '../model/wakeup.js';
 import { encodeAnnouncement, encodeAnnounceOk, type AnnounceRequest } from './messages.js';
 import type { MoqStream } from './moq_streams.js';
 

@@ -1,25 +1,18 @@
 import { mkdir } from 'node:fs/promises';
-import type {
-  CertificatePair,
-  Http3Server,
-  NativeModule,
-  ServedConnection,
-  ServerRequest,
-  ServerResponse,
-} from '@sheaf/native';
+import type { CertificatePair, Http3Server, NativeModule, ServedConnection } from '@sheaf/native';
 import type { DestinationStream, Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ValuePath } from '../../values/document.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../../values/scalars.js';
 import { errorMessage, systemErrorCode, UserError } from '../../errors/user_error.js';
 import { watchStrayErrors } from '../../errors/stray_errors.js';
-import type { Published } from '../../channels/publication.js';
+import type { Published, Title } from '../../channels/publication.js';
 import type { RequestHandler } from '../../http/request_handler.js';
 import { TrustedProxies } from '../../http/trusted_proxies.js';
 import { formatAddress, listenError } from '../../values/listen_error.js';
 import { loadNativeModule } from '../../listeners/native_module.js';
 import { Networks } from '../../values/networks.js';
-import { createQuicListener } from '../../listeners/quic_listener.js';
+import { createQuicListener, type ConnectHandlers } from '../../listeners/quic_listener.js';
 import { TcpListener } from '../../listeners/tcp_listener.js';
 import { AdminServer } from '../../observability/admin_server.js';
 import { createLog } from '../../observability/log.js';
@@ -64,10 +57,12 @@ export interface Service {
   proxied?: RequestHandler;
   /** Gets the QUIC listener before the first connection. */
   attach?(native: Http3Server): void;
-  /** Answers requests that join channels. */
-  channels?(request: ServerRequest, response: ServerResponse): void;
+  /** Answers requests with a `:protocol`. */
+  connects?: ConnectHandlers;
+  /** How often clients met the bounds of channels */
+  channelLimitHits?(): Readonly<Record<string, number>>;
   /** Publishes bytes on a channel. Returns undefined when none has the name. */
-  publish?(channel: string, bytes: AsyncIterable<Buffer>, name: string): Promise<Published> | undefined;
+  publish?(channel: string, bytes: AsyncIterable<Buffer>, title: Title): Promise<Published> | undefined;
   /** Returns headers for every response on a QUIC connection. */
   headersFor?(connection: ServedConnection): Readonly<Record<string, string>>;
   /** Accepts the sessions of a QUIC listener. */
@@ -169,7 +164,10 @@ export class Front {
 
   /** Returns how often each bound was reached that protects clients from each other. */
   limitHits(): Record<string, number> {
-    const hits: Record<string, number> = { ...this.#quic?.counters().limitHits };
+    const hits: Record<string, number> = {
+      ...this.#quic?.counters().limitHits,
+      ...this.#service?.channelLimitHits?.(),
+    };
     for (const tcp of [...this.#tcp, ...(this.#plain ? [this.#plain] : [])]) {
       for (const [limit, count] of Object.entries(tcp.limitHits)) hits[limit] = (hits[limit] ?? 0) + count;
     }
@@ -304,7 +302,7 @@ export class Front {
       streamScheduler: options.stream_scheduler,
       certificate: this.certificate.pair,
       handler: service.handler,
-      channels: service.channels && ((request, response) => service.channels?.(request, response)),
+      connects: service.connects,
       headersFor: (connection) => service.headersFor?.(connection) ?? {},
       limits: options.limits,
       proxies: this.#proxies,

@@ -56,10 +56,10 @@ it('waits for room, and meanwhile for the client', async () => {
   const { body, appended, drain } = bodyWith(20);
   const source = new AppendedBody(body, 60);
   const done = source.appendAll(chunks(10, 20, 30), { bytesSent: 0 });
-  await vi.waitFor(() => expect(source.waits).toBe(true));
+  await vi.waitFor(() => expect(source.waits).toBe(true), 30_000);
   expect(appended).toHaveLength(2);
   drain();
-  await vi.waitFor(() => expect(appended).toHaveLength(3));
+  await vi.waitFor(() => expect(appended).toHaveLength(3), 30_000);
   drain();
   await done;
   expect(source.waits).toBe(false);
@@ -99,7 +99,7 @@ it('a client that takes nothing counts as slow, and is ended with its body', asy
   const taken = new AppendedBody(body, 60);
   const exchange = { bytesSent: 0, bytesReceived: 0, response: { writableLength: 0 }, taken } as unknown as Exchange;
   void taken.appendAll(chunks(10, 20, 30), exchange);
-  await vi.waitFor(() => expect(taken.waits).toBe(true));
+  await vi.waitFor(() => expect(taken.waits).toBe(true), 30_000);
   const pace = paceOf(exchange);
   pace.observe(exchange, 1_000);
   pace.observe(exchange, 9_000);

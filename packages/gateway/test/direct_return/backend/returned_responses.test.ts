@@ -53,7 +53,7 @@ it('a page of a hundred objects comes from three backends, each whole and past t
     const all = linesOfGateway(running);
     expect(all).toHaveLength(100);
     return all;
-  }, 20_000);
+  }, 30_000);
   expect(lines.filter(({ fallback }) => fallback !== undefined)).toEqual([]);
   expect(new Set(lines.map(({ backend }) => backend)).size).toBe(3);
 });
@@ -77,7 +77,7 @@ it('a backend that stops sends the responses that it has begun, and begins no mo
   expect(whole).toMatchObject({ ...returned, returned_bytes: long.length });
   expect(whole).not.toHaveProperty('fallback');
   expect(lines.find(({ status }) => status === 206)).toMatchObject({ delivery: 'proxy', fallback: 'draining' });
-}, 60_000);
+});
 
 it('a backend that stops waits until its gateway has what it proxied meanwhile', async () => {
   const files = { 'long.bin': randomBytes(3_000_000), 'proxied.bin': randomBytes(1_400_000) };
@@ -87,7 +87,7 @@ it('a backend that stops waits until its gateway has what it proxied meanwhile',
   const begun = await client.request({ path: '/long.bin' });
   const closing = running.backends['backend1']!.close(30_000);
   const state = (): string | undefined => running.gateway.status().backends?.[0]?.state;
-  await vi.waitFor(() => expect(state()).toBe('draining'), 20_000);
+  await vi.waitFor(() => expect(state()).toBe('draining'), 30_000);
   const unread = await client.request({ path: '/proxied.bin' });
   // The backend has written all of it, but the gateway takes less for a client that reads nothing.
   expect(await loggedByBackends(running, '/proxied.bin')).toMatchObject([{ status: 200, bytes: 1_400_000 }]);
@@ -96,8 +96,8 @@ it('a backend that stops waits until its gateway has what it proxied meanwhile',
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(hash(await collect(unread))).toBe(hash(files['proxied.bin']));
   await closing;
-  await vi.waitFor(() => expect(state()).toBe('lost'), 20_000);
-}, 60_000);
+  await vi.waitFor(() => expect(state()).toBe('lost'), 30_000);
+});
 
 it('a file that changes while it is sent ends its response', async () => {
   const long = randomBytes(20_000_000);
@@ -121,7 +121,7 @@ it('a file that changes while it is sent ends its response', async () => {
   expect(got.length).toBeGreaterThan(0);
   expect(got.equals(long.subarray(0, got.length))).toBe(true);
   expect((await stat(join(running.directory, 'files', 'long.bin'))).size).toBe(20_000_000);
-}, 60_000);
+});
 
 /** A server with ranges, whose responses say who asked. */
 function ranged(bytes: Buffer): (request: IncomingMessage, response: ServerResponse) => void {
@@ -225,12 +225,12 @@ it('an upstream is read no faster than the client reads, and left with it', asyn
     const before = sent;
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(sent).toBe(before);
-  }, 20_000);
+  }, 30_000);
   // What the sockets, the parser, the backend and the client hold
   expect(sent).toBeLessThan(20_000_000);
   response.destroy();
-  await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 20_000);
+  await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 30_000);
   const [line] = await loggedByBackends(running, '/app');
   expect(line).toMatchObject({ delivery: 'return', status: 200 });
   expect(Number(line!['bytes'])).toBeLessThan(2_000_000);
-}, 60_000);
+});

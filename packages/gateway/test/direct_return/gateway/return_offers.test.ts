@@ -92,7 +92,7 @@ function handle(backends: FakeBackend[], these?: ReturnOffers): Promise<void> {
   return begin(new BackendRoute(backends as unknown as BackendWatch[], log, offers), exchange);
 }
 
-const handedOff = (): Promise<void> => vi.waitFor(() => expect(response.handedOff).toBeDefined(), 20_000);
+const handedOff = (): Promise<void> => vi.waitFor(() => expect(response.handedOff).toBeDefined(), 30_000);
 const text = async (): Promise<Buffer> => Buffer.concat((await response.toArray()) as Buffer[]);
 const ranges = (backends: FakeBackend[]): unknown[] =>
   backends.map(({ asked }) => asked.map(({ headers }) => headers?.['range']));
@@ -181,7 +181,7 @@ describe('the grant is taken back when the client leaves', () => {
       const silent = Object.assign(new FakeBackend('backend1', 0, 0));
       backends.splice(0, 1, silent);
       const handled = handle(backends);
-      await vi.waitFor(() => expect(silent.asked).toHaveLength(1), 20_000);
+      await vi.waitFor(() => expect(silent.asked).toHaveLength(1), 30_000);
       exchange.leave();
       await handled;
     }));
@@ -190,7 +190,7 @@ describe('the grant is taken back when the client leaves', () => {
     one(
       async (backends) => {
         const handled = handle(backends);
-        await vi.waitFor(() => expect(backends[0]!.asked).toHaveLength(1), 20_000);
+        await vi.waitFor(() => expect(backends[0]!.asked).toHaveLength(1), 30_000);
         await new Promise(setImmediate);
         exchange.leave();
         await handled;
@@ -295,7 +295,7 @@ describe('the rest of a body', () => {
     const handled = handle(backends);
     await handedOff();
     response.lose('silent', 400);
-    await vi.waitFor(() => expect(Buffer.concat(response.written)).toHaveLength(300), 20_000);
+    await vi.waitFor(() => expect(Buffer.concat(response.written)).toHaveLength(300), 30_000);
     second.lose();
     await handled;
     expect(Buffer.concat(response.written).equals(whole.subarray(400))).toBe(true);

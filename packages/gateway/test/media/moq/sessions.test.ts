@@ -165,6 +165,9 @@ describe('a session', () => {
     const { port, log } = await startFullGateway(routes);
     const client = await connect(port, { webtransport: true });
     await expect(client.openWebTransport('/live', headers)).rejects.toMatchObject({ errorCode: 406 });
-    await vi.waitFor(() => expect(log.find((line) => line['msg'] === 'webtransport session refused')).toBeTruthy());
+    await vi.waitFor(
+      () => expect(log.find((line) => line['msg'] === 'webtransport session refused')).toBeTruthy(),
+      30_000,
+    );
   });
 });

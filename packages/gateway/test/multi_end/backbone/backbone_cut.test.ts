@@ -57,35 +57,32 @@ class Relay {
 // Far more than a backend has credit for.
 const large = randomBytes(12_000_000);
 
-it(
-  'nodes of different files find each other by their keys, and a cut between them costs no download',
-  { timeout: 120_000 },
-  async () => {
-    const [siteHome, farHome] = [await temporaryDirectory(), await temporaryDirectory()];
-    for (const home of [siteHome, farHome]) {
-      await mkdir(join(home, 'files'));
-      await writeFile(join(home, 'files', 'a.bin'), large);
-    }
-    // One state of the file has one tag everywhere, once it is old enough.
-    for (const home of [siteHome, farHome]) await utimes(join(home, 'files', 'a.bin'), 1_000_000, 1_000_000);
-    const [siteKey, farKey] = [
-      await createNodeKey(nodeKeyFile(siteHome, 'site')),
-      await createNodeKey(nodeKeyFile(farHome, 'far')),
-    ];
-    const [siteBackbone, farListen, farBackbone] = [await freePort(), await freePort(), await freePort()];
-    const relay = new Relay(farBackbone);
-    const relayPort = await relay.listen();
-    onTestFinished(() => relay.close());
-    const log: Record<string, unknown>[] = [];
-    const start = (home: string, text: string) =>
-      startNodes(parseConfiguration(text, join(home, 'sheaf.yaml')).nodes, { logStream: logTo(log) });
-    const far = await start(
-      farHome,
-      `nodes: { far: { role: backend, listen: "127.0.0.1:${farListen}", backbone: "127.0.0.1:${farBackbone}", primary: { name: site, backbone: "127.0.0.1:${siteBackbone}", public_key: "${siteKey.publicKey.toString()}" }, routes: [{ files: files }] } }`,
-    );
-    const site = await start(
-      siteHome,
-      `nodes:
+it('nodes of different files find each other by their keys, and a cut between them costs no download', async () => {
+  const [siteHome, farHome] = [await temporaryDirectory(), await temporaryDirectory()];
+  for (const home of [siteHome, farHome]) {
+    await mkdir(join(home, 'files'));
+    await writeFile(join(home, 'files', 'a.bin'), large);
+  }
+  // One state of the file has one tag everywhere, once it is old enough.
+  for (const home of [siteHome, farHome]) await utimes(join(home, 'files', 'a.bin'), 1_000_000, 1_000_000);
+  const [siteKey, farKey] = [
+    await createNodeKey(nodeKeyFile(siteHome, 'site')),
+    await createNodeKey(nodeKeyFile(farHome, 'far')),
+  ];
+  const [siteBackbone, farListen, farBackbone] = [await freePort(), await freePort(), await freePort()];
+  const relay = new Relay(farBackbone);
+  const relayPort = await relay.listen();
+  onTestFinished(() => relay.close());
+  const log: Record<string, unknown>[] = [];
+  const start = (home: string, text: string) =>
+    startNodes(parseConfiguration(text, join(home, 'sheaf.yaml')).nodes, { logStream: logTo(log) });
+  const far = await start(
+    farHome,
+    `nodes: { far: { role: backend, listen: "127.0.0.1:${farListen}", backbone: "127.0.0.1:${farBackbone}", primary: { name: site, backbone: "127.0.0.1:${siteBackbone}", public_key: "${siteKey.publicKey.toString()}" }, routes: [{ files: files }] } }`,
+  );
+  const site = await start(
+    siteHome,
+    `nodes:
   site:
     role: gateway
     listen: 127.0.0.1:0
@@ -96,39 +93,38 @@ it(
       - near
     routes: [{ backends: [far, near] }]
   near: { role: backend, listen: "127.0.0.1:0", backbone: "127.0.0.1:0", primary: site, routes: [{ files: files }] }`,
-    );
-    onTestFinished(() => closeNodes([...far, ...site], 0));
-    const gateway = site.find((node) => node instanceof Gateway)!;
-    const backend = far.find((node) => node instanceof Backend)!;
-    const states = (): string[] => gateway.status().backends?.map(({ state }) => state) ?? [];
-    await vi.waitFor(() => expect(states()).toEqual(['serving', 'serving']), 20_000);
+  );
+  onTestFinished(() => closeNodes([...far, ...site], 0));
+  const gateway = site.find((node) => node instanceof Gateway)!;
+  const backend = far.find((node) => node instanceof Backend)!;
+  const states = (): string[] => gateway.status().backends?.map(({ state }) => state) ?? [];
+  await vi.waitFor(() => expect(states()).toEqual(['serving', 'serving']), 30_000);
 
-    const connection = await connect(gateway.address.port, { multiEnd: true });
-    const client = new BackendClient(connection);
-    await client.ready(20_000);
-    const open = (count: number): Promise<void> =>
-      vi.waitFor(() => {
-        expect(connection.status().backends.filter(({ state }) => state === 'open')).toHaveLength(count);
-      }, 20_000);
-    await open(2);
-    // Of two backends that serve, the client may choose the one that looks nearer for all requests.
-    const near = async (action: 'drain' | 'resume'): Promise<void> => {
-      const admin = `http://127.0.0.1:${gateway.adminAddress!.port}/backends/near/${action}`;
-      expect((await fetch(admin, { method: 'POST', headers: { 'sheaf-admin': '1' } })).status).toBe(200);
-    };
-    await near('drain');
-    await open(1);
-    const responses = await Promise.all(Array.from({ length: 4 }, () => client.request({ path: '/a.bin' })));
-    expect(backend.status().requestsActive).toBeGreaterThan(0);
-    await near('resume');
-    await open(2);
-    relay.cut = true;
-    for (const body of await Promise.all(responses.map(collect))) expect(body.equals(large)).toBe(true);
-    await vi.waitFor(() => expect(states()[0]).toBe('lost'), 20_000);
-    expect(log.some(({ msg, state }) => msg === 'a backend changed' && state === 'lost')).toBe(true);
+  const connection = await connect(gateway.address.port, { multiEnd: true });
+  const client = new BackendClient(connection);
+  await client.ready(20_000);
+  const open = (count: number): Promise<void> =>
+    vi.waitFor(() => {
+      expect(connection.status().backends.filter(({ state }) => state === 'open')).toHaveLength(count);
+    }, 30_000);
+  await open(2);
+  // Of two backends that serve, the client may choose the one that looks nearer for all requests.
+  const near = async (action: 'drain' | 'resume'): Promise<void> => {
+    const admin = `http://127.0.0.1:${gateway.adminAddress!.port}/backends/near/${action}`;
+    expect((await fetch(admin, { method: 'POST', headers: { 'sheaf-admin': '1' } })).status).toBe(200);
+  };
+  await near('drain');
+  await open(1);
+  const responses = await Promise.all(Array.from({ length: 4 }, () => client.request({ path: '/a.bin' })));
+  expect(backend.status().requestsActive).toBeGreaterThan(0);
+  await near('resume');
+  await open(2);
+  relay.cut = true;
+  for (const body of await Promise.all(responses.map(collect))) expect(body.equals(large)).toBe(true);
+  await vi.waitFor(() => expect(states()[0]).toBe('lost'), 30_000);
+  expect(log.some(({ msg, state }) => msg === 'a backend changed' && state === 'lost')).toBe(true);
 
-    relay.cut = false;
-    await vi.waitFor(() => expect(states()).toEqual(['serving', 'serving']), 30_000);
-    await vi.waitFor(() => expect(gateway.status().backends?.[0]?.connections).toBe(1), 60_000);
-  },
-);
+  relay.cut = false;
+  await vi.waitFor(() => expect(states()).toEqual(['serving', 'serving']), 30_000);
+  await vi.waitFor(() => expect(gateway.status().backends?.[0]?.connections).toBe(1), 60_000);
+});

@@ -39,15 +39,15 @@ describe('a body of which little was read', () => {
   it('can be read from its start again, by who takes over while a part is awaited', async () => {
     const { source, body } = sourced();
     const first = readAll(body);
-    await vi.waitFor(() => expect(source.asked).toBe(1));
+    await vi.waitFor(() => expect(source.asked).toBe(1), 30_000);
     source.give('one ');
-    await vi.waitFor(() => expect(source.asked).toBe(1));
+    await vi.waitFor(() => expect(source.asked).toBe(1), 30_000);
     expect(body.whole).toBe(true);
     const second = readAll(body);
     source.give('two ');
-    await vi.waitFor(() => expect(source.asked).toBe(1));
+    await vi.waitFor(() => expect(source.asked).toBe(1), 30_000);
     source.give('three');
-    await vi.waitFor(() => expect(source.asked).toBe(1));
+    await vi.waitFor(() => expect(source.asked).toBe(1), 30_000);
     source.end();
     expect(await second).toBe('one two three');
     expect(await first).toBe('one ');
@@ -84,7 +84,7 @@ describe('whoever brings a body learns that nobody reads on', () => {
     const { source, body } = sourced();
     const reading = body[Symbol.asyncIterator]();
     const first = reading.next();
-    await vi.waitFor(() => expect(source.asked).toBe(1));
+    await vi.waitFor(() => expect(source.asked).toBe(1), 30_000);
     source.give('one');
     expect((await first).value).toBe('one');
     await reading.return(undefined);
@@ -97,7 +97,7 @@ describe('whoever brings a body learns that nobody reads on', () => {
     const { source, body } = sourced();
     const reading = body[Symbol.asyncIterator]();
     const first = reading.next();
-    await vi.waitFor(() => expect(source.asked).toBe(1));
+    await vi.waitFor(() => expect(source.asked).toBe(1), 30_000);
     source.give('one');
     await first;
     body.release();

@@ -18,7 +18,7 @@ const waitsFor = (backend: FakeBackend, passedOn = 0): Promise<void> =>
   vi.waitFor(
     () =>
       expect([backend.asked.length, backend.places.count, response.readableLength >= passedOn]).toEqual([1, 1, true]),
-    20_000,
+    30_000,
   );
 const waiting = (backends: FakeBackend[]): number[] =>
   backends.map((backend) => backend.waiting + backend.places.count);

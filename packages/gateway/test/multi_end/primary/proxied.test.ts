@@ -20,7 +20,7 @@ const site = (): Promise<Site> =>
 const states = ({ gateway }: Site): (string | undefined)[] =>
   gateway.status().backends?.map(({ state }) => state) ?? [];
 const serving = (running: Site): Promise<void> =>
-  vi.waitFor(() => expect(states(running)).toEqual(['serving', 'serving']), 10_000);
+  vi.waitFor(() => expect(states(running)).toEqual(['serving', 'serving']), 30_000);
 
 describe('a client without Multi-End', () => {
   it('gets everything from the gateway, whoever has it', async () => {
@@ -56,7 +56,7 @@ describe('a client without Multi-End', () => {
     });
     const lines = () => running.log.filter(({ path }) => path === '/images/a.png');
     // Each node writes its line when it is done, which may be after its client is.
-    await vi.waitFor(() => expect(lines()).toHaveLength(2), 20_000);
+    await vi.waitFor(() => expect(lines()).toHaveLength(2), 30_000);
     for (const line of lines()) expect(line).toMatchObject({ remote: '127.0.0.1', host: 'example.com', status: 200 });
   });
 
@@ -68,7 +68,7 @@ describe('a client without Multi-End', () => {
       Array.from({ length: 5 }, () => get(running.gateway.address.port, '/images/a.png')),
     );
     for (const { status, body } of answers) expect([status, body.length]).toEqual([200, large.length]);
-    await vi.waitFor(() => expect(states(running)).toEqual(['lost', 'serving']), 10_000);
+    await vi.waitFor(() => expect(states(running)).toEqual(['lost', 'serving']), 30_000);
   });
 
   it('hears 502 when no backend is there', async () => {
@@ -98,7 +98,7 @@ describe('a backend', () => {
       backends: { backend1: '[{ path: /images, files: one }]' },
       files: { 'one/a.png': 'a' },
     });
-    await vi.waitFor(() => expect(states(running)).toEqual(['serving']), 10_000);
+    await vi.waitFor(() => expect(states(running)).toEqual(['serving']), 30_000);
     expect((await get(running.gateway.address.port, '/nowhere')).status).toBe(404);
     expect((await get(running.backends['backend1']!.address.port, '/nowhere')).status).toBe(404);
   });
@@ -118,8 +118,8 @@ describe('a backend', () => {
     expect(await post('/backends/backend1/drain', {})).toBe(403);
     expect(await post('/backends/backend9/drain')).toBe(404);
     expect(await post('/backends/backend1/drain')).toBe(200);
-    await vi.waitFor(() => expect(states(running)).toEqual(['draining', 'serving']));
-    await vi.waitFor(() => expect(running.backends['backend1']?.status().serving).toBe(false));
+    await vi.waitFor(() => expect(states(running)).toEqual(['draining', 'serving']), 30_000);
+    await vi.waitFor(() => expect(running.backends['backend1']?.status().serving).toBe(false), 30_000);
     for (let index = 0; index < 3; index++)
       expect((await get(running.gateway.address.port, '/images/a.png')).status).toBe(200);
     expect(running.gateway.status().backends?.[0]?.proxied).toBe(0);
@@ -137,7 +137,7 @@ describe('a backend', () => {
       files: { 'one/health': 'ok', 'two/a.png': 'a' },
       backendKeys: (name) => `{ name: ${name}, health: { path: /health, interval: 100ms } }`,
     });
-    await vi.waitFor(() => expect(states(running)).toEqual(['serving', 'unhealthy']), 10_000);
+    await vi.waitFor(() => expect(states(running)).toEqual(['serving', 'unhealthy']), 30_000);
   });
 });
 

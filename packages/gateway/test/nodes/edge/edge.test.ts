@@ -157,7 +157,7 @@ describe('a request that is abandoned', () => {
     const client = await connect(port);
     const response = await client.request({ path: '/' });
     response.once('data', () => response.destroy());
-    await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 20_000);
+    await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 30_000);
     expect(log.filter((line) => line['level'] === 50)).toEqual([]);
   });
 
@@ -173,9 +173,9 @@ describe('a request that is abandoned', () => {
       () => undefined,
     );
     request.end();
-    await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), 20_000);
+    await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), 30_000);
     request.destroy();
-    await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 20_000);
+    await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 30_000);
   });
 
   it('by the upstream is reset for the client', async () => {

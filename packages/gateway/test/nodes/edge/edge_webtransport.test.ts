@@ -59,13 +59,15 @@ describe('a WebTransport session through an edge', () => {
     await session.closed;
     await vi.waitFor(
       () => expect([edge.status().webTransportSessions, gateway.status().webTransportSessions]).toEqual([0, 0]),
-      10_000,
+      30_000,
     );
-    await vi.waitFor(() =>
-      expect(log.filter((line) => line['msg'] === 'webtransport session')).toMatchObject([
-        { closeCode: 7, reason: 'enough' },
-        { closeCode: 7, reason: 'enough' },
-      ]),
+    await vi.waitFor(
+      () =>
+        expect(log.filter((line) => line['msg'] === 'webtransport session')).toMatchObject([
+          { closeCode: 7, reason: 'enough' },
+          { closeCode: 7, reason: 'enough' },
+        ]),
+      30_000,
     );
   });
 
@@ -105,11 +107,13 @@ describe('a WebTransport session through an edge', () => {
   it('is refused with the status of the gateway', async () => {
     const { port, edge, log } = await startPair({ gateway: ['routes: [{ path: /echo, webtransport: echo }]'] });
     await expect(openSession(port, '/none', edge.certificate.hash)).rejects.toBeDefined();
-    await vi.waitFor(() =>
-      expect(log.filter((line) => line['msg'] === 'webtransport session refused')).toMatchObject([
-        { status: 404 },
-        { status: 404 },
-      ]),
+    await vi.waitFor(
+      () =>
+        expect(log.filter((line) => line['msg'] === 'webtransport session refused')).toMatchObject([
+          { status: 404 },
+          { status: 404 },
+        ]),
+      30_000,
     );
   });
 
@@ -117,6 +121,6 @@ describe('a WebTransport session through an edge', () => {
     const { session, gateway, edge } = await openEcho();
     await gateway.close(0);
     await session.closed.catch(() => undefined);
-    await vi.waitFor(() => expect(edge.status().webTransportSessions).toBe(0), 10_000);
+    await vi.waitFor(() => expect(edge.status().webTransportSessions).toBe(0), 30_000);
   });
 });

@@ -33,45 +33,37 @@ describe.each([
   // What one read of the socket brings is decrypted at once.
   ['TLS', overTls, 64 * 1024],
 ])('a connection to an upstream over %s', (_name, open, mostBytes) => {
-  it(
-    'holds no more than it reads at once until somebody takes it, and brings every byte',
-    { timeout: 60_000 },
-    async () => {
-      const socket = await open();
-      onTestFinished(() => void socket.destroy());
-      socket.once('readable', () => undefined);
-      await expect.poll(() => socket.readableLength, { timeout: 20_000 }).toBeGreaterThan(0);
-      expect(socket.readableLength).toBeLessThanOrEqual(mostBytes);
-      const pieces: Buffer[] = [];
-      for await (const piece of socket) pieces.push(piece as Buffer);
-      expect(Buffer.concat(pieces).equals(body)).toBe(true);
-      expect(pieces[0]!.length).toBeLessThanOrEqual(mostBytes);
-      expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(64 * 1024);
-    },
-  );
+  it('holds no more than it reads at once until somebody takes it, and brings every byte', async () => {
+    const socket = await open();
+    onTestFinished(() => void socket.destroy());
+    socket.once('readable', () => undefined);
+    await expect.poll(() => socket.readableLength, { timeout: 30_000 }).toBeGreaterThan(0);
+    expect(socket.readableLength).toBeLessThanOrEqual(mostBytes);
+    const pieces: Buffer[] = [];
+    for await (const piece of socket) pieces.push(piece as Buffer);
+    expect(Buffer.concat(pieces).equals(body)).toBe(true);
+    expect(pieces[0]!.length).toBeLessThanOrEqual(mostBytes);
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(64 * 1024);
+  });
 });
 
-it(
-  'many connections at one time read into the same memory, and each has its own bytes',
-  { timeout: 60_000 },
-  async () => {
-    const port = await portOf(
-      createServer((socket) => {
-        socket
-          .on('error', () => undefined)
-          .once('data', (asked: Buffer) => socket.end(Buffer.alloc(500_000, asked.subarray(0, 1))));
-      }),
-    );
-    const letters = [...'abcdefghijklmnop'];
-    const answers = await Promise.all(
-      letters.map(async (letter) => {
-        const socket = connect({ host: '127.0.0.1', port, ...readPieces() });
-        socket.write(letter);
-        const pieces: Buffer[] = [];
-        for await (const piece of socket) pieces.push(piece as Buffer);
-        return Buffer.concat(pieces);
-      }),
-    );
-    answers.forEach((answer, i) => expect(answer.equals(Buffer.alloc(500_000, letters[i]))).toBe(true));
-  },
-);
+it('many connections at one time read into the same memory, and each has its own bytes', async () => {
+  const port = await portOf(
+    createServer((socket) => {
+      socket
+        .on('error', () => undefined)
+        .once('data', (asked: Buffer) => socket.end(Buffer.alloc(500_000, asked.subarray(0, 1))));
+    }),
+  );
+  const letters = [...'abcdefghijklmnop'];
+  const answers = await Promise.all(
+    letters.map(async (letter) => {
+      const socket = connect({ host: '127.0.0.1', port, ...readPieces() });
+      socket.write(letter);
+      const pieces: Buffer[] = [];
+      for await (const piece of socket) pieces.push(piece as Buffer);
+      return Buffer.concat(pieces);
+    }),
+  );
+  answers.forEach((answer, i) => expect(answer.equals(Buffer.alloc(500_000, letters[i]))).toBe(true));
+});

@@ -150,10 +150,10 @@ describe('a forwarded request', () => {
     request.end();
     await once(arrived, 'data');
     request.destroy();
-    await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 5_000);
+    await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 30_000);
     await vi.waitFor(
       () => expect(log).toContainEqual(expect.objectContaining({ msg: 'request', aborted: true })),
-      5_000,
+      30_000,
     );
   });
 });
@@ -301,7 +301,7 @@ describe('several upstreams', () => {
     expect(served).not.toHaveBeenCalled();
     expect(gateway.status().routes[0]?.upstreams?.map(({ up }) => up)).toEqual([false, true]);
     healthy = true;
-    await vi.waitFor(() => expect(gateway.status().routes[0]?.upstreams?.[0]?.up).toBe(true), 5_000);
+    await vi.waitFor(() => expect(gateway.status().routes[0]?.upstreams?.[0]?.up).toBe(true), 30_000);
     await Promise.all([get(port, '/'), get(port, '/')]);
     expect(served).toHaveBeenCalled();
   });
@@ -334,13 +334,13 @@ describe('the status of an upstream', () => {
     await upstream.stop();
     await vi.waitFor(
       async () => expect((await upstreams())?.[0]).toMatchObject({ up: false, reason: 'connection refused' }),
-      { timeout: 10_000, interval: 200 },
+      { timeout: 30_000, interval: 200 },
     );
     const since = (await upstreams())?.[0]?.since;
     await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect((await upstreams())?.[0]?.since).toBe(since);
     await startUpstream(mirror, upstream.port);
-    await vi.waitFor(async () => expect((await upstreams())?.[0]?.up).toBe(true), { timeout: 10_000, interval: 200 });
+    await vi.waitFor(async () => expect((await upstreams())?.[0]?.up).toBe(true), { timeout: 30_000, interval: 200 });
   });
 
   it('is 0 or 1 in the metrics, also behind two routes', async () => {

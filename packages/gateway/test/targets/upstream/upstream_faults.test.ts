@@ -52,7 +52,7 @@ describe('what counts against an upstream:', () => {
       const asks = { get, getByHttp2 };
       for (let index = 0; index < 3; index++) expect((await asks[name](running.port, '/wrong')).status).toBe(502);
       expect((await asks[name](running.port, '/right')).body).toHaveLength(10_000_000);
-      await vi.waitFor(() => expect(statusOf(running)).toMatchObject([{ active: 0, failures: 3 }]), 5_000);
+      await vi.waitFor(() => expect(statusOf(running)).toMatchObject([{ active: 0, failures: 3 }]), 30_000);
     },
   );
 });
@@ -87,10 +87,10 @@ describe('what does not:', () => {
       ),
     });
     await expect(broken).rejects.toThrow('no more');
-    await vi.waitFor(() => expect(begun).toBeGreaterThanOrEqual(1), 5_000);
+    await vi.waitFor(() => expect(begun).toBeGreaterThanOrEqual(1), 30_000);
     stream.close(8);
     session.destroy();
-    await vi.waitFor(() => expect(statusOf(running)).toMatchObject([{ active: 0 }]), 5_000);
+    await vi.waitFor(() => expect(statusOf(running)).toMatchObject([{ active: 0 }]), 30_000);
     expect(statusOf(running)).toMatchObject([{ up: true, failures: 0 }]);
   });
 

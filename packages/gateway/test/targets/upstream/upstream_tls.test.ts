@@ -143,7 +143,7 @@ describe('an upstream over TLS', () => {
 });
 
 describe('the files for an upstream over TLS are read again', () => {
-  it('when the authority is replaced', { timeout: 60_000 }, async () => {
+  it('when the authority is replaced', async () => {
     const { ask, directory, port } = await startBefore(
       await authority.issue(['localhost']),
       'tls: { ca: other.pem }',
@@ -158,7 +158,7 @@ describe('the files for an upstream over TLS are read again', () => {
     });
   });
 
-  it('when the certificate of the gateway is replaced; a broken one is refused', { timeout: 60_000 }, async () => {
+  it('when the certificate of the gateway is replaced; a broken one is refused', async () => {
     const [stranger, known] = [
       await (await createAuthority()).issue(['gateway.internal']),
       await authority.issue(['gateway.internal']),

@@ -17,6 +17,10 @@ void MemberHost::receive(const Datagram& datagram, Time now) {
   if (const auto* copy = std::get_if<ChannelCopy>(&*value)) {
     receiver_->receive(copy->packet, copies_, now);
   }
+  const auto* clock = std::get_if<ChannelClock>(&*value);
+  if (clock && clock_.on_response(clock->nonce, clock->clock.time, now)) {
+    verifier_->on_clock(clock->clock);
+  }
   deliver(now);
 }
 
@@ -26,9 +30,12 @@ void MemberHost::on_capsule(Bytes capsule, Time now) {
   const auto value = decode_channel_capsule(type, in.read_rest());
   if (!value) return;
   if (const auto* offer = std::get_if<ChannelOffer>(&*value)) {
-    verifier_ = make_verifier(offer->authentication, offer->channel, offer->packet_size, tools_);
+    verifier_ =
+        make_verifier(offer->authentication, {offer->channel, offer->packet_size, offer->max_rate},
+                      {runner_, clock_.bound(), random_});
     if (!verifier_) return;
-    receiver_.emplace(*offer, *verifier_, tools_.random, now);
+    receiver_.emplace(*offer, *verifier_, random_, now, ciphers_);
+    if (verifier_->needs_clock()) clock_.begin(now);
     receiver_->on_joined();
   } else if (const auto* key = std::get_if<ChannelKey>(&*value)) {
     newest_key_ = *key;
@@ -65,6 +72,12 @@ void MemberHost::poll_transmit(TransmitBatch& batch, Time now) {
 void MemberHost::say(Time now) {
   if (const auto state = receiver_->poll_state()) {
     queue_.send_capsule(addresses_.reliable, *state);
+  }
+  if (const auto nonce = clock_.poll(now, random_)) {
+    std::array<std::uint8_t, k_max_clock_message> bytes;
+    Writer out(bytes);
+    write_clock_query(out, {*nonce});
+    queue_.send_numbered(addresses_.lossy, RequestMessage::kDatagram, 0, out.written());
   }
   if (const auto report = receiver_->poll_report(now)) {
     std::array<std::uint8_t, k_max_channel_report> buffer;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "channel/receiver.h"
+#include "channel_authentication/clock_exchange.h"
 #include "channel_authentication/make_verifier.h"
 #include "sim/channel/request_messages.h"
 
@@ -16,10 +17,15 @@ class MemberHost final : public Host {
   // Called for each event of a group, with the bytes that became readable.
   using OnGroup = std::function<void(const GroupEvent& event, Bytes bytes, Time now)>;
 
-  // `copies` says whose connection the request is on.
-  MemberHost(const RequestAddresses& addresses, const VerifierTools& tools, ChannelWay copies,
-             OnGroup on_group)
-      : addresses_(addresses), tools_(tools), copies_(copies), on_group_(std::move(on_group)) {}
+  // `copies` says whose connection the request is on. `runner`, `random` and `ciphers` live longer.
+  MemberHost(const RequestAddresses& addresses, JobRunner& runner, Random& random,
+             ChannelWay copies, OnGroup on_group, PacketCiphers& ciphers = library_ciphers())
+      : addresses_(addresses),
+        runner_(runner),
+        random_(random),
+        copies_(copies),
+        on_group_(std::move(on_group)),
+        ciphers_(ciphers) {}
 
   const ChannelReceiver& receiver() const { return *receiver_; }
   // The key that came last; nothing before
@@ -29,7 +35,9 @@ class MemberHost final : public Host {
 
   void receive(const Datagram& datagram, Time now) override;
   void poll_transmit(TransmitBatch& batch, Time now) override;
-  Time next_timeout() const override { return receiver_ ? receiver_->next_timeout() : k_never; }
+  Time next_timeout() const override {
+    return receiver_ ? std::min(receiver_->next_timeout(), clock_.next_timeout()) : k_never;
+  }
   void on_timeout(Time now) override;
 
  private:
@@ -38,9 +46,12 @@ class MemberHost final : public Host {
   void say(Time now);
 
   RequestAddresses addresses_;
-  VerifierTools tools_;
+  JobRunner& runner_;
+  Random& random_;
+  ClockExchange clock_;
   ChannelWay copies_;
   OnGroup on_group_;
+  PacketCiphers& ciphers_;
   std::unique_ptr<Verifier> verifier_;
   std::optional<ChannelReceiver> receiver_;
   std::optional<ChannelKey> newest_key_;

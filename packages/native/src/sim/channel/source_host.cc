@@ -2,12 +2,16 @@
 
 namespace sheaf::quic {
 
-void SourceHost::accept(const RequestAddresses& addresses, Time now) {
+bool SourceHost::accept(const RequestAddresses& addresses, Time now) {
+  const NetworkKey network = network_of(addresses.reliable.remote);
+  if (now < networks_.held_until(network)) return false;
   const auto id = source_.add_receiver();
-  if (!id) return;
+  if (!id) return false;
+  networks_.on_joined(network);
   by_address_[addresses.reliable.remote] = by_address_[addresses.lossy.remote] = requests_.size();
-  requests_.push_back({*id, addresses});
+  requests_.push_back({*id, addresses, now});
   queue_.send_capsule(addresses.reliable, source_.offer_at(now));
+  return true;
 }
 
 void SourceHost::move(const RequestAddresses& addresses, const Address& lossy) {
@@ -18,11 +22,12 @@ void SourceHost::move(const RequestAddresses& addresses, const Address& lossy) {
   known = lossy;
 }
 
-void SourceHost::remove(const RequestAddresses& addresses) {
+void SourceHost::remove(const RequestAddresses& addresses, Time now) {
   Request& request = requests_[by_address_.at(addresses.reliable.remote)];
   by_address_.erase(request.addresses.reliable.remote);
   by_address_.erase(request.addresses.lossy.remote);
   source_.remove_receiver(request.id);
+  networks_.on_left(network_of(addresses.reliable.remote), request.joined, now);
   request.ended = true;  // its id may be another receiver's soon
 }
 
@@ -58,7 +63,10 @@ void SourceHost::on_message(Request& request, Bytes message, Time now) {
       const auto value = decode_channel_datagram(in.read_rest());
       if (!value) return;
       if (const auto* report = std::get_if<ChannelReport>(&*value)) {
-        source_.on_report(request.id, *report, now);
+        source_.on_report(request.id, *report, now, round_trip_);
+      }
+      if (const auto* query = std::get_if<ChannelClockQuery>(&*value)) {
+        send_clock(request, query->nonce, now);
       }
       return;
     }
@@ -72,10 +80,20 @@ void SourceHost::on_message(Request& request, Bytes message, Time now) {
   }
 }
 
+void SourceHost::send_clock(const Request& request, std::uint64_t nonce, Time now) {
+  const auto clock = source_.clock(now);
+  if (!clock) return;
+  std::array<std::uint8_t, k_max_clock_message> bytes;
+  Writer out(bytes);
+  write_clock(out, {nonce, *clock});
+  queue_.send_numbered(request.addresses.lossy, RequestMessage::kDatagram, k_no_copy,
+                       out.written());
+}
+
 void SourceHost::poll_transmit(TransmitBatch& batch, Time now) {
   const Bytes repair = source_.poll_repair(now);
   const Bytes packets = repair.empty() ? source_.poll_transmit(batch.max_segments, now) : repair;
-  if (!packets.empty() && source_.offer().has_group()) {
+  if (!packets.empty() && source_.feeds_group(now)) {
     std::ranges::copy(packets, batch.buffer.begin());
     batch.size = packets.size();
     batch.segment_size = repair.empty() ? source_.packet_size() : repair.size();

@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 
+#include "channel/held_networks.h"
 #include "channel/source.h"
 #include "sim/channel/request_messages.h"
 
@@ -15,12 +16,15 @@ class SourceHost final : public Host {
       : source_(config, authenticator, random) {}
 
   ChannelSource& source() { return source_; }
-  // A request came, and its response goes out.
-  void accept(const RequestAddresses& addresses, Time now);
+  const HeldNetworks& held_networks() const { return networks_; }
+  // A request came, and its response goes out. Returns false for one that is refused.
+  bool accept(const RequestAddresses& addresses, Time now);
   // The request of a receiver ended.
-  void remove(const RequestAddresses& addresses);
+  void remove(const RequestAddresses& addresses, Time now);
   // The connection of a receiver has validated another address, to which datagrams go from now on.
   void move(const RequestAddresses& addresses, const Address& lossy);
+  // What the connections of all receivers have measured
+  void set_round_trip(Duration round_trip) { round_trip_ = round_trip; }
   std::uint64_t copied_bytes() const { return copied_bytes_; }
   std::uint64_t group_bytes() const { return group_bytes_; }
 
@@ -33,9 +37,13 @@ class SourceHost final : public Host {
   // After which a connection would find a datagram lost
   static constexpr Duration k_lost_after = 60ms;
 
+  // Names a datagram that is no copy.
+  static constexpr std::uint32_t k_no_copy = UINT32_MAX;
+
   struct Request {
     ChannelSource::ReceiverId id;
     RequestAddresses addresses;
+    Time joined;
     bool ended = false;
   };
   struct Copy {
@@ -48,15 +56,18 @@ class SourceHost final : public Host {
 
   void send_keys();
   bool poll_copy(TransmitBatch& batch, Time now);
+  void send_clock(const Request& request, std::uint64_t nonce, Time now);
   void on_message(Request& request, Bytes message, Time now);
 
   ChannelSource source_;
+  HeldNetworks networks_;
   RequestQueue queue_;
   std::map<Address, std::size_t> by_address_;  // of the receiver, both
   std::vector<Request> requests_;
   std::deque<Copy> copies_;
   std::uint32_t next_copy_name_ = 0;
   std::size_t next_request_ = 0;  // whose turn it is to get a copy
+  Duration round_trip_ = 20ms;
   std::uint64_t copied_bytes_ = 0;
   std::uint64_t group_bytes_ = 0;
 };

@@ -174,14 +174,14 @@ class Delivery {
   void deliver_to_client(Time now) {
     for (Link& way : ways_) {
       while (const LinkDatagram* datagram = way.poll_arrival(now)) {
-        bottleneck_.send(datagram->payload, datagram->header, now);
+        bottleneck_.send(datagram->payload(), datagram->header, now);
       }
     }
     while (const LinkDatagram* datagram = bottleneck_.poll_arrival(now)) {
       PacketNumber number;
       std::size_t sender;
-      std::memcpy(&number, datagram->payload.data(), sizeof number);
-      std::memcpy(&sender, datagram->payload.data() + sizeof number, sizeof sender);
+      std::memcpy(&number, datagram->payload().data(), sizeof number);
+      std::memcpy(&sender, datagram->payload().data() + sizeof number, sizeof sender);
       receive(sender, number, datagram->header.tag, now);
     }
   }

@@ -1,0 +1,159 @@
+// masque-go as the client of a proxy for UDP (RFC 9298): every tunnel carries an HTTP/3 connection of its own.
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/quic-go/masque-go"
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+	"github.com/yosida95/uritemplate/v3"
+	"sheaf-interop/shared"
+)
+
+// QUIC inside of QUIC: packets of the outer connection must hold Initials of 1200 bytes.
+const outerPacket = 1350
+
+type result struct {
+	Status int    `json:"status"`
+	Bytes  int64  `json:"bytes"`
+	Sha256 string `json:"sha256"`
+	// Of the proxy
+	ProxyStatus int    `json:"proxyStatus"`
+	ProxyField  string `json:"proxyField"`
+	NextHop     string `json:"nextHop"`
+}
+
+type client struct {
+	connection    *masque.ClientConn
+	template      *uritemplate.Template
+	tls           *tls.Config
+	authorization string
+}
+
+func main() {
+	template := flag.String("template", "", "URI template of the proxy")
+	authority := flag.String("authority", "", "file of the certificate that signed those of proxy and server")
+	authorization := flag.String("authorization", "", "value of Proxy-Authorization")
+	tunnels := flag.Int("tunnels", 1, "tunnels at once")
+	flag.Parse()
+	results, err := run(*template, *authority, *authorization, *tunnels, flag.Arg(0))
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(results)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(text, authority, authorization string, tunnels int, target string) ([]result, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Second)
+	defer cancel()
+	template, err := uritemplate.New(text)
+	if err != nil {
+		return nil, err
+	}
+	proxy, err := url.Parse(text[:len("https://")+indexOfPath(text[len("https://"):])])
+	if err != nil {
+		return nil, err
+	}
+	config, err := shared.ClientTLS(authority, http3.NextProtoH3, false)
+	if err != nil {
+		return nil, err
+	}
+	outer, err := quic.DialAddr(ctx, proxy.Host, config, &quic.Config{EnableDatagrams: true, InitialPacketSize: outerPacket})
+	if err != nil {
+		return nil, err
+	}
+	defer outer.CloseWithError(0, "")
+	connection, err := (&masque.Transport{}).NewClientConn(outer)
+	if err != nil {
+		return nil, err
+	}
+	return client{connection, template, config, authorization}.fetchAll(ctx, tunnels, target)
+}
+
+func indexOfPath(text string) int {
+	for index, character := range text {
+		if character == '/' {
+			return index
+		}
+	}
+	return len(text)
+}
+
+func (c client) fetchAll(ctx context.Context, tunnels int, target string) ([]result, error) {
+	results := make([]result, tunnels)
+	failures := make([]error, tunnels)
+	var all sync.WaitGroup
+	for index := range tunnels {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			results[index], failures[index] = c.fetch(ctx, target)
+		}()
+	}
+	all.Wait()
+	return results, errors.Join(failures...)
+}
+
+// fetch loads a page through a tunnel. A proxy that refuses the tunnel is no failure.
+func (c client) fetch(ctx context.Context, target string) (result, error) {
+	var found result
+	parsed, err := url.Parse(target)
+	if err != nil {
+		return found, err
+	}
+	request, err := masque.NewRequest(ctx, c.template, parsed.Host)
+	if err != nil {
+		return found, err
+	}
+	if c.authorization != "" {
+		request.Header().Set("Proxy-Authorization", c.authorization)
+	}
+	tunnel, response, err := c.connection.Dial(request)
+	if response != nil {
+		found.ProxyStatus = response.StatusCode
+		found.ProxyField = response.Header.Get("Proxy-Status")
+	}
+	if err != nil {
+		if response != nil {
+			return found, nil
+		}
+		return found, err
+	}
+	defer tunnel.Close()
+	found.NextHop = tunnel.RemoteAddr().String()
+	transport := &http3.Transport{
+		TLSClientConfig: c.tls,
+		Dial: func(ctx context.Context, _ string, tlsConfig *tls.Config, config *quic.Config) (*quic.Conn, error) {
+			inner := config.Clone()
+			inner.DisablePathMTUDiscovery = true
+			return quic.DialEarly(ctx, tunnel, tunnel.RemoteAddr(), tlsConfig, inner)
+		},
+	}
+	defer transport.Close()
+	page, err := (&http.Client{Transport: transport}).Get(target)
+	if err != nil {
+		return found, err
+	}
+	defer page.Body.Close()
+	hash := sha256.New()
+	found.Status = page.StatusCode
+	found.Bytes, err = io.Copy(hash, page.Body)
+	found.Sha256 = fmt.Sprintf("%x", hash.Sum(nil))
+	return found, err
+}

@@ -1,0 +1,59 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { systemErrorCode, UserError } from '../errors/user_error.js';
+
+/** Mode bit that lets every user of the machine read a file */
+const othersMayRead = 0o004;
+
+/** The users of a proxy with their passwords, of which only hashes under a key of this process are kept */
+export class TunnelUsers {
+  readonly #key = randomBytes(32);
+  readonly #names = new Map<string, string>();
+
+  /** Takes lines `NAME:PASSWORD`; empty lines and those that begin with `#` say nothing. @throws RangeError with the line */
+  constructor(text: string) {
+    for (const [index, line] of text.split(/\r?\n/).entries()) {
+      if (line.trim() === '' || line.startsWith('#')) continue;
+      const [, name, password] = /^([^:\s]+):(.+)$/.exec(line) ?? [];
+      if (name === undefined || password === undefined) throw new RangeError(`line ${index + 1}`);
+      this.#names.set(this.#hash(`basic ${name}:${password}`), name);
+      this.#names.set(this.#hash(`bearer ${password}`), name);
+    }
+  }
+
+  /** Reads a file. @throws UserError when it cannot be read, is faulty, or every user of the machine can read it */
+  static async read(file: string): Promise<TunnelUsers> {
+    const refuse = (message: string, hint: string, cause?: unknown): UserError =>
+      new UserError('CREDENTIALS_UNUSABLE', message, { hint, cause });
+    const [text, { mode }] = await Promise.all([readFile(file, 'utf8'), stat(file)]).catch((error: unknown) => {
+      throw refuse(
+        `the users of the proxy, ${file}, cannot be read (${systemErrorCode(error) ?? 'unknown error'})`,
+        'correct `users`, or make the file readable for this user',
+        error,
+      );
+    });
+    if ((mode & othersMayRead) !== 0)
+      throw refuse(`every user of this machine can read the passwords in ${file}`, `\`chmod 600 ${file}\``);
+    try {
+      return new TunnelUsers(text);
+    } catch (error) {
+      const place = error instanceof RangeError ? error.message : 'a line';
+      throw refuse(`${place} of ${file} is not \`NAME:PASSWORD\``, 'write one user on each line', error);
+    }
+  }
+
+  /**
+   * Returns the name of the user whose credentials a field has: `Basic` (RFC 7617), or `Bearer` with the password as token (RFC
+   * 6750). What a guess costs does not depend on how much of it is right, since hashes are compared.
+   */
+  find(field: string): string | undefined {
+    const [, scheme = '', value = ''] = /^(basic|bearer) +([\x21-\x7e]+)$/i.exec(field) ?? [];
+    if (scheme.toLowerCase() === 'basic')
+      return this.#names.get(this.#hash(`basic ${Buffer.from(value, 'base64').toString('utf8')}`));
+    return scheme === '' ? undefined : this.#names.get(this.#hash(`bearer ${value}`));
+  }
+
+  #hash(text: string): string {
+    return createHmac('sha256', this.#key).update(text).digest('base64');
+  }
+}

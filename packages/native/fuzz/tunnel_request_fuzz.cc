@@ -1,0 +1,121 @@
+#include <cstdlib>
+#include <memory>
+
+#include "../test/http3/session_pair.h"
+#include "tunnel_request/tunnel_request.h"
+
+namespace {
+
+using namespace sheaf;
+using namespace std::chrono_literals;
+using quic::Bytes;
+using tunnel_request::TunnelRequest;
+
+struct Sink final : TunnelRequest::Target {
+  void send(Bytes payload) override {
+    if (payload.size() > TunnelRequest::k_max_payload) std::abort();
+  }
+  void want_turn() override {}
+};
+
+// A tunnel whose client is an attacker
+struct Run {
+  explicit Run(bool takes_datagrams)
+      : http(1, {.extended_connect = true, .datagrams = takes_datagrams}) {
+    http.server.reading = false;
+    http.run();
+    stream = *http.client.session.submit_request({{":method", "CONNECT"},
+                                                  {":protocol", "connect-udp"},
+                                                  {":scheme", "https"},
+                                                  {":authority", "a"},
+                                                  {":path", "/"}},
+                                                 true);
+    http.run();
+    tunnel = std::make_unique<TunnelRequest>(
+        TunnelRequest::Place{http.server.session, stream, way, room, sink}, 4000, now);
+    static_cast<void>(http.server.session.submit_response(stream, {{":status", "200"}}, true));
+    settle();
+  }
+
+  void settle() {
+    for (bool more = true; more;) {
+      more = false;
+      while (const auto event = http.server.transport.poll_event()) {
+        http.server.session.on_event(*event, now);
+        more = true;
+      }
+      while (auto event = http.server.session.poll_event()) tunnel->on_event(*event, now);
+      tunnel->on_turn();
+      TunnelRequest::send_all_waiting(way, now);
+      tunnel->flush();
+      more = http.client.drain() || more;
+      more = http.network.step() || more;
+    }
+    if (http.server.transport.close_error) std::abort();  // a request must not cost the connection
+    if (room.used() > 4000 + (16 << 10) || room.used() != way.waiting_bytes) std::abort();
+  }
+  void write(Bytes bytes, bool fin = false) {
+    static_cast<void>(http.client.session.write_body(stream, quic::SendChunk::copy_of(bytes), fin));
+    settle();
+  }
+
+  quic::Time now{1s};
+  http3::SessionPair http;
+  Sink sink;
+  tunnel_request::SharedWay way;
+  tunnel::SharedRoom room{1 << 16};
+  quic::StreamId stream;
+  std::unique_ptr<TunnelRequest> tunnel;
+};
+
+}  // namespace
+
+// The first byte chooses whether the client takes datagrams. Then records of an operation, a length
+// and bytes: bytes of the stream, capsules, datagrams, packets of the target, room, time and ends.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  quic::Reader in({data, size});
+  Run run((in.read_u8() & 1) != 0);
+  for (int steps = 0; !in.empty() && steps < 64; ++steps) {
+    const std::uint8_t operation = in.read_u8();
+    const std::size_t length = std::min<std::size_t>(in.read_u8(), in.remaining());
+    const Bytes bytes = in.read_bytes(length);
+    switch (operation % 8) {
+      case 0:
+        run.write(bytes);
+        break;
+      case 1:
+        run.write(http3::encode_capsule({http3::k_capsule_datagram, bytes}));
+        break;
+      case 2:
+        static_cast<void>(run.http.client.session.datagrams().send(run.stream, bytes, 0));
+        run.settle();
+        break;
+      case 3: {
+        const std::vector<std::uint8_t> packet(8 * length, 1);
+        run.tunnel->send(packet, run.now);
+        run.settle();
+        break;
+      }
+      case 4:
+        run.http.server.transport.datagram_room = length % 16;
+        run.way.blocked = false;
+        run.settle();
+        break;
+      case 5:
+        run.now += std::chrono::milliseconds(10 * length);
+        run.settle();
+        break;
+      case 6:
+        run.tunnel->on_outcome(length % 2 == 0);
+        run.tunnel->release_spare();
+        break;
+      default:
+        if (length % 4 == 0) run.write(bytes, true);
+        if (length % 4 == 1) run.tunnel->end();
+        if (length % 4 == 2) run.http.client.session.reset(run.stream, length);
+        run.settle();
+        break;
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,61 @@
+import { IncomingBody } from './http3_body.js';
+import { Http3ServerResponse } from './server_response.js';
+import type { ServerRequest, ServerResponse } from './types.js';
+import {
+  tunnelDropReasons,
+  tunnelEnds,
+  type OpenedTunnel,
+  type TunnelCounts,
+  type TunnelOptions,
+  type TunnelOver,
+} from './tunnel_types.js';
+
+const defaultIdleMs = 120_000;
+const defaultQueueBytes = 256 * 1024;
+
+/** Reads what `counts_array` in src/binding/tunnel_calls.cc writes. */
+export function tunnelCounts(values: readonly number[]): TunnelCounts {
+  const [packetsToTarget = 0, bytesToTarget = 0, packetsToClient = 0, bytesToClient = 0, ...drops] = values;
+  return {
+    packetsToTarget,
+    bytesToTarget,
+    packetsToClient,
+    bytesToClient,
+    drops: Object.fromEntries(
+      tunnelDropReasons.map((reason, index) => [reason, drops[index] ?? 0]),
+    ) as TunnelCounts['drops'],
+  };
+}
+
+export function tunnelOver(reason: number, code: number, values: readonly number[]): TunnelOver {
+  return { reason: tunnelEnds[reason] ?? 'client', code, ...tunnelCounts(values) };
+}
+
+/**
+ * Answers a request for UDP proxying (RFC 9298) with 200, and connects it to the target natively. Returns undefined when the
+ * client has left or its request is complete.
+ * @throws Error with the system's `code`, such as `ENETUNREACH`; the request has no response then
+ */
+export function openTunnel(
+  request: ServerRequest,
+  response: ServerResponse,
+  options: TunnelOptions,
+): OpenedTunnel | undefined {
+  if (!(request instanceof IncomingBody) || !(response instanceof Http3ServerResponse))
+    throw new TypeError('this is no request of HTTP/3');
+  if (request.ended || response.destroyed) return undefined;
+  const { endpoint, connection, stream } = request.location;
+  const localAddress = endpoint.openTunnel(connection, stream, {
+    ...options.target,
+    idleMs: options.idleMs ?? defaultIdleMs,
+    queueBytes: options.queueBytes ?? defaultQueueBytes,
+    rateName: options.rate?.name ?? '',
+    bytesPerSecond: options.rate?.bytesPerSecond ?? 0,
+  });
+  if (!localAddress) return undefined;
+  if (options.onOver) response.once('tunnelOver', options.onOver);
+  // RFC 9298 §3.5, RFC 9297 §3.4
+  response.writeHead(200, { 'capsule-protocol': '?1', ...options.headers });
+  response.leaveToEngine();
+  return { localAddress };
+}

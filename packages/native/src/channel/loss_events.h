@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+
+#include "channel/channel_messages.h"
+#include "channel/packet_ring.h"
+
+namespace sheaf::quic {
+
+// How often a receiver of the group loses something, by its reports: the loss event rate of RFC
+// 5348 §5, which a receiver computes there. Losses within a round trip are one event. What another
+// receiver's repair brings before a report names it is one event in a report, however much it was.
+class LossEvents {
+ public:
+  // Losses count from the packet `sent_end` on.
+  void begin(PacketNumber sent_end) {
+    *this = {};
+    counted_ = sent_end;
+  }
+  // Returns how many events began. `log` knows when packets were sent.
+  std::uint32_t on_report(const ChannelReport& report, const PacketRing& log, Duration round_trip,
+                          Time now);
+  // Whether there is an interval between events, so that `rate` is known
+  bool has_interval() const { return intervals_[0] > 0; }
+  // Chooses the interval before the first event (RFC 5348 §6.3.1): so many packets, at least 1
+  void begin_with(std::uint32_t packets) { intervals_[0] = packets; }
+  // Events for each packet, at most 1; 0: there was none. `sent_end` is one above the last packet.
+  double rate(PacketNumber sent_end) const;
+
+ private:
+  static constexpr std::size_t k_intervals = 8;
+
+  bool count(PacketNumber number, Time sent, Duration round_trip);
+
+  PacketNumber counted_ = 0;  // lower ones are part of an event, or of none
+  std::uint64_t lost_ = 0;    // the total of losses that were counted, as reports have it
+  PacketNumber event_ = 0;    // the first packet of the last one
+  Time event_sent_{};         // when that was sent
+  std::array<std::uint32_t, k_intervals> intervals_{};  // packets between events, the newest first
+  bool begun_ = false;                                  // a report says what the total begins with
+  bool any_ = false;                                    // there was an event
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tunnel_node/tunnel_end.h"
+
+namespace sheaf::tunnel_node {
+
+// The tunnels of one connection. Most turns concern few of them, so nothing here visits all but at
+// the end of the connection.
+class TunnelEnds {
+ public:
+  tunnel_request::SharedWay& way() { return way_; }
+  bool empty() const { return ends_.empty(); }
+  std::size_t size() const { return ends_.size(); }
+  // Returns null for a stream without a tunnel.
+  TunnelEnd* find(quic::StreamId stream) const;
+  TunnelEnd& keep(std::unique_ptr<TunnelEnd> end);
+
+  // Returns true when nobody else needs the event.
+  bool on_event(const http3::SessionEvent& event, Time now);
+  void on_turn(Time now);
+  // Calls `tell(end)` once for each tunnel that is over.
+  template <typename Tell>
+  void take_over(Tell&& tell) {
+    for (const quic::StreamId stream : std::exchange(over_, {})) {
+      if (TunnelEnd* end = find(stream)) tell(*end);
+    }
+  }
+  // Frees tunnels whose streams are gone.
+  void remove_closed();
+  void clear() { ends_.clear(); }
+
+ private:
+  friend class TunnelEnd;
+
+  void want_turn(TunnelEnd& end) { turns_.push_back(end.request().stream()); }
+  void note_over(TunnelEnd& end) { over_.push_back(end.request().stream()); }
+
+  tunnel_request::SharedWay way_;
+  std::unordered_map<quic::StreamId, std::unique_ptr<TunnelEnd>> ends_;
+  std::vector<quic::StreamId> turns_;  // tunnels that have something to do
+  std::vector<quic::StreamId> over_;   // tunnels that ended, of which nobody was told
+  std::vector<quic::StreamId> closed_;
+};
+
+}  // namespace sheaf::tunnel_node

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "io/connected_socket.h"
+#include "io/deadline_timer.h"
+#include "io/descriptor_limit.h"
+#include "io/poll_group.h"
+#include "tunnel/counts.h"
+#include "tunnel/packet_queue.h"
+#include "tunnel/rate_budget.h"
+
+namespace sheaf::tunnel_node {
+
+using quic::Duration;
+using quic::Time;
+
+class TunnelEnd;
+
+// What the tunnels of an endpoint share: the watch of their sockets, buffers, and the timer of
+// their idle limits.
+class TunnelNode {
+ public:
+  // Bytes that may wait in the queues of all tunnels together
+  static constexpr std::size_t k_queue_bytes = 64 << 20;
+
+  // The loop must outlive this object, and this object all of its tunnels. At most so many of them
+  // are open at a time: each has a descriptor, which nobody else has then.
+  static quic::Result<std::unique_ptr<TunnelNode>, io::SocketError> open(
+      uv_loop_t* loop, std::size_t max_tunnels = io::quarter_of_descriptors());
+
+  std::size_t open_tunnels() const { return open_; }
+  // Of all tunnels so far
+  tunnel::Counts counts() const;
+
+ private:
+  friend class TunnelEnd;
+
+  explicit TunnelNode(std::size_t max_tunnels) : max_tunnels_(max_tunnels) {}
+  quic::Status<io::SocketError> add(TunnelEnd& end);
+  void remove(TunnelEnd& end);
+  // The tunnel hears no more from its target.
+  void stop_listening(TunnelEnd& end);
+  // Returns the budget that tunnels with this name share; null for the empty name.
+  std::shared_ptr<tunnel::RateBudget> budget_of(const std::string& name, double rate);
+  // Appends to what leaves together. It is of one tunnel at a time.
+  void append(TunnelEnd& end, quic::Bytes payload);
+  // Sends what `append` has gathered.
+  void flush();
+  // Ends idle tunnels.
+  void sweep();
+  // Makes the next sweep as early as this tunnel needs it.
+  void sweep_by(Time now, const TunnelEnd& end);
+
+  std::unique_ptr<io::PollGroup> group_;
+  std::unique_ptr<io::DeadlineTimer> timer_;
+  io::ConnectedSocket::BuffersPointer buffers_ = io::ConnectedSocket::make_buffers();
+  io::DatagramRuns gathered_;
+  TunnelEnd* gathers_ = nullptr;  // whose packets are gathered
+  tunnel::SharedRoom room_{k_queue_bytes};
+  std::size_t max_tunnels_;
+  std::size_t open_ = 0;
+  std::vector<TunnelEnd*> ends_;  // also those that are over and wait for the end of their stream
+  // Those of users whose tunnels are gone stay until they are full again.
+  std::unordered_map<std::string, std::shared_ptr<tunnel::RateBudget>> budgets_;
+  Time sweep_at_ = quic::k_never;
+  tunnel::Counts past_;  // of tunnels that are gone
+};
+
+}  // namespace sheaf::tunnel_node

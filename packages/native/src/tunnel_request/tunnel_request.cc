@@ -1,0 +1,329 @@
+#include "tunnel_request/tunnel_request.h"
+
+#include <algorithm>
+#include <array>
+#include <variant>
+
+#include "http3/capsule_body.h"
+
+namespace sheaf::tunnel_request {
+
+using http3::ErrorCode;
+using http3::value_of;
+using tunnel::DropReason;
+
+namespace {
+
+constexpr std::uint64_t k_tunnel_mark = std::uint64_t{3} << 62;
+
+// The context id of UDP payloads (RFC 9298 §4)
+constexpr std::array<std::uint8_t, 1> k_payload_context{0};
+
+// Type and length of a DATAGRAM capsule, and a context id
+constexpr std::size_t k_capsule_overhead = 1 + 8 + k_payload_context.size();
+
+// Capsules gathered for one call of the session
+constexpr std::size_t k_max_gathered = 64 << 10;
+
+// Bytes that a tunnel may send before the next one has its turn, and what a packet costs beside its
+// payload
+constexpr std::size_t k_quantum = 1500;
+constexpr std::size_t k_packet_cost = 28;
+std::size_t cost_of(Bytes payload) { return payload.size() + k_packet_cost; }
+
+// Bytes of the connection's datagrams that wait ahead of all tunnels. More of them would delay what
+// is urgent and what another tunnel sends; fewer would leave nothing for a burst.
+constexpr std::size_t k_waiting_ahead = 64 << 10;
+
+// A connection knows what its path carries a few round trips after its handshake (RFC 8899), which
+// may be the very time at which the first packets of 1200 bytes come.
+constexpr quic::Duration k_discovery_time = std::chrono::seconds(1);
+// No path carries more but one of jumbo frames.
+constexpr std::size_t k_ethernet_payload = 1472;
+// Bytes of packets that may wait for this: a first flight of ten (RFC 9002 §7.2)
+constexpr std::size_t k_larger_limit = 16 << 10;
+
+std::optional<http3::CapsuleRule> capsule_rule(std::uint64_t type) {
+  if (type != http3::k_capsule_datagram) return std::nullopt;
+  constexpr std::size_t k_longest_context = 8;
+  return http3::CapsuleRule{k_longest_context + TunnelRequest::k_max_payload,
+                            http3::k_max_capsule_datagram};
+}
+
+quic::SendChunk chunk_of(std::vector<std::uint8_t> bytes) {
+  auto* owned = new std::vector<std::uint8_t>(std::move(bytes));
+  return {*owned, [](void* owner) { delete static_cast<std::vector<std::uint8_t>*>(owner); },
+          owned};
+}
+
+}  // namespace
+
+TunnelRequest::TunnelRequest(const Place& place, std::size_t queue_limit, Time now)
+    : place_(place),
+      opened_(now),
+      capsules_(capsule_rule),
+      queue_(queue_limit, {place.room, place.way.waiting_bytes}),
+      larger_(k_larger_limit, {place.room, place.way.waiting_bytes}) {
+  place_.session.datagrams().limit_waiting(k_waiting_ahead);
+  place_.session.datagrams().serve(place_.stream, *this);
+  read_capsules(now);
+}
+
+TunnelRequest::~TunnelRequest() {
+  place_.session.datagrams().release(place_.stream);
+  if (listed_) std::erase(place_.way.waiting, this);
+}
+
+std::optional<quic::StreamId> TunnelRequest::stream_of(std::uint64_t identifier) {
+  if ((identifier & k_tunnel_mark) != k_tunnel_mark) return std::nullopt;
+  return quic::StreamId{identifier & ~k_tunnel_mark};
+}
+
+// --- from the client ----------------------------------------------------------------------------
+
+bool TunnelRequest::on_event(const http3::SessionEvent& event, Time now) {
+  if (std::holds_alternative<http3::BodyReadable>(event)) {
+    read_capsules(now);
+    return true;
+  }
+  if (std::holds_alternative<http3::BodyWritable>(event)) {
+    writable_ = true;
+    place_.target.want_turn();
+    return true;
+  }
+  if (std::holds_alternative<http3::MessageFinished>(event)) {
+    read_capsules(now);
+    if (!capsules_.at_boundary()) {
+      fail(ErrorCode::kMessageError);
+    } else {
+      finish_writing();
+    }
+  } else if (const auto* reset = std::get_if<http3::StreamReset>(&event)) {
+    if (!over_) place_.session.reset(place_.stream, value_of(ErrorCode::kNoError));
+    finish(reset->error);
+  } else if (const auto* stopped = std::get_if<http3::WritingStopped>(&event)) {
+    finish(stopped->error);
+  } else if (std::holds_alternative<http3::StreamClosed>(event)) {
+    closed_ = true;
+    finish(value_of(ErrorCode::kNoError));
+  }
+  return false;
+}
+
+void TunnelRequest::on_outcome(bool acknowledged) {
+  if (!acknowledged) counts_.drop(DropReason::kClientLost);
+}
+
+void TunnelRequest::read_capsules(Time now) {
+  const auto take = [this](const http3::Capsule& capsule) {
+    take_datagram(capsule.value);
+    return fault_;
+  };
+  if (!over_) {
+    const std::uint64_t dropped = capsules_.dropped();
+    const auto fault = http3::read_capsules(place_.session, place_.stream, capsules_, now, take);
+    counts_.drop(DropReason::kTargetTooLarge, capsules_.dropped() - dropped);
+    if (fault) fail(*fault);
+  }
+  if (over_) http3::discard_body(place_.session, place_.stream, now);
+}
+
+void TunnelRequest::take_datagram(Bytes datagram) {
+  if (over_ || fault_) return;
+  quic::Reader reader(datagram);
+  const std::uint64_t context = reader.read_varint();
+  const Bytes payload = datagram.last(reader.remaining());
+  if (!reader.ok() || (context == 0 && payload.size() > k_max_payload)) {
+    fault_ = ErrorCode::kDatagramError;
+  } else if (context != 0) {
+    counts_.drop(DropReason::kUnknownContext);
+  } else {
+    place_.target.send(payload);
+  }
+  place_.target.want_turn();
+}
+
+void TunnelRequest::on_turn() {
+  if (fault_) fail(*fault_);
+}
+
+// --- to the client ------------------------------------------------------------------------------
+
+void TunnelRequest::send(Bytes payload, Time now) {
+  if (over_) return;
+  if (queue_.empty()) {
+    const Passed passed = pass(payload);
+    if (passed == Passed::kSent) return;
+    if (passed == Passed::kTooLarge) {
+      // Smaller packets overtake it: a probe for a larger path must not hold a page up.
+      if (may_fit_later(payload, now)) return wait(larger_, payload, now);
+      return counts_.drop(DropReason::kClientTooLarge);
+    }
+  }
+  wait(queue_, payload, now);
+}
+
+void TunnelRequest::wait(tunnel::PacketQueue& queue, Bytes payload, Time now) {
+  if (over_) return;
+  if (!queue.push(payload, now)) return counts_.drop(DropReason::kQueueFull);
+  if (std::exchange(listed_, true)) return;
+  place_.way.waiting.push_back(this);
+}
+
+void TunnelRequest::send_all_waiting(SharedWay& way, Time now) {
+  std::size_t stuck = 0;  // tunnels in a row that cannot send
+  while (stuck < way.waiting.size() && !way.blocked) {
+    TunnelRequest& next = *way.waiting.front();
+    if (!std::exchange(next.served_, true)) way.served.push_back(&next);
+    const bool went_on = next.take_turn(now);
+    if (way.blocked) break;                                             // it keeps its turn
+    if (way.waiting.empty() || way.waiting.front() != &next) continue;  // it is over
+    way.waiting.pop_front();
+    stuck = went_on ? 0 : stuck + 1;
+    next.listed_ = next.waits();
+    if (next.listed_) way.waiting.push_back(&next);
+  }
+  for (TunnelRequest* served : way.served) {
+    served->served_ = false;
+    served->flush();
+  }
+  way.served.clear();
+}
+
+bool TunnelRequest::take_turn(Time now) {
+  if (!std::exchange(in_turn_, true)) deficit_ += k_quantum;
+  const bool larger_went = larger_.empty() || send_larger(now);
+  const bool went_on = !place_.way.blocked && send_waiting(now);
+  if (place_.way.blocked) return true;
+  in_turn_ = false;
+  // Who has nothing to send, or cannot, saves nothing up.
+  if (queue_.empty() || !went_on) deficit_ = 0;
+  return went_on && (larger_went || !queue_.empty());
+}
+
+bool TunnelRequest::send_waiting(Time now) {
+  while (!queue_.empty() && cost_of(queue_.front()) <= deficit_) {
+    if (law_.acts_on(now - queue_.front_time(), queue_.bytes(), now)) {
+      counts_.drop(DropReason::kQueueStanding);
+      queue_.pop();
+      continue;
+    }
+    const Bytes payload = queue_.front();
+    const Passed passed = pass(payload);
+    if (passed == Passed::kNoRoom) return false;
+    if (passed == Passed::kSent) {
+      deficit_ -= cost_of(payload);
+    } else if (may_fit_later(payload, now)) {
+      wait(larger_, payload, now);
+    } else {
+      counts_.drop(DropReason::kClientTooLarge);
+    }
+    queue_.pop();
+  }
+  if (queue_.empty()) law_.on_empty();
+  return true;
+}
+
+bool TunnelRequest::send_larger(Time now) {
+  while (!larger_.empty()) {
+    const Bytes payload = larger_.front();
+    const Passed passed = pass(payload);
+    if (passed == Passed::kNoRoom) return false;
+    if (passed == Passed::kTooLarge) {
+      if (may_fit_later(payload, now)) return false;
+      counts_.drop(DropReason::kClientTooLarge);
+    }
+    larger_.pop();
+  }
+  return true;
+}
+
+bool TunnelRequest::may_fit_later(Bytes payload, Time now) const {
+  return now < opened_ + k_discovery_time && payload.size() <= k_ethernet_payload;
+}
+
+TunnelRequest::Passed TunnelRequest::pass(Bytes payload) {
+  http3::RequestDatagrams& datagrams = place_.session.datagrams();
+  // A client that takes no datagrams gets capsules (RFC 9297 §3.5). For another, what is too large
+  // for a datagram is dropped: a capsule would hide what the path carries (RFC 9298 §6).
+  if (datagrams.peer_lacks_datagrams()) return pass_capsule(payload);
+  if (place_.way.blocked) return Passed::kNoRoom;
+  const std::size_t room = datagrams.max_payload(place_.stream);
+  if (payload.size() + k_payload_context.size() > room) return Passed::kTooLarge;
+  const std::uint64_t identifier = k_tunnel_mark | place_.stream.value;
+  if (!datagrams.send(place_.stream, payload, identifier, k_payload_context)) {
+    place_.way.blocked = true;
+    return Passed::kNoRoom;
+  }
+  place_.way.queued = true;
+  counts_.to_client.add(1, payload.size());
+  return Passed::kSent;
+}
+
+TunnelRequest::Passed TunnelRequest::pass_capsule(Bytes payload) {
+  if (gathered_.size() + payload.size() + k_capsule_overhead > k_max_gathered) flush();
+  if (!writable_ || over_) return Passed::kNoRoom;
+  const std::size_t before = gathered_.size();
+  gathered_.resize(before + payload.size() + k_capsule_overhead);
+  quic::Writer out(quic::MutableBytes(gathered_).subspan(before));
+  out.write_varint(http3::k_capsule_datagram);
+  out.write_varint(k_payload_context.size() + payload.size());
+  out.write_bytes(k_payload_context);
+  out.write_bytes(payload);
+  gathered_.resize(before + out.size());
+  counts_.to_client.add(1, payload.size());
+  return Passed::kSent;
+}
+
+void TunnelRequest::flush() {
+  if (gathered_.empty() || over_) return;
+  const auto room =
+      place_.session.write_body(place_.stream, chunk_of(std::exchange(gathered_, {})), false);
+  writable_ = room && *room;
+  place_.way.queued = true;
+  if (!room) finish(value_of(ErrorCode::kRequestCancelled));
+}
+
+void TunnelRequest::release_spare() {
+  queue_.release();
+  larger_.release();
+  capsules_.release_spare();
+}
+
+// --- the end ------------------------------------------------------------------------------------
+
+void TunnelRequest::end() {
+  if (over_) return;
+  finish_writing();
+  // The client may have more to say, which nobody needs (RFC 9114 §4.1).
+  place_.session.stop_reading(place_.stream, value_of(ErrorCode::kNoError));
+}
+
+void TunnelRequest::finish_writing() {
+  if (over_) return;
+  flush();
+  place_.way.queued = true;
+  static_cast<void>(place_.session.write_body(place_.stream, {}, true));
+  finish(value_of(ErrorCode::kNoError));
+}
+
+void TunnelRequest::fail(ErrorCode code) {
+  if (over_) return;
+  place_.way.queued = true;
+  place_.session.reset(place_.stream, value_of(code));
+  finish(value_of(code));
+}
+
+void TunnelRequest::finish(std::uint64_t code) {
+  if (over_) return;
+  over_ = code;
+  gathered_ = {};
+  while (!queue_.empty()) queue_.pop();
+  while (!larger_.empty()) larger_.pop();
+  capsules_ = http3::CapsuleReader(capsule_rule);
+  release_spare();
+  if (std::exchange(listed_, false)) std::erase(place_.way.waiting, this);
+  place_.target.want_turn();
+}
+
+}  // namespace sheaf::tunnel_request

@@ -1,0 +1,365 @@
+#include "tunnel_request/tunnel_request.h"
+
+#include <gtest/gtest.h>
+
+#include "tunnel_request/tunnel_pair.h"
+
+namespace sheaf::tunnel_request {
+namespace {
+
+using http3::ErrorCode;
+using http3::value_of;
+using tunnel::DropReason;
+
+std::string payload_of(std::string_view text) { return std::string(1, '\0') + std::string(text); }
+
+// --- from the client ----------------------------------------------------------------------------
+
+TEST(TunnelRequest, PassesPayloadsOfDatagrams) {
+  TunnelPair pair;
+  pair.answer();
+  pair.send(payload_of("one"));
+  pair.send(payload_of(""));
+  EXPECT_EQ(pair.target.payloads, (std::vector<std::string>{"one", ""}));
+}
+
+TEST(TunnelRequest, PassesDatagramsThatCameBeforeItsAnswer) {
+  TunnelPair pair;
+  EXPECT_TRUE(pair.http.client.session.datagrams().send(pair.stream,
+                                                        http3::bytes_of(payload_of("early")), 0));
+  pair.answer();
+  EXPECT_EQ(pair.target.payloads, std::vector<std::string>{"early"});
+}
+
+TEST(TunnelRequest, PassesPayloadsOfCapsulesFromAnyClient) {
+  for (const bool takes_datagrams : {true, false}) {
+    TunnelPair pair(takes_datagrams);
+    pair.answer();
+    pair.send_capsule(http3::k_capsule_datagram, payload_of("in a capsule"));
+    pair.send_capsule(0x29 * 5 + 0x17, "a reserved type");
+    pair.send_capsule(0x00, payload_of(std::string(5000, 'x')));
+    ASSERT_EQ(pair.target.payloads.size(), 2u);
+    EXPECT_EQ(pair.target.payloads[0], "in a capsule");
+    EXPECT_EQ(pair.target.payloads[1], std::string(5000, 'x'));
+    EXPECT_FALSE(pair.proxy->over());
+  }
+}
+
+TEST(TunnelRequest, CountsAndDropsUnknownContexts) {
+  TunnelPair pair;
+  pair.answer();
+  pair.send(std::string("\x02", 1) + "nobody knows");
+  pair.send(std::string("\x40\x03", 2));
+  pair.send_capsule(0x00, std::string("\x05", 1));
+  EXPECT_EQ(pair.dropped(DropReason::kUnknownContext), 3u);
+  EXPECT_TRUE(pair.target.payloads.empty());
+  EXPECT_FALSE(pair.proxy->over());
+}
+
+TEST(TunnelRequest, AFloodOfUnknownContextsTakesNoMemory) {
+  TunnelPair pair;
+  pair.answer();
+  for (int i = 0; i < 5000; ++i) pair.send(std::string("\x02", 1) + std::string(1000, 'x'));
+  EXPECT_EQ(pair.dropped(DropReason::kUnknownContext), 5000u);
+  EXPECT_EQ(pair.room.used(), 0u);
+  pair.send(payload_of("it works"));
+  EXPECT_EQ(pair.target.payloads, std::vector<std::string>{"it works"});
+}
+
+TEST(TunnelRequest, RefusesADatagramWithoutAContext) {
+  for (const std::string_view datagram : {std::string_view(), std::string_view("\xc0\x01", 2)}) {
+    TunnelPair pair;
+    pair.answer();
+    pair.send(datagram);
+    EXPECT_EQ(pair.proxy->over(), value_of(ErrorCode::kDatagramError));
+    EXPECT_EQ(pair.http.client.messages[pair.stream].reset, value_of(ErrorCode::kDatagramError));
+  }
+}
+
+TEST(TunnelRequest, DropsCapsulesThatNoPathCarriesAndRefusesPayloadsAboveThoseOfUdp) {
+  TunnelPair pair;
+  pair.answer();
+  pair.send_capsule(0x00, payload_of(std::string((16 << 10) - 1, 'x')));
+  ASSERT_EQ(pair.target.payloads.size(), 1u);
+  pair.send_capsule(0x00, payload_of(std::string(16 << 10, 'x')));
+  pair.send_capsule(0x00, payload_of(std::string(TunnelRequest::k_max_payload, 'x')));
+  EXPECT_EQ(pair.target.payloads.size(), 1u);
+  EXPECT_EQ(pair.dropped(DropReason::kTargetTooLarge), 2u);
+  pair.send_capsule(0x00, payload_of("it goes on"));
+  EXPECT_EQ(pair.target.payloads.back(), "it goes on");
+  EXPECT_FALSE(pair.proxy->over());
+  // The longest context id has eight bytes.
+  pair.send_capsule(0x00, payload_of(std::string(TunnelRequest::k_max_payload + 8, 'x')));
+  EXPECT_EQ(pair.proxy->over(), value_of(ErrorCode::kMessageError));
+}
+
+TEST(TunnelRequest, ACapsuleCutAnywhereIsAnError) {
+  const std::string datagram = payload_of("abc");
+  const auto capsule = http3::encode_capsule({0x00, http3::bytes_of(datagram)});
+  for (std::size_t length = 1; length <= capsule.size(); ++length) {
+    TunnelPair pair;
+    pair.answer();
+    for (std::size_t at = 0; at < length; ++at) pair.write(Bytes(capsule).subspan(at, 1));
+    pair.write({}, true);
+    const bool whole = length == capsule.size();
+    EXPECT_EQ(pair.target.payloads.size(), whole ? 1u : 0u);
+    EXPECT_EQ(pair.proxy->over(), value_of(whole ? ErrorCode::kNoError : ErrorCode::kMessageError));
+  }
+}
+
+TEST(TunnelRequest, TakesLessMemoryThanRequestsThatJavaScriptServes) {
+  TunnelPair pair;
+  pair.answer();
+  EXPECT_EQ(pair.http.server.transport.held, http3::RequestAdmission::k_light_memory);
+}
+
+TEST(TunnelRequest, AFloodAheadOfItsAnswerTakesLittleMemory) {
+  TunnelPair pair;
+  const std::string payload = payload_of(std::string(1000, 'x'));
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(
+        pair.http.client.session.datagrams().send(pair.stream, http3::bytes_of(payload), 0));
+  }
+  pair.answer();
+  EXPECT_EQ(pair.target.payloads.size(), http3::DatagramRouter::k_max_waiting);
+  pair.send(payload_of("later"));
+  EXPECT_EQ(pair.target.payloads.back(), "later");
+}
+
+TEST(TunnelRequest, DoesNotKeepAnEndlessCapsule) {
+  TunnelPair pair;
+  pair.answer();
+  std::vector<std::uint8_t> head(16);
+  quic::Writer out(head);
+  out.write_varint(http3::k_capsule_datagram);
+  out.write_varint(std::uint64_t{1} << 40);
+  pair.write(out.written());
+  EXPECT_EQ(pair.proxy->over(), value_of(ErrorCode::kMessageError));
+}
+
+// --- to the client ------------------------------------------------------------------------------
+
+TEST(TunnelRequest, SendsDatagrams) {
+  TunnelPair pair;
+  pair.answer();
+  pair.receive("from the target");
+  ASSERT_EQ(pair.http.client.datagrams.size(), 1u);
+  EXPECT_EQ(pair.http.client.datagrams[0].second, payload_of("from the target"));
+  EXPECT_EQ(pair.proxy->counts().to_client.bytes, 15u);
+}
+
+TEST(TunnelRequest, SendsOnlyCapsulesWithPayloadsToAClientWithoutDatagrams) {
+  TunnelPair pair(false);
+  pair.answer();
+  pair.receive("one");
+  pair.receive(std::string(3000, 'x'));
+  std::string expected;
+  for (const std::string& payload : {std::string("one"), std::string(3000, 'x')}) {
+    const std::string datagram = payload_of(payload);
+    expected += http3::text_of(
+        http3::encode_capsule({http3::k_capsule_datagram, http3::bytes_of(datagram)}));
+  }
+  EXPECT_EQ(pair.http.client.messages[pair.stream].body, expected);
+}
+
+TEST(TunnelRequest, LetsItsPacketsWaitInItsOwnQueue) {
+  TunnelPair pair;
+  pair.answer();
+  EXPECT_EQ(pair.http.server.transport.waiting_limit, 64u << 10);
+}
+
+TEST(TunnelRequest, WaitsForRoomAndKeepsOrder) {
+  TunnelPair pair;
+  pair.answer();
+  pair.make_room(0);
+  for (const char* text : {"one", "two", "three"}) pair.receive(text);
+  EXPECT_TRUE(pair.http.client.datagrams.empty());
+  EXPECT_GT(pair.room.used(), 0u);
+  pair.make_room(100);
+  ASSERT_EQ(pair.http.client.datagrams.size(), 3u);
+  EXPECT_EQ(pair.http.client.datagrams[2].second, payload_of("three"));
+  EXPECT_EQ(pair.room.used(), 0u);
+}
+
+TEST(TunnelRequest, DropsAndCountsWhatFindsNoRoom) {
+  TunnelPair pair;
+  pair.answer();
+  pair.make_room(0);
+  for (int i = 0; i < 20; ++i) pair.receive(std::string(1000, 'x'));
+  EXPECT_GT(pair.dropped(DropReason::kQueueFull), 10u);
+  EXPECT_LE(pair.room.used(), pair.limit);
+}
+
+TEST(TunnelRequest, ATooLargePacketWaitsForTheDiscoveryOfThePathAndIsDroppedLater) {
+  TunnelPair pair(true, 1100);
+  pair.answer();
+  pair.receive(std::string(1200, 'x'));
+  EXPECT_EQ(pair.dropped(DropReason::kClientTooLarge), 0u);
+  pair.now += 2s;
+  pair.settle();
+  EXPECT_EQ(pair.dropped(DropReason::kClientTooLarge), 1u);
+  pair.receive(std::string(1200, 'x'));
+  EXPECT_EQ(pair.dropped(DropReason::kClientTooLarge), 2u);
+  EXPECT_FALSE(pair.proxy->over());  // RFC 9298 §6: it costs the packet alone
+  pair.receive("small");
+  ASSERT_EQ(pair.http.client.datagrams.size(), 1u);
+  EXPECT_EQ(pair.http.client.datagrams[0].second, payload_of("small"));
+}
+
+TEST(TunnelRequest, SmallerPacketsOvertakeOneThatIsTooLarge) {
+  TunnelPair pair(true, 1100);
+  pair.answer();
+  pair.receive(std::string(1200, 'x'));
+  pair.receive("small");
+  ASSERT_EQ(pair.http.client.datagrams.size(), 1u);
+  pair.make_room(0);
+  pair.receive(std::string(1201, 'y'));  // behind what waits for room
+  pair.receive("second");
+  pair.make_room(100);
+  ASSERT_EQ(pair.http.client.datagrams.size(), 2u);
+  EXPECT_EQ(pair.http.client.datagrams[1].second, payload_of("second"));
+  pair.http.network.set_max_datagram(1400);
+  pair.settle();
+  ASSERT_EQ(pair.http.client.datagrams.size(), 4u);
+  EXPECT_EQ(pair.http.client.datagrams[2].second, payload_of(std::string(1200, 'x')));
+  EXPECT_EQ(pair.http.client.datagrams[3].second, payload_of(std::string(1201, 'y')));
+  EXPECT_EQ(pair.room.used(), 0u);
+}
+
+TEST(TunnelRequest, FewPacketsWaitForTheDiscoveryOfThePath) {
+  TunnelPair pair(true, 1100, 1 << 20);
+  pair.answer();
+  for (int i = 0; i < 100; ++i) pair.receive(std::string(1200, 'x'));
+  EXPECT_LE(pair.room.used(), 16u << 10);
+  EXPECT_GT(pair.dropped(DropReason::kQueueFull), 80u);
+}
+
+TEST(TunnelRequest, DropsAtOnceWhatNoPathCarries) {
+  TunnelPair pair;
+  pair.answer();
+  pair.receive(std::string(9000, 'x'));
+  EXPECT_EQ(pair.dropped(DropReason::kClientTooLarge), 1u);
+}
+
+TEST(TunnelRequest, TunnelsOfAConnectionSendEqualBytes) {
+  TunnelPair pair(true, 1500, 400000);
+  const quic::StreamId other = pair.ask();
+  pair.answer();
+  RecordedTarget target;
+  TunnelRequest second({pair.http.server.session, other, pair.way, pair.room, target}, pair.limit,
+                       pair.now);
+  pair.make_room(0);
+  for (int i = 0; i < 100; ++i) pair.receive(std::string(1400, 'a'));
+  for (int i = 0; i < 400; ++i) second.send(http3::bytes_of(std::string(300, 'b')), pair.now);
+  ASSERT_EQ(pair.dropped(DropReason::kQueueFull), 0u);
+  pair.make_room(100);
+  const auto& first = pair.proxy->counts().to_client;
+  const std::uint64_t difference = first.bytes > second.counts().to_client.bytes
+                                       ? first.bytes - second.counts().to_client.bytes
+                                       : second.counts().to_client.bytes - first.bytes;
+  EXPECT_EQ(first.packets + second.counts().to_client.packets, 100u);
+  EXPECT_GT(first.packets, 10u);
+  // A turn and a packet, and what the headers of small packets cost
+  EXPECT_LT(difference, 1500u + 1400u + 80u * 28u);
+  pair.make_room(1000);
+  EXPECT_EQ(first.packets + second.counts().to_client.packets, 500u);
+  EXPECT_TRUE(pair.way.waiting.empty());
+  EXPECT_EQ(pair.room.used(), 0u);
+}
+
+// Packets come at the rate at which others leave.
+std::uint64_t shed_after(std::size_t backlog) {
+  TunnelPair pair(true, 1500, 400000);
+  pair.answer();
+  pair.make_room(0);
+  for (std::size_t i = 0; i < backlog; ++i) pair.receive(std::string(1000, 'x'));
+  for (int step = 0; step < 200; ++step) {
+    pair.now += 4ms;
+    pair.make_room(1);
+    pair.receive(std::string(1000, 'x'));
+  }
+  EXPECT_EQ(pair.dropped(DropReason::kQueueFull), 0u);
+  return pair.dropped(DropReason::kQueueStanding);
+}
+
+TEST(TunnelRequest, ShedsAQueueThatStands) {
+  EXPECT_GT(shed_after(20), 5u);
+  EXPECT_EQ(shed_after(1), 0u);
+}
+
+TEST(TunnelRequest, ABurstIsNotShed) {
+  TunnelPair pair(true, 1500, 400000);
+  pair.answer();
+  pair.make_room(0);
+  for (int i = 0; i < 100; ++i) pair.receive(std::string(1000, 'x'));
+  for (int step = 0; step < 20; ++step) {
+    pair.now += 4ms;
+    pair.make_room(5);
+  }
+  EXPECT_EQ(pair.http.client.datagrams.size(), 100u);
+}
+
+TEST(TunnelRequest, AClientThatReadsNoCapsulesTakesLittleMemory) {
+  TunnelPair pair(false);
+  pair.answer();
+  pair.http.client.reading = false;
+  for (int i = 0; i < 1000; ++i) pair.receive(std::string(1000, 'x'));
+  EXPECT_LE(pair.room.used(), pair.limit);
+  EXPECT_LT(pair.proxy->counts().to_client.packets, 80u);
+  EXPECT_GT(pair.dropped(DropReason::kQueueFull), 900u);
+}
+
+// --- the end ------------------------------------------------------------------------------------
+
+TEST(TunnelRequest, EndsWithItsClient) {
+  TunnelPair pair;
+  pair.answer();
+  pair.write({}, true);
+  EXPECT_EQ(pair.proxy->over(), value_of(ErrorCode::kNoError));
+  EXPECT_TRUE(pair.http.client.messages[pair.stream].finished);
+}
+
+TEST(TunnelRequest, AnEndWithinACapsuleIsAnError) {
+  TunnelPair pair;
+  pair.answer();
+  pair.write(std::array<std::uint8_t, 2>{0x00, 0x05}, true);
+  EXPECT_EQ(pair.proxy->over(), value_of(ErrorCode::kMessageError));
+}
+
+TEST(TunnelRequest, EndsWhenItsClientResetsTheStream) {
+  TunnelPair pair;
+  pair.answer();
+  pair.http.client.session.reset(pair.stream, value_of(ErrorCode::kRequestCancelled));
+  pair.settle();
+  EXPECT_EQ(pair.proxy->over(), value_of(ErrorCode::kRequestCancelled));
+  pair.receive("too late");
+  EXPECT_EQ(pair.proxy->counts().to_client.packets, 0u);
+}
+
+TEST(TunnelRequest, FailsWithTheCodeOfItsOwner) {
+  TunnelPair pair;
+  pair.answer();
+  pair.make_room(0);
+  pair.receive("waits");
+  pair.proxy->fail(ErrorCode::kConnectError);
+  pair.settle();
+  EXPECT_EQ(pair.http.client.messages[pair.stream].reset, value_of(ErrorCode::kConnectError));
+  EXPECT_EQ(pair.room.used(), 0u);
+}
+
+TEST(TunnelRequest, CountsLosses) {
+  TunnelPair pair;
+  pair.answer();
+  pair.proxy->on_outcome(true);
+  pair.proxy->on_outcome(false);
+  EXPECT_EQ(pair.dropped(DropReason::kClientLost), 1u);
+}
+
+TEST(TunnelRequest, KnowsItsDatagramsByTheirIdentifiers) {
+  EXPECT_FALSE(TunnelRequest::stream_of(4));                       // a WebTransport session
+  EXPECT_FALSE(TunnelRequest::stream_of(std::uint64_t{1} << 63));  // a channel
+  EXPECT_EQ(TunnelRequest::stream_of(std::uint64_t{3} << 62 | 8), quic::StreamId{8});
+}
+
+}  // namespace
+}  // namespace sheaf::tunnel_request
