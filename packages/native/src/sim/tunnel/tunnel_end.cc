@@ -22,7 +22,7 @@ constexpr std::uint64_t k_sent_once = UINT64_MAX;
 
 std::optional<http3::CapsuleRule> datagrams_only(std::uint64_t type) {
   if (type != http3::k_capsule_datagram) return std::nullopt;
-  return http3::CapsuleRule{.max_value = http3::k_max_capsule_datagram, .drop_longer = true};
+  return http3::k_datagram_rule;
 }
 
 }  // namespace
