@@ -9,7 +9,7 @@ export const TUNNEL_CONTROLLERS = ['none', 'bbr_v1', 'bbr', 'cubic', 'new_reno']
 /** A download through a tunnel, in the terms of `tunnel_bench` */
 export interface TunnelSetting {
   mode: (typeof TUNNEL_MODES)[number];
-  /** Of a stream group */
+  /** Streams of a group */
   streams: number;
   bytes: number;
   /** Client to server through the tunnel */
@@ -27,7 +27,7 @@ export interface TunnelSetting {
   inner: (typeof TUNNEL_CONTROLLERS)[number];
   /** Whether the server obeys the tunnel's reports (TECC): as published, or with units that fit */
   tecc: 'off' | 'literal' | 'mended';
-  /** Of the moving average of TECC */
+  /** Weight of the latest report in the moving average of TECC */
   tecc_weight: number;
   /** At the tunnel: `unbounded`, `codel` or a number of bytes */
   queue: string;

@@ -20,7 +20,7 @@ class ReorderingTolerance {
   }
   // A packet that counted as lost was acknowledged, so many numbers behind the largest one.
   void on_spurious_loss(PacketNumber behind) {
-    if (adapts_) packet_threshold_ = std::clamp(behind + 1, packet_threshold_, k_largest_threshold);
+    if (adapts_) packet_threshold_ = std::clamp(behind + 1, packet_threshold_, k_max_threshold);
   }
 
   PacketNumber packet_threshold() const { return packet_threshold_; }
@@ -28,7 +28,7 @@ class ReorderingTolerance {
   Duration delay() const { return delay_; }
 
  private:
-  static constexpr PacketNumber k_largest_threshold = 4096;
+  static constexpr PacketNumber k_max_threshold = 4096;
 
   PacketNumber packet_threshold_ = 3;  // kPacketThreshold of RFC 9002 §6.1.1
   Duration delay_{};

@@ -9,10 +9,10 @@ namespace {
 // Longer times mean nothing, and would overflow when they are added.
 constexpr std::uint64_t k_longest_microseconds = 3'600'000'000;
 
-constexpr std::uint64_t k_largest_value = (std::uint64_t{1} << 62) - 1;
+constexpr std::uint64_t k_max_value = (std::uint64_t{1} << 62) - 1;
 
 void put(Writer& writer, std::uint64_t value) {
-  writer.write_varint(std::min(value, k_largest_value));
+  writer.write_varint(std::min(value, k_max_value));
 }
 
 std::uint64_t to_microseconds(Duration duration) {

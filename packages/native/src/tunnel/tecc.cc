@@ -7,7 +7,7 @@ namespace sheaf::quic {
 namespace {
 
 constexpr Duration k_shortest_round_trip = std::chrono::milliseconds(1);
-constexpr double k_largest_rate = 1e12;  // bytes per second
+constexpr double k_max_rate = 1e12;  // bytes per second
 
 }  // namespace
 
@@ -33,7 +33,7 @@ void Tecc::on_report(const FeedbackReport& report, Duration round_trip, std::uin
   // Recomputed each time and never accumulated, as in HPCC.
   const double rate = utilisation_ * static_cast<double>(report.rate) +
                       static_cast<double>(packet_size) / to_seconds(round_trip);
-  rate_ = static_cast<std::uint64_t>(std::min(rate, k_largest_rate));
+  rate_ = static_cast<std::uint64_t>(std::min(rate, k_max_rate));
 }
 
 }  // namespace sheaf::quic

@@ -44,7 +44,7 @@ const settingsSchema = z.strictObject({
   /** At the tunnel: `unbounded`, `codel`, or `bdp` for the bytes of one round trip through the tunnel */
   queue: z.enum(['unbounded', 'codel', 'bdp']),
   tecc: z.enum(['off', 'literal', 'mended']).default('off'),
-  /** Of the moving average of TECC */
+  /** Weight of the latest report in the moving average of TECC */
   tecc_weight: z.number().min(0).max(1).default(0.5),
 });
 type ArmSettings = z.output<typeof settingsSchema>;

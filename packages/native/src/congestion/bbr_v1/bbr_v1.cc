@@ -11,8 +11,8 @@ constexpr double k_high_gain = 2.89;  // §4.1.1: 2 / ln 2
 constexpr double k_window_gain = 2;
 constexpr std::array<double, 8> k_cycle{1.25, 0.75, 1, 1, 1, 1, 1, 1};  // §4.3.4.2
 constexpr Duration k_probe_rtt_duration = std::chrono::milliseconds(200);
-constexpr double k_largest_rate = 1e12;  // bytes per second; what Pacer can count
-constexpr double k_largest_quantum = 64 << 10;
+constexpr double k_max_paced_rate = 1e12;  // bytes per second; what Pacer can count
+constexpr double k_max_burst_quantum = 64 << 10;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ BbrV1::BbrV1(const CongestionConfig& config)
       initial_window_(datagram_ * static_cast<double>(config.initial_window_packets)),
       window_(std::max(initial_window_, minimum_window())),
       // §4.2.1: assume a round trip of one millisecond until there is a sample.
-      pacing_rate_(std::min(k_high_gain * window_ * 1e3, k_largest_rate)),
+      pacing_rate_(std::min(k_high_gain * window_ * 1e3, k_max_paced_rate)),
       random_(config.seed) {}
 
 // --- events -------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ void BbrV1::on_mtu_change(std::uint64_t max_datagram_size) {
 
 void BbrV1::update_bandwidth(const AckSample& sample) {
   rounds_.on_acknowledgement(sample);
-  const double rate = std::min(static_cast<double>(sample.delivery_rate), k_largest_rate);
+  const double rate = std::min(static_cast<double>(sample.delivery_rate), k_max_paced_rate);
   // §4.1.2.3: a limited sample counts when it shows a faster path than was known. While all are
   // limited, what was known stays.
   if (sample.delivery_rate_application_limited && rate < bandwidth()) return;
@@ -164,12 +164,12 @@ void BbrV1::set_pacing_rate(double gain) {
   if (rate > 0 && (full_pipe_.full() || rate > pacing_rate_)) pacing_rate_ = rate;
   // Keeps at least a datagram per second. Otherwise nothing would ever show that the path is
   // faster.
-  pacing_rate_ = std::clamp(pacing_rate_, datagram_, k_largest_rate);
+  pacing_rate_ = std::clamp(pacing_rate_, datagram_, k_max_paced_rate);
 }
 
 double BbrV1::volume(double gain) const {
   if (!minimum_rtt_.known()) return initial_window_;
-  const double quantum = std::clamp(pacing_rate_ * 1e-3, datagram_, k_largest_quantum);
+  const double quantum = std::clamp(pacing_rate_ * 1e-3, datagram_, k_max_burst_quantum);
   return gain * bandwidth() * minimum_rtt_.seconds() + 3 * quantum;
 }
 

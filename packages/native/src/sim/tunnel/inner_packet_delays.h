@@ -15,14 +15,14 @@ class InnerPacketDelays {
  public:
   void on_sent(Bytes packet, Time now) {
     ++sent_;
-    under_way_.emplace(name_of(packet), now);
+    in_flight_.emplace(name_of(packet), now);
   }
   // The first copy of a packet counts.
   void on_received(Bytes packet, Time now) {
-    const auto found = under_way_.find(name_of(packet));
-    if (found == under_way_.end()) return;
+    const auto found = in_flight_.find(name_of(packet));
+    if (found == in_flight_.end()) return;
     delays_.push_back(now - found->second);
-    under_way_.erase(found);
+    in_flight_.erase(found);
   }
   std::uint64_t sent() const { return sent_; }
   // Of those that arrived, in their order
@@ -36,7 +36,7 @@ class InnerPacketDelays {
     return name;
   }
 
-  std::unordered_map<std::uint64_t, Time> under_way_;
+  std::unordered_map<std::uint64_t, Time> in_flight_;
   std::vector<Duration> delays_;
   std::uint64_t sent_ = 0;
 };

@@ -7,7 +7,7 @@ namespace sheaf::quic {
 
 namespace {
 
-constexpr double k_largest_paced = 1e12;  // bytes per second
+constexpr double k_max_paced = 1e12;  // bytes per second
 
 // Calls `take` with each datagram of a batch.
 template <typename Take>
@@ -109,7 +109,7 @@ void TunnelServerHost::report(Time now) {
   // The outer connection counts its own headers.
   const double share = static_cast<double>(tunnel_.outer.connection.datagrams().maximum_payload()) /
                        static_cast<double>(path.mtu);
-  const double rate = std::min(static_cast<double>(path.pacing_rate), k_largest_paced) * share;
+  const double rate = std::min(static_cast<double>(path.pacing_rate), k_max_paced) * share;
   const FeedbackReport made = meter_->report(tunnel_.queue(),
                                              {.rate = static_cast<std::uint64_t>(rate),
                                               .packets_sent = path.packets_sent,
