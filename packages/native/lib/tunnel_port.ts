@@ -61,7 +61,10 @@ class Port implements TunnelPort {
         response.destroy();
         end();
         this.endpoint.refuseTunnelPeer(this.connection, this.number, peer);
-        this.options.onRefused?.({ status, proxyStatus: Array.isArray(proxyStatus) ? proxyStatus.join(', ') : proxyStatus });
+        this.options.onRefused?.({
+          status,
+          proxyStatus: Array.isArray(proxyStatus) ? proxyStatus.join(', ') : proxyStatus,
+        });
         return;
       }
       const { stream } = response.location;

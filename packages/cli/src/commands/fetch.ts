@@ -18,7 +18,7 @@ import { discard } from '../download/discard.js';
 import { downloadRepeatedly, type BodySink, type Requester } from '../download/download.js';
 import { handshakePath, localAddressError, openPaths } from '../download/open_paths.js';
 import { OutputFile } from '../download/output_file.js';
-import { throughProxy, type ProxyFlags } from '../download/proxy.js';
+import { throughProxy, withProxyOptions, type ProxyFlags } from '../download/proxy.js';
 import { parsePathOption, pathForm, type PathOption } from '../download/path_option.js';
 import { fetchReport, reportLine } from '../download/report.js';
 import { printLine, write, type World } from '../world.js';
@@ -41,7 +41,7 @@ export const fetch: Command<FetchOptions> = {
   usage: 'fetch <url>',
   summary: "Request a URL over HTTP/3, with Sheaf's own client",
   options: (yargs) =>
-    yargs
+    withProxyOptions(yargs)
       .positional('url', { type: 'string', demandOption: true, describe: 'URL that begins with https://' })
       .option('output', { alias: 'o', type: 'string', requiresArg: true, describe: 'Write the body to this file' })
       .option('insecure', { alias: 'k', type: 'boolean', default: false, describe: 'Accept any certificate' })
@@ -78,22 +78,6 @@ export const fetch: Command<FetchOptions> = {
         requiresArg: true,
         describe: `Use this path, \`${pathForm}\`; can be repeated`,
       })
-      .option('proxy', {
-        type: 'string',
-        requiresArg: true,
-        describe: 'Go through this proxy for UDP: `https://HOST`, or its template; --path leads to it then',
-      })
-      .option('proxy-user', {
-        type: 'string',
-        requiresArg: true,
-        describe: 'Credentials for the proxy, `NAME:PASSWORD` or a token; or set SHEAF_PROXY_USER',
-      })
-      .option('proxy-insecure', { type: 'boolean', default: false, describe: 'Accept any certificate of the proxy' })
-      .option('proxy-ca', {
-        type: 'string',
-        requiresArg: true,
-        describe: 'Accept the certificate authorities of this PEM file for the proxy, too',
-      })
       .option('path-scheduler', {
         choices: pathSchedulerNames,
         default: 'ecf' as const,
@@ -121,10 +105,6 @@ export const fetch: Command<FetchOptions> = {
       .example(
         '$0 fetch -k --path 192.168.1.7 --path "10.0.0.7>10.0.0.1,backup" -o big.bin https://192.168.1.1:4433/big.bin',
         'Over two interfaces',
-      )
-      .example(
-        '$0 fetch --proxy https://proxy.example --proxy-user me:secret https://www.example.org/',
-        'Through a MASQUE proxy',
       )
       .example('$0 fetch -k --json --repeat 1000 --parallel 50 https://127.0.0.1:4433/', 'Time many requests'),
   async run(options, world) {
@@ -210,7 +190,7 @@ async function transfer(
 /** How the connection to the server begins: directly, or through a proxy */
 interface Way {
   connection: ClientOptions;
-  /** Of this connection, and not of the one to a proxy */
+  /** Paths of this connection, and not of the one to a proxy */
   paths: readonly PathOption[];
   /** Rejects when the proxy refuses. */
   refused: Promise<never>;

@@ -1,12 +1,7 @@
 import { once } from 'node:events';
-import {
-  errorMessage,
-  loadNativeModule,
-  parseProxyTemplate,
-  proxyCredentials,
-  UserError,
-} from '@sheaf/gateway/client';
+import { errorMessage, loadNativeModule, parseProxyTemplate, proxyCredentials, UserError } from '@sheaf/gateway/client';
 import type { ClientOptions, Http3Client, TunnelRefusal } from '@sheaf/native';
+import type { Argv } from 'yargs';
 import type { World } from '../world.js';
 import { certificateAuthority } from './client_options.js';
 import { handshakePath, openPaths } from './open_paths.js';
@@ -18,6 +13,30 @@ export interface ProxyFlags {
   proxyInsecure: boolean;
   proxyCa: string | undefined;
 }
+
+/** Adds the options of a proxy to a command. */
+export const withProxyOptions = <Options>(yargs: Argv<Options>) =>
+  yargs
+    .option('proxy', {
+      type: 'string',
+      requiresArg: true,
+      describe: 'Go through this proxy for UDP: `https://HOST`, or its template; --path leads to it then',
+    })
+    .option('proxy-user', {
+      type: 'string',
+      requiresArg: true,
+      describe: 'Credentials for the proxy, `NAME:PASSWORD` or a token; or set SHEAF_PROXY_USER',
+    })
+    .option('proxy-insecure', { type: 'boolean', default: false, describe: 'Accept any certificate of the proxy' })
+    .option('proxy-ca', {
+      type: 'string',
+      requiresArg: true,
+      describe: 'Accept the certificate authorities of this PEM file for the proxy, too',
+    })
+    .example(
+      '$0 fetch --proxy https://proxy.example --proxy-user me:secret https://www.example.org/',
+      'Through a MASQUE proxy',
+    );
 
 /** A connection to a proxy for UDP, with a local port that leads to one target */
 export interface ProxiedTarget {
@@ -49,7 +68,9 @@ export async function throughProxy(
       alpn: ['h3'],
       datagrams: true,
       ...(proxyInsecure && { insecure: true }),
-      ...(proxyCa !== undefined && { certificateAuthority: await certificateAuthority('--proxy-ca', proxyCa, world.cwd) }),
+      ...(proxyCa !== undefined && {
+        certificateAuthority: await certificateAuthority('--proxy-ca', proxyCa, world.cwd),
+      }),
       ...handshakePath(paths[0], template.port),
     },
     proxy,

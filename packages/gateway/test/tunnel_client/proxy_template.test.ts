@@ -14,7 +14,11 @@ describe('the template of a proxy', () => {
   });
 
   it('names the host and port of the proxy', () => {
-    expect(parseProxyTemplate('https://[::1]:8443')).toMatchObject({ host: '::1', port: 8443, authority: '[::1]:8443' });
+    expect(parseProxyTemplate('https://[::1]:8443')).toMatchObject({
+      host: '::1',
+      port: 8443,
+      authority: '[::1]:8443',
+    });
     expect(parseProxyTemplate('https://proxy.example')).toMatchObject({ port: 443, authority: 'proxy.example' });
   });
 

@@ -1,52 +1,32 @@
 #include "tunnel_node/local_port.h"
 
-#include <netinet/in.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-
-#include "io/socket_address.h"
-#include "io/socket_calls.h"
 
 namespace sheaf::tunnel_node {
 
 namespace {
 
 // System calls in a turn, so that other sockets get theirs, too.
-constexpr int k_packets_at_once = 64;
+constexpr int k_receive_calls = 4;
 
 }  // namespace
 
 quic::Result<std::unique_ptr<LocalPort>, io::SocketError> LocalPort::open(
     const Place& place, const quic::Address& address) {
-  const bool ipv6 = address.family == quic::Address::Family::kIpv6;
-  const int descriptor =
-      socket(ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (descriptor < 0) return io::socket_error(errno, "socket", address);
-  std::unique_ptr<LocalPort> port(new LocalPort(place, descriptor));
-  sockaddr_storage bound;
-  socklen_t length = io::to_sockaddr(address, ipv6, bound);
-  // Another process that has the port keeps it. The option that lets the sockets of peers have the
-  // same address comes afterwards.
-  if (bind(descriptor, reinterpret_cast<sockaddr*>(&bound), length) != 0) {
-    return io::socket_error(errno, "bind", address);
+  auto socket = io::UdpSocket::open(address, {.segmentation_offload = false});
+  if (!socket) return socket.error();
+  // Only now: another process that has the port keeps it for itself.
+  (*socket)->share_address();
+  std::unique_ptr<LocalPort> port(new LocalPort(place, std::move(*socket)));
+  if (auto status = place.node.watch(port->socket_->descriptor(), *port); !status) {
+    return status.error();
   }
-  io::set_option(descriptor, SOL_SOCKET, SO_REUSEPORT);
-  length = sizeof bound;
-  if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &length) != 0) {
-    return io::socket_error(errno, "getsockname", address);
-  }
-  port->address_ = io::from_sockaddr(bound);
-  if (auto status = place.node.watch(descriptor, *port); !status) return status.error();
   port->watched_ = true;
   return port;
 }
 
 LocalPort::~LocalPort() {
-  if (watched_) place_.node.stop_watching(descriptor_, *this);
-  ::close(descriptor_);
+  if (watched_) place_.node.stop_watching(socket_->descriptor(), *this);
 }
 
 std::optional<quic::Address> LocalPort::find(PeerId peer) const {
@@ -76,14 +56,10 @@ void LocalPort::on_readable() {
 }
 
 void LocalPort::read() {
-  std::array<std::uint8_t, 64 << 10> buffer;
-  for (int i = 0; i < k_packets_at_once; ++i) {
-    sockaddr_storage from{};
-    socklen_t length = sizeof from;
-    const ssize_t size = recvfrom(descriptor_, buffer.data(), buffer.size(), MSG_DONTWAIT,
-                                  reinterpret_cast<sockaddr*>(&from), &length);
-    if (size < 0) return;
-    take(io::from_sockaddr(from), quic::Bytes(buffer).first(static_cast<std::size_t>(size)));
+  for (int call = 0; call < k_receive_calls; ++call) {
+    socket_->receive(
+        [this](const quic::Datagram& datagram) { take(datagram.path.remote, datagram.payload); });
+    if (socket_->drained()) return;
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "io/endpoint_loop.h"
 #include "io/poll_group.h"
+#include "io/udp_socket.h"
 #include "tunnel_node/tunnel_end.h"
 #include "util/datagram_ring.h"
 
@@ -37,7 +38,7 @@ class LocalPort final : private io::PollGroup::Member {
       const Place& place, const quic::Address& address);
   ~LocalPort();
 
-  const quic::Address& address() const { return address_; }
+  const quic::Address& address() const { return socket_->local_address(); }
   // Calls `tell(peer)` once for each peer that waits for a tunnel.
   template <typename Tell>
   void take_new(Tell&& tell) {
@@ -57,17 +58,17 @@ class LocalPort final : private io::PollGroup::Member {
     quic::DatagramRing packets{k_max_waiting_bytes};
   };
 
-  LocalPort(const Place& place, int descriptor) : place_(place), descriptor_(descriptor) {}
+  LocalPort(const Place& place, std::unique_ptr<io::UdpSocket> socket)
+      : place_(place), socket_(std::move(socket)) {}
   // io::PollGroup::Member
   void on_readable() override;
-  // Reads what waits in the socket, as long as that is bounded.
+  // Reads what waits in the socket, up to a bound.
   void read();
   void take(const quic::Address& peer, quic::Bytes packet);
 
   Place place_;
-  int descriptor_;
+  std::unique_ptr<io::UdpSocket> socket_;
   bool watched_ = false;
-  quic::Address address_;
   PeerId next_ = 0;
   std::vector<Waiting> waiting_;
   std::vector<PeerId> new_;
