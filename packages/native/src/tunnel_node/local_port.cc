@@ -7,7 +7,7 @@ namespace sheaf::tunnel_node {
 namespace {
 
 // System calls in a turn, so that other sockets get theirs, too.
-constexpr int k_receive_calls = 4;
+constexpr int k_port_receive_calls = 4;
 
 }  // namespace
 
@@ -56,7 +56,7 @@ void LocalPort::on_readable() {
 }
 
 void LocalPort::read() {
-  for (int call = 0; call < k_receive_calls; ++call) {
+  for (int call = 0; call < k_port_receive_calls; ++call) {
     socket_->receive(
         [this](const quic::Datagram& datagram) { take(datagram.path.remote, datagram.payload); });
     if (socket_->drained()) return;
