@@ -28,7 +28,8 @@ export const typescript = {
     const runs = await Promise.all(projects.map((project) => runVitest(project, ['--project', project])));
     return whole(runs, async (file) => {
       const { outcomes, broken } = await runVitest('alone', ['--no-file-parallelism', file]);
-      return outcomes.get(file) ?? { passed: 0, failures: [`${file}: did not run`, ...broken], skipped: [] };
+      const second = outcomes.get(file) ?? { passed: 0, failures: [`${file}: did not run`], skipped: [] };
+      return { ...second, failures: [...second.failures, ...broken] };
     });
   },
 };
@@ -36,20 +37,29 @@ export const typescript = {
 /** Runs the tests with further arguments of Vitest. A file without a test that ran is a failure. */
 export const runTypescriptTests = async (options) => whole([await runVitest('vitest', options)]);
 
-/** Returns outcomes by file, and what is `broken` beside the tests. */
+/** Returns outcomes by file, and what is `broken` beside the tests: errors that belong to none, and how Vitest ended. */
 async function runVitest(name, options) {
   const report = join(root, '.sheaf', 'test', `${name}.json`);
+  const unhandled = join(root, '.sheaf', 'test', `${name}_unhandled.json`);
   mkdirSync(join(root, '.sheaf', 'test'), { recursive: true });
-  rmSync(report, { force: true });
+  for (const file of [report, unhandled]) rmSync(file, { force: true });
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+  const reporters = ['default', 'json', join(root, 'scripts', 'stages', 'unhandled_reporter.mjs')];
   const code = await run(
     process.execPath,
-    [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...options],
-    { cwd: root },
+    [vitest, 'run', ...reporters.map((each) => `--reporter=${each}`), `--outputFile.json=${report}`, ...options],
+    { cwd: root, env: { SHEAF_UNHANDLED: unhandled } },
   );
   const outcomes = existsSync(report) ? readReport(report) : new Map();
+  return { outcomes, broken: brokenBeside(`vitest (${name})`, code, outcomes, unhandled) };
+}
+
+function brokenBeside(name, code, outcomes, unhandled) {
+  const isWhole = existsSync(unhandled);
+  const errors = isWhole ? JSON.parse(readFileSync(unhandled, 'utf8')) : [];
   const failed = [...outcomes.values()].some(({ failures }) => failures.length > 0);
-  return { outcomes, broken: code !== 0 && !failed ? [`vitest (${name}) ended with ${code}`] : [] };
+  if (!isWhole || (code !== 0 && !failed && errors.length === 0)) return [`${name} ended with ${code}`];
+  return errors.map((error) => failure(`${name}: an error outside of the tests`, error));
 }
 
 /** Sums up several runs of Vitest. A file that none of them ran is a failure. */

@@ -8,8 +8,11 @@ import { failure } from './failure.mjs';
 import { notRun, unitPrograms } from './listed.mjs';
 import { buildSanitized, inParallel } from '../setup/native_build.mjs';
 
+/** How GoogleTest ends when tests failed. A sanitizer that finds something, leaks at the end included, ends otherwise. */
+const testsFailed = 1;
+
 const sanitizers = {
-  ASAN_OPTIONS: 'detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1',
+  ASAN_OPTIONS: 'detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1:exitcode=99',
   UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1',
 };
 
@@ -49,39 +52,35 @@ export async function runUnitTests(build, environmentOf) {
   const programs = [...new Set([...first, ...declared.keys()])].filter(
     (name) => declared.has(name) && existsSync(join(folder, name)),
   );
-  const run = (name, tests) => runProgram(folder, name, environmentOf(join(folder, name)), tests);
-  const results = await inParallel(programs, (name) => run(name));
-  const complete = programs.filter((name, index) => testsIn(results[index]) >= declared.get(name));
+  const run = (name) => runProgram(folder, name, environmentOf(join(folder, name)));
+  const incomplete = (name, result) =>
+    testsIn(result) >= declared.get(name) ? [] : [`${name}: ran ${testsIn(result)} of ${declared.get(name)} tests`];
+  const results = await inParallel(programs, run);
   const broken = [
     ...results.flatMap((result) => result.broken),
-    ...notRun('complete set of tests', [...declared.keys()], complete),
+    ...notRun('test program', [...declared.keys()], programs),
+    ...programs.flatMap((name, index) => incomplete(name, results[index])),
   ];
   const outcomes = new Map(programs.map((name, index) => [name, results[index]]));
-  return sumWithSecondRuns(outcomes, broken, async (name, first) => {
-    const second = await run(name, first.failed);
-    return {
-      passed: first.passed + second.passed,
-      failures: [...second.failures, ...second.broken],
-      skipped: first.skipped,
-    };
+  return sumWithSecondRuns(outcomes, broken, async (name) => {
+    const second = await run(name);
+    return { ...second, failures: [...second.failures, ...second.broken, ...incomplete(name, second)] };
   });
 }
 
 const testsIn = ({ passed, failures, skipped }) => passed + failures.length + skipped.length;
 
-/** Runs the tests of a program, or some by their names. What ends without a report, or with a finding, is broken. */
-async function runProgram(folder, name, environment, tests = []) {
+/** Runs the tests of a program. What ends without a report, or with a finding, is broken. */
+async function runProgram(folder, name, environment) {
   const report = join(folder, `${name}.json`);
   rmSync(report, { force: true });
   const started = performance.now();
-  const filter = tests.length === 0 ? [] : [`--gtest_filter=${tests.join(':')}`];
-  const { code, output } = await execute(
-    join(folder, name),
-    ['--gtest_brief=1', `--gtest_output=json:${report}`, ...filter],
-    { environment },
-  );
-  const outcome = existsSync(report) ? readReport(name, report) : { passed: 0, failures: [], failed: [], skipped: [] };
-  const broken = code !== 0 && outcome.failures.length === 0 ? [`${name} ended with ${code}`] : [];
+  const { code, output } = await execute(join(folder, name), ['--gtest_brief=1', `--gtest_output=json:${report}`], {
+    environment,
+  });
+  const outcome = existsSync(report) ? readReport(name, report) : { passed: 0, failures: [], skipped: [] };
+  const expected = outcome.failures.length === 0 ? 0 : testsFailed;
+  const broken = code === expected ? [] : [`${name} ended with ${code}`];
   if (code !== 0) progress(output);
   progress(
     `  ${name}: ${outcome.passed} passed, ${outcome.failures.length + broken.length} failed (${((performance.now() - started) / 1000).toFixed(1)} s)`,
@@ -91,14 +90,12 @@ async function runProgram(folder, name, environment, tests = []) {
 
 function readReport(program, path) {
   const suites = JSON.parse(readFileSync(path, 'utf8')).testsuites ?? [];
-  const outcome = { passed: 0, failures: [], failed: [], skipped: [] };
+  const outcome = { passed: 0, failures: [], skipped: [] };
   for (const suite of suites) {
     for (const test of suite.testsuite) {
       const name = `${suite.name}.${test.name}`;
-      if (test.failures?.length) {
-        outcome.failures.push(failure(`${program}: ${name}`, test.failures[0].failure));
-        outcome.failed.push(name);
-      } else if (test.result === 'SKIPPED')
+      if (test.failures?.length) outcome.failures.push(failure(`${program}: ${name}`, test.failures[0].failure));
+      else if (test.result === 'SKIPPED')
         outcome.skipped.push(`${program}: ${name}: ${test.skipped?.[0]?.message ?? 'GTEST_SKIP'}`);
       else if (test.result === 'COMPLETED') outcome.passed += 1;
     }

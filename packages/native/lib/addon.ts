@@ -60,6 +60,7 @@ export const EventKind = {
   tunnelOver: 70,
   streamTunnelBytes: 71,
   streamTunnelOver: 72,
+  tunnelPeer: 73,
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
@@ -93,6 +94,8 @@ export interface NativeEndpointOptions {
   maxDatagramFrameSize: number;
   congestionControl: string;
   multipath: boolean;
+  /** Bytes of UDP payload, in both directions; 0 = what the path carries */
+  longestDatagram: number;
   /** Bits: 1 = shared, 2 = per path; 0 = no backends. */
   backendKeyModes: number;
   returnPaths: boolean;
@@ -377,6 +380,24 @@ export interface NativeEndpoint {
    * connection is gone, or the target is no IP address. Throws with the system's `code`.
    */
   openTunnel(connection: number, stream: number, options: NativeTunnelOptions): SocketAddress | undefined;
+  /**
+   * Opens a local port of which each peer gets a tunnel. Returns its number and address; undefined when the connection is gone. Throws
+   * with the system's `code`. `tunnelPeer` follows for each peer that sends something.
+   */
+  openTunnelPort(connection: number, local: NativeAddress): [port: number, address: SocketAddress] | undefined;
+  /**
+   * Connects a request for UDP proxying, whose response has come, to a peer of a local port. Returns false when the connection or the
+   * peer is gone. Throws with the system's `code`.
+   */
+  forwardTunnelPeer(
+    connection: number,
+    stream: number,
+    port: number,
+    peer: number,
+    options: { idleMs: number; queueBytes: number },
+  ): boolean;
+  /** Drops what a peer has sent. The next packet asks again. */
+  refuseTunnelPeer(connection: number, port: number, peer: number): void;
   /**
    * Connects a tunnel whose stream is carried here, as one of its carrier's. Returns also its number; undefined when the endpoint
    * is closed, or the target is no IP address. Throws as `openTunnel`. Bytes for the client come as events, and no more of them

@@ -39,6 +39,8 @@ import type {
 import { WebTransportConnection, isSessionEvent } from './webtransport/connection.js';
 import type { NativeSession } from './webtransport/native_session.js';
 import type { SessionClient } from './webtransport/session_client.js';
+import { isTunnelEvent, onTunnelEvent, openTunnelPort } from './tunnel_port.js';
+import type { TunnelPort, TunnelPortOptions } from './tunnel_types.js';
 import { isChannelEvent, onChannelEvent, onChannelsLost } from './watched_channel.js';
 import { WebSession } from './webtransport/web_session.js';
 
@@ -296,6 +298,14 @@ class Client
     return this.backends!.open(backend, local === undefined ? undefined : { address: local, port: localPort });
   }
 
+  openTunnelPort(options: TunnelPortOptions): TunnelPort {
+    this.assertOpen();
+    const request = (each: ClientRequestOptions): Promise<ReceivedResponse> => this.request(each);
+    const port = openTunnelPort({ endpoint: this.endpoint, connection: this.handle }, request, options);
+    if (!port) throw new QuicError('CONNECTION_CLOSED', 'the connection is closed');
+    return port;
+  }
+
   updateKeys(): boolean {
     this.assertOpen();
     return this.endpoint.updateKeys(this.handle);
@@ -416,6 +426,7 @@ class Client
         else if (isBackendEvent(kind)) this.backends?.onEvent(event);
         else if (isSessionEvent(kind)) this.webtransport?.onEvent(event);
         else if (isChannelEvent(kind)) onChannelEvent(this.endpoint, event);
+        else if (isTunnelEvent(kind)) onTunnelEvent(this.endpoint, event);
         else this.onStreamEvent(event);
     }
   }

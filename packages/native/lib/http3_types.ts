@@ -15,7 +15,14 @@ import type { HeaderMap, RequestHeaders } from './header_types.js';
 import type { BackendEvents, OpenBackendOptions } from './multi_end_types.js';
 import type { StreamPriority } from './stream_priority.js';
 import type { CertificatePair } from './transport_options.js';
-import type { CarriedStream, OpenedTunnel, TunnelOptions, TunnelTotals } from './tunnel_types.js';
+import type {
+  CarriedStream,
+  OpenedTunnel,
+  TunnelOptions,
+  TunnelPort,
+  TunnelPortOptions,
+  TunnelTotals,
+} from './tunnel_types.js';
 import type { WebTransportRequest, WebTransportSession } from './webtransport_types.js';
 
 /** A body as it arrives. As a Readable it yields chunks that belong to the reader. */
@@ -296,6 +303,11 @@ export interface Http3Client
    * `PATH_FAILED` (it does not answer).
    */
   openBackend(backend: number, options?: OpenBackendOptions): Promise<number>;
+  /**
+   * Opens a local UDP port whose peers get a tunnel each through this server, a proxy for UDP (RFC 9298). The connection needs
+   * `datagrams`. Throws with the system's `code`, such as `EADDRINUSE`.
+   */
+  openTunnelPort(options: TunnelPortOptions): TunnelPort;
   /** Reads the state of the connection; a copy, and the last one after the connection is over. */
   status(): ConnectionStatus;
   /** Closes the connection with an error code of HTTP/3 (RFC 9114 §8.1; default H3_NO_ERROR) and a reason for the peer's log. */

@@ -11,8 +11,8 @@ import {
   type TunnelOver,
 } from './tunnel_types.js';
 
-const defaultIdleMs = 120_000;
-const defaultQueueBytes = 256 * 1024;
+export const defaultIdleMs = 120_000;
+export const defaultQueueBytes = 256 * 1024;
 
 /** Reads what `counts_array` in src/binding/tunnel_calls.cc writes. */
 export function tunnelCounts(values: readonly number[]): TunnelCounts {

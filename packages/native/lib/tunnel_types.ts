@@ -39,13 +39,13 @@ export interface TunnelTotals extends TunnelCounts {
 
 /** What became of a tunnel. */
 export interface TunnelOver extends TunnelCounts {
-  /** Who or what ended it */
+  /** Side or event that ended it */
   reason: (typeof tunnelEnds)[number];
   /** Code of HTTP/3, whatever the client has; H3_NO_ERROR (0x100) when a side ended it in order */
   code: number;
 }
 
-/** Whom a tunnel leads to. */
+/** Host at the far end of a tunnel. */
 export interface TunnelTarget {
   /** IP address */
   address: string;
@@ -75,6 +75,39 @@ export interface TunnelOptions {
   headers?: Readonly<Record<string, string>>;
   /** Called once, when the tunnel is over. */
   onOver?(over: TunnelOver): void;
+}
+
+/** Why a peer of a local port has no tunnel: the response of the proxy, or what kept the request from it */
+export interface TunnelRefusal {
+  status?: number;
+  /** RFC 9209 */
+  proxyStatus?: string | undefined;
+  error?: Error;
+}
+
+export interface TunnelPortOptions {
+  /** Local address, and port: 0 takes a free one */
+  local: SocketAddress;
+  /** Path of the request with the target in it, from the proxy's template (RFC 9298 §2) */
+  path: string;
+  /** Host and port of the proxy. Default: those that the client connected to. */
+  authority?: string;
+  /** Further fields of each request, such as `proxy-authorization` */
+  headers?: Readonly<Record<string, string>>;
+  /** As in `TunnelOptions`; the tunnel's client is the proxy here. */
+  idleMs?: number;
+  queueBytes?: number;
+  /** Called for each tunnel that is over. What goes to the target goes to the peer here. */
+  onOver?(over: TunnelOver): void;
+  /** Called when a peer gets no tunnel. Its next packet asks again. */
+  onRefused?(refusal: TunnelRefusal): void;
+}
+
+/** A local UDP port whose peers have a tunnel each. It closes with its connection. */
+export interface TunnelPort {
+  readonly address: SocketAddress;
+  /** Tunnels that are open now */
+  readonly tunnels: number;
 }
 
 /** A tunnel that was opened. */

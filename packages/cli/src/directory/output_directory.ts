@@ -69,7 +69,10 @@ export class OutputDirectory {
     await this.#finished();
     await place(this.places).catch((error: unknown) => {
       this.#isKept = true;
-      throw unwritable(this.shown, error, `all its files are complete: take them from ${this.places.files}`);
+      const { files, isMount, target } = this.places;
+      // They move one by one there.
+      const where = isMount ? `${files} and ${target}` : files;
+      throw unwritable(this.shown, error, `all its files are complete: take them from ${where}`);
     });
   }
 

@@ -1,7 +1,8 @@
 import { mkdir, open, type FileHandle } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import { systemErrorCode } from '@sheaf/gateway/client';
 import { readFrames } from '@sheaf/native';
-import { maxEntries, readHead } from './file_head.js';
+import { maxEntries, readHead, type FileHead } from './file_head.js';
 
 /** A file of which some bytes are still to come */
 interface OpenFile {
@@ -25,11 +26,9 @@ export async function unpackFiles(
       if (file) await append(file, frame);
       else {
         const head = readHead(frame);
-        const path = join(directory, head.path);
-        entries += 1 + (await makeDirectories(dirname(path)));
+        entries += 1 + (await makeDirectories(directory, head.path));
         if (entries > mostEntries) throw new RangeError(`there are more than ${mostEntries} files and directories`);
-        // `wx` refuses a path that was there before.
-        file = { handle: await open(path, 'wx', head.executable ? 0o777 : 0o666), rest: head.bytes };
+        file = { handle: await openNew(directory, head), rest: head.bytes };
       }
       if (file.rest > 0) continue;
       await file.handle.close();
@@ -41,11 +40,27 @@ export async function unpackFiles(
   }
 }
 
-/** Makes a directory and those around it. Returns how many were not there; a path bounds them. */
-async function makeDirectories(path: string): Promise<number> {
-  const first = await mkdir(path, { recursive: true });
+/** Makes the directories that a file is in. Returns how many were not there; a path bounds them. */
+async function makeDirectories(directory: string, file: string): Promise<number> {
+  const path = dirname(join(directory, file));
+  const first = await mkdir(path, { recursive: true }).catch((error: unknown) => {
+    throw asRefusal(error, file);
+  });
   return first === undefined ? 0 : relative(dirname(first), path).split(sep).length;
 }
+
+/** Opens a file that is not there yet: `wx` refuses a path that was there before. */
+async function openNew(directory: string, { path, executable }: FileHead): Promise<FileHandle> {
+  return open(join(directory, path), 'wx', executable ? 0o777 : 0o666).catch((error: unknown) => {
+    throw asRefusal(error, path);
+  });
+}
+
+/** What a publication that names a path twice, or a file as a directory, causes in a directory of its own */
+const conflicts = ['EEXIST', 'EISDIR', 'ENOTDIR'];
+
+const asRefusal = (error: unknown, path: string): unknown =>
+  conflicts.includes(systemErrorCode(error) ?? '') ? new RangeError(`${path} is there twice`) : error;
 
 async function append(file: OpenFile, frame: Buffer): Promise<void> {
   if (frame.length > file.rest) throw new RangeError('a file has more bytes than its head says');

@@ -239,9 +239,11 @@ describe('nothing is written of a publication', () => {
   it.each([
     ['twice', [head('a'), head('a')]],
     ['as a file and as a directory', [head('a'), head('a/b')]],
+    ['as a directory and as a file', [head('a/b'), head('a')]],
   ])('that has a path %s', async (_name, heads) => {
     const { parent, failure } = await receive(Buffer.concat(heads));
-    expect(failure).toMatchObject({ code: 'FILE_UNWRITABLE' });
+    expect(failure).toMatchObject({ code: 'CHANNEL_INCOMPLETE' });
+    expect(failure?.message).toContain('is there twice');
     expect(await readdir(parent)).toEqual([]);
   });
 });

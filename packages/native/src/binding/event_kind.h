@@ -58,6 +58,7 @@ enum class EventKind : std::uint32_t {
   kTunnelOver = 70,
   kStreamTunnelBytes = 71,
   kStreamTunnelOver = 72,
+  kTunnelPeer = 73,
 };
 
 }  // namespace sheaf::binding

@@ -101,6 +101,7 @@ enum class CongestionAlgorithm : std::uint8_t {
   kNewReno,
   kCubic,
   kBbr,
+  kBbrV1,        // without a response to loss, for comparisons
   kOlia,         // coupled over the paths of a connection
   kOutsideRate,  // fed by set_outside_rate
   kNone,         // an unlimited window: isolated benchmarks and links with their own control

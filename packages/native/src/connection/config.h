@@ -31,8 +31,9 @@ struct ConnectionConfig {
   // Announces that the peer may choose how often this side acknowledges. Benchmarks compare
   // libraries at one frequency.
   bool take_ack_frequency = true;
-  std::uint16_t initial_udp_payload_size = 1200;  // until MTU discovery found more
-  std::uint16_t max_udp_payload_size = 1452;      // upper end of MTU discovery
+  std::uint16_t initial_udp_payload_size = 1200;    // until MTU discovery found more
+  std::uint16_t max_udp_payload_size = 1452;        // upper end of MTU discovery
+  std::uint16_t accepted_udp_payload_size = 65527;  // of the peer
   bool discover_mtu = true;
   bool use_ecn = true;
   bool disable_active_migration = false;

@@ -145,6 +145,7 @@ PathStats ConnectionParts::path_stats(const PathEntry& of) const {
           .packets_sent = path.packets_sent,
           .packets_received = path.packets_received,
           .packets_lost = path.loss.packets_lost(),
+          .pacing_rate = path.controller->pacing_rate(),
           .mtu = path.mtu.current()};
 }
 

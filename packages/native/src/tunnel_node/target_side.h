@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "io/connected_socket.h"
@@ -13,6 +14,9 @@ namespace sheaf::tunnel_node {
 
 struct TunnelSettings {
   quic::Address target;
+  // Where the socket is bound: a local port, of which the target is a peer. The system chooses
+  // otherwise.
+  std::optional<quic::Address> local;
   Duration idle = std::chrono::minutes(2);  // RFC 9298 §3.1: not less
   std::size_t queue_limit = 256 << 10;      // bytes
   // All tunnels with the same name share a rate in bytes per second. An empty name: no limit.

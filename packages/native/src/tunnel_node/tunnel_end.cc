@@ -8,7 +8,7 @@ namespace sheaf::tunnel_node {
 
 quic::Result<std::unique_ptr<TunnelEnd>, io::SocketError> TunnelEnd::open(
     const Place& place, const TunnelSettings& settings, Time now) {
-  auto socket = io::ConnectedSocket::open(settings.target);
+  auto socket = io::ConnectedSocket::open(settings.target, settings.local);
   if (!socket) return socket.error();
   std::unique_ptr<TunnelEnd> end(new TunnelEnd(place, std::move(*socket), settings, now));
   if (auto status = end->side_.begin(); !status) return status.error();

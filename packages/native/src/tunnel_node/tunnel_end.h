@@ -38,6 +38,8 @@ class TunnelEnd final : private TargetSide::ClientSide,
   void on_connection_closed();
   // Does what followed from events and datagrams of the client.
   void on_turn(Time now);
+  // Takes a packet that the target has sent before its socket was open.
+  void receive(quic::Bytes payload, Time now) { request_.send(payload, now); }
 
  private:
   friend class TunnelEnds;

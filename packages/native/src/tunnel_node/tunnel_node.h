@@ -40,10 +40,17 @@ class TunnelNode {
 
  private:
   friend class TargetSide;
+  friend class LocalPort;
 
   explicit TunnelNode(std::size_t max_tunnels) : max_tunnels_(max_tunnels) {}
   quic::Status<io::SocketError> add(TargetSide& side);
   void remove(TargetSide& side);
+  quic::Status<io::SocketError> watch(int descriptor, io::PollGroup::Member& member) {
+    return group_->add(descriptor, member);
+  }
+  void stop_watching(int descriptor, io::PollGroup::Member& member) {
+    group_->remove(descriptor, member);
+  }
   // The tunnel hears no more from its target.
   void stop_listening(TargetSide& side);
   // Returns the budget that tunnels with this name share; null for the empty name.

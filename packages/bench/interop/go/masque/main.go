@@ -1,4 +1,5 @@
-// masque-go as the client of a proxy for UDP (RFC 9298): every tunnel carries an HTTP/3 connection of its own.
+// masque-go as the client of a proxy for UDP (RFC 9298), where every tunnel carries an HTTP/3 connection of its own; or, with
+// -serve, as such a proxy.
 package main
 
 import (
@@ -55,7 +56,16 @@ func main() {
 	capsules := flag.String("capsules", "", "version of HTTP whose streams carry capsules: 1.1, 2 or 3; otherwise datagrams of HTTP/3")
 	tcp := flag.String("tcp", "", "version of HTTP whose CONNECT carries TCP in place of UDP: 1.1, 2 or 3")
 	tunnels := flag.Int("tunnels", 1, "tunnels at once")
+	certificate := flag.String("serve", "", "serve as a proxy, with the certificate of this file")
+	key := flag.String("key", "", "file of its key")
 	flag.Parse()
+	if *certificate != "" {
+		if err := serve(*certificate, *key); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	results, err := run(*template, *authority, *authorization, *capsules, *tcp, *tunnels, flag.Arg(0))
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(results)

@@ -23,6 +23,7 @@ import { multicastTrees } from './multicast_trees.js';
 import { pathsFailover } from './paths_failover.js';
 import { pathsLoopback } from './paths_loopback.js';
 import { pathsSimulation } from './paths_simulation.js';
+import { tunnelsSimulation } from './tunnels_simulation.js';
 import type { Runner } from './runner.js';
 
 const runners: readonly Runner[] = [
@@ -50,6 +51,7 @@ const runners: readonly Runner[] = [
   pathsLoopback,
   pathsSimulation,
   streamSchedulers,
+  tunnelsSimulation,
 ];
 
 /** Returns a runner. @throws UserError when none has the name */
