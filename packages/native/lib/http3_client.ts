@@ -332,17 +332,11 @@ class Client
   }
 
   private requestFields(options: ClientRequestOptions): FlatFields {
-    const fields: FlatFields = [
-      ':method',
-      options.method ?? 'GET',
-      ':scheme',
-      'https',
-      ':authority',
-      options.authority ?? this.authority(),
-      ':path',
-      options.path,
-    ];
-    if (options.protocol !== undefined) fields.push(':protocol', options.protocol);
+    const { method = 'GET', protocol, authority = this.authority() } = options;
+    const fields: FlatFields = [':method', method, ':authority', authority];
+    // RFC 9114 §4.4: CONNECT names its target alone.
+    if (method !== 'CONNECT' || protocol !== undefined) fields.push(':scheme', 'https', ':path', options.path);
+    if (protocol !== undefined) fields.push(':protocol', protocol);
     appendFields(fields, options.headers ?? {});
     return fields;
   }

@@ -106,6 +106,10 @@ export interface ServerResponse extends Writable {
   writeInformational(status: number, headers?: Readonly<Record<string, string | number | string[]>>): void;
   /** Sets the fields behind the body; the last call before `end()` counts. HTTP/0.9 has none. */
   addTrailers(headers: Readonly<Record<string, string | number | string[]>>): void;
+  /** Sends the status and fields ahead of a body. */
+  flushHeaders(): void;
+  /** Abandons the response with a code of HTTP/3. */
+  reset(code: number): void;
   /** Replaces the priority that the request's `priority` field asks for (RFC 9218 §5). */
   setPriority(priority: StreamPriority): void;
   /**
@@ -157,9 +161,9 @@ export interface ClientRequestOptions {
   method?: string;
   /** Protocol of an extended CONNECT (RFC 9220), with the `method` CONNECT. Rejects where the server does not take such requests. */
   protocol?: string;
-  /** Path and query. */
+  /** Path and query; not sent with CONNECT without a `protocol`. */
   path: string;
-  /** Host and port to ask for. Default: those that the client connected to. */
+  /** Host and port to ask for, or the target of CONNECT. Default: those that the client connected to. */
   authority?: string;
   /** Fields of the request. */
   headers?: RequestHeaders;

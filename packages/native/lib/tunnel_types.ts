@@ -19,10 +19,13 @@ export const tunnelEnds = ['client', 'connection', 'idle', 'unreachable'] as con
 
 /** What a tunnel, or several together, did so far. */
 export interface TunnelCounts {
+  /** UDP packets of the client that were sent to the target */
   packetsToTarget: number;
   /** UDP payload, as in the other direction */
   bytesToTarget: number;
+  /** UDP packets of the target that were sent to the client */
   packetsToClient: number;
+  /** Their UDP payload */
   bytesToClient: number;
   /** Packets that were dropped, by reason. A packet that is lost after it was sent to the client counts as both. */
   drops: Record<(typeof tunnelDropReasons)[number], number>;
@@ -36,20 +39,38 @@ export interface TunnelTotals extends TunnelCounts {
 
 /** What became of a tunnel. */
 export interface TunnelOver extends TunnelCounts {
+  /** Side or event that ended it */
   reason: (typeof tunnelEnds)[number];
   /** Code of HTTP/3, whatever the client has; H3_NO_ERROR (0x100) when a side ended it in order */
   code: number;
 }
 
+/** Host at the far end of a tunnel. */
+export interface TunnelTarget {
+  /** IP address */
+  address: string;
+  /** UDP port */
+  port: number;
+}
+
+/** Rate that tunnels share. */
+export interface TunnelRate {
+  /** Any text; tunnels with the same one share the rate. */
+  name: string;
+  /** Bytes of UDP payload in a second, in each direction */
+  bytesPerSecond: number;
+}
+
+/** Where a tunnel leads, and what bounds it. */
 export interface TunnelOptions {
   /** IP address and port of the target. Nothing is checked: the caller decides who may reach what. */
-  target: { address: string; port: number };
+  target: TunnelTarget;
   /** Milliseconds without a packet after which the tunnel ends. Default 2 minutes, of which RFC 9298 wants no less. */
   idleMs?: number;
   /** Bytes that may wait for the client. Default 256 KiB. */
   queueBytes?: number;
   /** Tunnels of a server that have the same name share a rate in each direction. What is above it is dropped. Default no limit. */
-  rate?: { name: string; bytesPerSecond: number } | undefined;
+  rate?: TunnelRate | undefined;
   /** Further fields of the response */
   headers?: Readonly<Record<string, string>>;
   /** Called once, when the tunnel is over. */

@@ -56,6 +56,7 @@ beforeAll(async () => {
     routes:
       - path: /.well-known/masque/udp/
         connect_udp: { allow: "127.0.0.1:${server}", users: users.txt }
+      - connect: { allow: "127.0.0.1:${server}", users: users.txt }
       - { files: site }
 `,
   );
@@ -74,6 +75,7 @@ function fetchPage({
   url = `https://127.0.0.1:${server}/page.bin`,
   port = proxy,
   capsules = '',
+  tcp = '',
 } = {}) {
   return printedJson<Tunnel[]>(installed('.sheaf', 'interop-go', 'masque'), [
     '-template',
@@ -84,6 +86,8 @@ function fetchPage({
     authorization,
     '-capsules',
     capsules,
+    '-tcp',
+    tcp,
     '-tunnels',
     String(tunnels),
     url,
@@ -118,6 +122,17 @@ it.each([
     const tunnels = await fetchPage({ capsules, tunnels: 10 });
     const expected = { status: 200, sha256: sha256(page), proxyStatus, nextHop: `127.0.0.1:${server}` };
     expect(tunnels).toMatchObject(Array<object>(10).fill(expected));
+  },
+  120_000,
+);
+
+it.each(['1.1', '2', '3'])(
+  'pages come over TCP through CONNECT of HTTP/%s',
+  async (tcp) => {
+    const expected = { status: 200, sha256: sha256(page), proxyStatus: 200 };
+    expect(await fetchPage({ tcp, tunnels: 10 })).toMatchObject(Array<object>(10).fill(expected));
+    expect(await fetchPage({ tcp, authorization: '' })).toMatchObject([{ proxyStatus: 407 }]);
+    expect(await fetchPage({ tcp, url: `https://127.0.0.1:${admin}/` })).toMatchObject([{ proxyStatus: 403 }]);
   },
   120_000,
 );

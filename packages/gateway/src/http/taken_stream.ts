@@ -2,8 +2,8 @@ import type { Readable, Writable } from 'node:stream';
 import type { GatewayRequest } from './exchange.js';
 
 /**
- * A request whose stream becomes something else than its response: extended CONNECT of HTTP/2 (RFC 8441), or Upgrade of HTTP/1.1
- * (RFC 9110 §7.8)
+ * A request whose stream becomes something else than its response: CONNECT, extended CONNECT of HTTP/2 (RFC 8441), or Upgrade of
+ * HTTP/1.1 (RFC 9110 §7.8)
  */
 export interface TakenStream {
   readonly request: GatewayRequest;
@@ -24,5 +24,8 @@ export interface TakenStream {
 
 export type Fields = Readonly<Record<string, string>>;
 
-/** Answers requests that take their streams over, by protocols. */
-export type StreamTakers = ReadonlyMap<string, (stream: TakenStream) => void>;
+/** Answers a request that takes its stream over. */
+export type StreamTaker = (stream: TakenStream) => void;
+
+/** By protocols; undefined: CONNECT without one (RFC 9110 §9.3.6) */
+export type StreamTakers = ReadonlyMap<string | undefined, StreamTaker>;

@@ -1,16 +1,16 @@
 import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import { constants, type Http2ServerRequest } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
 import type { Fields, TakenStream } from '../http/taken_stream.js';
 
 type Received = Pick<TakenStream, 'request' | 'port'>;
 
-export function fromHttp2Connect({ stream }: Http2ServerRequest, incoming: Readable, received: Received): TakenStream {
+/** Nobody may read the request, which would take the bytes of its stream. */
+export function fromHttp2Connect({ stream }: Http2ServerRequest, received: Received): TakenStream {
   return {
     ...received,
     carrier: stream.session ?? stream,
-    incoming,
+    incoming: stream,
     outgoing: stream,
     accept: (headers) => stream.respond({ ...headers, ':status': 200 }),
     refuse: (status, headers) => {
@@ -24,15 +24,17 @@ export function fromHttp2Connect({ stream }: Http2ServerRequest, incoming: Reada
   };
 }
 
-export function fromUpgrade(socket: Socket, received: Received): TakenStream {
+/** Returns a request that upgrades, or a CONNECT. */
+export function fromConnection(socket: Socket, received: Received): TakenStream {
   return {
     ...received,
     carrier: socket,
     incoming: socket,
     outgoing: socket,
     accept: (headers) => {
-      const upgrade = { connection: 'Upgrade', upgrade: received.request.protocol ?? '' };
-      socket.write(responseHead(101, { ...upgrade, ...headers }));
+      const { protocol: upgrade } = received.request;
+      if (upgrade === undefined) socket.write(responseHead(200, headers));
+      else socket.write(responseHead(101, { connection: 'Upgrade', upgrade, ...headers }));
     },
     refuse: (status, headers) => refuseConnection(socket, status, headers),
     abort: () => socket.destroy(),

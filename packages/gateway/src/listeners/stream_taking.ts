@@ -3,8 +3,8 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { GatewayRequest } from '../http/exchange.js';
 import { fromNodeResponse } from '../http/node_response.js';
-import type { StreamTakers, TakenStream } from '../http/taken_stream.js';
-import { fromHttp2Connect, fromUpgrade, refuseConnection, upgradesOf } from './node_streams.js';
+import type { StreamTaker, StreamTakers, TakenStream } from '../http/taken_stream.js';
+import { fromConnection, fromHttp2Connect, refuseConnection, upgradesOf } from './node_streams.js';
 import { hasOneHost } from './one_host.js';
 import type { TcpClients } from './tcp_clients.js';
 
@@ -28,11 +28,11 @@ export class StreamTaking {
   onConnect(request: Http2ServerRequest, response: Http2ServerResponse): void {
     const protocol = request.headers[':protocol'];
     const received = this.#received(request, protocol);
-    const stream = fromHttp2Connect(request, request, received);
-    const taker = protocol === undefined ? undefined : this.#options.takers.get(protocol);
+    const stream = fromHttp2Connect(request, received);
+    const taker = this.#options.takers.get(protocol);
     if (!taker) {
-      // RFC 9110 §15.6.2: nothing here has such a method; RFC 9220 §3 wants 501 for a protocol.
-      stream.refuse(protocol === undefined ? 405 : 501, {});
+      // RFC 9110 §15.6.2, RFC 9220 §3
+      stream.refuse(501, {});
       return;
     }
     this.#options.clients.begin(request, received.request.remoteAddress, fromNodeResponse(response), () =>
@@ -42,17 +42,36 @@ export class StreamTaking {
 
   /** Answers a request of HTTP/1.1 that upgrades its connection. `head`: what came behind it */
   onUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    const { takers, clients, isDraining } = this.#options;
+    const { takers } = this.#options;
     const protocol = upgradesOf(request).find((name) => takers.has(name));
     const taker = protocol === undefined ? undefined : takers.get(protocol);
-    const refusal = isDraining() ? 503 : faultOf(request);
-    if (!taker || refusal !== undefined) {
-      refuseConnection(socket, refusal ?? 405, refusal === 405 ? { allow: 'GET' } : {});
+    const status = faultOf(request);
+    if (status !== undefined) refuseConnection(socket, status, status === 405 ? { allow: 'GET' } : {});
+    else if (taker) this.#takeOver(request, socket, head, { protocol, taker });
+  }
+
+  /** Answers a CONNECT of HTTP/1.1. */
+  onTunnel(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    const taker = this.#options.takers.get(undefined);
+    if (!taker) refuseConnection(socket, 501);
+    else if (!hasOneHost(request)) refuseConnection(socket, 400);
+    else this.#takeOver(request, socket, head, { protocol: undefined, taker });
+  }
+
+  #takeOver(
+    request: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    { protocol, taker }: { protocol: string | undefined; taker: StreamTaker },
+  ): void {
+    const { clients, isDraining } = this.#options;
+    if (isDraining()) {
+      refuseConnection(socket, 503);
       return;
     }
     socket.setTimeout(0);
     if (head.length > 0) socket.unshift(head);
-    const stream = fromUpgrade(socket, this.#received(request, protocol));
+    const stream = fromConnection(socket, this.#received(request, protocol));
     clients.takeOver(request, socket, () => taker(stream));
   }
 

@@ -26,7 +26,6 @@ import { sessionLimits, watchSession } from './http2_session.js';
 import { Http2Tree, NodeNumbers } from './http2_tree.js';
 import { hasOneHost } from './one_host.js';
 import { StreamTaking } from './stream_taking.js';
-import { refuseConnection } from './node_streams.js';
 import type { StreamTakers } from '../http/taken_stream.js';
 import { upgradingMessage } from './upgrading_message.js';
 import type { Networks } from '../values/networks.js';
@@ -56,7 +55,7 @@ export interface TcpListenerOptions {
   balancers?: Networks | undefined;
   /** Finds the client behind trusted proxies. */
   proxies?: TrustedProxies | undefined;
-  /** Answer requests that take their streams over: extended CONNECT of HTTP/2, and Upgrade. */
+  /** Answer requests that take their streams over: CONNECT, extended CONNECT of HTTP/2, and Upgrade. */
   takers?: StreamTakers | undefined;
   /** Returns the value of Alt-Svc (RFC 7838) once it is known. */
   altSvc?: () => string | undefined;
@@ -300,11 +299,14 @@ export class TcpListener {
     const server = this.#server as HttpServer;
     server.on('upgrade', (request, socket: Socket, head) => taking.onUpgrade(request, socket, head));
     // Servers of HTTP/2 that take HTTP/1.1, too, have one event for both.
-    server.on('connect', (request: IncomingMessage | Http2ServerRequest, carrier: Socket | Http2ServerResponse) => {
-      if (request.httpVersionMajor === 2)
-        taking.onConnect(request as Http2ServerRequest, carrier as Http2ServerResponse);
-      else refuseConnection(carrier as Socket, 405);
-    });
+    server.on(
+      'connect',
+      (request: IncomingMessage | Http2ServerRequest, carrier: Socket | Http2ServerResponse, head: Buffer) => {
+        if (request.httpVersionMajor === 2)
+          taking.onConnect(request as Http2ServerRequest, carrier as Http2ServerResponse);
+        else taking.onTunnel(request as IncomingMessage, carrier as Socket, head);
+      },
+    );
   }
 
   #priorityOf({ httpVersionMajor, stream, headers }: Http2ServerRequest): StreamPriority | undefined {

@@ -1,9 +1,6 @@
 import type { Http3Server, ServedConnection } from '@sheaf/native';
 import { ChannelServer } from '../channels/channel_server.js';
-import type { StreamTakers } from '../http/taken_stream.js';
-import { fromHttp3, fromTakenStream, type TunnelRequest } from '../tunnels/tunnel_request.js';
-import { TunnelServer } from '../tunnels/tunnel_server.js';
-import type { ConnectHandler, ConnectHandlers } from '../listeners/quic_listener.js';
+import type { ConnectHandlers } from '../listeners/quic_listener.js';
 import type { LoadedGateway } from '../schema/loaded.js';
 import { pathsAlone } from '../multi_end/primary/backend_route.js';
 import { Primary, returnsBy } from '../multi_end/primary/primary.js';
@@ -17,11 +14,12 @@ import { loadNativeModule } from '../listeners/native_module.js';
 import { RunningAddresses } from '../values/running_addresses.js';
 import type { SiteOptions } from './site/site_options.js';
 import { channelMetrics } from '../observability/channel_metrics.js';
-import { tunnelMetrics } from '../observability/tunnel_metrics.js';
+import { tcpTunnelMetrics, tunnelMetrics } from '../observability/tunnel_metrics.js';
 import { Metrics } from '../observability/metrics.js';
-import type { GatewayBackend, GatewayStatus, TunnelStatus } from '../observability/status.js';
+import type { GatewayBackend, GatewayStatus } from '../observability/status.js';
 import { SessionServer } from '../targets/webtransport/session_server.js';
 import { createApplication } from './site/application.js';
+import { Tunnels } from './tunnels.js';
 import {
   allUpstreams,
   compileRoutes,
@@ -33,8 +31,6 @@ import {
 
 /** `:protocol` of requests that join channels (docs/reference/wire.md#channels) */
 const channelProtocol = 'sheaf-channel';
-/** `:protocol` of requests for UDP proxying (RFC 9298 §3.4) */
-const tunnelProtocol = 'connect-udp';
 
 /** A channel goes on for as long as its receivers like, so it is withdrawn as soon as the gateway drains. */
 function withChannels(sessions: SessionServer, channels: ChannelServer | undefined): Sessions {
@@ -62,7 +58,7 @@ export class Gateway extends FrontNode {
   readonly #options: SiteOptions;
   #primary: Primary | undefined;
   #channels: ChannelServer | undefined;
-  #tunnels: TunnelServer | undefined;
+  #tunnels: Tunnels | undefined;
   #routes!: CompiledRoutes;
   #metrics!: Metrics;
   #warnings: string[] = [];
@@ -110,13 +106,14 @@ export class Gateway extends FrontNode {
   }
 
   status(): GatewayStatus {
-    const tunnels = this.#tunnels && this.#tunnelStatus(this.#tunnels);
+    const { udpStatus: tunnels, tcpStatus: tcpTunnels } = this.#tunnels ?? {};
     return {
       ...this.front.status(),
       role: 'gateway',
       routes: reportRoutes(this.#loaded.node, this.#routes),
       ...(this.#channels ? { channels: this.#channels.status() } : {}),
       ...(tunnels ? { tunnels } : {}),
+      ...(tcpTunnels ? { tcpTunnels } : {}),
       ...(this.#primary ? { backends: this.#backends(this.#primary) } : {}),
     };
   }
@@ -168,8 +165,8 @@ export class Gateway extends FrontNode {
     await front.listen({
       handler,
       proxied,
-      connects: await this.#connects(),
-      takers: this.#takers(),
+      connects: this.#connects(channels),
+      takers: this.#tunnels?.takers,
       ...(primary && {
         attach: (native: Http3Server) => primary.attach(native),
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),
@@ -192,42 +189,21 @@ export class Gateway extends FrontNode {
     return new ReturnOffers({ links, log });
   }
 
-  async #openTunnels({ registry }: Metrics): Promise<TunnelServer | undefined> {
+  async #openTunnels({ registry }: Metrics): Promise<Tunnels | undefined> {
     const { routes } = this.#loaded.node;
-    if (!routes.some((route) => route.connect_udp !== undefined)) return undefined;
-    const tunnels = await TunnelServer.open({ routes, log: this.front.log });
-    tunnelMetrics(registry, () => this.#tunnelStatus(tunnels));
+    if (!routes.some(({ connect_udp: udp, connect }) => (udp ?? connect) !== undefined)) return undefined;
+    const { front } = this;
+    const module = await loadNativeModule();
+    const tunnels = await Tunnels.open({ routes, module, quic: () => front.quic, log: front.log });
+    if (tunnels?.hasUdp) tunnelMetrics(registry, () => tunnels.udpStatus);
+    if (tunnels?.hasTcp) tcpTunnelMetrics(registry, () => tunnels.tcpStatus);
     return tunnels;
   }
 
-  /** Returns what answers requests of extended CONNECT over HTTP/3 but for sessions, by their protocols. */
-  async #connects(): Promise<ConnectHandlers> {
-    const connects = new Map<string, ConnectHandler>();
-    const channels = this.#channels;
+  #connects(channels: ChannelServer | undefined): ConnectHandlers {
+    const connects = new Map(this.#tunnels?.connects);
     if (channels) connects.set(channelProtocol, (request, response) => channels.answer(request, response));
-    if (this.#tunnels) {
-      const module = await loadNativeModule();
-      connects.set(tunnelProtocol, (request, response) => this.#tunnel(fromHttp3(module, request, response)));
-    }
     return connects;
-  }
-
-  /** Returns the same for HTTP/2 and HTTP/1.1. */
-  #takers(): StreamTakers | undefined {
-    if (!this.#tunnels) return undefined;
-    return new Map([[tunnelProtocol, (stream) => this.#tunnel(fromTakenStream(stream, () => this.front.quic))]]);
-  }
-
-  #tunnel(request: TunnelRequest): void {
-    this.#tunnels?.answer(request).catch((error: unknown) => {
-      this.front.log.error({ err: error }, 'tunnel failed');
-      request.abandon();
-    });
-  }
-
-  #tunnelStatus({ answers }: TunnelServer): TunnelStatus | undefined {
-    const totals = this.front.quic?.tunnels();
-    return totals && { ...totals, answers };
   }
 
   async #openChannels({ registry }: Metrics): Promise<ChannelServer | undefined> {

@@ -76,14 +76,23 @@ function matchesName({ name }: TargetPattern, host: string): boolean {
  */
 export function parseTarget(rest: string): Target | undefined {
   const [, encoded = '', digits = ''] = /^\/([^/]+)\/([1-9]\d{0,4})\/?$/.exec(rest) ?? [];
-  const port = Number(digits);
-  if (port < 1 || port > 65_535) return undefined;
-  let host: string;
   try {
-    host = decodeURIComponent(encoded).toLowerCase().replace(/\.$/, '');
+    return readTarget(decodeURIComponent(encoded), digits);
   } catch {
     return undefined;
   }
+}
+
+/** Reads the target of CONNECT, such as `www.example.org:443` or `[2001:db8::1]:443` (RFC 9110 §7.1). Returns as `parseTarget`. */
+export function readAuthority(authority: string): Target | undefined {
+  const [, six, host = '', digits = ''] = /^(?:\[([^[\]]+)\]|([^:[\]]+)):([1-9]\d{0,4})$/.exec(authority) ?? [];
+  return six !== undefined && isIP(six) !== 6 ? undefined : readTarget(six ?? host, digits);
+}
+
+function readTarget(text: string, digits: string): Target | undefined {
+  const port = Number(digits);
+  if (port < 1 || port > 65_535) return undefined;
+  const host = text.toLowerCase().replace(/\.$/, '');
   const address = canonicalAddress(host);
   if (address !== undefined) return { host: address, port };
   // A name whose last label is a number may be read as an IPv4 address in another form, such as `127.1` or `0x7f000001`.

@@ -10,10 +10,11 @@ import type { HttpVersion, RequestHeaders } from '../http/exchange.js';
 import type { TakenStream } from '../http/taken_stream.js';
 import { formatAddress } from '../values/listen_error.js';
 
-/** A request for a tunnel, over any version of HTTP */
-export interface TunnelRequest {
+/** A request for a tunnel of some kind, over any version of HTTP */
+export interface AskedTunnel {
   readonly httpVersion: HttpVersion;
-  readonly url: string;
+  /** Path or target, for the log */
+  readonly asked: string;
   readonly authority: string;
   readonly headers: RequestHeaders;
   /** IP address of the client */
@@ -28,19 +29,27 @@ export interface TunnelRequest {
   abandon(): void;
   /** Calls `listener` once the request is over. */
   whenClosed(listener: () => void): void;
+}
+
+/** A request for UDP proxying */
+export interface TunnelRequest extends AskedTunnel {
+  readonly url: string;
   /** As `openTunnel` of @sheaf/native */
   open(options: TunnelOptions): OpenedTunnel | undefined;
 }
 
-/** Returns a request of HTTP/3, whose packets are carried natively. */
-export function fromHttp3(
-  { openTunnel }: Pick<NativeModule, 'openTunnel'>,
-  request: ServerRequest,
-  response: ServerResponse,
-): TunnelRequest {
+/** A CONNECT, whose authority is its target */
+export interface ConnectRequest extends AskedTunnel {
+  readonly stream: Pick<TakenStream, 'incoming' | 'outgoing' | 'accept' | 'abort'>;
+}
+
+const connectErrorCode = 0x10f;
+const requestCancelledCode = 0x10c;
+
+function ofHttp3(request: ServerRequest, response: ServerResponse): AskedTunnel {
   return {
     httpVersion: request.httpVersion,
-    url: request.url,
+    asked: request.url,
     authority: request.authority,
     headers: request.headers,
     address: request.remoteAddress.address,
@@ -53,25 +62,43 @@ export function fromHttp3(
     },
     abandon: () => response.destroy(),
     whenClosed: (listener) => response.once('close', listener),
-    open: (options) => openTunnel(request, response, options),
   };
 }
 
-/** Returns a request of HTTP/2 or HTTP/1.1, whose packets travel in capsules. `server` carries the tunnel. */
-export function fromTakenStream(stream: TakenStream, server: () => Http3Server | undefined): TunnelRequest {
-  const { request, port, outgoing } = stream;
+function ofTakenStream({ request, port, outgoing, refuse }: TakenStream): AskedTunnel {
   const { remoteAddress: address } = request;
   return {
     httpVersion: request.httpVersion,
-    url: request.url,
+    asked: request.url,
     authority: request.authority,
     headers: request.headers,
     address,
     remoteAddress: port === undefined ? address : formatAddress({ address, port }),
     early: request.early,
-    refuse: (status, headers) => stream.refuse(status, headers),
+    refuse,
     abandon: () => outgoing.destroy(),
     whenClosed: (listener) => outgoing.once('close', listener),
+  };
+}
+
+/** Returns a request for UDP proxying over HTTP/3, whose packets are carried natively. */
+export function tunnelOverHttp3(
+  { openTunnel }: Pick<NativeModule, 'openTunnel'>,
+  request: ServerRequest,
+  response: ServerResponse,
+): TunnelRequest {
+  return {
+    ...ofHttp3(request, response),
+    url: request.url,
+    open: (options) => openTunnel(request, response, options),
+  };
+}
+
+/** Returns one over HTTP/2 or HTTP/1.1, whose packets travel in capsules. `server` carries the tunnel. */
+export function tunnelOverStream(stream: TakenStream, server: () => Http3Server | undefined): TunnelRequest {
+  return {
+    ...ofTakenStream(stream),
+    url: stream.request.url,
     open: (options) => {
       const abort = ({ reason }: { reason: string }): void =>
         stream.abort(reason === 'unreachable' ? 'target' : 'client');
@@ -81,4 +108,29 @@ export function fromTakenStream(stream: TakenStream, server: () => Http3Server |
       return opened;
     },
   };
+}
+
+/** Returns a CONNECT of HTTP/3. */
+export function connectOverHttp3(request: ServerRequest, response: ServerResponse): ConnectRequest {
+  return {
+    ...ofHttp3(request, response),
+    asked: request.authority,
+    stream: {
+      incoming: request,
+      outgoing: response,
+      accept: (headers) => response.writeHead(200, headers).flushHeaders(),
+      abort: (cause) => {
+        response.reset(cause === 'target' ? connectErrorCode : requestCancelledCode);
+        request.destroy();
+      },
+    },
+  };
+}
+
+/** Returns a CONNECT of HTTP/2 or HTTP/1.1. */
+export function connectOverStream(stream: TakenStream): ConnectRequest {
+  const { request } = stream;
+  // The target of HTTP/1.1 stands in the first line; a Host field may say something else (RFC 9112 §3.2.3).
+  const authority = request.httpVersion === '2' ? request.authority : request.url;
+  return { ...ofTakenStream(stream), asked: authority, authority, stream };
 }

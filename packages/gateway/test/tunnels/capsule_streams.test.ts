@@ -178,7 +178,7 @@ it('refuses what is no request for a tunnel, over both versions', async () => {
   expect(await http1({ path: '/masque/' })).toBe(400);
   expect(await http1({ path: '/elsewhere/127.0.0.1/9/' })).toBe(404);
   expect(await http1({ path: '/masque/127.0.0.2/9/' })).toBe(403);
-  expect(await statusOf(port, `CONNECT 127.0.0.1:9 HTTP/1.1\r\nHost: 127.0.0.1:9\r\n\r\n`)).toBe(405);
+  expect(await statusOf(port, `CONNECT 127.0.0.1:9 HTTP/1.1\r\nHost: 127.0.0.1:9\r\n\r\n`)).toBe(501);
   const session = await openSession(port);
   const http2 = async (more: Record<string, string>) => (await openStream(session, 9, more)).status;
   expect(await http2({ ':protocol': 'connect-ip' })).toBe(501);
@@ -186,7 +186,7 @@ it('refuses what is no request for a tunnel, over both versions', async () => {
   expect(await http2({ ':path': '/masque/127.0.0.1/0/' })).toBe(400);
   expect(await http2({ ':path': '/masque/192.168.1.1/9/' })).toBe(403);
   const plain = session.request({ ':method': 'CONNECT', ':authority': '127.0.0.1:9' });
-  expect(((await once(plain, 'response')) as [object])[0]).toMatchObject({ ':status': 405 });
+  expect(((await once(plain, 'response')) as [object])[0]).toMatchObject({ ':status': 501 });
   expect((await openStream(session, 9)).status).toBe(200);
 });
 

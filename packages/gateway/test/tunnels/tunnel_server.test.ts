@@ -6,13 +6,15 @@ import type { TunnelOptions, TunnelOver } from '@sheaf/native';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { routeOptions } from '../../src/schema/routes.js';
-import { ResolutionError } from '../../src/tunnels/target_addresses.js';
+import { accessParts } from '../../src/tunnels/access.js';
+import { ResolutionError, type Resolve } from '../../src/tunnels/target_addresses.js';
 import type { TunnelRequest } from '../../src/tunnels/tunnel_request.js';
 import { TunnelServer } from '../../src/tunnels/tunnel_server.js';
 
 /** A request that keeps what it was answered */
 class Request extends EventEmitter implements TunnelRequest {
   httpVersion = '3' as const;
+  asked = '/';
   authority = 'proxy.example';
   headers = {};
   address = '192.0.2.7';
@@ -83,6 +85,12 @@ async function setUp({
   const opened: TunnelOptions[] = [];
   const resolved: string[] = [];
   const lines: Record<string, unknown>[] = [];
+  const resolve: Resolve = (host) => {
+    resolved.push(host);
+    const found = names[host];
+    if (Array.isArray(found)) return Promise.resolve(found);
+    return Promise.reject(found ?? new ResolutionError(502, 'error=dns_error; rcode="NXDOMAIN"'));
+  };
   const open: TunnelRequest['open'] = (options) => {
     if (unroutable.includes(options.target.address)) throw Object.assign(new Error('no route'), { code });
     if (clientHasLeft) return undefined;
@@ -97,13 +105,7 @@ async function setUp({
       }),
     ],
     log: pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) }),
-    resolve: (host) => {
-      resolved.push(host);
-      const found = names[host];
-      if (Array.isArray(found)) return Promise.resolve(found);
-      return Promise.reject(found ?? new ResolutionError(502, 'error=dns_error; rcode="NXDOMAIN"'));
-    },
-    own: () => new Set(['203.0.114.9']),
+    parts: accessParts(resolve, () => new Set(['203.0.114.9'])),
   });
   const ask = async (path: string, more: Partial<TunnelRequest> = {}): Promise<Request> => {
     const request = new Request(path, open, more);

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -13,10 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 	"github.com/quic-go/quic-go/quicvarint"
-	"golang.org/x/net/http2"
 )
 
 // The capsule of a datagram (RFC 9297 §3.5)
@@ -74,88 +71,6 @@ func (c *capsuleConn) LocalAddr() net.Addr              { return c.local }
 func (c *capsuleConn) SetDeadline(time.Time) error      { return nil }
 func (c *capsuleConn) SetReadDeadline(time.Time) error  { return nil }
 func (c *capsuleConn) SetWriteDeadline(time.Time) error { return nil }
-
-// carrier sends a request for a tunnel, and returns the two directions of its stream with the response.
-type carrier func(ctx context.Context, request *http.Request) (io.Reader, io.WriteCloser, *http.Response, error)
-
-// carriers returns the way to the proxy over a version of HTTP; all requests share a connection where it can carry several. The
-// function closes a connection of which the system would not tell the proxy.
-func carriers(ctx context.Context, version, proxy string, config *tls.Config) (carrier, func(), error) {
-	nothing := func() {}
-	with := func(protocol string) *tls.Config {
-		own := config.Clone()
-		own.NextProtos = []string{protocol}
-		return own
-	}
-	switch version {
-	case "1.1":
-		return func(_ context.Context, request *http.Request) (io.Reader, io.WriteCloser, *http.Response, error) {
-			return upgrade(proxy, with("http/1.1"), request)
-		}, nothing, nil
-	case "2":
-		connection, err := tls.Dial("tcp", proxy, with("h2"))
-		if err != nil {
-			return nil, nothing, err
-		}
-		client, err := (&http2.Transport{}).NewClientConn(connection)
-		return func(_ context.Context, request *http.Request) (io.Reader, io.WriteCloser, *http.Response, error) {
-			return connectHttp2(client, request)
-		}, nothing, err
-	}
-	outer, err := quic.DialAddr(ctx, proxy, with(http3.NextProtoH3), &quic.Config{})
-	if err != nil {
-		return nil, nothing, err
-	}
-	client := (&http3.Transport{}).NewClientConn(outer)
-	return func(ctx context.Context, request *http.Request) (io.Reader, io.WriteCloser, *http.Response, error) {
-		return connectHttp3(ctx, client, request)
-	}, func() { outer.CloseWithError(0, "") }, nil
-}
-
-func upgrade(proxy string, config *tls.Config, request *http.Request) (io.Reader, io.WriteCloser, *http.Response, error) {
-	connection, err := tls.Dial("tcp", proxy, config)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	request.Method = http.MethodGet
-	request.Header.Set("Connection", "Upgrade")
-	request.Header.Set("Upgrade", "connect-udp")
-	if err := request.Write(connection); err != nil {
-		return nil, nil, nil, err
-	}
-	in := bufio.NewReader(connection)
-	response, err := http.ReadResponse(in, request)
-	return in, connection, response, err
-}
-
-func connectHttp2(client *http2.ClientConn, request *http.Request) (io.Reader, io.WriteCloser, *http.Response, error) {
-	body, out := io.Pipe()
-	request.Header.Set(":protocol", "connect-udp")
-	request.Body = body
-	response, err := client.RoundTrip(request)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	return response.Body, out, response, nil
-}
-
-func connectHttp3(ctx context.Context, client *http3.ClientConn, request *http.Request) (io.Reader, io.WriteCloser, *http.Response, error) {
-	select {
-	case <-ctx.Done():
-		return nil, nil, nil, ctx.Err()
-	case <-client.ReceivedSettings():
-	}
-	stream, err := client.OpenRequestStream(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	request.Proto = "connect-udp"
-	if err := stream.SendRequestHeader(request); err != nil {
-		return nil, nil, nil, err
-	}
-	response, err := stream.ReadResponse()
-	return stream, stream, response, err
-}
 
 // capsuleRequest asks for a tunnel to a target, such as `127.0.0.1:443`.
 func capsuleRequest(ctx context.Context, location string, authorization string) (*http.Request, error) {

@@ -40,9 +40,10 @@ type result struct {
 }
 
 type client struct {
-	// One of these carries the tunnels: datagrams of HTTP/3, or capsules over a version of HTTP.
+	// One of these carries the tunnels: datagrams of HTTP/3, or streams of a version of HTTP.
 	connection    *masque.ClientConn
-	capsules      carrier
+	streams       carrier
+	tcp           bool
 	template      *uritemplate.Template
 	tls           *tls.Config
 	authorization string
@@ -53,6 +54,7 @@ func main() {
 	authority := flag.String("authority", "", "file of the certificate that signed those of proxy and server")
 	authorization := flag.String("authorization", "", "value of Proxy-Authorization")
 	capsules := flag.String("capsules", "", "version of HTTP whose streams carry capsules: 1.1, 2 or 3; otherwise datagrams of HTTP/3")
+	tcp := flag.String("tcp", "", "version of HTTP whose CONNECT carries TCP in place of UDP: 1.1, 2 or 3")
 	tunnels := flag.Int("tunnels", 1, "tunnels at once")
 	certificate := flag.String("serve", "", "serve as a proxy, with the certificate of this file")
 	key := flag.String("key", "", "file of its key")
@@ -64,7 +66,7 @@ func main() {
 		}
 		return
 	}
-	results, err := run(*template, *authority, *authorization, *capsules, *tunnels, flag.Arg(0))
+	results, err := run(*template, *authority, *authorization, *capsules, *tcp, *tunnels, flag.Arg(0))
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(results)
 	}
@@ -74,7 +76,7 @@ func main() {
 	}
 }
 
-func run(text, authority, authorization, capsules string, tunnels int, target string) ([]result, error) {
+func run(text, authority, authorization, capsules, tcp string, tunnels int, target string) ([]result, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Second)
 	defer cancel()
 	template, err := uritemplate.New(text)
@@ -89,13 +91,17 @@ func run(text, authority, authorization, capsules string, tunnels int, target st
 	if err != nil {
 		return nil, err
 	}
-	if capsules != "" {
-		carry, done, err := carriers(ctx, capsules, proxy.Host, config)
+	if capsules != "" || tcp != "" {
+		protocol := "connect-udp"
+		if tcp != "" {
+			protocol = ""
+		}
+		carry, done, err := carriers(ctx, capsules+tcp, protocol, proxy.Host, config)
 		if err != nil {
 			return nil, err
 		}
 		defer done()
-		return client{nil, carry, template, config, authorization}.fetchAll(ctx, tunnels, target)
+		return client{nil, carry, tcp != "", template, config, authorization}.fetchAll(ctx, tunnels, target)
 	}
 	outer, err := quic.DialAddr(ctx, proxy.Host, config, &quic.Config{EnableDatagrams: true, InitialPacketSize: outerPacket})
 	if err != nil {
@@ -106,7 +112,7 @@ func run(text, authority, authorization, capsules string, tunnels int, target st
 	if err != nil {
 		return nil, err
 	}
-	return client{connection, nil, template, config, authorization}.fetchAll(ctx, tunnels, target)
+	return client{connection, nil, false, template, config, authorization}.fetchAll(ctx, tunnels, target)
 }
 
 func indexOfPath(text string) int {
@@ -135,6 +141,9 @@ func (c client) fetchAll(ctx context.Context, tunnels int, target string) ([]res
 
 // fetch loads a page through a tunnel. A proxy that refuses the tunnel is no failure.
 func (c client) fetch(ctx context.Context, target string) (result, error) {
+	if c.tcp {
+		return c.fetchByTcp(ctx, target)
+	}
 	var found result
 	parsed, err := url.Parse(target)
 	if err != nil {
@@ -162,6 +171,11 @@ func (c client) fetch(ctx context.Context, target string) (result, error) {
 		},
 	}
 	defer transport.Close()
+	return found.load(transport, target)
+}
+
+// load loads a page through a tunnel.
+func (found result) load(transport http.RoundTripper, target string) (result, error) {
 	page, err := (&http.Client{Transport: transport}).Get(target)
 	if err != nil {
 		return found, err
@@ -182,7 +196,7 @@ type packetTunnel interface {
 
 // dial opens a tunnel. A response of another status comes with an error.
 func (c client) dial(ctx context.Context, target string) (packetTunnel, *http.Response, error) {
-	if c.capsules == nil {
+	if c.streams == nil {
 		request, err := masque.NewRequest(ctx, c.template, target)
 		if err != nil {
 			return nil, nil, err
@@ -205,7 +219,7 @@ func (c client) dial(ctx context.Context, target string) (packetTunnel, *http.Re
 	if err != nil {
 		return nil, nil, err
 	}
-	in, out, response, err := c.capsules(ctx, request)
+	in, out, response, err := c.streams(ctx, request)
 	if err != nil {
 		return nil, response, err
 	}

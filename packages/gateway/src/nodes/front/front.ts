@@ -58,9 +58,9 @@ export interface Service {
   proxied?: RequestHandler;
   /** Gets the QUIC listener before the first connection. */
   attach?(native: Http3Server): void;
-  /** Answers requests of HTTP/3 with a `:protocol`. */
+  /** Answer CONNECT over HTTP/3. */
   connects?: ConnectHandlers;
-  /** Answers those of HTTP/2, and requests of HTTP/1.1 that upgrade. */
+  /** Answer CONNECT over HTTP/2 and HTTP/1.1, and requests of HTTP/1.1 that upgrade. */
   takers?: StreamTakers | undefined;
   /** How often clients met the bounds of channels */
   channelLimitHits?(): Readonly<Record<string, number>>;
