@@ -3,6 +3,9 @@ import { constants, type Http2ServerRequest } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Fields, TakenStream } from '../http/taken_stream.js';
 
+/** Milliseconds that a client has to end its side of a stream that was refused */
+const patienceMs = 1_000;
+
 type Received = Pick<TakenStream, 'request' | 'port'>;
 
 /** Nobody may read the request, which would take the bytes of its stream. */
@@ -16,8 +19,9 @@ export function fromHttp2Connect({ stream }: Http2ServerRequest, received: Recei
     refuse: (status, headers) => {
       if (stream.destroyed) return;
       stream.respond({ ...headers, ':status': status }, { endStream: true });
-      // The client may keep its side open (RFC 9113 §8.1).
-      stream.close(constants.NGHTTP2_NO_ERROR);
+      // The client may keep its side open (RFC 9113 §8.1). Some clients forget a response that a reset follows at once.
+      const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), patienceMs).unref();
+      stream.once('close', () => clearTimeout(timer));
     },
     abort: (cause) =>
       stream.close(cause === 'target' ? constants.NGHTTP2_CONNECT_ERROR : constants.NGHTTP2_PROTOCOL_ERROR),
