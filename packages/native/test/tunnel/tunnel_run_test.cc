@@ -176,6 +176,29 @@ TEST(TunnelRun, CopiesAreMadeOnlyWhileNothingElseWaits) {
   EXPECT_LT(with, 0.9 * without);
 }
 
+// Probes that get no response in an outage say nothing about packet sizes. A tunnel that fell back
+// to smaller packets would carry no inner ones any more.
+TEST(TunnelRun, TunnelsOutliveOutages) {
+  std::string lines;
+  for (int millisecond = 1; millisecond <= 1000; ++millisecond) {
+    lines += std::to_string(millisecond) + "\n";
+  }
+  const auto trace = CapacityTrace::parse(lines + "6000\n");
+  ASSERT_TRUE(trace);
+  for (const TunnelMode mode : {TunnelMode::kDatagram, TunnelMode::kRetransmit}) {
+    TunnelSetting setting{.world = {.mode = mode,
+                                    .loss_down = 0.02,
+                                    .trace = std::make_shared<CapacityTrace>(*trace),
+                                    .outer = CongestionAlgorithm::kBbrV1},
+                          .bytes = 2'000'000,
+                          .trace_offset = 0s};
+    EXPECT_GT(run(setting).completion, 6s);
+    setting.world.obedience = ObedienceConfig{.credit = CreditConfig{}};
+    setting.world.fair = setting.world.probes_steadily = true;
+    EXPECT_GT(run(setting).completion, 6s);
+  }
+}
+
 TEST(TunnelRun, ATraceGivesTheRateAndItsOffsetComesFromTheSeed) {
   const auto trace = CapacityTrace::parse("2\n4\n6\n8\n1000\n");
   ASSERT_TRUE(trace);
