@@ -302,8 +302,8 @@ double jain(const std::vector<double>& values) {
   return squares == 0 ? 1 : sum * sum / (static_cast<double>(values.size()) * squares);
 }
 
-// Prints Jain's index of the flows that run in each stage, over its last half and at most ten
-// seconds. A stage ends when a flow starts or stops.
+// Prints Jain's index of the flows that run in each stage, over its last half. A stage ends when a
+// flow starts or stops.
 void print_shared(std::uint64_t seed, const SharedSetting& setting, const SharedResult& result) {
   std::vector<double> marks{0, to_seconds(setting.length)};
   for (const SharingFlow& flow : setting.flows) {
@@ -318,7 +318,7 @@ void print_shared(std::uint64_t seed, const SharedSetting& setting, const Shared
   double total = 0;
   for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
     if (marks[i + 1] - marks[i] < 1) continue;
-    const double window = std::min(10., (marks[i + 1] - marks[i]) / 2);
+    const double window = (marks[i + 1] - marks[i]) / 2;
     const auto last = static_cast<std::size_t>(marks[i + 1]) - 1;
     const auto before = last - static_cast<std::size_t>(window);
     std::vector<double> rates;
