@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "tunnel/credit.h"
 #include "tunnel/tecc.h"
 
 using namespace sheaf::quic;
@@ -19,5 +20,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     tecc.on_report(*report, 100ms, 1400);
     if (tecc.rate().value_or(0) > 1'000'000'000'000) std::abort();
   }
+  Credit credit({});
+  const Credit::Sender sender{.round_trip = 100ms, .bytes_sent = 1'000'000, .packet_size = 1400};
+  credit.on_report(*report, sender, Time(1s));
+  FeedbackReport next = *report;
+  ++next.sequence;
+  credit.on_report(next, sender, Time(1100ms));
+  if (credit.rate() > 1'000'000'000'000) std::abort();
   return 0;
 }

@@ -24,6 +24,9 @@ struct ConnectionConfig {
   bool repeat_late = true;
   Duration max_idle_timeout = std::chrono::seconds(30);
   Duration keep_alive = Duration::zero();  // zero: none
+  // Upper bound of the time between probes, where the policy does not name a shorter one
+  // (docs/decisions/0006).
+  Duration longest_probe_wait = Duration::max();
   std::uint64_t max_datagram_frame_size = 65535;
   std::uint64_t active_connection_id_limit = 4;
   std::uint8_t ack_delay_exponent = 3;

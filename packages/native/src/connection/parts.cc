@@ -94,9 +94,10 @@ void ConnectionParts::update_stream_rtt() {
 }
 
 LossDetection::TimerTerms ConnectionParts::timer_terms(const PathEntry& of) const {
-  return {.max_ack_delay = peer_max_ack_delay(of),
-          .longest_probe_wait = longest_probe_wait(idle.timeout()),
-          .may_probe = handshake.confirmed() && of.path->amplification.may_send()};
+  return {
+      .max_ack_delay = peer_max_ack_delay(of),
+      .longest_probe_wait = std::min(config.longest_probe_wait, longest_probe_wait(idle.timeout())),
+      .may_probe = handshake.confirmed() && of.path->amplification.may_send()};
 }
 
 void ConnectionParts::set_ack_frequency(const AckFrequency& frequency) {

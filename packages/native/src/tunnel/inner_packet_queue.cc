@@ -14,13 +14,14 @@ Duration waited(const DatagramRing::Entry& entry, Time now) {
 }  // namespace
 
 bool InnerPacketQueue::push(Bytes packet, Time now) {
-  counts_.bytes_arrived += packet.size();
+  counts_.bytes_arrived += counted(packet);
   if (!has_room(packet) || !packets_.push(packet, to_nanoseconds(now))) {
     ++counts_.full;
+    counts_.bytes_dropped += counted(packet);
     return false;
   }
   ++counts_.queued;
-  bytes_ += packet.size();
+  bytes_ += counted(packet);
   return true;
 }
 
@@ -30,7 +31,7 @@ bool InnerPacketQueue::push_repeat(Bytes packet, Time now) {
     return false;
   }
   ++counts_.repeated;
-  bytes_ += packet.size();
+  bytes_ += counted(packet);
   return true;
 }
 
@@ -43,14 +44,17 @@ std::optional<Bytes> InnerPacketQueue::front(Time now) {
   while (const auto first = packets_.front()) {
     if (!config_.codel || !law_.acts_on(waited(*first, now), bytes_, now)) return first->payload;
     ++counts_.managed;
-    shrink(packets_.pop()->payload.size());
+    const std::size_t size = counted(packets_.pop()->payload);
+    counts_.bytes_dropped += size;
+    shrink(size);
   }
   law_.on_empty();
   return std::nullopt;
 }
 
 void InnerPacketQueue::pop() {
-  const std::size_t size = (repeat_is_front_ ? repeats_ : packets_).pop()->payload.size();
+  const std::size_t size = counted((repeat_is_front_ ? repeats_ : packets_).pop()->payload);
+  ++counts_.taken;
   if (!repeat_is_front_) counts_.bytes_left += size;
   shrink(size);
 }

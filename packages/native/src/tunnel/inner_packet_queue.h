@@ -14,6 +14,7 @@ struct InnerPacketQueueConfig {
   static constexpr std::size_t k_unbounded = std::size_t{1} << 40;
 
   std::size_t limit = k_unbounded;  // bytes of packets with their headers in the queue
+  std::size_t framing = 0;          // bytes before each packet that no count includes
   bool codel = false;
   bool repeats_first = true;  // what is sent again goes before what never was
 };
@@ -21,8 +22,10 @@ struct InnerPacketQueueConfig {
 struct InnerPacketCounts {
   std::uint64_t queued = 0;  // packets; without repeats
   std::uint64_t repeated = 0;
-  std::uint64_t full = 0;           // dropped: no room
-  std::uint64_t managed = 0;        // dropped by CoDel
+  std::uint64_t taken = 0;    // repeats included
+  std::uint64_t full = 0;     // dropped: no room
+  std::uint64_t managed = 0;  // dropped by CoDel
+  std::uint64_t bytes_dropped = 0;
   std::uint64_t bytes_arrived = 0;  // of the packets that came, dropped ones included
   std::uint64_t bytes_left = 0;     // of packets that were taken, repeats not included
 };
@@ -44,6 +47,8 @@ class InnerPacketQueue {
   std::optional<Bytes> front(Time now);
   // Removes what `front` has just returned.
   void pop();
+  // Whether the packet in front was sent before
+  bool front_is_repeat() const { return repeat_is_front_; }
 
   bool empty() const { return packets_.empty() && repeats_.empty(); }
   std::size_t bytes() const { return bytes_; }
@@ -57,6 +62,7 @@ class InnerPacketQueue {
     return packets_.bytes() + repeats_.bytes() + packet.size() + DatagramRing::k_overhead <=
            config_.limit;
   }
+  std::size_t counted(Bytes packet) const { return packet.size() - config_.framing; }
   void shrink(std::size_t bytes);
 
   InnerPacketQueueConfig config_;

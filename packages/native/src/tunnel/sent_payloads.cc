@@ -35,6 +35,14 @@ std::optional<Bytes> SentPayloads::take_lost(std::uint64_t identifier) {
   return Bytes(lost_);
 }
 
+std::optional<Bytes> SentPayloads::to_copy(std::uint8_t copies) {
+  for (copied_ = 0; copied_ < kept_.size(); ++copied_) {
+    const Kept& kept = kept_[copied_];
+    if (!kept.known && kept.copies < copies) return Bytes(kept.payload);
+  }
+  return std::nullopt;
+}
+
 void SentPayloads::release(std::uint64_t identifier) {
   if (!holds(identifier)) return;
   Kept& kept = kept_[identifier - first_];

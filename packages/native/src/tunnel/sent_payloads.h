@@ -22,6 +22,12 @@ class SentPayloads {
   // forgotten, or was reported before. The identifier is not used any more.
   std::optional<Bytes> take_lost(std::uint64_t identifier);
 
+  // Returns the oldest payload of unknown fate that was copied less often than that, valid until
+  // the next call; nothing when there is none.
+  std::optional<Bytes> to_copy(std::uint8_t copies);
+  // Called when what `to_copy` has just returned was sent.
+  void on_copied() { ++kept_[copied_].copies; }
+
   std::size_t bytes() const { return bytes_; }
   std::uint64_t forgotten() const { return forgotten_; }
 
@@ -29,6 +35,7 @@ class SentPayloads {
   struct Kept {
     std::vector<std::uint8_t> payload;
     bool known = false;  // the fate
+    std::uint8_t copies = 0;
   };
   bool holds(std::uint64_t identifier) const {
     return identifier >= first_ && identifier - first_ < kept_.size() &&
@@ -40,6 +47,7 @@ class SentPayloads {
   std::size_t limit_;
   std::size_t bytes_ = 0;
   std::uint64_t first_ = 0;  // identifier of the first kept one
+  std::size_t copied_ = 0;
   Ring<Kept> kept_;
   std::vector<std::vector<std::uint8_t>> spare_;
   std::vector<std::uint8_t> lost_;

@@ -31,8 +31,9 @@ void Tecc::on_report(const FeedbackReport& report, Duration round_trip, std::uin
   const double now = std::max(1 - excess(report, round_trip), 1 - config_.max_penalty);
   utilisation_ = (1 - config_.ewma_weight) * utilisation_ + config_.ewma_weight * now;
   // Recomputed each time and never accumulated, as in HPCC.
-  const double rate = utilisation_ * static_cast<double>(report.rate) +
-                      static_cast<double>(packet_size) / to_seconds(round_trip);
+  const double rate =
+      utilisation_ * static_cast<double>(report.rate) +
+      config_.additive_packets * static_cast<double>(packet_size) / to_seconds(round_trip);
   rate_ = static_cast<std::uint64_t>(std::min(rate, k_max_rate));
 }
 

@@ -17,6 +17,7 @@ struct TeccConfig {
   double drain_share = 2. / 3;  // theta: of the round trip, in which a queue is to be drained
   double lasting_share = 0.95;  // delta: of what is sent again that still holds one loop later
   double max_penalty = 0.5;     // the strongest one, of 1
+  double additive_packets = 1;  // in a round trip, by which flows become equal
 };
 
 // The sender's algorithm of TECC (NSDI 2024, algorithm 1 with equations 1 to 7): the rate of an

@@ -17,6 +17,7 @@ std::vector<std::uint8_t> encoded(const FeedbackReport& report) {
 }
 
 const FeedbackReport k_report{.sequence = 7,
+                              .made = 1500us,
                               .rate = 1'250'000,
                               .least_queue = 2836,
                               .oldest_wait = 2200us,
@@ -27,8 +28,8 @@ const FeedbackReport k_report{.sequence = 7,
                               .tunnel_round_trip = 40ms};
 
 TEST(FeedbackReport, HasTheseBytes) {
-  const std::vector<std::uint8_t> expected{0x07, 0x80, 0x13, 0x12, 0xd0, 0x4b, 0x14, 0x48,
-                                           0x98, 0x80, 0x04, 0x93, 0xe0, 0x80, 0x04, 0x6c,
+  const std::vector<std::uint8_t> expected{0x07, 0x45, 0xdc, 0x80, 0x13, 0x12, 0xd0, 0x4b, 0x14,
+                                           0x48, 0x98, 0x80, 0x04, 0x93, 0xe0, 0x80, 0x04, 0x6c,
                                            0xd0, 0x23, 0x04, 0x80, 0x00, 0x9c, 0x40};
   EXPECT_EQ(encoded(k_report), expected);
   EXPECT_EQ(decode_feedback_report(expected), k_report);
@@ -60,6 +61,7 @@ TEST(FeedbackReport, RoundTripsWithRandomValues) {
     SeededRandom random(seed);
     const auto drawn = [&] { return random.next() >> (2 + random.below(60)); };
     FeedbackReport report{.sequence = drawn(), .rate = drawn(), .least_queue = drawn()};
+    report.made = std::chrono::microseconds(random.below(std::uint64_t{1} << 50));
     report.arrived = drawn();
     report.left = random.below(report.arrived + 1);
     report.packets_sent = drawn();

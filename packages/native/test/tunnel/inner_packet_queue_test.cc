@@ -47,6 +47,20 @@ TEST(InnerPacketQueue, DropsAndCountsWhatFindsNoRoom) {
   EXPECT_TRUE(queue.push(packet(5), at(0ms)));
 }
 
+TEST(InnerPacketQueue, CountsNoFraming) {
+  InnerPacketQueue queue({.limit = 2100, .framing = 10});
+  queue.push(packet(1), at(0ms));
+  queue.push_repeat(packet(2), at(0ms));
+  EXPECT_FALSE(queue.push(packet(3), at(0ms)));
+  EXPECT_EQ(queue.bytes(), 1980u);
+  EXPECT_EQ(queue.counts().bytes_arrived, 1980u);
+  EXPECT_EQ(queue.counts().bytes_dropped, 990u);
+  take_all(queue, at(0ms));
+  EXPECT_EQ(queue.bytes(), 0u);
+  EXPECT_EQ(queue.counts().taken, 2u);
+  EXPECT_EQ(queue.counts().bytes_left, 990u);
+}
+
 TEST(InnerPacketQueue, RepeatsGoFirstUnlessToldOtherwise) {
   for (const bool first : {true, false}) {
     InnerPacketQueue queue({.repeats_first = first});

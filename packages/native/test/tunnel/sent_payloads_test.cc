@@ -36,6 +36,24 @@ TEST(SentPayloads, IgnoresIdentifiersThatItNeverGave) {
   EXPECT_TRUE(sent.take_lost(only));
 }
 
+TEST(SentPayloads, CopiesWhatIsUnknownFromTheOldestOn) {
+  SentPayloads sent(10'000);
+  const std::uint64_t first = sent.keep(payload(1));
+  sent.keep(payload(2));
+  sent.keep(payload(3));
+  sent.on_acknowledged(first);
+  const auto copy = [&](std::uint8_t copies) -> int {
+    const auto found = sent.to_copy(copies);
+    if (!found) return 0;
+    sent.on_copied();
+    return (*found)[0];
+  };
+  EXPECT_EQ(copy(1), 2);
+  EXPECT_EQ(copy(1), 3);
+  EXPECT_EQ(copy(1), 0);
+  EXPECT_EQ(copy(2), 2);
+}
+
 TEST(SentPayloads, ForgetsTheOldestBeyondItsLimit) {
   SentPayloads sent(1000);
   for (std::uint64_t i = 0; i < 15; ++i) sent.keep(payload(i));

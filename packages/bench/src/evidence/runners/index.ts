@@ -23,6 +23,7 @@ import { multicastTrees } from './multicast_trees.js';
 import { pathsFailover } from './paths_failover.js';
 import { pathsLoopback } from './paths_loopback.js';
 import { pathsSimulation } from './paths_simulation.js';
+import { tunnelsSharing } from './tunnels_sharing.js';
 import { tunnelsSimulation } from './tunnels_simulation.js';
 import type { Runner } from './runner.js';
 
@@ -51,6 +52,7 @@ const runners: readonly Runner[] = [
   pathsLoopback,
   pathsSimulation,
   streamSchedulers,
+  tunnelsSharing,
   tunnelsSimulation,
 ];
 

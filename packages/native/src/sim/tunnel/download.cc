@@ -48,6 +48,11 @@ void Download::on_server_event(const Event& event, Time now) {
   if (stream->kind == StreamEvent::Kind::kWritable) write();
 }
 
+void Download::stop() {
+  bytes_ = written_;
+  static_cast<void>(server_.connection.streams().writer().reset(stream_, 0));
+}
+
 void Download::write() {
   bool room = true;
   while (room && written_ < bytes_) {

@@ -13,6 +13,8 @@ class Download {
   Download& operator=(const Download&) = delete;
 
   void start(Time now);
+  // The server sends nothing more.
+  void stop();
   bool finished() const { return finished_; }
   // Whether every byte was the one that was sent
   bool intact() const { return intact_; }

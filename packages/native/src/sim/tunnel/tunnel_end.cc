@@ -20,6 +20,17 @@ constexpr std::uint8_t k_report_context = 1;
 // Identifies datagrams that nobody sends again.
 constexpr std::uint64_t k_sent_once = UINT64_MAX;
 
+// A queue that gets nothing for this long, and for as long as a few packets take to leave, gets
+// nothing more for now.
+constexpr Duration k_idle_before_copies = 5ms;
+constexpr double k_packets_before_copies = 4;
+constexpr double k_empty_link = 1.25;  // of the smallest round trip, at most, without a queue
+
+InnerPacketQueueConfig with_framing(InnerPacketQueueConfig config) {
+  config.framing = k_framing;
+  return config;
+}
+
 std::optional<http3::CapsuleRule> datagrams_only(std::uint64_t type) {
   if (type != http3::k_capsule_datagram) return std::nullopt;
   return http3::k_datagram_rule;
@@ -36,7 +47,7 @@ TunnelEnd::TunnelEnd(Role role, const ConnectionConfig& config, const TunnelEndC
                      Random& random, Time now)
     : outer(role, with_short_queue(config), random, now),
       config_(tunnel),
-      queue_(tunnel.queue),
+      queues_(with_framing(tunnel.queue), tunnel.fair),
       sent_(k_kept_payloads) {
   outer.on_event = [this](const Event& event, Time when) { on_event(event, when); };
 }
@@ -45,15 +56,33 @@ void TunnelEnd::send(std::size_t flow, Bytes packet, Time now) {
   assert(flow < 64 && "a flow takes one byte");
   framed_.assign({static_cast<std::uint8_t>(flow), k_packet_context});
   framed_.insert(framed_.end(), packet.begin(), packet.end());
-  queue_.push(framed_, now);
+  queues_.of(flow).push(framed_, now);
+  copying_ = false;
+  if (config_.idle_copies > 0) next_copies_ = now + idle_before_copies();
+}
+
+Duration TunnelEnd::idle_before_copies() const {
+  const PathStats stats = path();
+  if (stats.pacing_rate == 0) return stats.smoothed_rtt;
+  const double seconds =
+      k_packets_before_copies * stats.mtu / static_cast<double>(stats.pacing_rate);
+  return std::max(k_idle_before_copies, Duration(static_cast<std::int64_t>(seconds * 1e9)));
 }
 
 void TunnelEnd::send_report(std::size_t flow, Bytes report) {
-  report_.assign({static_cast<std::uint8_t>(flow), k_report_context});
-  report_.insert(report_.end(), report.begin(), report.end());
+  std::vector<std::uint8_t>& framed = reports_[flow];
+  framed.assign({static_cast<std::uint8_t>(flow), k_report_context});
+  framed.insert(framed.end(), report.begin(), report.end());
 }
 
 // --- from the queue to the outer connection ----------------------------------------------------
+
+void TunnelEnd::on_timeout(Time now) {
+  if (outer.next_timeout() <= now) outer.on_timeout(now);
+  if (next_copies_ > now) return;
+  next_copies_ = k_never;
+  copying_ = true;
+}
 
 void TunnelEnd::poll_transmit(TransmitBatch& batch, Time now) {
   feed(now);
@@ -61,20 +90,36 @@ void TunnelEnd::poll_transmit(TransmitBatch& batch, Time now) {
 }
 
 void TunnelEnd::feed(Time now) {
-  if (!feed_report()) return;
-  while (const auto framed = queue_.front(now)) {
+  if (!feed_reports()) return;
+  while (const auto framed = queues_.front(now)) {
     if (!(uses_streams(config_.mode) ? feed_stream(*framed) : feed_datagram(*framed))) return;
-    queue_.pop();
+    queues_.pop();
   }
+  if (copying_) feed_copies();
 }
 
 // These return false when there is no room.
 
-bool TunnelEnd::feed_report() {
-  if (report_.empty()) return true;
-  if (!outer.connection.datagrams().send(report_, k_sent_once)) return false;
-  report_.clear();
+bool TunnelEnd::feed_reports() {
+  while (!reports_.empty()) {
+    const auto first = reports_.begin();
+    if (!outer.connection.datagrams().send(first->second, k_sent_once)) return false;
+    reports_.erase(first);
+  }
   return true;
+}
+
+// A copy that is lost is not missed. The connection's window and pace bound how many leave, and
+// they end as soon as something else waits.
+void TunnelEnd::feed_copies() {
+  // They use what nobody else does: not a link before which packets wait already.
+  const PathStats stats = path();
+  if (stats.smoothed_rtt > share_of(stats.minimum_rtt, k_empty_link) + k_idle_before_copies) return;
+  while (const auto payload = sent_.to_copy(config_.idle_copies)) {
+    if (!outer.connection.datagrams().send(*payload, k_sent_once)) return;
+    sent_.on_copied();
+    ++copies_;
+  }
 }
 
 bool TunnelEnd::feed_datagram(Bytes framed) {
@@ -130,7 +175,8 @@ void TunnelEnd::on_event(const Event& event, Time now) {
 
 void TunnelEnd::on_lost(std::uint64_t identifier, Time now) {
   if (config_.mode != TunnelMode::kRetransmit) return;
-  if (const auto payload = sent_.take_lost(identifier)) queue_.push_repeat(*payload, now);
+  const auto payload = sent_.take_lost(identifier);
+  if (payload) queues_.of((*payload)[0]).push_repeat(*payload, now);
 }
 
 void TunnelEnd::take_datagrams(Time now) {

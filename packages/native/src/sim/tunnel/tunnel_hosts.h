@@ -21,7 +21,7 @@ class InnerHost final : public Host {
   void receive(const Datagram& datagram, Time now) override {
     if (!sends_) delays_.on_received(datagram.payload, now);
     inner_.receive(datagram, now);
-    if (reports_ != nullptr) reports_->read();
+    if (reports_ != nullptr) reports_->read(now);
   }
   void poll_transmit(TransmitBatch& batch, Time now) override;
   // Makes a server obey reports. `reports` outlives this host.
@@ -40,8 +40,8 @@ class InnerHost final : public Host {
 class TunnelClientHost final : public Host {
  public:
   struct Flow {
-    ConnectionHost* inner = nullptr;
-    AddressPair path;  // as the inner connection sees it
+    ConnectionHost* inner = nullptr;  // null: another tunnel carries the flow
+    AddressPair path;                 // as the inner connection sees it
     InnerPacketDelays* delays = nullptr;
   };
   TunnelClientHost(TunnelEnd& tunnel, std::vector<Flow> flows);
@@ -52,10 +52,17 @@ class TunnelClientHost final : public Host {
   void poll_transmit(TransmitBatch& batch, Time now) override;
   Time next_timeout() const override;
   void on_timeout(Time now) override;
+  // Gives a flow's server the tunnel's rate as the last report told it, about whichever flow.
+  void start_warm(std::size_t flow);
 
  private:
+  bool carries(std::size_t flow) const {
+    return flow < flows_.size() && flows_[flow].inner != nullptr;
+  }
+
   TunnelEnd& tunnel_;
   std::vector<Flow> flows_;
+  std::optional<FeedbackReport> last_report_;
   std::vector<std::uint8_t> buffer_;
 };
 
@@ -69,20 +76,24 @@ class TunnelServerHost final : public Host {
   void poll_transmit(TransmitBatch& batch, Time now) override;
   Time next_timeout() const override;
   void on_timeout(Time now) override;
-  // Reports to the client about the flow that sent last.
-  void start_reports() { meter_.emplace(); }
+  // Reports to the client about each flow; where flows share a queue, about all of them to the one
+  // that sent last.
+  void start_reports() { meters_.emplace(tunnel_.fair() ? targets_.size() : 1); }
 
  private:
   struct Outgoing {
     std::size_t flow = 0;
     std::vector<std::uint8_t> packet;
   };
-  TunnelEnd& tunnel_;
-  void report(Time now);
+  struct Meter {
+    FeedbackMeter of_queue;
+    std::size_t flow = 0;  // that sent last
+  };
+  void report(Meter& meter, Time now);
 
+  TunnelEnd& tunnel_;
   std::vector<AddressPair> targets_;
-  std::optional<FeedbackMeter> meter_;
-  std::size_t reported_flow_ = 0;
+  std::optional<std::vector<Meter>> meters_;
   std::deque<Outgoing> outgoing_;
 };
 
