@@ -55,7 +55,7 @@ class Port implements TunnelPort {
         headers: { ...headers, 'capsule-protocol': '?1' },
         body,
       });
-      if (response.status < 200 || response.status > 299 || !(response instanceof IncomingBody)) {
+      if (response.status < 200 || response.status > 299 || !(response instanceof IncomingBody) || response.ended) {
         const { status } = response;
         const proxyStatus = response.headers['proxy-status'];
         response.destroy();

@@ -31,7 +31,9 @@ export async function clientOptions(url: URL, flags: ConnectionFlags, world: Wor
     congestionControl: congestionControl(flags.congestion),
     pathScheduler: flags.pathScheduler,
     ...(flags.insecure ? { insecure: true } : {}),
-    ...(flags.ca === undefined ? {} : { certificateAuthority: await certificateAuthority('--ca', flags.ca, world.cwd) }),
+    ...(flags.ca === undefined
+      ? {}
+      : { certificateAuthority: await certificateAuthority('--ca', flags.ca, world.cwd) }),
     ...(flags.certificateHash === undefined ? {} : { certificateHashes: flags.certificateHash.map(normalHash) }),
     ...(flags.qlog === undefined ? {} : { qlogDirectory: resolve(world.cwd, flags.qlog) }),
     ...(keyLog === undefined || keyLog === '' ? {} : { keyLogFile: keyLog }),

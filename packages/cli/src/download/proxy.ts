@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { errorMessage, loadNativeModule, parseProxyTemplate, proxyCredentials, UserError } from '@sheaf/gateway/client';
-import type { ClientOptions, Http3Client, TunnelRefusal } from '@sheaf/native';
+import type { ClientOptions, Http3Client, TunnelOver, TunnelRefusal } from '@sheaf/native';
 import type { Argv } from 'yargs';
 import type { World } from '../world.js';
 import { certificateAuthority } from './client_options.js';
@@ -47,6 +47,8 @@ export interface ProxiedTarget {
   close(): Promise<void>;
 }
 
+/** RFC 9114 §8.1 */
+const H3_CONNECT_ERROR = 0x10f;
 const loopback = { address: '127.0.0.1', port: 0, family: 'IPv4' } as const;
 
 /** Environment variable with credentials, which the list of processes does not show */
@@ -86,6 +88,7 @@ export async function throughProxy(
     authority: template.authority,
     headers: user === undefined || user === '' ? {} : proxyCredentials(user),
     onRefused: (refusal) => refuse(refusalError(proxy, refusal)),
+    onOver: ({ reason, code }) => refuse(proxyError(proxy, endOf(reason, code))),
   });
   void once(client, 'close').then(([error]) =>
     refuse(proxyError(proxy, `its connection ended${error instanceof Error ? `: ${error.message}` : ''}`)),
@@ -131,6 +134,14 @@ function refusalError(proxy: string, { status, proxyStatus, error }: TunnelRefus
   const detail = proxyStatus === undefined ? '' : ` (${proxyStatus})`;
   return proxyError(proxy, `it answered ${status}${detail}`, hints[status]);
 }
+
+/** What a user may make of the end of a tunnel */
+const endOf = (reason: TunnelOver['reason'], code: number): string =>
+  reason === 'connection'
+    ? 'its connection ended'
+    : code === H3_CONNECT_ERROR
+      ? 'the target cannot be reached'
+      : `it ended the tunnel (0x${code.toString(16)})`;
 
 const proxyError = (proxy: string, reason: string, hint = 'try it without the proxy'): UserError =>
   new UserError('CONNECT_FAILED', `no tunnel through ${proxy}: ${reason}`, { hint });

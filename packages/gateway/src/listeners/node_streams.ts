@@ -17,7 +17,7 @@ export function fromHttp2Connect({ stream }: Http2ServerRequest, received: Recei
     outgoing: stream,
     accept: (headers) => stream.respond({ ...headers, ':status': 200 }),
     refuse: (status, headers) => {
-      if (stream.destroyed) return;
+      if (stream.destroyed || stream.closed) return;
       stream.respond({ ...headers, ':status': status }, { endStream: true });
       // The client may keep its side open (RFC 9113 §8.1). Some clients forget a response that a reset follows at once.
       const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), patienceMs).unref();

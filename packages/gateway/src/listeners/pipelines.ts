@@ -31,6 +31,8 @@ interface Waiting {
  */
 class Pipeline {
   inFlight: InFlight | undefined;
+  /** How responses hear that the client has taken something */
+  readonly #onDrain: readonly (() => void)[];
   readonly #socket: Socket;
   readonly #waiting: Waiting[] = [];
   #bytes = 0;
@@ -38,6 +40,15 @@ class Pipeline {
 
   constructor(socket: Socket) {
     this.#socket = socket;
+    this.#onDrain = socket.listeners('drain') as (() => void)[];
+  }
+
+  /** Node leaves a connection that is taken over at once, though earlier responses are under way. Returns what ends this. */
+  keepDraining(): () => void {
+    for (const listener of this.#onDrain) this.#socket.on('drain', listener);
+    return () => {
+      for (const listener of this.#onDrain) this.#socket.off('drain', listener);
+    };
   }
 
   get waiting(): number {
@@ -107,6 +118,17 @@ export class Pipelines {
       this.#unconfirmed.delete(request);
       confirm();
     };
+  }
+
+  /** As `begin`, for a request whose connection is one of HTTP no longer. */
+  takeOver(request: IncomingMessage, socket: Socket, answer: () => void): void {
+    const stop = this.#pipelines.get(socket)?.keepDraining();
+    this.begin(request, socket, () => {
+      stop?.();
+      // Node gave it the time that a connection may be idle between requests.
+      socket.setTimeout(0);
+      answer();
+    });
   }
 
   /** Calls `answer` once the responses before this one are complete. */

@@ -3,7 +3,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { GatewayRequest } from '../http/exchange.js';
 import { fromNodeResponse } from '../http/node_response.js';
-import type { StreamTaker, StreamTakers, TakenStream } from '../http/taken_stream.js';
+import type { Fields, StreamTaker, StreamTakers, TakenStream } from '../http/taken_stream.js';
 import { fromConnection, fromHttp2Connect, refuseConnection, upgradesOf } from './node_streams.js';
 import { hasOneHost } from './one_host.js';
 import type { TcpClients } from './tcp_clients.js';
@@ -46,15 +46,15 @@ export class StreamTaking {
     const protocol = upgradesOf(request).find((name) => takers.has(name));
     const taker = protocol === undefined ? undefined : takers.get(protocol);
     const status = faultOf(request);
-    if (status !== undefined) refuseConnection(socket, status, status === 405 ? { allow: 'GET' } : {});
+    if (status !== undefined) this.#refuse(request, socket, status, status === 405 ? { allow: 'GET' } : {});
     else if (taker) this.#takeOver(request, socket, head, { protocol, taker });
   }
 
   /** Answers a CONNECT of HTTP/1.1. */
   onTunnel(request: IncomingMessage, socket: Socket, head: Buffer): void {
     const taker = this.#options.takers.get(undefined);
-    if (!taker) refuseConnection(socket, 501);
-    else if (!hasOneHost(request)) refuseConnection(socket, 400);
+    if (!taker) this.#refuse(request, socket, 501);
+    else if (!hasOneHost(request)) this.#refuse(request, socket, 400);
     else this.#takeOver(request, socket, head, { protocol: undefined, taker });
   }
 
@@ -66,13 +66,17 @@ export class StreamTaking {
   ): void {
     const { clients, isDraining } = this.#options;
     if (isDraining()) {
-      refuseConnection(socket, 503);
+      this.#refuse(request, socket, 503);
       return;
     }
-    socket.setTimeout(0);
     if (head.length > 0) socket.unshift(head);
     const stream = fromConnection(socket, this.#received(request, protocol));
     clients.takeOver(request, socket, () => taker(stream));
+  }
+
+  /** Refuses in turn: earlier responses of the connection may not be complete. */
+  #refuse(request: IncomingMessage, socket: Socket, status: number, headers: Fields = {}): void {
+    this.#options.clients.takeOver(request, socket, () => refuseConnection(socket, status, headers));
   }
 
   #received(

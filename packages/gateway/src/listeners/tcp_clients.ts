@@ -239,7 +239,7 @@ export class TcpClients {
 
   /** Calls `answer` after the earlier responses of a connection of HTTP/1.1, which then is no longer one of HTTP. */
   takeOver(request: IncomingMessage, socket: Socket, answer: () => void): void {
-    this.#pipelines.begin(request, socket, answer);
+    this.#pipelines.takeOver(request, socket, answer);
   }
 
   /**

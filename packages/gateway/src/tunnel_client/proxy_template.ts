@@ -24,7 +24,7 @@ export function parseProxyTemplate(text: string): ProxyTemplate {
   const named = [...template.matchAll(expression)].flatMap(([, , names = '']) => names.split(','));
   const isWhole = ['target_host', 'target_port'].every((name) => named.filter((each) => each === name).length === 1);
   if (!url || url.username !== '' || url.password !== '' || !isWhole || /[{}]/.test(template.replace(expression, '')))
-    throw new UserError('USAGE', `\`${text}\` is no proxy for UDP`, {
+    throw new UserError('USAGE', `\`${withoutUser(text)}\` is no proxy for UDP`, {
       hint: 'write `https://proxy.example`, or a template with `{target_host}` and `{target_port}`',
     });
   return {
@@ -34,6 +34,9 @@ export function parseProxyTemplate(text: string): ProxyTemplate {
     pathTo: (host, port) => expand(template, { target_host: host, target_port: String(port) }),
   };
 }
+
+/** What a message may show: a user may have written a password. */
+const withoutUser = (text: string): string => text.replace(/\/\/[^/@]*@/, '//');
 
 function expand(template: string, values: Readonly<Record<string, string>>): string {
   const path = template.replace(expression, (_whole, operator: string, names: string) => {

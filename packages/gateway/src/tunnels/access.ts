@@ -85,7 +85,7 @@ export class Access {
       if (error instanceof ResolutionError) throw new Refusal(error.status, proxyStatus(error.proxyStatus));
       throw error;
     });
-    const [first, ...others] = found.filter((address) => this.#rules.permits(target, address));
+    const [first, ...others] = this.#rules.permitted(target, found);
     if (first === undefined) throw prohibited();
     return [first, ...others];
   }

@@ -41,18 +41,25 @@ export class TargetRules {
     );
   }
 
+  /** Returns those of the addresses that a tunnel to the target may use. */
+  permitted(target: Target, addresses: readonly string[]): string[] {
+    // The system is asked once: it takes a while, and who owns a name decides how many addresses there are.
+    const own = this.#own();
+    return addresses.filter((address) => this.permits(target, address, own));
+  }
+
   /**
    * Whether a tunnel to the target may use this address, which the name of the target has. Who owns a name decides which
    * addresses it has, so a name permits public addresses alone.
    */
-  permits({ host, port }: Target, text: string): boolean {
+  permits({ host, port }: Target, text: string, own = this.#own()): boolean {
     const address = canonicalAddress(text);
     if (address === undefined || isUnreachable(address)) return false;
     const patterns = this.#patterns.filter((pattern) => hasPort(pattern, port));
     const naming = patterns.filter(({ members }) => members?.has(address));
     const range = specialRangeOf(address);
     const isLoopback = range?.address === '127.0.0.0' || range?.address === '::1';
-    if (this.#own().has(address) && !isLoopback) return naming.some(({ network }) => isOneAddress(network!));
+    if (own.has(address) && !isLoopback) return naming.some(({ network }) => isOneAddress(network!));
     if (range)
       return naming.some(({ network }) => range.network.has(network!.address) && network!.prefix >= range.prefix);
     return naming.length > 0 || patterns.some((pattern) => matchesName(pattern, host));

@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect as connectHttp2, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { startFullGateway } from '../support/gateway.js';
@@ -7,13 +10,14 @@ import { capsule, startTarget, unusedUdpPort } from '../support/udp_target.js';
 
 const upperCase = (packet: Buffer): Buffer => Buffer.from(packet.toString().toUpperCase());
 
-async function startProxy(more = '') {
+async function startProxy({ more = '', route = '' } = {}) {
   const { gateway, port, log } = await startFullGateway(
     `tls: dev
 routes:
   - path: /masque/
     host: [127.0.0.1, localhost]
     connect_udp: { allow: 127.0.0.1, clients: 127.0.0.0/8${more} }
+  ${route}
 `,
   );
   return { gateway, port, log };
@@ -203,7 +207,7 @@ it('requests that ask for other protocols are answered, and their connections go
 
 it('tunnels of all versions count for one limit', async () => {
   const target = await startTarget();
-  const { port } = await startProxy(', tunnels_per_address: 2');
+  const { port } = await startProxy({ more: ', tunnels_per_address: 2' });
   const session = await openSession(port);
   const first = await openStream(session, target.address().port);
   const socket = await openSocket(port);
@@ -222,7 +226,7 @@ it.each(['1.1', '2'])('a client of HTTP/%s that reads nothing holds little, and 
   flood.on('message', (_packet, { port, address }) => {
     for (let index = 0; index < 1_000; ++index) flood.send(Buffer.alloc(1_000), port, address);
   });
-  const { gateway, port } = await startProxy(', queue: 64KiB');
+  const { gateway, port } = await startProxy({ more: ', queue: 64KiB' });
   let stalled: TLSSocket | ClientHttp2Stream;
   if (version === '2') {
     ({ stream: stalled } = await openStream(await openSession(port), flood.address().port));
@@ -269,3 +273,24 @@ it('a gateway that stops lets tunnels go on until they end, and opens no more', 
   socket.end();
   await closed;
 });
+
+it.each([
+  ['an upgrade by another method', 'POST /masque/127.0.0.1/1/ HTTP/1.1\r\nUpgrade: connect-udp\r\n', 405],
+  ['an upgrade with a body', 'GET /masque/127.0.0.1/1/ HTTP/1.1\r\nUpgrade: connect-udp\r\nContent-Length: 1\r\n', 400],
+  ['a CONNECT', 'CONNECT 127.0.0.1:1 HTTP/1.1\r\n', 501],
+])(
+  'HTTP/1.1: %s is refused behind the responses of earlier requests',
+  async (_name, request, status) => {
+    const site = await mkdtemp(join(tmpdir(), 'sheaf-refused-'));
+    onTestFinished(() => rm(site, { recursive: true }));
+    await writeFile(join(site, 'large'), Buffer.alloc(4_000_000, 'x'));
+    const { port } = await startProxy({ route: `- files: ${site}` });
+    const socket = await openSocket(port);
+    const fields = 'Host: localhost\r\nConnection: Upgrade\r\n\r\n';
+    socket.write(`GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n${request}${fields}`);
+    let text = '';
+    for await (const bytes of socket) text += (bytes as Buffer).toString('latin1');
+    expect(text.slice(text.indexOf('\r\n\r\n') + 4)).toMatch(new RegExp(`^x{4000000}HTTP/1\\.1 ${status} `));
+  },
+  20_000,
+);

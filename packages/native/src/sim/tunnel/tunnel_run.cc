@@ -60,7 +60,7 @@ TunnelResult TunnelRun::run() {
     simulation.after({}, [this] { world_.start(1); });
     simulation.run_for(k_warm_up);
   }
-  if (const TunnelEnd* end = world_.server_end(0)) outer_before_ = end->path();
+  note_tunnel(before_);
   const Time start = simulation.now();
   const std::uint64_t link_before = world_.slow_link().sent;
   const Download& download = world_.flows[0].download;
@@ -96,6 +96,20 @@ Duration TunnelRun::bound(Time start) const {
   return sent + last_way - start;
 }
 
+// Notes what the tunnel has done so far.
+void TunnelRun::note_tunnel(TunnelResult& out) const {
+  out.link_dropped = world_.slow_link().queue_full;
+  const TunnelEnd* end = world_.server_end(0);
+  if (!end) return;
+  const PathStats outer = end->path();
+  out.outer_sent = outer.packets_sent;
+  out.outer_lost = outer.packets_lost;
+  out.outer_repeats = end->repeats();
+  out.outer_copies = end->copies();
+  const InnerPacketCounts counts = end->queues().counts();
+  out.queue_dropped = counts.full + counts.managed;
+}
+
 TunnelResult TunnelRun::result() const {
   const TunnelWorld::Flow& flow = world_.flows[0];
   TunnelResult made{.digest = world_.simulation.digest(),
@@ -107,17 +121,14 @@ TunnelResult TunnelRun::result() const {
   const PathStats inner = flow.server.connection.paths().stats().front();
   made.inner_sent = inner.packets_sent;
   made.inner_lost = inner.packets_lost;
-  if (const TunnelEnd* end = world_.server_end(0)) {
-    const PathStats outer = end->path();
-    made.outer_sent = outer.packets_sent - outer_before_.packets_sent;
-    made.outer_lost = outer.packets_lost - outer_before_.packets_lost;
-    made.outer_repeats = end->repeats();
-    made.outer_copies = end->copies();
-    const InnerPacketCounts counts = end->queues().counts();
-    made.queue_dropped = counts.full + counts.managed;
-  }
+  note_tunnel(made);
+  made.outer_sent -= before_.outer_sent;
+  made.outer_lost -= before_.outer_lost;
+  made.outer_repeats -= before_.outer_repeats;
+  made.outer_copies -= before_.outer_copies;
+  made.queue_dropped -= before_.queue_dropped;
+  made.link_dropped -= before_.link_dropped;
   if (flow.reports) made.reports = flow.reports->reports();
-  made.link_dropped = world_.slow_link().queue_full;
   return made;
 }
 

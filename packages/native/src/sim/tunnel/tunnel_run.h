@@ -59,13 +59,14 @@ class TunnelRun {
 
  private:
   void sample();
+  void note_tunnel(TunnelResult& out) const;
   TunnelResult result() const;
   Duration bound(Time start) const;
 
   TunnelSetting setting_;
   TunnelWorld world_;
   bool sampling_ = false;
-  PathStats outer_before_;  // when the download begins
+  TunnelResult before_;  // what the tunnel did before the download begins
   std::vector<TunnelSample> samples_;
 };
 
