@@ -56,6 +56,8 @@ double Credit::sample_of(const FeedbackReport& report) const {
   const double free = static_cast<double>(report.rate) * (1 - again);
   const Duration passed = report.made - last_.made;
   if (!started_ || passed <= Duration::zero()) return free;
+  // A few packets in a moment are no rate.
+  if (2 * passed < report.tunnel_round_trip) return tunnel_rate_;
   const bool outage = passed > k_silence * report.tunnel_round_trip;
   if (outage && config_.skips_outages) return tunnel_rate_;
   const double served =

@@ -85,6 +85,14 @@ TEST_F(CreditTest, WhatDidNotArriveInTimeIsLost) {
   EXPECT_NEAR(static_cast<double>(credit_.bytes()), k_target + 120'000, 3000);
 }
 
+TEST_F(CreditTest, TwoReportsInAMomentTellNoRate) {
+  report(0, 0);
+  now_ -= 39ms;
+  sent_ = 10'000 + k_target;
+  report(10'000, 5000);  // within a millisecond
+  EXPECT_NEAR(static_cast<double>(credit_.rate()), k_rate, 2);
+}
+
 TEST_F(CreditTest, IgnoresOldReports) {
   ASSERT_TRUE(report(0, 0));
   const std::uint64_t rate = credit_.rate();
