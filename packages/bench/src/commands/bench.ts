@@ -126,7 +126,8 @@ const options = {
   rates: {
     type: 'string',
     requiresArg: true,
-    describe: 'multicast (20,35,50,100,200,400,600,800): Mbit/s, of which each sender gets the rate at which it is fastest',
+    describe:
+      'multicast (20,35,50,100,200,400,600,800): Mbit/s, of which each sender gets the rate at which it is fastest',
   },
   rate: { type: 'string', requiresArg: true, describe: 'soak (200): requests a second' },
   hostile: {

@@ -43,7 +43,7 @@ class Pipeline {
     this.#onDrain = socket.listeners('drain') as (() => void)[];
   }
 
-  /** Node leaves a connection that is taken over at once, though earlier responses are under way. Returns what ends this. */
+  /** Node leaves a connection that is taken over at once, though earlier responses are in flight. Returns what ends this. */
   keepDraining(): () => void {
     for (const listener of this.#onDrain) this.#socket.on('drain', listener);
     return () => {
