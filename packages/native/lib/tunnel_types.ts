@@ -79,12 +79,15 @@ export interface TunnelOptions {
 
 /** Why a peer of a local port has no tunnel: the response of the proxy, or what kept the request from it */
 export interface TunnelRefusal {
+  /** Status of the response; undefined where none came. */
   status?: number;
-  /** RFC 9209 */
+  /** Field `Proxy-Status` of the response (RFC 9209). */
   proxyStatus?: string | undefined;
+  /** What kept the request from the proxy; undefined where a response came. */
   error?: Error;
 }
 
+/** Options of `openTunnelPort`. */
 export interface TunnelPortOptions {
   /** Local address, and port: 0 takes a free one */
   local: SocketAddress;
@@ -94,8 +97,9 @@ export interface TunnelPortOptions {
   authority?: string;
   /** Further fields of each request, such as `proxy-authorization` */
   headers?: Readonly<Record<string, string>>;
-  /** As in `TunnelOptions`; the tunnel's client is the proxy here. */
+  /** Milliseconds without a packet after which a tunnel ends. Default 2 minutes. */
   idleMs?: number;
+  /** Bytes that may wait for the proxy, for each tunnel. Default 256 KiB. */
   queueBytes?: number;
   /** Called for each tunnel that is over. What goes to the target goes to the peer here. */
   onOver?(over: TunnelOver): void;
@@ -105,8 +109,9 @@ export interface TunnelPortOptions {
 
 /** A local UDP port whose peers have a tunnel each. It closes with its connection. */
 export interface TunnelPort {
+  /** Address of the port. */
   readonly address: SocketAddress;
-  /** Tunnels that are open now */
+  /** Tunnels that are open now. */
   readonly tunnels: number;
 }
 

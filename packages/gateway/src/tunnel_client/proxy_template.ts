@@ -23,7 +23,8 @@ export function parseProxyTemplate(text: string): ProxyTemplate {
   const template = rest === '' || rest === '/' ? defaultTemplate : rest;
   const named = [...template.matchAll(expression)].flatMap(([, , names = '']) => names.split(','));
   const isWhole = ['target_host', 'target_port'].every((name) => named.filter((each) => each === name).length === 1);
-  if (!url || url.username !== '' || url.password !== '' || !isWhole || /[{}]/.test(template.replace(expression, '')))
+  const isKnown = isWhole && !/[{}]/.test(template.replace(expression, ''));
+  if (url?.username !== '' || url.password !== '' || !isKnown)
     throw new UserError('USAGE', `\`${withoutUser(text)}\` is no proxy for UDP`, {
       hint: 'write `https://proxy.example`, or a template with `{target_host}` and `{target_port}`',
     });
