@@ -14,6 +14,7 @@ import { pathsBench } from './paths/paths_bench.js';
 import { write } from './process/write.js';
 import { schedulersBench } from './schedulers/schedulers_bench.js';
 import { soakBench } from './soak/soak_bench.js';
+import { tunnelsBench } from './tunnels/bench/tunnels_bench.js';
 import { uploadBench } from './upload/upload_bench.js';
 
 const experiments: readonly Experiment[] = [
@@ -27,6 +28,7 @@ const experiments: readonly Experiment[] = [
   pathsBench,
   schedulersBench,
   soakBench,
+  tunnelsBench,
   uploadBench,
 ];
 

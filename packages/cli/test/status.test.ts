@@ -176,6 +176,7 @@ it('shows what tunnels carried and dropped, and which requests got none', () => 
       drops: { ...drops, queueFull: 0, queueStanding: 0, clientLost: 0, overRate: 0 },
       answers: { 200: 5, 403: 1, 407: 4 },
     },
+    tcpTunnels: { open: 2, bytesToTarget: 700, bytesToClient: 90_000, answers: { 200: 8, 502: 1 } },
   };
   const rows = renderStatus(status)
     .split('\n')
@@ -183,4 +184,5 @@ it('shows what tunnels carried and dropped, and which requests got none', () => 
   expect(rows).toContain(
     '3 | 5 | 1 by 403, 4 by 407 | 10 packets, 9000 bytes | 20 packets, 24000 bytes | 2 targetTooLarge, 7 clientTooLarge',
   );
+  expect(rows).toContain('2 | 8 | 1 by 502 | 700 bytes | 90000 bytes');
 });

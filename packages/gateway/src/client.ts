@@ -6,4 +6,6 @@ export { freePort } from './values/free_port.js';
 export { congestionControl, congestionNames, pathSchedulerNames } from './values/transport_names.js';
 export { formatAddress } from './values/listen_error.js';
 export { loadNativeModule } from './listeners/native_module.js';
+export { proxyCredentials } from './tunnel_client/proxy_credentials.js';
+export { parseProxyTemplate, type ProxyTemplate } from './tunnel_client/proxy_template.js';
 export { version } from './values/version.js';

@@ -27,6 +27,7 @@ export type {
   RouteStatus,
   GatewayBackend,
   ReturnStatus,
+  TcpTunnelStatus,
   TunnelStatus,
 } from './observability/status.js';
 export { certificateExpiry, certificateHash } from './tls/certificate_files.js';

@@ -13,7 +13,7 @@ using tunnel_request::TunnelRequest;
 
 struct Sink final : TunnelRequest::Target {
   void send(Bytes payload) override {
-    if (payload.size() > TunnelRequest::k_max_payload) std::abort();
+    if (payload.size() > tunnel_request::k_max_payload) std::abort();
   }
   void want_turn() override {}
 };

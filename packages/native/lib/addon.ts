@@ -58,6 +58,9 @@ export const EventKind = {
   channelGroup: 61,
   channelOver: 62,
   tunnelOver: 70,
+  streamTunnelBytes: 71,
+  streamTunnelOver: 72,
+  tunnelPeer: 73,
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
@@ -91,6 +94,8 @@ export interface NativeEndpointOptions {
   maxDatagramFrameSize: number;
   congestionControl: string;
   multipath: boolean;
+  /** Bytes of UDP payload, in both directions; 0 = what the path carries */
+  longestDatagram: number;
   /** Bits: 1 = shared, 2 = per path; 0 = no backends. */
   backendKeyModes: number;
   returnPaths: boolean;
@@ -375,6 +380,36 @@ export interface NativeEndpoint {
    * connection is gone, or the target is no IP address. Throws with the system's `code`.
    */
   openTunnel(connection: number, stream: number, options: NativeTunnelOptions): SocketAddress | undefined;
+  /**
+   * Opens a local port of which each peer gets a tunnel. Returns its number and address; undefined when the connection is gone. Throws
+   * with the system's `code`. `tunnelPeer` follows for each peer that sends something.
+   */
+  openTunnelPort(connection: number, local: NativeAddress): [port: number, address: SocketAddress] | undefined;
+  /**
+   * Connects a request for UDP proxying, whose response has come, to a peer of a local port. Returns false when the connection or the
+   * peer is gone. Throws with the system's `code`.
+   */
+  forwardTunnelPeer(
+    connection: number,
+    stream: number,
+    port: number,
+    peer: number,
+    options: { idleMs: number; queueBytes: number },
+  ): boolean;
+  /** Drops what a peer has sent. The next packet asks again. */
+  refuseTunnelPeer(connection: number, port: number, peer: number): void;
+  /**
+   * Connects a tunnel whose stream is carried here, as one of its carrier's. Returns also its number; undefined when the endpoint
+   * is closed, or the target is no IP address. Throws as `openTunnel`. Bytes for the client come as events, and no more of them
+   * before `goOnStreamTunnel`. The last event tells that the tunnel is over; after it, calls do nothing.
+   */
+  openStreamTunnel(carrier: number, options: NativeTunnelOptions): (SocketAddress & { number: number }) | undefined;
+  writeStreamTunnel(tunnel: number, bytes: Uint8Array): void;
+  /** The client has ended its side. */
+  finishStreamTunnel(tunnel: number): void;
+  goOnStreamTunnel(tunnel: number): void;
+  /** The client is gone. */
+  leaveStreamTunnel(tunnel: number): void;
   /** Returns how many tunnels are open, and the counts of all so far (lib/tunnel.ts); undefined before the first one. */
   tunnelCounts(): [open: number, counts: number[]] | undefined;
   /** Returns 0 or a `BackendRefusal`, as does the next. */

@@ -29,6 +29,7 @@ function transportOptions(options: Partial<TransportOptions>) {
     packetsPerAck: options.packetsPerAck ?? 0,
     congestionControl: options.congestionControl ?? 'cubic',
     multipath: options.multipath ?? true,
+    longestDatagram: options.longestDatagram ?? 0,
     backendKeyModes: backendKeyModes(options),
     returnPaths: options.returnPaths ?? false,
     pathScheduler: options.pathScheduler ?? 'ecf',

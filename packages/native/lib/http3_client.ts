@@ -39,6 +39,8 @@ import type {
 import { WebTransportConnection, isSessionEvent } from './webtransport/connection.js';
 import type { NativeSession } from './webtransport/native_session.js';
 import type { SessionClient } from './webtransport/session_client.js';
+import { isTunnelEvent, onTunnelEvent, openTunnelPort } from './tunnel_port.js';
+import type { TunnelPort, TunnelPortOptions } from './tunnel_types.js';
 import { isChannelEvent, onChannelEvent, onChannelsLost } from './watched_channel.js';
 import { WebSession } from './webtransport/web_session.js';
 
@@ -296,6 +298,14 @@ class Client
     return this.backends!.open(backend, local === undefined ? undefined : { address: local, port: localPort });
   }
 
+  openTunnelPort(options: TunnelPortOptions): TunnelPort {
+    this.assertOpen();
+    const request = (each: ClientRequestOptions): Promise<ReceivedResponse> => this.request(each);
+    const port = openTunnelPort({ endpoint: this.endpoint, connection: this.handle }, request, options);
+    if (!port) throw new QuicError('CONNECTION_CLOSED', 'the connection is closed');
+    return port;
+  }
+
   updateKeys(): boolean {
     this.assertOpen();
     return this.endpoint.updateKeys(this.handle);
@@ -322,17 +332,11 @@ class Client
   }
 
   private requestFields(options: ClientRequestOptions): FlatFields {
-    const fields: FlatFields = [
-      ':method',
-      options.method ?? 'GET',
-      ':scheme',
-      'https',
-      ':authority',
-      options.authority ?? this.authority(),
-      ':path',
-      options.path,
-    ];
-    if (options.protocol !== undefined) fields.push(':protocol', options.protocol);
+    const { method = 'GET', protocol, authority = this.authority() } = options;
+    const fields: FlatFields = [':method', method, ':authority', authority];
+    // RFC 9114 §4.4: CONNECT names its target alone.
+    if (method !== 'CONNECT' || protocol !== undefined) fields.push(':scheme', 'https', ':path', options.path);
+    if (protocol !== undefined) fields.push(':protocol', protocol);
     appendFields(fields, options.headers ?? {});
     return fields;
   }
@@ -422,6 +426,7 @@ class Client
         else if (isBackendEvent(kind)) this.backends?.onEvent(event);
         else if (isSessionEvent(kind)) this.webtransport?.onEvent(event);
         else if (isChannelEvent(kind)) onChannelEvent(this.endpoint, event);
+        else if (isTunnelEvent(kind)) onTunnelEvent(this.endpoint, event);
         else this.onStreamEvent(event);
     }
   }

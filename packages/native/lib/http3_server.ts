@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { AcceptedConnection } from './accepted_connection.js';
 import { addon, EventKind, type FlatFields, type NativeEndpoint, type NativeEvent } from './addon.js';
+import { CarriedTunnels } from './carried_tunnels.js';
 import { closedError, closedLabel, type Closed } from './connection_closed.js';
 import { contain, throwLater } from './contain.js';
 import { isBackendEvent } from './connection_backends.js';
@@ -13,14 +14,17 @@ import { Http3ServerRequest } from './server_request.js';
 import { Http3ServerResponse } from './server_response.js';
 import { tunnelCounts, tunnelOver } from './tunnel.js';
 import type {
+  CarriedStream,
   CertificatePair,
   ConnectionStatus,
   Http3Server,
   Http3ServerEvents,
   ImportedConnection,
+  OpenedTunnel,
   ServerOptions,
   SocketAddress,
   TransportCounters,
+  TunnelOptions,
   TunnelTotals,
 } from './types.js';
 import { isSessionEvent } from './webtransport/connection.js';
@@ -30,6 +34,7 @@ type Hosted = AcceptedConnection | TakenOverConnection;
 
 class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   private readonly endpoint: NativeEndpoint;
+  private readonly carried: CarriedTunnels;
   private readonly accepted = new Map<number, Hosted>();
   private readonly closedBy = new Map<string, number>();
   /** Requests of this turn that nobody has heard of */
@@ -39,6 +44,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   constructor(options: ServerOptions) {
     super();
     this.endpoint = new (addon().Endpoint)(serverEndpointOptions(options), (events) => this.onEvents(events));
+    this.carried = new CarriedTunnels(this.endpoint);
   }
 
   // `bind` throws for an address that is taken; `async` turns that into a rejection.
@@ -66,6 +72,9 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   tunnels(): TunnelTotals {
     const [open, counts] = this.endpoint.tunnelCounts() ?? [0, []];
     return { open, ...tunnelCounts(counts) };
+  }
+  carryTunnel(stream: CarriedStream, options: TunnelOptions): OpenedTunnel | undefined {
+    return this.carried.carry(stream, options);
   }
 
   async close(drainMs = 0): Promise<void> {
@@ -96,7 +105,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   }
 
   private busy(): boolean {
-    return this.busyConnections().length > 0;
+    return this.carried.open > 0 || this.busyConnections().length > 0;
   }
   private busyConnections(): Hosted[] {
     return [...this.accepted.values()].filter(
@@ -121,6 +130,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
     if (kind === EventKind.established) return this.onEstablished(event);
     if (kind === EventKind.returnRoom || kind === EventKind.returnOver)
       return onReturnedBodyEvent(this.endpoint, event);
+    if (this.carried.onEvent(event)) return;
     const connection = this.accepted.get(handle);
     if (kind === EventKind.connectionClosed) {
       return this.onClosed(handle, { cause: event[2] as number, code: event[3] as number, reason: event[4] as string });

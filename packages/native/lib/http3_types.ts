@@ -15,7 +15,14 @@ import type { HeaderMap, RequestHeaders } from './header_types.js';
 import type { BackendEvents, OpenBackendOptions } from './multi_end_types.js';
 import type { StreamPriority } from './stream_priority.js';
 import type { CertificatePair } from './transport_options.js';
-import type { TunnelTotals } from './tunnel_types.js';
+import type {
+  CarriedStream,
+  OpenedTunnel,
+  TunnelOptions,
+  TunnelPort,
+  TunnelPortOptions,
+  TunnelTotals,
+} from './tunnel_types.js';
 import type { WebTransportRequest, WebTransportSession } from './webtransport_types.js';
 
 /** A body as it arrives. As a Readable it yields chunks that belong to the reader. */
@@ -99,6 +106,10 @@ export interface ServerResponse extends Writable {
   writeInformational(status: number, headers?: Readonly<Record<string, string | number | string[]>>): void;
   /** Sets the fields behind the body; the last call before `end()` counts. HTTP/0.9 has none. */
   addTrailers(headers: Readonly<Record<string, string | number | string[]>>): void;
+  /** Sends the status and fields ahead of a body. */
+  flushHeaders(): void;
+  /** Abandons the response with a code of HTTP/3. */
+  reset(code: number): void;
   /** Replaces the priority that the request's `priority` field asks for (RFC 9218 §5). */
   setPriority(priority: StreamPriority): void;
   /**
@@ -150,9 +161,9 @@ export interface ClientRequestOptions {
   method?: string;
   /** Protocol of an extended CONNECT (RFC 9220), with the `method` CONNECT. Rejects where the server does not take such requests. */
   protocol?: string;
-  /** Path and query. */
+  /** Path and query; not sent with CONNECT without a `protocol`. */
   path: string;
-  /** Host and port to ask for. Default: those that the client connected to. */
+  /** Host and port to ask for, or the target of CONNECT. Default: those that the client connected to. */
   authority?: string;
   /** Fields of the request. */
   headers?: RequestHeaders;
@@ -222,6 +233,12 @@ export interface Http3Server extends NodeJS.EventEmitter<{ [K in keyof Http3Serv
   importConnection(snapshot: Uint8Array): ImportedConnection;
   /** Reads the server's counts; a copy. */
   counters(): TransportCounters;
+  /**
+   * Connects a request for UDP proxying that came over another version of HTTP to its target. The caller sends the response, at
+   * once. Returns undefined when the client has left, or the server is closed.
+   * @throws Error with the system's `code`, such as `ENETUNREACH`; the stream is the caller's then
+   */
+  carryTunnel(stream: CarriedStream, options: TunnelOptions): OpenedTunnel | undefined;
   /** Reads the counts of all tunnels so far (see `openTunnel`); a copy. */
   tunnels(): TunnelTotals;
   /**
@@ -286,6 +303,11 @@ export interface Http3Client
    * `PATH_FAILED` (it does not answer).
    */
   openBackend(backend: number, options?: OpenBackendOptions): Promise<number>;
+  /**
+   * Opens a local UDP port whose peers get a tunnel each through this server, a proxy for UDP (RFC 9298). The connection needs
+   * `datagrams`. Throws with the system's `code`, such as `EADDRINUSE`.
+   */
+  openTunnelPort(options: TunnelPortOptions): TunnelPort;
   /** Reads the state of the connection; a copy, and the last one after the connection is over. */
   status(): ConnectionStatus;
   /** Closes the connection with an error code of HTTP/3 (RFC 9114 §8.1; default H3_NO_ERROR) and a reason for the peer's log. */

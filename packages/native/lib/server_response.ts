@@ -212,6 +212,15 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     );
   }
 
+  reset(code: number): void {
+    if (!this.ended) {
+      this.ended = true;
+      const { endpoint, connection, stream } = this.location;
+      endpoint.resetStream(connection, stream, code);
+    }
+    this.destroy();
+  }
+
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     if (!this.ended) {
       if (this.handedOff) this.taken = this.acknowledged;

@@ -83,6 +83,11 @@ export interface TransportOptions {
    * (draft-ietf-quic-ack-frequency), of any size.
    */
   packetsPerAck?: number;
+  /**
+   * Bytes of UDP payload that are sent at most, and accepted (`max_udp_payload_size`, RFC 9000 §18.2), 1200 to 65527: for a path that
+   * carries no more, and where larger packets do harm. Default: what the path carries.
+   */
+  longestDatagram?: number;
   /** Default `cubic`. */
   congestionControl?: CongestionControl;
   /** Offers several paths per connection (RFC 10069). Default true. */

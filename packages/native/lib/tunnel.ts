@@ -1,3 +1,4 @@
+import type { NativeTunnelOptions } from './addon.js';
 import { IncomingBody } from './http3_body.js';
 import { Http3ServerResponse } from './server_response.js';
 import type { ServerRequest, ServerResponse } from './types.js';
@@ -10,8 +11,8 @@ import {
   type TunnelOver,
 } from './tunnel_types.js';
 
-const defaultIdleMs = 120_000;
-const defaultQueueBytes = 256 * 1024;
+export const defaultIdleMs = 120_000;
+export const defaultQueueBytes = 256 * 1024;
 
 /** Reads what `counts_array` in src/binding/tunnel_calls.cc writes. */
 export function tunnelCounts(values: readonly number[]): TunnelCounts {
@@ -31,6 +32,16 @@ export function tunnelOver(reason: number, code: number, values: readonly number
   return { reason: tunnelEnds[reason] ?? 'client', code, ...tunnelCounts(values) };
 }
 
+export function nativeTunnelOptions({ target, idleMs, queueBytes, rate }: TunnelOptions): NativeTunnelOptions {
+  return {
+    ...target,
+    idleMs: idleMs ?? defaultIdleMs,
+    queueBytes: queueBytes ?? defaultQueueBytes,
+    rateName: rate?.name ?? '',
+    bytesPerSecond: rate?.bytesPerSecond ?? 0,
+  };
+}
+
 /**
  * Answers a request for UDP proxying (RFC 9298) with 200, and connects it to the target natively. Returns undefined when the
  * client has left or its request is complete.
@@ -45,13 +56,7 @@ export function openTunnel(
     throw new TypeError('this is no request of HTTP/3');
   if (request.ended || response.destroyed) return undefined;
   const { endpoint, connection, stream } = request.location;
-  const localAddress = endpoint.openTunnel(connection, stream, {
-    ...options.target,
-    idleMs: options.idleMs ?? defaultIdleMs,
-    queueBytes: options.queueBytes ?? defaultQueueBytes,
-    rateName: options.rate?.name ?? '',
-    bytesPerSecond: options.rate?.bytesPerSecond ?? 0,
-  });
+  const localAddress = endpoint.openTunnel(connection, stream, nativeTunnelOptions(options));
   if (!localAddress) return undefined;
   if (options.onOver) response.once('tunnelOver', options.onOver);
   // RFC 9298 §3.5, RFC 9297 §3.4

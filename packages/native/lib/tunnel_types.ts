@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream';
 import type { SocketAddress } from './address.js';
 
 /** Reasons for which packets of a tunnel are dropped; the order is that of `DropReason` in src/tunnel/counts.h. */
@@ -18,10 +19,13 @@ export const tunnelEnds = ['client', 'connection', 'idle', 'unreachable'] as con
 
 /** What a tunnel, or several together, did so far. */
 export interface TunnelCounts {
+  /** UDP packets of the client that were sent to the target */
   packetsToTarget: number;
   /** UDP payload, as in the other direction */
   bytesToTarget: number;
+  /** UDP packets of the target that were sent to the client */
   packetsToClient: number;
+  /** Their UDP payload */
   bytesToClient: number;
   /** Packets that were dropped, by reason. A packet that is lost after it was sent to the client counts as both. */
   drops: Record<(typeof tunnelDropReasons)[number], number>;
@@ -35,28 +39,96 @@ export interface TunnelTotals extends TunnelCounts {
 
 /** What became of a tunnel. */
 export interface TunnelOver extends TunnelCounts {
+  /** Side or event that ended it */
   reason: (typeof tunnelEnds)[number];
-  /** Code of HTTP/3; H3_NO_ERROR (0x100) when a side ended it in order */
+  /** Code of HTTP/3, whatever the client has; H3_NO_ERROR (0x100) when a side ended it in order */
   code: number;
 }
 
+/** Host at the far end of a tunnel. */
+export interface TunnelTarget {
+  /** IP address */
+  address: string;
+  /** UDP port */
+  port: number;
+}
+
+/** Rate that tunnels share. */
+export interface TunnelRate {
+  /** Any text; tunnels with the same one share the rate. */
+  name: string;
+  /** Bytes of UDP payload in a second, in each direction */
+  bytesPerSecond: number;
+}
+
+/** Where a tunnel leads, and what bounds it. */
 export interface TunnelOptions {
   /** IP address and port of the target. Nothing is checked: the caller decides who may reach what. */
-  target: { address: string; port: number };
+  target: TunnelTarget;
   /** Milliseconds without a packet after which the tunnel ends. Default 2 minutes, of which RFC 9298 wants no less. */
   idleMs?: number;
   /** Bytes that may wait for the client. Default 256 KiB. */
   queueBytes?: number;
   /** Tunnels of a server that have the same name share a rate in each direction. What is above it is dropped. Default no limit. */
-  rate?: { name: string; bytesPerSecond: number } | undefined;
+  rate?: TunnelRate | undefined;
   /** Further fields of the response */
   headers?: Readonly<Record<string, string>>;
   /** Called once, when the tunnel is over. */
   onOver?(over: TunnelOver): void;
 }
 
+/** Why a peer of a local port has no tunnel: the response of the proxy, or what kept the request from it */
+export interface TunnelRefusal {
+  /** Status of the response; undefined where none came. */
+  status?: number;
+  /** Field `Proxy-Status` of the response (RFC 9209). */
+  proxyStatus?: string | undefined;
+  /** What kept the request from the proxy; undefined where a response came. */
+  error?: Error;
+}
+
+/** Options of `openTunnelPort`. */
+export interface TunnelPortOptions {
+  /** Local address, and port: 0 takes a free one */
+  local: SocketAddress;
+  /** Path of the request with the target in it, from the proxy's template (RFC 9298 §2) */
+  path: string;
+  /** Host and port of the proxy. Default: those that the client connected to. */
+  authority?: string;
+  /** Further fields of each request, such as `proxy-authorization` */
+  headers?: Readonly<Record<string, string>>;
+  /** Milliseconds without a packet after which a tunnel ends. Default 2 minutes. */
+  idleMs?: number;
+  /** Bytes that may wait for the proxy, for each tunnel. Default 256 KiB. */
+  queueBytes?: number;
+  /** Called for each tunnel that is over. What goes to the target goes to the peer here. */
+  onOver?(over: TunnelOver): void;
+  /** Called when a peer gets no tunnel. Its next packet asks again. */
+  onRefused?(refusal: TunnelRefusal): void;
+}
+
+/** A local UDP port whose peers have a tunnel each. It closes with its connection. */
+export interface TunnelPort {
+  /** Address of the port. */
+  readonly address: SocketAddress;
+  /** Tunnels that are open now. */
+  readonly tunnels: number;
+}
+
 /** A tunnel that was opened. */
 export interface OpenedTunnel {
   /** Address from which the target sees the client's packets */
   readonly localAddress: SocketAddress;
+}
+
+/** The stream of a request over HTTP/2 or HTTP/1.1, which carries capsules (RFC 9297 §3) in both directions. */
+export interface CarriedStream {
+  /** Connection of the client, which its tunnels share */
+  carrier: object;
+  /** What the client sends */
+  incoming: Readable;
+  /** What the client gets; the stream is over when this closes. */
+  outgoing: Writable;
+  /** Ends the stream with an error. */
+  abort(over: TunnelOver): void;
 }

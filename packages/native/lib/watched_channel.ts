@@ -9,6 +9,7 @@ import type {
   WatchedChannelEvents,
   WatchOptions,
 } from './channel_types.js';
+import { headBody } from './engine_body.js';
 import { IncomingBody, type StreamLocation } from './http3_body.js';
 import { QuicError } from './quic_error.js';
 import type { Http3Client } from './types.js';
@@ -192,11 +193,6 @@ export function onChannelsLost(endpoint: NativeEndpoint): void {
   for (const channel of channels.get(endpoint)?.values() ?? []) channel.onOver(undefined);
 }
 
-/** A body without bytes that ends when the promise resolves */
-const until = (end: Promise<void>): AsyncIterable<Uint8Array> => ({
-  [Symbol.asyncIterator]: () => ({ next: () => end.then(() => ({ done: true, value: undefined })) }),
-});
-
 /**
  * Joins a channel. Resolves once the server has accepted; what comes is told by events from the next turn on.
  * @throws QuicError `CHANNEL_REFUSED` with the response's status as `errorCode`
@@ -206,15 +202,14 @@ export async function watchChannel(
   { path, authority, headers, joins = true, sources = [], interface: name = '' }: WatchOptions,
 ): Promise<WatchedChannel> {
   const started = performance.now();
-  let end!: () => void;
-  const ended = new Promise<void>((resolve) => (end = resolve));
+  const { body, end } = headBody();
   const response = await client.request({
     method: 'CONNECT',
     protocol: 'sheaf-channel',
     path,
     ...(authority !== undefined && { authority }),
     headers: { ...headers, 'capsule-protocol': '?1' },
-    body: until(ended),
+    body,
   });
   if (response.status !== 200 || !(response instanceof IncomingBody)) {
     end();

@@ -23,7 +23,7 @@ const options = {
     describe: 'direct-return (2,10,32): packets for each acknowledgement of the clients, with commas between',
   },
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
-  sim: { type: 'boolean', describe: 'direct-return, multi-end, multicast, pages, paths: run in virtual time' },
+  sim: { type: 'boolean', describe: 'direct-return, multi-end, multicast, pages, paths, tunnels: run in virtual time' },
   browser: {
     type: 'string',
     describe: 'pages: run in a browser, chromium (default) or firefox, over links in real time',
@@ -38,7 +38,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (3; simulated: 5), engine (30), greedy (5), http (5), multi-end (20, 3, 5), multicast (30; simulated, real: 5), pages (20), paths (30, 5), schedulers (5), upload (5): repeat each measurement so often',
+      'direct-return (3; simulated: 5), engine (30), greedy (5), http (5), multi-end (20, 3, 5), multicast (30; simulated, real: 5), pages (20), paths (30, 5), schedulers (5), tunnels (few), upload (5): repeat each measurement so often',
   },
   'fault-runs': {
     type: 'string',
@@ -72,7 +72,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return, multi-end, multicast, pages, paths (1): seed of the first simulated run; soak (random): seed of the hostile clients',
+      'direct-return, multi-end, multicast, pages, paths, tunnels (1): seed of the first simulated run; soak (random): seed of the hostile clients',
   },
   clients: {
     type: 'string',
@@ -107,6 +107,11 @@ const options = {
     describe:
       'direct-return (first-packet,loss,numbers,fairness,faults): simulated experiments; greedy (files,upstream,headers,bodies): requests of the greedy clients; multicast (reports,failures,all-at-once,minute): simulated trees',
   },
+  cells: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'tunnels (figure-2,figure-10,figure-15): artefacts of the paper whose set-ups are simulated',
+  },
   report: {
     type: 'string',
     requiresArg: true,
@@ -121,7 +126,8 @@ const options = {
   rates: {
     type: 'string',
     requiresArg: true,
-    describe: 'multicast (50,100,200,400,600,800): Mbit/s, of which each sender gets the rate at which it is fastest',
+    describe:
+      'multicast (20,35,50,100,200,400,600,800): Mbit/s, of which each sender gets the rate at which it is fastest',
   },
   rate: { type: 'string', requiresArg: true, describe: 'soak (200): requests a second' },
   hostile: {
@@ -139,7 +145,7 @@ export const bench: Command<BenchOptions> = {
         type: 'string',
         demandOption: true,
         describe:
-          'Experiment: direct-return, engine, greedy, http, multi-end, multicast, pages, paths, schedulers, soak or upload',
+          'Experiment: direct-return, engine, greedy, http, multi-end, multicast, pages, paths, schedulers, soak, tunnels or upload',
       })
       .option('json', { type: 'boolean', default: false, describe: 'Print only JSON on standard output' })
       .options(options)
@@ -180,6 +186,7 @@ export const bench: Command<BenchOptions> = {
       .example('$0 bench paths --real', 'Goodput with 1, 2 and 4 paths over loopback, next to noq')
       .example('$0 bench schedulers', 'Cost of every stream scheduler per packet, with 10 to 1,000 streams')
       .example('$0 bench soak --seconds 60', 'Steady load: memory stays flat, no request fails')
+      .example('$0 bench tunnels --sim --cells table-2', 'Tunnels in virtual time, as in the artefacts of their paper')
       .example('$0 bench upload', "Throughput of one client's uploads, and what they cost the server"),
   async run({ name, $0: _program, _: positionals, ...given }, world) {
     const surplus = (positionals as (string | number)[])[1];

@@ -40,7 +40,7 @@ const realSchema = z.strictObject({
   // Each has a connection from one of three addresses, of which a gateway takes as many.
   clients: numberList('2,50', z.number().int().min(1).max(150)),
   loss: numberList('0,1', z.number().min(0).max(20)),
-  rates: numberList('50,100,200,400,600,800', z.number().min(1).max(1000)),
+  rates: numberList('20,35,50,100,200,400,600,800', z.number().min(1).max(1000)),
   check: z.boolean().default(false),
 });
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TunnelStatus } from '@sheaf/gateway';
 import { freePort } from '@sheaf/gateway/client';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { makeCertificates, type TestCertificates } from './authority.js';
 import { installed, printedJson } from './peers/common_program.js';
 import { startRelay, type RelayOptions } from './relay.js';
@@ -56,6 +56,7 @@ beforeAll(async () => {
     routes:
       - path: /.well-known/masque/udp/
         connect_udp: { allow: "127.0.0.1:${server}", users: users.txt }
+      - connect: { allow: "127.0.0.1:${server}", users: users.txt }
       - { files: site }
 `,
   );
@@ -73,6 +74,8 @@ function fetchPage({
   authorization = credentials,
   url = `https://127.0.0.1:${server}/page.bin`,
   port = proxy,
+  capsules = '',
+  tcp = '',
 } = {}) {
   return printedJson<Tunnel[]>(installed('.sheaf', 'interop-go', 'masque'), [
     '-template',
@@ -81,6 +84,10 @@ function fetchPage({
     certificates.authority,
     '-authorization',
     authorization,
+    '-capsules',
+    capsules,
+    '-tcp',
+    tcp,
     '-tunnels',
     String(tunnels),
     url,
@@ -104,6 +111,31 @@ it('many tunnels of one connection carry pages at once', async () => {
   const tunnels = await fetchPage({ tunnels: 40 });
   expect(tunnels.map((tunnel) => tunnel.sha256)).toEqual(Array<string>(40).fill(sha256(page)));
 }, 120_000);
+
+it.each([
+  ['1.1', 101],
+  ['2', 200],
+  ['3', 200],
+])(
+  'pages come in capsules over HTTP/%s',
+  async (capsules, proxyStatus) => {
+    const tunnels = await fetchPage({ capsules, tunnels: 10 });
+    const expected = { status: 200, sha256: sha256(page), proxyStatus, nextHop: `127.0.0.1:${server}` };
+    expect(tunnels).toMatchObject(Array<object>(10).fill(expected));
+  },
+  120_000,
+);
+
+it.each(['1.1', '2', '3'])(
+  'pages come over TCP through CONNECT of HTTP/%s',
+  async (tcp) => {
+    const expected = { status: 200, sha256: sha256(page), proxyStatus: 200 };
+    expect(await fetchPage({ tcp, tunnels: 10 })).toMatchObject(Array<object>(10).fill(expected));
+    expect(await fetchPage({ tcp, authorization: '' })).toMatchObject([{ proxyStatus: 407 }]);
+    expect(await fetchPage({ tcp, url: `https://127.0.0.1:${admin}/` })).toMatchObject([{ proxyStatus: 403 }]);
+  },
+  120_000,
+);
 
 it.each<[string, RelayOptions]>([
   ['loses 5 % of its packets', { loss: 0.05, seed: 20 }],
@@ -131,19 +163,30 @@ it('refuses clients without credentials, and targets that are not named', async 
   expect(await refused({ url: `https://127.0.0.1:${admin}/` })).toEqual([403, prohibited]);
   expect(await refused({ url: `https://[::ffff:127.0.0.1]:${admin}/` })).toEqual([403, prohibited]);
   expect(await refused({ url: 'https://192.168.1.1:443/' })).toEqual([403, prohibited]);
+  for (const capsules of ['1.1', '2', '3']) {
+    expect(await refused({ capsules, authorization: '' })).toEqual([407, '']);
+    expect(await refused({ capsules, url: `https://127.0.0.1:${admin}/` })).toEqual([403, prohibited]);
+  }
 }, 120_000);
 
 it('the status, the metrics and the log tell what tunnels carried', async () => {
   const ask = async (path: string): Promise<string> => (await fetch(`http://127.0.0.1:${admin}${path}`)).text();
   const { tunnels } = JSON.parse(await ask('/status')) as { tunnels: TunnelStatus };
-  expect(tunnels.bytesToClient).toBeGreaterThan(43 * page.length);
-  expect(tunnels.answers).toMatchObject({ 200: 43, 403: 3, 407: 2 });
+  expect(tunnels.bytesToClient).toBeGreaterThan(73 * page.length);
+  expect(tunnels.answers).toMatchObject({ 200: 73, 403: 6, 407: 5 });
   expect(tunnels.drops).toMatchObject({ unknownContext: 0, overRate: 0 });
   expect(await ask('/metrics')).toMatch(/^sheaf_tunnel_packets_total\{direction="to_client"\} \d{4,}$/m);
-  const lines = readFileSync(join(directory, 'proxy.log'), 'utf8').trim().split('\n');
-  const ended = lines
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .filter(({ msg }) => msg === 'tunnel ended');
-  expect(ended).toHaveLength(43);
+  // The end of a connection that its client left is heard when the system says so.
+  const ended = await vi.waitFor(() => {
+    const lines = readFileSync(join(directory, 'proxy.log'), 'utf8').trim().split('\n');
+    const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const found = entries.filter(({ msg }) => msg === 'tunnel ended');
+    expect(found).toHaveLength(73);
+    return found;
+  }, 20_000);
+  const versions = ['1.1', '2', '3'].map(
+    (version) => ended.filter(({ httpVersion }) => httpVersion === version).length,
+  );
+  expect(versions).toEqual([10, 10, 53]);
   expect(ended[0]).toMatchObject({ user: 'ann', target: `127.0.0.1:${server}`, reason: expect.any(String) as string });
 }, 30_000);

@@ -18,11 +18,12 @@ import { discard } from '../download/discard.js';
 import { downloadRepeatedly, type BodySink, type Requester } from '../download/download.js';
 import { handshakePath, localAddressError, openPaths } from '../download/open_paths.js';
 import { OutputFile } from '../download/output_file.js';
+import { throughProxy, withProxyOptions, type ProxyFlags } from '../download/proxy.js';
 import { parsePathOption, pathForm, type PathOption } from '../download/path_option.js';
 import { fetchReport, reportLine } from '../download/report.js';
 import { printLine, write, type World } from '../world.js';
 
-interface FetchOptions extends ConnectionFlags {
+interface FetchOptions extends ConnectionFlags, ProxyFlags {
   url: string;
   output: string | undefined;
   json: boolean;
@@ -40,7 +41,7 @@ export const fetch: Command<FetchOptions> = {
   usage: 'fetch <url>',
   summary: "Request a URL over HTTP/3, with Sheaf's own client",
   options: (yargs) =>
-    yargs
+    withProxyOptions(yargs)
       .positional('url', { type: 'string', demandOption: true, describe: 'URL that begins with https://' })
       .option('output', { alias: 'o', type: 'string', requiresArg: true, describe: 'Write the body to this file' })
       .option('insecure', { alias: 'k', type: 'boolean', default: false, describe: 'Accept any certificate' })
@@ -112,13 +113,7 @@ export const fetch: Command<FetchOptions> = {
     const request = await requestOptions(url, options, world);
     const paths = (options.path ?? []).map(parsePathOption);
     checkWeights(paths, options);
-    const connection = await clientOptions(url, options, world);
-    const task: Transfer = {
-      connection: { ...connection, ...handshakePath(paths[0], connection.port) },
-      paths,
-      request,
-      options,
-    };
+    const task: Transfer = { connection: await clientOptions(url, options, world), paths, request, options };
     if (options.output === undefined) {
       return transfer(
         task,
@@ -159,9 +154,15 @@ async function transfer(
 ): Promise<number> {
   const { connectHttp3 } = await loadNativeModule();
   const started = performance.now();
-  const client = await connect(connectHttp3, connection, paths[0]);
+  const way = await openWay(connection, paths, options, world);
+  const opened = connect(connectHttp3, way.connection, way.paths[0]);
+  const client = await Promise.race([opened, way.refused]).catch(async (error: unknown) => {
+    void opened.then((late) => late.close()).catch(() => undefined);
+    await way.close();
+    throw error;
+  });
   try {
-    await openPaths(client, paths, world);
+    await openPaths(client, way.paths, world);
     const requester = await withBackends(client);
     const results = await withTimeout(
       downloadRepeatedly(requester, request, options, destination?.sink),
@@ -182,7 +183,33 @@ async function transfer(
     return exitCodes.success;
   } finally {
     await client.close().catch(() => undefined);
+    await way.close();
   }
+}
+
+/** How the connection to the server begins: directly, or through a proxy */
+interface Way {
+  connection: ClientOptions;
+  /** Paths of this connection, and not of the one to a proxy */
+  paths: readonly PathOption[];
+  /** Rejects when the proxy refuses. */
+  refused: Promise<never>;
+  close(): Promise<void>;
+}
+
+async function openWay(
+  connection: ClientOptions,
+  paths: readonly PathOption[],
+  { proxy, ...flags }: FetchOptions,
+  world: World,
+): Promise<Way> {
+  if (proxy !== undefined) return { ...(await throughProxy(connection, paths, { ...flags, proxy }, world)), paths: [] };
+  return {
+    connection: { ...connection, ...handshakePath(paths[0], connection.port) },
+    paths,
+    refused: new Promise<never>(() => undefined),
+    close: () => Promise.resolve(),
+  };
 }
 
 /** Minimum time in milliseconds for the server to offer its backends; longer if round trips are long */

@@ -12,6 +12,7 @@ import {
   type NodeStatus,
   type ReturnStatus,
   type RouteStatus,
+  type TcpTunnelStatus,
   type TunnelStatus,
 } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
@@ -111,13 +112,23 @@ function renderChannels(channels: readonly ChannelStatus[]): string {
   ].join('\n\n');
 }
 
+/** Requests that got no tunnel, by the status of their response */
+function refusedRequests(answers: Readonly<Record<string, number>>): string {
+  const refused = Object.entries(answers).filter(([status]) => status !== '200');
+  return refused.map(([status, requests]) => `${requests} by ${status}`).join(', ');
+}
+
+function renderTcpTunnels({ open, answers, bytesToTarget, bytesToClient }: TcpTunnelStatus): string {
+  const row = [open, answers['200'] ?? 0, refusedRequests(answers), `${bytesToTarget} bytes`, `${bytesToClient} bytes`];
+  return renderTable(['tunnels for TCP', 'opened', 'refused', 'to targets', 'to clients'], [row.map(String)]);
+}
+
 function renderTunnels(tunnels: TunnelStatus): string {
   const { open, packetsToTarget, bytesToTarget, packetsToClient, bytesToClient, drops, answers } = tunnels;
-  const refused = Object.entries(answers).filter(([status]) => status !== '200');
   const row = [
     open,
     answers['200'] ?? 0,
-    refused.map(([status, requests]) => `${requests} by ${status}`).join(', '),
+    refusedRequests(answers),
     `${packetsToTarget} packets, ${bytesToTarget} bytes`,
     `${packetsToClient} packets, ${bytesToClient} bytes`,
     Object.entries(drops)
@@ -185,6 +196,7 @@ export function renderStatus(status: NodeStatus): string {
   if (status.role === 'edge' && status.media) sections.push(renderEdgeMedia(status.media));
   if (status.role === 'gateway' && status.channels) sections.push(renderChannels(status.channels));
   if (status.role === 'gateway' && status.tunnels) sections.push(renderTunnels(status.tunnels));
+  if (status.role === 'gateway' && status.tcpTunnels) sections.push(renderTcpTunnels(status.tcpTunnels));
   if (status.role === 'gateway' && status.backends)
     sections.push(renderBackends(status.backends), ...returnedResponses(status.backends));
   if (link)

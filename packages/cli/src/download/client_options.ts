@@ -31,7 +31,9 @@ export async function clientOptions(url: URL, flags: ConnectionFlags, world: Wor
     congestionControl: congestionControl(flags.congestion),
     pathScheduler: flags.pathScheduler,
     ...(flags.insecure ? { insecure: true } : {}),
-    ...(flags.ca === undefined ? {} : { certificateAuthority: await readBundle(flags.ca, world.cwd) }),
+    ...(flags.ca === undefined
+      ? {}
+      : { certificateAuthority: await certificateAuthority('--ca', flags.ca, world.cwd) }),
     ...(flags.certificateHash === undefined ? {} : { certificateHashes: flags.certificateHash.map(normalHash) }),
     ...(flags.qlog === undefined ? {} : { qlogDirectory: resolve(world.cwd, flags.qlog) }),
     ...(keyLog === undefined || keyLog === '' ? {} : { keyLogFile: keyLog }),
@@ -47,9 +49,10 @@ export function parseUrl(text: string): URL {
   });
 }
 
-async function readBundle(file: string, cwd: string): Promise<string> {
+/** Reads the file of an option. @throws UserError */
+export async function certificateAuthority(option: string, file: string, cwd: string): Promise<string> {
   return readFile(resolve(cwd, file), 'utf8').catch((error: unknown) => {
-    throw new UserError('USAGE', `--ca ${file} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, {
+    throw new UserError('USAGE', `${option} ${file} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, {
       hint: 'name a PEM file',
       cause: error,
     });

@@ -56,8 +56,9 @@ function checkChannels({ node, role, at }: ParsedSite, document: ConfigurationDo
 function checkTunnels({ node, role, at }: ParsedSite, document: ConfigurationDocument): Diagnostic[] {
   if (role === 'gateway') return [];
   return node.routes.flatMap((route, index): Diagnostic[] => {
-    if (route.connect_udp === undefined) return [];
-    const range = document.locateKey([...at, 'routes', index, 'connect_udp']);
+    const key = (['connect_udp', 'connect'] as const).find((name) => route[name] !== undefined);
+    if (key === undefined) return [];
+    const range = document.locateKey([...at, 'routes', index, key]);
     return [
       { code: 'CONFIG_CONFLICT', message: 'only a gateway has tunnels', range, hint: 'move the route to the gateway' },
     ];

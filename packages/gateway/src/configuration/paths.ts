@@ -70,6 +70,8 @@ export function resolveRoute(route: RouteOptions, absolute: (path: string) => st
   if (route.files) return { ...route, files: { ...route.files, root: absolute(route.files.root) } };
   if (route.connect_udp?.users !== undefined)
     return { ...route, connect_udp: { ...route.connect_udp, users: absolute(route.connect_udp.users) } };
+  if (route.connect?.users !== undefined)
+    return { ...route, connect: { ...route.connect, users: absolute(route.connect.users) } };
   if (route.upstream?.tls)
     return { ...route, upstream: { ...route.upstream, tls: resolveUpstreamTls(route.upstream.tls, absolute) } };
   if (route.webtransport && !isBuiltIn(route.webtransport.application)) {

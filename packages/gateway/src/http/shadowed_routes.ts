@@ -18,10 +18,11 @@ export function shadowedRoutes(routes: readonly RouteOptions[]): ShadowedRoute[]
   });
 }
 
-function kindOf({ webtransport, channel, connect_udp: tunnels }: RouteOptions): string {
+function kindOf({ webtransport, channel, connect_udp: udp, connect }: RouteOptions): string {
   if (webtransport !== undefined) return 'session';
   if (channel !== undefined) return 'channel';
-  return tunnels === undefined ? 'request' : 'tunnel';
+  if (connect !== undefined) return 'connect';
+  return udp === undefined ? 'request' : 'tunnel';
 }
 
 function covers(earlier: Route<unknown>, later: Route<unknown>): boolean {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { headerBytes, type GatewayResponse } from '../http/exchange.js';
+import { headerBytes } from '../http/exchange.js';
 import type { ClientsTurn } from './crowds.js';
 
 /** Bound on the requests that wait on a connection. A client that sends more loses the connection. */
@@ -8,9 +8,16 @@ const mostRequests = 32;
 /** Bytes of fields in waiting requests at which the gateway stops reading from the connection */
 const mostBytes = 16 * 1024;
 
+/** A response, or the connection itself when a request takes it over */
+interface Carrier {
+  /** Bytes that the client has not taken yet */
+  readonly writableLength: number;
+  once(event: 'close', listener: () => void): unknown;
+}
+
 interface InFlight {
   request: IncomingMessage;
-  response: GatewayResponse;
+  response: Carrier;
 }
 
 interface Waiting {
@@ -24,6 +31,8 @@ interface Waiting {
  */
 class Pipeline {
   inFlight: InFlight | undefined;
+  /** How responses hear that the client has taken something */
+  readonly #onDrain: readonly (() => void)[];
   readonly #socket: Socket;
   readonly #waiting: Waiting[] = [];
   #bytes = 0;
@@ -31,6 +40,15 @@ class Pipeline {
 
   constructor(socket: Socket) {
     this.#socket = socket;
+    this.#onDrain = socket.listeners('drain') as (() => void)[];
+  }
+
+  /** Node leaves a connection that is taken over at once, though earlier responses are in flight. Returns what ends this. */
+  keepDraining(): () => void {
+    for (const listener of this.#onDrain) this.#socket.on('drain', listener);
+    return () => {
+      for (const listener of this.#onDrain) this.#socket.off('drain', listener);
+    };
   }
 
   get waiting(): number {
@@ -102,8 +120,19 @@ export class Pipelines {
     };
   }
 
+  /** As `begin`, for a request whose connection is one of HTTP no longer. */
+  takeOver(request: IncomingMessage, socket: Socket, answer: () => void): void {
+    const stop = this.#pipelines.get(socket)?.keepDraining();
+    this.begin(request, socket, () => {
+      stop?.();
+      // Node gave it the time that a connection may be idle between requests.
+      socket.setTimeout(0);
+      answer();
+    });
+  }
+
   /** Calls `answer` once the responses before this one are complete. */
-  begin(request: IncomingMessage, response: GatewayResponse, answer: () => void): void {
+  begin(request: IncomingMessage, response: Carrier, answer: () => void): void {
     const { socket, headers } = request;
     // The request came together with the one that was too many. The connection for its response is gone.
     if (socket.destroyed) return;

@@ -13,11 +13,11 @@ import { fromQuicRequest } from '../http/quic_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
 import type { TrustedProxies } from '../http/trusted_proxies.js';
 
-/** Answers a request of extended CONNECT (RFC 9220). */
+/** Answers a CONNECT. */
 export type ConnectHandler = (request: ServerRequest, response: ServerResponse) => void;
 
-/** By `:protocol` */
-export type ConnectHandlers = ReadonlyMap<string, ConnectHandler>;
+/** By `:protocol`; undefined: CONNECT without one (RFC 9114 §4.4) */
+export type ConnectHandlers = ReadonlyMap<string | undefined, ConnectHandler>;
 
 export interface QuicListenerOptions {
   module: NativeModule;
@@ -35,7 +35,7 @@ export interface QuicListenerOptions {
   streamScheduler: FrontOptions['stream_scheduler'];
   certificate: CertificatePair;
   handler: RequestHandler;
-  /** Answers requests with a `:protocol`. */
+  /** Answer CONNECT. */
   connects?: ConnectHandlers | undefined;
   /** Returns headers for every response on this connection. */
   headersFor?: (connection: ServedConnection) => Readonly<Record<string, string>>;
@@ -83,7 +83,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     ...(options.keyLog === undefined ? {} : { keyLogFile: options.keyLog }),
   });
   server.on('request', (request, response) => {
-    const connect = request.protocol === undefined ? undefined : options.connects?.get(request.protocol);
+    const connect = request.method === 'CONNECT' ? options.connects?.get(request.protocol) : undefined;
     if (connect) return connect(request, response);
     const received = fromQuicRequest(request, response);
     const converted = options.proxies?.resolve(received) ?? received;

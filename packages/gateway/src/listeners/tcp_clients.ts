@@ -237,6 +237,11 @@ export class TcpClients {
     request.stream.close(constants.NGHTTP2_REFUSED_STREAM);
   }
 
+  /** Calls `answer` after the earlier responses of a connection of HTTP/1.1, which then is no longer one of HTTP. */
+  takeOver(request: IncomingMessage, socket: Socket, answer: () => void): void {
+    this.#pipelines.takeOver(request, socket, answer);
+  }
+
   /**
    * Counts the response as `requests` requests, and sets its `room`. Returns false if its network has too many requests
    * in flight.

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Server as HttpServer } from 'node:http';
+import type { IncomingMessage, Server as HttpServer } from 'node:http';
 import { createServer } from 'node:http';
 import {
   createSecureServer,
@@ -24,6 +24,10 @@ import { endMalformed } from './client_error.js';
 import { HandshakePacer } from './handshake_pacer.js';
 import { sessionLimits, watchSession } from './http2_session.js';
 import { Http2Tree, NodeNumbers } from './http2_tree.js';
+import { hasOneHost } from './one_host.js';
+import { StreamTaking } from './stream_taking.js';
+import type { StreamTakers } from '../http/taken_stream.js';
+import { upgradingMessage } from './upgrading_message.js';
 import type { Networks } from '../values/networks.js';
 import { ProxyProtocol } from './proxy_protocol.js';
 
@@ -51,6 +55,8 @@ export interface TcpListenerOptions {
   balancers?: Networks | undefined;
   /** Finds the client behind trusted proxies. */
   proxies?: TrustedProxies | undefined;
+  /** Answer requests that take their streams over: CONNECT, extended CONNECT of HTTP/2, and Upgrade. */
+  takers?: StreamTakers | undefined;
   /** Returns the value of Alt-Svc (RFC 7838) once it is known. */
   altSvc?: () => string | undefined;
 }
@@ -72,7 +78,8 @@ export class TcpListener {
 
   constructor(options: TcpListenerOptions) {
     this.#options = options;
-    const { limits, certificate } = options;
+    const { limits, certificate, takers } = options;
+    const messages = takers && upgradingMessage(takers);
     const streams = Math.min(limits.streams, maxHttp2Streams);
     this.#server = certificate
       ? createSecureServer({
@@ -80,10 +87,15 @@ export class TcpListener {
           handshakeTimeout: headersTimeoutMs,
           ...sessionLimits,
           ...secureContext(certificate, options.minimumTls),
-          settings: { maxConcurrentStreams: streams, maxHeaderListSize: limits.header_size },
+          settings: {
+            maxConcurrentStreams: streams,
+            maxHeaderListSize: limits.header_size,
+            enableConnectProtocol: takers !== undefined,
+          },
+          ...(messages && { Http1IncomingMessage: messages }),
           maxSessionMemory: sessionMemory,
         })
-      : createServer();
+      : createServer(messages ? { IncomingMessage: messages } : {});
     // HTTP/2 servers take the options of HTTP/1.1 only as properties.
     Object.assign(this.#server, {
       maxHeaderSize: limits.header_size,
@@ -104,6 +116,7 @@ export class TcpListener {
     this.#server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) =>
       this.#answer(request, response),
     );
+    if (takers) this.#passStreams(takers);
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
       endMalformed(error, socket, this.#clients.isBusy(socket)),
     );
@@ -247,9 +260,11 @@ export class TcpListener {
         if (!request.complete && !socket.destroyed) awaitRest(request, this.#options.limits.idle);
       });
     }
-    const { certificate, handler, proxies } = this.#options;
-    const client = { scheme: certificate ? 'https' : 'http', address: this.#proxyProtocol?.clientOf(socket) } as const;
-    const converted = fromNodeRequest(request, client, { priority: this.#priorityOf(request), confirm });
+    const { handler, proxies } = this.#options;
+    const converted = fromNodeRequest(request, this.#carriedBy(request), {
+      priority: this.#priorityOf(request),
+      confirm,
+    });
     // An empty target gets 400, and is logged like others.
     const received = valid ? converted : { ...converted, url: '' };
     const carried = fromNodeResponse(response);
@@ -258,6 +273,39 @@ export class TcpListener {
       received.remoteAddress,
       carried,
       () => void handler.handle(proxies?.resolve(received) ?? received, carried),
+    );
+  }
+
+  #carriedBy({ socket }: Pick<Http2ServerRequest, 'socket'>): {
+    scheme: 'https' | 'http';
+    address: string | undefined;
+  } {
+    return {
+      scheme: this.#options.certificate ? 'https' : 'http',
+      address: this.#proxyProtocol?.clientOf(socket),
+    };
+  }
+
+  #passStreams(takers: StreamTakers): void {
+    const taking = new StreamTaking({
+      takers,
+      clients: this.#clients,
+      convert: (request) => {
+        const received = fromNodeRequest(request, this.#carriedBy(request));
+        return this.#options.proxies?.resolve(received) ?? received;
+      },
+      isDraining: () => this.#draining,
+    });
+    const server = this.#server as HttpServer;
+    server.on('upgrade', (request, socket: Socket, head) => taking.onUpgrade(request, socket, head));
+    // Servers of HTTP/2 that take HTTP/1.1, too, have one event for both.
+    server.on(
+      'connect',
+      (request: IncomingMessage | Http2ServerRequest, carrier: Socket | Http2ServerResponse, head: Buffer) => {
+        if (request.httpVersionMajor === 2)
+          taking.onConnect(request as Http2ServerRequest, carrier as Http2ServerResponse);
+        else taking.onTunnel(request as IncomingMessage, carrier as Socket, head);
+      },
     );
   }
 
@@ -280,18 +328,6 @@ function secureContext(
   minimum: '1.2' | '1.3' = '1.3',
 ): SecureContextOptions {
   return { cert: certificate, key: privateKey, minVersion: `TLSv${minimum}`, ciphers: cipherSuites };
-}
-
-/**
- * Returns whether the request has exactly one Host field (RFC 9112 §3.2). Otherwise the next server might read another
- * host from it. HTTP/1.0 may omit the field.
- */
-function hasOneHost({ rawHeaders, httpVersion, headers }: Http2ServerRequest): boolean {
-  if (httpVersion === '1.0' && headers.host === undefined) return true;
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2)
-    if (rawHeaders[index]!.length === 4 && rawHeaders[index]!.toLowerCase() === 'host') hosts += 1;
-  return hosts === 1;
 }
 
 /** Gives a client that has its response some time to send the rest of its body, which nobody reads (RFC 9112 §9.6). */

@@ -1,7 +1,6 @@
 import type { Http3Server, ServedConnection } from '@sheaf/native';
 import { ChannelServer } from '../channels/channel_server.js';
-import { TunnelServer } from '../tunnels/tunnel_server.js';
-import type { ConnectHandler, ConnectHandlers } from '../listeners/quic_listener.js';
+import type { ConnectHandlers } from '../listeners/quic_listener.js';
 import type { LoadedGateway } from '../schema/loaded.js';
 import { pathsAlone } from '../multi_end/primary/backend_route.js';
 import { Primary, returnsBy } from '../multi_end/primary/primary.js';
@@ -15,11 +14,12 @@ import { loadNativeModule } from '../listeners/native_module.js';
 import { RunningAddresses } from '../values/running_addresses.js';
 import type { SiteOptions } from './site/site_options.js';
 import { channelMetrics } from '../observability/channel_metrics.js';
-import { tunnelMetrics } from '../observability/tunnel_metrics.js';
+import { tcpTunnelMetrics, tunnelMetrics } from '../observability/tunnel_metrics.js';
 import { Metrics } from '../observability/metrics.js';
-import type { GatewayBackend, GatewayStatus, TunnelStatus } from '../observability/status.js';
+import type { GatewayBackend, GatewayStatus } from '../observability/status.js';
 import { SessionServer } from '../targets/webtransport/session_server.js';
 import { createApplication } from './site/application.js';
+import { Tunnels } from './tunnels.js';
 import {
   allUpstreams,
   compileRoutes,
@@ -31,8 +31,6 @@ import {
 
 /** `:protocol` of requests that join channels (docs/reference/wire.md#channels) */
 const channelProtocol = 'sheaf-channel';
-/** `:protocol` of requests for UDP proxying (RFC 9298 §3.4) */
-const tunnelProtocol = 'connect-udp';
 
 /** A channel goes on for as long as its receivers like, so it is withdrawn as soon as the gateway drains. */
 function withChannels(sessions: SessionServer, channels: ChannelServer | undefined): Sessions {
@@ -60,7 +58,7 @@ export class Gateway extends FrontNode {
   readonly #options: SiteOptions;
   #primary: Primary | undefined;
   #channels: ChannelServer | undefined;
-  #tunnels: TunnelServer | undefined;
+  #tunnels: Tunnels | undefined;
   #routes!: CompiledRoutes;
   #metrics!: Metrics;
   #warnings: string[] = [];
@@ -108,13 +106,14 @@ export class Gateway extends FrontNode {
   }
 
   status(): GatewayStatus {
-    const tunnels = this.#tunnels && this.#tunnelStatus(this.#tunnels);
+    const { udpStatus: tunnels, tcpStatus: tcpTunnels } = this.#tunnels ?? {};
     return {
       ...this.front.status(),
       role: 'gateway',
       routes: reportRoutes(this.#loaded.node, this.#routes),
       ...(this.#channels ? { channels: this.#channels.status() } : {}),
       ...(tunnels ? { tunnels } : {}),
+      ...(tcpTunnels ? { tcpTunnels } : {}),
       ...(this.#primary ? { backends: this.#backends(this.#primary) } : {}),
     };
   }
@@ -162,10 +161,12 @@ export class Gateway extends FrontNode {
     primary?.answerWith(proxied);
     const channels = await this.#openChannels(metrics);
     this.#channels = channels;
+    this.#tunnels = await this.#openTunnels(metrics);
     await front.listen({
       handler,
       proxied,
-      connects: await this.#connects(channels, metrics),
+      connects: this.#connects(channels),
+      takers: this.#tunnels?.takers,
       ...(primary && {
         attach: (native: Http3Server) => primary.attach(native),
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),
@@ -188,29 +189,21 @@ export class Gateway extends FrontNode {
     return new ReturnOffers({ links, log });
   }
 
-  /** Returns what answers requests of extended CONNECT but for sessions, by their protocols. @throws UserError */
-  async #connects(channels: ChannelServer | undefined, { registry }: Metrics): Promise<ConnectHandlers> {
+  async #openTunnels({ registry }: Metrics): Promise<Tunnels | undefined> {
     const { routes } = this.#loaded.node;
-    const connects = new Map<string, ConnectHandler>();
-    if (channels) connects.set(channelProtocol, (request, response) => channels.answer(request, response));
-    if (routes.some((route) => route.connect_udp !== undefined)) {
-      const { log } = this.front;
-      const tunnels = await TunnelServer.open({ module: await loadNativeModule(), routes, log });
-      this.#tunnels = tunnels;
-      tunnelMetrics(registry, () => this.#tunnelStatus(tunnels));
-      connects.set(tunnelProtocol, (request, response) => {
-        tunnels.answer(request, response).catch((error: unknown) => {
-          log.error({ err: error }, 'tunnel failed');
-          response.destroy();
-        });
-      });
-    }
-    return connects;
+    if (!routes.some(({ connect_udp: udp, connect }) => (udp ?? connect) !== undefined)) return undefined;
+    const { front } = this;
+    const module = await loadNativeModule();
+    const tunnels = await Tunnels.open({ routes, module, quic: () => front.quic, log: front.log });
+    if (tunnels?.hasUdp) tunnelMetrics(registry, () => tunnels.udpStatus);
+    if (tunnels?.hasTcp) tcpTunnelMetrics(registry, () => tunnels.tcpStatus);
+    return tunnels;
   }
 
-  #tunnelStatus({ answers }: TunnelServer): TunnelStatus | undefined {
-    const totals = this.front.quic?.tunnels();
-    return totals && { ...totals, answers };
+  #connects(channels: ChannelServer | undefined): ConnectHandlers {
+    const connects = new Map(this.#tunnels?.connects);
+    if (channels) connects.set(channelProtocol, (request, response) => channels.answer(request, response));
+    return connects;
   }
 
   async #openChannels({ registry }: Metrics): Promise<ChannelServer | undefined> {

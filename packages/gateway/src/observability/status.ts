@@ -61,13 +61,25 @@ export interface TunnelStatus extends TunnelTotals {
   answers: Record<string, number>;
 }
 
+/** Tunnels for TCP of a gateway so far */
+export interface TcpTunnelStatus {
+  /** Tunnels that are open now */
+  open: number;
+  bytesToTarget: number;
+  bytesToClient: number;
+  /** Number of requests by status */
+  answers: Record<string, number>;
+}
+
 export interface GatewayStatus extends FrontStatus {
   role: 'gateway';
   routes: RouteStatus[];
   /** Present on a gateway with channels */
   channels?: ChannelStatus[];
-  /** Present on a gateway with tunnels */
+  /** Present on a gateway with tunnels for UDP */
   tunnels?: TunnelStatus;
+  /** Present on a gateway with tunnels for TCP */
+  tcpTunnels?: TcpTunnelStatus;
   /** Present on a gateway with backends */
   backends?: GatewayBackend[];
 }

@@ -1,36 +1,57 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { TunnelStatus } from './status.js';
+import type { TcpTunnelStatus, TunnelStatus } from './status.js';
 
-/** Registers the metrics of a gateway's tunnels. */
-export function tunnelMetrics(registry: Registry, status: () => TunnelStatus | undefined): void {
+type Total<Status> = (
+  name: string,
+  help: string,
+  label: string,
+  read: (tunnels: Status) => Readonly<Record<string, number>>,
+) => void;
+
+/** Registers how many tunnels are open, and returns what registers counts by a label. */
+function register<Status extends { open: number }>(
+  registry: Registry,
+  { name: kind, help: tunnels }: { name: string; help: string },
+  status: () => Status | undefined,
+): Total<Status> {
   const registers = [registry];
   new Gauge({
-    name: 'sheaf_tunnels_open',
-    help: 'Tunnels that are open now.',
+    name: `sheaf_${kind}s_open`,
+    help: `${tunnels} that are open now.`,
     registers,
     collect() {
       this.set(status()?.open ?? 0);
     },
   });
-  const total = (
-    name: string,
-    help: string,
-    label: string,
-    read: (tunnels: TunnelStatus) => Readonly<Record<string, number>>,
-  ): void => {
+  return (name, help, label, read) => {
     new Counter({
-      name: `sheaf_tunnel_${name}_total`,
+      name: `sheaf_${kind}_${name}_total`,
       help,
       labelNames: [label],
       registers,
       collect() {
         this.reset();
-        const tunnels = status();
-        if (!tunnels) return;
-        for (const [value, count] of Object.entries(read(tunnels))) this.inc({ [label]: value }, count);
+        const found = status();
+        if (!found) return;
+        for (const [value, count] of Object.entries(read(found))) this.inc({ [label]: value }, count);
       },
     });
   };
+}
+
+/** Registers the metrics of a gateway's tunnels for TCP. */
+export function tcpTunnelMetrics(registry: Registry, status: () => TcpTunnelStatus | undefined): void {
+  const total = register(registry, { name: 'tcp_tunnel', help: 'Tunnels for TCP' }, status);
+  total('requests', 'Requests of CONNECT, by the status of the response.', 'status', ({ answers }) => answers);
+  total('bytes', 'Bytes that tunnels for TCP carried.', 'direction', (tunnels) => ({
+    to_target: tunnels.bytesToTarget,
+    to_client: tunnels.bytesToClient,
+  }));
+}
+
+/** Registers the metrics of a gateway's tunnels for UDP. */
+export function tunnelMetrics(registry: Registry, status: () => TunnelStatus | undefined): void {
+  const total = register(registry, { name: 'tunnel', help: 'Tunnels' }, status);
   total('requests', 'Requests for tunnels, by the status of the response.', 'status', ({ answers }) => answers);
   total('packets', 'UDP packets that tunnels carried.', 'direction', (tunnels) => ({
     to_target: tunnels.packetsToTarget,

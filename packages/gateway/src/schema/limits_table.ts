@@ -200,13 +200,13 @@ const fixed: Bound[] = [
   {
     resource: 'tunnels of a route: of one user, of one network, of all',
     default:
-      '`connect_udp.tunnels_per_user`, `tunnels_per_address` and `tunnels` of the route; all routes together have a quarter of the descriptors that the system permits',
+      '`connect_udp.tunnels_per_user`, `tunnels_per_address` and `tunnels` of the route, or those of `connect`; all tunnels for UDP together have a quarter of the descriptors that the system permits',
     pays: 'the user, the network, then all',
     gets: '429; 503 where all or the system have no more',
   },
   {
     resource: 'new tunnels of one user, or of one network where users have no names',
-    default: '`connect_udp.new_tunnels` of the route in a minute',
+    default: '`connect_udp.new_tunnels` of the route in a minute, or that of `connect`',
     pays: 'the user or the network',
     gets: '429 for the rest of this minute; no name is resolved',
   },
@@ -219,7 +219,8 @@ const fixed: Bound[] = [
   },
   {
     resource: 'packets of one tunnel that wait for its client',
-    default: '`connect_udp.queue` of the route; those that are too large in the first second 16 KiB',
+    default:
+      '`connect_udp.queue` of the route; those that are too large in the first second 16 KiB; over HTTP/2 and HTTP/1.1, 16 KiB that are on their way',
     pays: 'the tunnel',
     gets: 'its packets are dropped, also while they wait for longer than 5 ms at all times (CoDel)',
   },
@@ -233,7 +234,19 @@ const fixed: Bound[] = [
     resource: 'payload of a DATAGRAM capsule to a tunnel',
     default: '16 KiB; beyond 64 KiB an error',
     pays: 'the tunnel',
-    gets: 'the packet is dropped; H3_MESSAGE_ERROR',
+    gets: 'the packet is dropped; H3_MESSAGE_ERROR, or PROTOCOL_ERROR over HTTP/2',
+  },
+  {
+    resource: 'bytes of a tunnel for TCP that wait for its client, or its target',
+    default: '64 KiB in each direction, beside what the system holds for the two connections',
+    pays: 'the tunnel',
+    gets: 'no more is read from the other side',
+  },
+  {
+    resource: 'connections that one CONNECT opens to find an address that lets it',
+    default: '8, one each 250 ms, for 10 s',
+    pays: 'the client',
+    gets: '502 or 504',
   },
   {
     resource: 'datagrams ahead of the response to their request',

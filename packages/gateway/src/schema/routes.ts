@@ -3,12 +3,21 @@ import { oneOrMore } from '../values/scalars.js';
 import { deliveryOption } from './delivery.js';
 import { filesOptions } from './files.js';
 import { mediaOptions } from './media.js';
-import { connectUdpOptions } from './tunnels.js';
+import { connectOptions, connectUdpOptions } from './tunnels.js';
 import { upstreamOptions } from './upstream.js';
 import { webTransportOptions } from './webtransport.js';
 
 /** Keys that name the target of a request. A route has exactly one of them. */
-export const targetKeys = ['files', 'upstream', 'webtransport', 'media', 'channel', 'connect_udp', 'backends'] as const;
+export const targetKeys = [
+  'files',
+  'upstream',
+  'webtransport',
+  'media',
+  'channel',
+  'connect_udp',
+  'connect',
+  'backends',
+] as const;
 
 export const routeOptions = z
   .strictObject({
@@ -33,6 +42,7 @@ export const routeOptions = z
       .describe("Multicast channel that receivers join here: a name from the gateway's `channels`."),
     media: mediaOptions.optional(),
     connect_udp: connectUdpOptions.optional(),
+    connect: connectOptions.optional(),
     backends: oneOrMore(z.string().min(1))
       .optional()
       .describe("Backends that answer these requests: names from the gateway's `backends`."),
@@ -51,7 +61,7 @@ export const routeOptions = z
         params: {
           code: 'CONFIG_MISSING_KEY',
           missing: targetKeys,
-          hint: 'add `files`, `upstream`, `webtransport`, `media`, `channel`, `connect_udp` or `backends`',
+          hint: 'add `files`, `upstream`, `webtransport`, `media`, `channel`, `connect_udp`, `connect` or `backends`',
         },
       });
     }
@@ -72,7 +82,7 @@ export const routeOptions = z
       });
     }
     if (
-      (route.webtransport ?? route.media ?? route.channel ?? route.connect_udp) !== undefined &&
+      (route.webtransport ?? route.media ?? route.channel ?? route.connect_udp ?? route.connect) !== undefined &&
       route.methods !== undefined
     ) {
       context.addIssue({
@@ -83,6 +93,15 @@ export const routeOptions = z
         params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'remove `methods`' },
       });
     }
+  })
+  .superRefine(({ connect, path, host }, context) => {
+    if (connect === undefined || (path === '/' && host === undefined)) return;
+    context.addIssue({
+      code: 'custom',
+      message: 'a route for CONNECT takes neither `path` nor `host`: clients name nothing but their target',
+      path: [path === '/' ? 'host' : 'path'],
+      params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'remove it' },
+    });
   })
   .meta({ oneOf: targetKeys.map((key) => ({ required: [key] })) });
 

@@ -48,28 +48,58 @@ const minQueue = 16 * 1024;
 
 const count = (value: number, description: string) => z.number().int().min(1).default(value).describe(description);
 
+/** Options of all routes with tunnels: who may reach what, and how much of it at a time */
+const accessOptions = {
+  allow: oneOrMore(targetPattern).describe(
+    'Targets that tunnels may lead to, as the client names them or by the address that their name has. Without a port: every port. Everything else is answered 403. Private, local and own addresses are permitted only where a network names them; `*` does not.',
+  ),
+  users: filePath
+    .optional()
+    .describe(
+      'File with a line `NAME:PASSWORD` for each user, which only its owner may read. Clients send the two by `Basic`, or the password alone by `Bearer`, in `Proxy-Authorization` or `Authorization`. Default: no credentials, which needs `clients`.',
+    ),
+  clients: networks
+    .optional()
+    .describe(
+      'Addresses and networks whose clients may use the proxy; others are answered 403. Default: all, which needs `users`.',
+    ),
+  tunnels: count(10_000, 'Most tunnels at one time; more are answered 503.'),
+  tunnels_per_user: count(1_000, 'Most tunnels of one user at one time; more are answered 429.'),
+  tunnels_per_address: count(1_000, 'Most tunnels of one address of clients at one time; more are answered 429.'),
+  new_tunnels: count(
+    3_000,
+    'Most new tunnels of one user within a minute, or of one address where users have no names; more are answered 429.',
+  ),
+};
+
+/** @see accessOptions */
+export interface AccessOptions {
+  allow: TargetPattern[];
+  users?: string | undefined;
+  clients?: Network[] | undefined;
+  tunnels: number;
+  tunnels_per_user: number;
+  tunnels_per_address: number;
+  new_tunnels: number;
+}
+
+/** Refuses a proxy for everybody, unless `clients` says so. */
+function refuseOpenProxy(options: AccessOptions, context: z.RefinementCtx): void {
+  if (options.users !== undefined || options.clients !== undefined) return;
+  context.addIssue({
+    code: 'custom',
+    message: 'everybody could use this proxy',
+    params: {
+      code: 'CONFIG_MISSING_KEY',
+      missing: ['users', 'clients'],
+      hint: 'add `users`, a file of credentials, or `clients`, the networks that may use it',
+    },
+  });
+}
+
 export const connectUdpOptions = z
   .strictObject({
-    allow: oneOrMore(targetPattern).describe(
-      'Targets that tunnels may lead to, as the client names them or by the address that their name has. Without a port: every port. Everything else is answered 403. Private, local and own addresses are permitted only where a network names them; `*` does not.',
-    ),
-    users: filePath
-      .optional()
-      .describe(
-        'File with a line `NAME:PASSWORD` for each user, which only its owner may read. Clients send the two by `Basic`, or the password alone by `Bearer`, in `Proxy-Authorization` or `Authorization`. Default: no credentials, which needs `clients`.',
-      ),
-    clients: networks
-      .optional()
-      .describe(
-        'Addresses and networks whose clients may use the proxy; others are answered 403. Default: all, which needs `users`.',
-      ),
-    tunnels: count(10_000, 'Most tunnels at one time; more are answered 503.'),
-    tunnels_per_user: count(1_000, 'Most tunnels of one user at one time; more are answered 429.'),
-    tunnels_per_address: count(1_000, 'Most tunnels of one address of clients at one time; more are answered 429.'),
-    new_tunnels: count(
-      3_000,
-      'Most new tunnels of one user within a minute, or of one address where users have no names; more are answered 429.',
-    ),
+    ...accessOptions,
     rate: byteSize
       .optional()
       .describe(
@@ -90,18 +120,17 @@ export const connectUdpOptions = z
       .prefault('256KiB')
       .describe('Most bytes of a tunnel that wait for its client. Packets that find no room are dropped and counted.'),
   })
-  .superRefine((options, context) => {
-    if (options.users !== undefined || options.clients !== undefined) return;
-    context.addIssue({
-      code: 'custom',
-      message: 'everybody could use this proxy',
-      params: {
-        code: 'CONFIG_MISSING_KEY',
-        missing: ['users', 'clients'],
-        hint: 'add `users`, a file of credentials, or `clients`, the networks that may use it',
-      },
-    });
-  })
-  .describe('A proxy for UDP (CONNECT-UDP, RFC 9298) over HTTP/3, such as HTTP/3 of other servers.');
+  .superRefine(refuseOpenProxy)
+  .describe('A proxy for UDP (CONNECT-UDP, RFC 9298), such as HTTP/3 of other servers.');
 
 export type ConnectUdpOptions = z.output<typeof connectUdpOptions>;
+
+export const connectOptions = z
+  .strictObject({
+    ...accessOptions,
+    idle: duration.prefault('10m').describe('Time without a byte after which a tunnel ends.'),
+  })
+  .superRefine(refuseOpenProxy)
+  .describe('A proxy for TCP (CONNECT), such as HTTPS of other servers.');
+
+export type ConnectOptions = z.output<typeof connectOptions>;

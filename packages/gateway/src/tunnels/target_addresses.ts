@@ -16,6 +16,8 @@ export type Resolve = (host: string) => Promise<string[]>;
 
 const timeoutMs = 3_000;
 const tries = 2;
+/** Addresses of each family that are looked at. A response over TCP may have thousands. */
+const mostAddresses = 8;
 /** Error codes of c-ares with the names of DNS that they stand for */
 const responseCodes: Readonly<Record<string, string>> = {
   ENOTFOUND: 'NXDOMAIN',
@@ -34,7 +36,9 @@ export function resolveByDns(servers?: readonly string[], timeout = timeoutMs): 
   if (servers) resolver.setServers(servers);
   return async (host) => {
     const results = await Promise.allSettled([resolver.resolve6(host), resolver.resolve4(host)]);
-    const addresses = results.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    const addresses = results.flatMap((each) =>
+      each.status === 'fulfilled' ? each.value.slice(0, mostAddresses) : [],
+    );
     if (addresses.length > 0) return addresses;
     const codes = results.map((each) =>
       each.status === 'rejected' ? String((each.reason as { code?: string }).code) : '',

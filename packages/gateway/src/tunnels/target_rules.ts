@@ -41,18 +41,25 @@ export class TargetRules {
     );
   }
 
+  /** Returns those of the addresses that a tunnel to the target may use. */
+  permitted(target: Target, addresses: readonly string[]): string[] {
+    // The system is asked once: it takes a while, and who owns a name decides how many addresses there are.
+    const own = this.#own();
+    return addresses.filter((address) => this.permits(target, address, own));
+  }
+
   /**
    * Whether a tunnel to the target may use this address, which the name of the target has. Who owns a name decides which
    * addresses it has, so a name permits public addresses alone.
    */
-  permits({ host, port }: Target, text: string): boolean {
+  permits({ host, port }: Target, text: string, own = this.#own()): boolean {
     const address = canonicalAddress(text);
     if (address === undefined || isUnreachable(address)) return false;
     const patterns = this.#patterns.filter((pattern) => hasPort(pattern, port));
     const naming = patterns.filter(({ members }) => members?.has(address));
     const range = specialRangeOf(address);
     const isLoopback = range?.address === '127.0.0.0' || range?.address === '::1';
-    if (this.#own().has(address) && !isLoopback) return naming.some(({ network }) => isOneAddress(network!));
+    if (own.has(address) && !isLoopback) return naming.some(({ network }) => isOneAddress(network!));
     if (range)
       return naming.some(({ network }) => range.network.has(network!.address) && network!.prefix >= range.prefix);
     return naming.length > 0 || patterns.some((pattern) => matchesName(pattern, host));
@@ -76,14 +83,23 @@ function matchesName({ name }: TargetPattern, host: string): boolean {
  */
 export function parseTarget(rest: string): Target | undefined {
   const [, encoded = '', digits = ''] = /^\/([^/]+)\/([1-9]\d{0,4})\/?$/.exec(rest) ?? [];
-  const port = Number(digits);
-  if (port < 1 || port > 65_535) return undefined;
-  let host: string;
   try {
-    host = decodeURIComponent(encoded).toLowerCase().replace(/\.$/, '');
+    return readTarget(decodeURIComponent(encoded), digits);
   } catch {
     return undefined;
   }
+}
+
+/** Reads the target of CONNECT, such as `www.example.org:443` or `[2001:db8::1]:443` (RFC 9110 §7.1). Returns as `parseTarget`. */
+export function readAuthority(authority: string): Target | undefined {
+  const [, six, host = '', digits = ''] = /^(?:\[([^[\]]+)\]|([^:[\]]+)):([1-9]\d{0,4})$/.exec(authority) ?? [];
+  return six !== undefined && isIP(six) !== 6 ? undefined : readTarget(six ?? host, digits);
+}
+
+function readTarget(text: string, digits: string): Target | undefined {
+  const port = Number(digits);
+  if (port < 1 || port > 65_535) return undefined;
+  const host = text.toLowerCase().replace(/\.$/, '');
   const address = canonicalAddress(host);
   if (address !== undefined) return { host: address, port };
   // A name whose last label is a number may be read as an IPv4 address in another form, such as `127.1` or `0x7f000001`.

@@ -1,69 +1,35 @@
-import type { NativeModule, ServerRequest, ServerResponse, TunnelOver } from '@sheaf/native';
+import type { TunnelOver } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { systemErrorCode } from '../errors/user_error.js';
-import { headerValue } from '../http/exchange.js';
 import { parseRequestTarget } from '../http/request_target.js';
 import { compileRoute, findRoute, type Route } from '../http/router.js';
 import type { RouteOptions } from '../schema/routes.js';
 import type { ConnectUdpOptions } from '../schema/tunnels.js';
-import { networkOf } from '../values/client_network.js';
 import { formatAddress } from '../values/listen_error.js';
-import { Networks } from '../values/networks.js';
-import { AttemptLimit } from './attempt_limit.js';
-import { Places } from './places.js';
-import { addressesOf, ResolutionError, resolveByDns, type Resolve } from './target_addresses.js';
-import { ownAddresses, parseTarget, TargetRules, type Target } from './target_rules.js';
-import { TunnelUsers } from './users.js';
+import { Access, type AccessParts, type Admitted } from './access.js';
+import { Answers } from './answers.js';
+import { full, isExhausted, proxyStatus, Refusal } from './refusal.js';
+import { parseTarget, type Target } from './target_rules.js';
+import type { TunnelRequest } from './tunnel_request.js';
 
 /** A route with tunnels */
 interface TunnelRoute {
   options: ConnectUdpOptions;
-  rules: TargetRules;
-  places: Places;
-  starts: AttemptLimit;
-  users: TunnelUsers | undefined;
+  access: Access;
   index: number;
-  clients: Networks | undefined;
 }
 
 export interface TunnelServerOptions {
-  module: Pick<NativeModule, 'openTunnel'>;
   routes: readonly RouteOptions[];
+  parts: AccessParts;
   log: Logger;
-  /** Replaced in tests */
-  resolve?: Resolve;
-  own?: () => ReadonlySet<string>;
 }
-
-/** Why a request gets no tunnel */
-class Refusal extends Error {
-  constructor(
-    readonly status: number,
-    readonly headers: Readonly<Record<string, string>> = {},
-  ) {
-    super(`status ${status}`);
-  }
-}
-
-/** Name of this proxy in Proxy-Status (RFC 9209) */
-const proxyName = 'sheaf';
-const proxyStatus = (parameters: string): Record<string, string> => ({ 'proxy-status': `${proxyName}; ${parameters}` });
-const prohibited = (): Refusal => new Refusal(403, proxyStatus('error=destination_ip_prohibited'));
-
-/** Wrong passwords from one network */
-const guessesPerMinute = 10;
-
-/** Errors of a system that has no room for another socket */
-const exhausted = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
 /** Answers requests for UDP proxying (RFC 9298): decides who may reach what. The packets are carried natively. */
 export class TunnelServer {
-  readonly #module: TunnelServerOptions['module'];
   readonly #routes: Route<TunnelRoute>[];
   readonly #log: Logger;
-  readonly #resolve: Resolve;
-  readonly #guesses = new AttemptLimit(guessesPerMinute);
-  readonly #answers = new Map<number, number>();
+  readonly #answers: Answers;
 
   /** @throws UserError when the users of a route cannot be read */
   static async open(options: TunnelServerOptions): Promise<TunnelServer> {
@@ -71,143 +37,85 @@ export class TunnelServer {
       options.routes.map(async (route, index) => {
         const udp = route.connect_udp;
         if (!udp) return [];
-        const answer: TunnelRoute = {
-          options: udp,
-          rules: new TargetRules(udp.allow, options.own ?? ownAddresses),
-          places: new Places(udp),
-          starts: new AttemptLimit(udp.new_tunnels),
-          index,
-          users: udp.users === undefined ? undefined : await TunnelUsers.read(udp.users),
-          clients: udp.clients && new Networks(udp.clients),
-        };
-        return [compileRoute(route, index, answer)];
+        const access = await Access.open(udp, options.parts);
+        return [compileRoute(route, index, { options: udp, access, index })];
       }),
     );
-    return new TunnelServer(routes.flat(), options);
+    return new TunnelServer(routes.flat(), options.log);
   }
 
-  private constructor(routes: Route<TunnelRoute>[], { module, log, resolve }: TunnelServerOptions) {
-    this.#module = module;
+  private constructor(routes: Route<TunnelRoute>[], log: Logger) {
     this.#routes = routes;
     this.#log = log;
-    this.#resolve = resolve ?? resolveByDns();
+    this.#answers = new Answers(log);
   }
 
   /** How many requests were answered, by status */
   get answers(): Record<string, number> {
-    return Object.fromEntries(this.#answers);
+    return this.#answers.counts;
   }
 
-  async answer(request: ServerRequest, response: ServerResponse): Promise<void> {
+  answer(request: TunnelRequest): Promise<void> {
     const started = performance.now();
-    try {
-      if (await this.#open(request, response, started)) this.#count(200);
-      else response.destroy();
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      this.#count(error.status);
-      this.#log.info(
-        { path: request.url, status: error.status, remoteAddress: formatAddress(request.remoteAddress) },
-        'tunnel refused',
-      );
-      if (!response.destroyed) response.writeHead(error.status, error.headers).end();
-      // The client may keep its side open, which would take memory of the connection (RFC 9114 §4.1).
-      request.destroy();
-    }
-  }
-
-  #count(status: number): void {
-    this.#answers.set(status, (this.#answers.get(status) ?? 0) + 1);
+    return this.#answers.settle(request, () => this.#open(request, started));
   }
 
   /** Returns false when the client has left meanwhile. @throws Refusal */
-  async #open(request: ServerRequest, response: ServerResponse, started: number): Promise<boolean> {
+  async #open(request: TunnelRequest, started: number): Promise<boolean> {
     const { route, target } = this.#find(request);
-    // RFC 8470 §5.2: what comes in 0-RTT packets may be a replay, and packets are sent for it.
-    if (request.early) throw new Refusal(425);
-    const client = networkOf(request.remoteAddress.address);
-    if (route.clients?.has(request.remoteAddress.address) === false) throw new Refusal(403);
-    const user = this.#authenticate(route, request, client);
-    if (!route.rules.mayPermit(target)) throw prohibited();
-    const owner = user ?? client;
-    this.#noteStart(route, owner);
-    const place = route.places.take(user, client);
-    if (typeof place === 'number') throw new Refusal(place, { 'retry-after': '10' });
-    response.once('close', place);
+    const admitted = route.access.admit(request, target);
     try {
-      const opened = await this.#connect(route, target, { request, response, user, owner, started, place });
-      if (!opened) place();
+      const addresses = await route.access.addresses(target);
+      const opened = this.#connect(addresses, { route, target, request, admitted, started });
+      if (!opened) admitted.place();
       return opened;
     } catch (error) {
-      place();
+      admitted.place();
       throw error;
     }
   }
 
-  /** A name is resolved and a socket is opened for each tunnel, however short it is. @throws Refusal */
-  #noteStart({ starts }: TunnelRoute, client: string): void {
-    const now = performance.now();
-    if (!starts.permits(client, now)) throw new Refusal(429, { 'retry-after': '60' });
-    starts.note(client, now);
-  }
-
-  #find(request: ServerRequest): { route: TunnelRoute; target: Target } {
-    const pathname = parseRequestTarget(request.url)?.routed;
+  #find({ url, authority: host }: TunnelRequest): { route: TunnelRoute; target: Target } {
+    const pathname = parseRequestTarget(url)?.routed;
     if (pathname === undefined) throw new Refusal(400);
-    const match = findRoute(this.#routes, { host: request.authority, pathname, method: 'CONNECT' });
-    if (!match.found) throw new Refusal(match.ambiguous ? 400 : 404);
+    const match = findRoute(this.#routes, { host, pathname, method: 'CONNECT' });
+    if (!match.found) throw new Refusal(match.ambiguous ? 400 : this.#statusOfAbsence(host, pathname));
     const target = parseTarget(match.rest);
     if (!target) throw new Refusal(400);
     return { route: match.route.answer, target };
   }
 
-  /** Returns the name of the user, where users have names. @throws Refusal */
-  #authenticate({ users }: TunnelRoute, { headers }: ServerRequest, client: string): string | undefined {
-    if (!users) return undefined;
-    const now = performance.now();
-    if (!this.#guesses.permits(client, now)) throw new Refusal(429, { 'retry-after': '60' });
-    const proxyField = headerValue(headers, 'proxy-authorization');
-    const field = proxyField ?? headerValue(headers, 'authorization');
-    const user = field === undefined ? undefined : users.find(field);
-    if (user !== undefined) return user;
-    if (field !== undefined) this.#guesses.note(client, now);
-    // Clients that take the proxy for an origin know nothing of 407.
-    const asOrigin = field !== undefined && proxyField === undefined;
-    throw asOrigin
-      ? new Refusal(401, { 'www-authenticate': 'Basic realm="sheaf"' })
-      : new Refusal(407, { 'proxy-authenticate': 'Basic realm="sheaf"' });
+  /** RFC 9110 §15.5.20: a proxy of another host is not this one. */
+  #statusOfAbsence(host: string, pathname: string): 404 | 421 {
+    const anyHost = this.#routes.map((route) => ({ ...route, hosts: undefined }));
+    return findRoute(anyHost, { host, pathname, method: 'CONNECT' }).found ? 421 : 404;
   }
 
   /** Returns false when the client has left. @throws Refusal */
-  async #connect(route: TunnelRoute, target: Target, tunnel: PendingTunnel): Promise<boolean> {
-    const found = await addressesOf(target.host, this.#resolve).catch((error: unknown) => {
-      if (error instanceof ResolutionError) throw new Refusal(error.status, proxyStatus(error.proxyStatus));
-      throw error;
-    });
-    // Only what was resolved here is connected to: a name that has another address a moment later gains nothing.
-    const permitted = found.filter((address) => route.rules.permits(target, address));
-    if (permitted.length === 0) throw prohibited();
-    for (const address of permitted) {
+  #connect(addresses: readonly string[], tunnel: PendingTunnel): boolean {
+    for (const address of addresses) {
       try {
-        return this.#tunnel(route, target, address, tunnel);
+        return this.#tunnel(address, tunnel);
       } catch (error) {
         const code = systemErrorCode(error);
         if (code === undefined) throw error;
-        if (exhausted.has(code)) throw new Refusal(503, { 'retry-after': '10' });
+        if (isExhausted(code)) throw full();
       }
     }
     throw new Refusal(502, proxyStatus('error=destination_ip_unroutable'));
   }
 
-  #tunnel({ options, index }: TunnelRoute, target: Target, address: string, tunnel: PendingTunnel): boolean {
-    const { request, response, user, owner, started, place } = tunnel;
+  #tunnel(address: string, { route, target, request, admitted, started }: PendingTunnel): boolean {
+    const { options, index } = route;
+    const { user, owner, place } = admitted;
     const about = {
       target: formatAddress({ address: target.host, port: target.port }),
       address,
-      remoteAddress: formatAddress(request.remoteAddress),
+      httpVersion: request.httpVersion,
+      remoteAddress: request.remoteAddress,
       ...(user === undefined ? {} : { user }),
     };
-    const opened = this.#module.openTunnel(request, response, {
+    const opened = request.open({
       target: { address, port: target.port },
       idleMs: options.idle,
       queueBytes: options.queue,
@@ -224,14 +132,11 @@ export class TunnelServer {
 }
 
 interface PendingTunnel {
-  request: ServerRequest;
-  response: ServerResponse;
-  user: string | undefined;
-  /** Whose limits the tunnel counts for: the user, or the client's network where users have no names */
-  owner: string;
+  route: TunnelRoute;
+  target: Target;
+  request: TunnelRequest;
+  admitted: Admitted;
   started: number;
-  /** Gives its place back. */
-  place: () => void;
 }
 
 /** What the log says about a tunnel that is over. Reasons for which no packet was dropped are left out. */

@@ -1,23 +1,26 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { systemErrorCode, UserError } from '../errors/user_error.js';
+import { errorMessage, systemErrorCode, UserError } from '../errors/user_error.js';
 
-/** Mode bit that lets every user of the machine read a file */
-const othersMayRead = 0o004;
+/** Mode bits that let others than the owner use a file */
+const othersMay = 0o077;
 
 /** The users of a proxy with their passwords, of which only hashes under a key of this process are kept */
 export class TunnelUsers {
   readonly #key = randomBytes(32);
   readonly #names = new Map<string, string>();
 
-  /** Takes lines `NAME:PASSWORD`; empty lines and those that begin with `#` say nothing. @throws RangeError with the line */
+  /** Takes lines `NAME:PASSWORD`; empty lines and those that begin with `#` say nothing. @throws RangeError that names the line */
   constructor(text: string) {
     for (const [index, line] of text.split(/\r?\n/).entries()) {
       if (line.trim() === '' || line.startsWith('#')) continue;
       const [, name, password] = /^([^:\s]+):(.+)$/.exec(line) ?? [];
-      if (name === undefined || password === undefined) throw new RangeError(`line ${index + 1}`);
-      this.#names.set(this.#hash(`basic ${name}:${password}`), name);
-      this.#names.set(this.#hash(`bearer ${password}`), name);
+      if (name === undefined || password === undefined)
+        throw new RangeError(`line ${index + 1} is not \`NAME:PASSWORD\``);
+      const [basic, bearer] = [this.#hash(`basic ${name}:${password}`), this.#hash(`bearer ${password}`)];
+      // A password alone has to tell whose it is.
+      if (this.#names.has(bearer)) throw new RangeError(`line ${index + 1} has the password of an earlier line`);
+      this.#names.set(basic, name).set(bearer, name);
     }
   }
 
@@ -32,13 +35,12 @@ export class TunnelUsers {
         error,
       );
     });
-    if ((mode & othersMayRead) !== 0)
-      throw refuse(`every user of this machine can read the passwords in ${file}`, `\`chmod 600 ${file}\``);
+    if ((mode & othersMay) !== 0)
+      throw refuse(`others than its owner may read or change the passwords in ${file}`, `\`chmod 600 ${file}\``);
     try {
       return new TunnelUsers(text);
     } catch (error) {
-      const place = error instanceof RangeError ? error.message : 'a line';
-      throw refuse(`${place} of ${file} is not \`NAME:PASSWORD\``, 'write one user on each line', error);
+      throw refuse(`${file}: ${errorMessage(error)}`, 'write one user on each line, with a password of its own', error);
     }
   }
 

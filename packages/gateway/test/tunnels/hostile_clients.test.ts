@@ -1,26 +1,14 @@
-import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import type { ClientResponse, Http3Client } from '@sheaf/native';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { startFullGateway } from '../support/gateway.js';
 import { connect } from '../support/http3_client.js';
+import { capsule, startTarget, unusedUdpPort } from '../support/udp_target.js';
 
 const messageError = 0x10e;
 const connectError = 0x10f;
 const datagramError = 0x33;
-
-/** A UDP socket that says `reply(packet)` to each packet, or nothing */
-async function startTarget(reply?: (packet: Buffer) => Buffer): Promise<Socket> {
-  const socket = createSocket('udp4');
-  socket.on('message', (packet, from) => {
-    if (reply) socket.send(reply(packet), from.port, from.address);
-  });
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  onTestFinished(() => new Promise<void>((resolve) => socket.close(() => resolve())));
-  return socket;
-}
 
 async function startProxy(more = '') {
   const { gateway, port } = await startFullGateway(
@@ -32,10 +20,6 @@ routes:
   );
   return { gateway, client: await connect(port) };
 }
-
-/** One DATAGRAM capsule with less than 64 bytes, for the context of UDP payloads unless another one is given */
-const capsule = (payload: string, context = 0): Buffer =>
-  Buffer.from([0, payload.length + 1, context, ...Buffer.from(payload)]);
 
 /** Asks for a tunnel. Sends pieces of its stream, which then stays open unless `ends`. */
 function ask(client: Http3Client, port: number, pieces: Iterable<Buffer> = [], ends = false): Promise<ClientResponse> {
@@ -95,10 +79,7 @@ it.each([
 });
 
 it('a target that refuses ends its tunnel', async () => {
-  const target = createSocket('udp4').bind(0, '127.0.0.1');
-  await once(target, 'listening');
-  const { port } = target.address();
-  await new Promise<void>((resolve) => target.close(() => resolve()));
+  const port = await unusedUdpPort();
   const { gateway, client } = await startProxy();
   expect(await codeOf(ask(client, port, [capsule('knock')]))).toBe(connectError);
   await vi.waitFor(() => expect(gateway.status().tunnels).toMatchObject({ open: 0 }), { timeout: 30_000 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { connectUdpOptions } from '../../src/schema/tunnels.js';
 import { canonicalAddress } from '../../src/tunnels/addresses.js';
-import { parseTarget, TargetRules } from '../../src/tunnels/target_rules.js';
+import { parseTarget, readAuthority, TargetRules } from '../../src/tunnels/target_rules.js';
 
 const own = new Set(['203.0.114.9', '10.0.0.5', '127.0.0.1', '::1', '2a00::9']);
 const rules = (...allow: string[]): TargetRules =>
@@ -103,6 +103,30 @@ it('permits private addresses, and its own, only where networks name them', () =
   expect(permits('224.0.0.0/4', '224.0.0.251')).toBe(false); // many hosts
   expect(permits('0.0.0.0', '0.0.0.0')).toBe(false);
 });
+
+it('reads targets of CONNECT', () => {
+  expect(readAuthority('www.Example.org:443')).toEqual({ host: 'www.example.org', port: 443 });
+  expect(readAuthority('192.0.2.7:8080')).toEqual({ host: '192.0.2.7', port: 8080 });
+  expect(readAuthority('[2001:DB8::7]:65535')).toEqual({ host: '2001:db8::7', port: 65_535 });
+  expect(readAuthority('[::ffff:127.0.0.1]:443')).toEqual({ host: '127.0.0.1', port: 443 });
+});
+
+it.each([
+  '',
+  'www.example.org',
+  'www.example.org:',
+  'www.example.org:0',
+  'www.example.org:65536',
+  'www.example.org:443/',
+  'http://www.example.org:443',
+  'ann@www.example.org:443',
+  '[www.example.org]:443',
+  '[127.0.0.1]:443',
+  '[fe80::1%eth0]:443',
+  '::1:443',
+  '0x7f000001:443',
+  '127.1:443',
+])('takes %j for no target of CONNECT', (authority) => expect(readAuthority(authority)).toBeUndefined());
 
 it('asks for no name that nothing could permit', () => {
   expect(rules('*.example.org:443').mayPermit({ host: 'other.example', port: 443 })).toBe(false);

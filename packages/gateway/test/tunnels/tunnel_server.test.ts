@@ -2,35 +2,53 @@ import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ServerRequest, ServerResponse, TunnelOptions, TunnelOver } from '@sheaf/native';
+import type { TunnelOptions, TunnelOver } from '@sheaf/native';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { routeOptions } from '../../src/schema/routes.js';
-import { ResolutionError } from '../../src/tunnels/target_addresses.js';
+import { accessParts } from '../../src/tunnels/access.js';
+import { ResolutionError, type Resolve } from '../../src/tunnels/target_addresses.js';
+import type { TunnelRequest } from '../../src/tunnels/tunnel_request.js';
 import { TunnelServer } from '../../src/tunnels/tunnel_server.js';
 
-/** A response that keeps what it was given */
-class Response extends EventEmitter {
+/** A request that keeps what it was answered */
+class Request extends EventEmitter implements TunnelRequest {
+  httpVersion = '3' as const;
+  asked = '/';
+  authority = 'proxy.example';
+  headers = {};
+  address = '192.0.2.7';
+  remoteAddress = '192.0.2.7:5';
+  early = false;
   status = 0;
-  headers: Record<string, string> = {};
-  destroyed = false;
-  writeHead(status: number, headers: Record<string, string>): this {
-    [this.status, this.headers] = [status, headers];
-    return this;
+  fields: Readonly<Record<string, string>> = {};
+  abandoned = false;
+
+  constructor(
+    readonly url: string,
+    readonly open: TunnelRequest['open'],
+    more: Partial<TunnelRequest>,
+  ) {
+    super();
+    Object.assign(this, more);
   }
-  end(): void {
+  refuse(status: number, fields: Readonly<Record<string, string>>): void {
+    [this.status, this.fields] = [status, fields];
     this.emit('close');
   }
-  destroy(): void {
-    this.destroyed = true;
+  abandon(): void {
+    this.abandoned = true;
     this.emit('close');
+  }
+  whenClosed(listener: () => void): void {
+    this.once('close', listener);
   }
 }
 
 interface Setup {
   route?: Record<string, unknown>;
   names?: Record<string, string[] | Error>;
-  /** What `openTunnel` throws for an address */
+  /** Addresses for which the request's `open` throws */
   unroutable?: string[];
   code?: string;
   clientHasLeft?: boolean;
@@ -67,15 +85,19 @@ async function setUp({
   const opened: TunnelOptions[] = [];
   const resolved: string[] = [];
   const lines: Record<string, unknown>[] = [];
+  const resolve: Resolve = (host) => {
+    resolved.push(host);
+    const found = names[host];
+    if (Array.isArray(found)) return Promise.resolve(found);
+    return Promise.reject(found ?? new ResolutionError(502, 'error=dns_error; rcode="NXDOMAIN"'));
+  };
+  const open: TunnelRequest['open'] = (options) => {
+    if (unroutable.includes(options.target.address)) throw Object.assign(new Error('no route'), { code });
+    if (clientHasLeft) return undefined;
+    opened.push(options);
+    return { localAddress: { address: '192.0.2.1', port: 1, family: 'IPv4' } };
+  };
   const server = await TunnelServer.open({
-    module: {
-      openTunnel: (_request, _response, options) => {
-        if (unroutable.includes(options.target.address)) throw Object.assign(new Error('no route'), { code });
-        if (clientHasLeft) return undefined;
-        opened.push(options);
-        return { localAddress: { address: '192.0.2.1', port: 1, family: 'IPv4' } };
-      },
-    },
     routes: [
       routeOptions.parse({
         path: '/masque/',
@@ -83,27 +105,12 @@ async function setUp({
       }),
     ],
     log: pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) }),
-    resolve: (host) => {
-      resolved.push(host);
-      const found = names[host];
-      if (Array.isArray(found)) return Promise.resolve(found);
-      return Promise.reject(found ?? new ResolutionError(502, 'error=dns_error; rcode="NXDOMAIN"'));
-    },
-    own: () => new Set(['203.0.114.9']),
+    parts: accessParts(resolve, () => new Set(['203.0.114.9'])),
   });
-  const ask = async (path: string, more: Partial<ServerRequest> = {}): Promise<Response> => {
-    const request = {
-      url: path,
-      authority: 'proxy.example',
-      headers: {},
-      remoteAddress: { address: '192.0.2.7', port: 5, family: 'IPv4' },
-      early: false,
-      destroy: () => undefined,
-      ...more,
-    } as unknown as ServerRequest;
-    const response = new Response();
-    await server.answer(request, response as unknown as ServerResponse);
-    return response;
+  const ask = async (path: string, more: Partial<TunnelRequest> = {}): Promise<Request> => {
+    const request = new Request(path, open, more);
+    await server.answer(request);
+    return request;
   };
   return { server, ask, opened, resolved, lines };
 }
@@ -130,8 +137,8 @@ it('tries the next address when the system has no way to the first one', async (
   await ask('/masque/www.example/443/');
   expect(opened.map(({ target }) => target.address)).toEqual(['93.184.216.34']);
   const none = await setUp({ names, unroutable: ['2a00::1', '93.184.216.34'] });
-  const { status, headers } = await none.ask('/masque/www.example/443/');
-  expect([status, headers['proxy-status']]).toEqual([502, 'sheaf; error=destination_ip_unroutable']);
+  const { status, fields } = await none.ask('/masque/www.example/443/');
+  expect([status, fields['proxy-status']]).toEqual([502, 'sheaf; error=destination_ip_unroutable']);
 });
 
 it('says that it is full when the system has no more sockets', async () => {
@@ -164,15 +171,14 @@ it.each([
   const { ask, opened } = await setUp({
     names: { 'rebinding.example': ['127.0.0.1'], 'silent.example': new ResolutionError(504, 'error=dns_timeout') },
   });
-  const response = await ask(path);
-  expect([response.status, response.headers['proxy-status']]).toEqual([status, proxyStatus]);
+  const request = await ask(path);
+  expect([request.status, request.fields['proxy-status']]).toEqual([status, proxyStatus]);
   expect(opened).toEqual([]);
 });
 
 it('resolves nothing for a client or a target that gets no tunnel', async () => {
   const { ask, resolved } = await setUp();
-  const stranger = { address: '198.51.100.1', port: 5, family: 'IPv4' } as const;
-  expect((await ask('/masque/www.example/443/', { remoteAddress: stranger })).status).toBe(403);
+  expect((await ask('/masque/www.example/443/', { address: '198.51.100.1' })).status).toBe(403);
   expect((await ask('/masque/www.example/80/')).status).toBe(403);
   expect((await ask('/masque/www.example/443/', { early: true })).status).toBe(425);
   expect(resolved).toEqual([]);
@@ -183,9 +189,9 @@ it('asks for credentials as the client gives them, and bounds guesses', async ()
   const { ask, opened } = await setUp({ route });
   const withField = (name: string, value: string) => ask('/masque/8.8.8.8/443/', { headers: { [name]: value } });
   const none = await ask('/masque/8.8.8.8/443/');
-  expect([none.status, none.headers]).toEqual([407, { 'proxy-authenticate': 'Basic realm="sheaf"' }]);
+  expect([none.status, none.fields]).toEqual([407, { 'proxy-authenticate': 'Basic realm="sheaf"' }]);
   const wrong = await withField('authorization', `Basic ${btoa('ann:guess')}`);
-  expect([wrong.status, wrong.headers]).toEqual([401, { 'www-authenticate': 'Basic realm="sheaf"' }]);
+  expect([wrong.status, wrong.fields]).toEqual([401, { 'www-authenticate': 'Basic realm="sheaf"' }]);
   await withField('proxy-authorization', `Basic ${btoa('ann:secret')}`);
   await withField('authorization', 'Bearer secret');
   expect(opened).toHaveLength(2);
@@ -219,10 +225,9 @@ it('bounds new tunnels of a user, whatever became of earlier ones, and resolves 
 
 it('bounds new tunnels of an address where users have no names', async () => {
   const { ask } = await setUp({ route: { new_tunnels: 1, clients: '192.0.2.0/24' } });
-  const other = { address: '192.0.2.8', port: 5, family: 'IPv4' } as const;
   expect((await ask('/masque/8.8.8.8/443/')).status).toBe(0);
   expect((await ask('/masque/8.8.8.8/443/')).status).toBe(429);
-  expect((await ask('/masque/8.8.8.8/443/', { remoteAddress: other })).status).toBe(0);
+  expect((await ask('/masque/8.8.8.8/443/', { address: '192.0.2.8' })).status).toBe(0);
 });
 
 it('a place is free again when the tunnel is over, and when none was opened', async () => {
@@ -241,8 +246,8 @@ it('a place is free again when the tunnel is over, and when none was opened', as
 
 it('ends the response when the client has left while its name was resolved', async () => {
   const { ask, server } = await setUp({ clientHasLeft: true });
-  const response = await ask('/masque/8.8.8.8/443/');
-  expect([response.status, response.destroyed, server.answers]).toEqual([0, true, {}]);
+  const request = await ask('/masque/8.8.8.8/443/');
+  expect([request.status, request.abandoned, server.answers]).toEqual([0, true, {}]);
 });
 
 it('writes a line for each tunnel', async () => {
@@ -253,6 +258,7 @@ it('writes a line for each tunnel', async () => {
     msg: 'tunnel ended',
     target: '8.8.8.8:443',
     address: '8.8.8.8',
+    httpVersion: '3',
     remoteAddress: '192.0.2.7:5',
     reason: 'idle',
     bytesToTarget: 2_400,

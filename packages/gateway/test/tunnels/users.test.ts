@@ -39,8 +39,11 @@ async function fileOf(text: string, mode: number): Promise<string> {
 it('reads a file that others cannot read', async () => {
   expect((await TunnelUsers.read(await fileOf('ann:1', 0o600))).find(basic('ann:1'))).toBe('ann');
   for (const [text, mode, message] of [
-    ['ann:1', 0o644, 'every user of this machine'],
+    ['ann:1', 0o644, 'others than its owner'],
+    ['ann:1', 0o640, 'others than its owner'],
+    ['ann:1', 0o602, 'others than its owner'],
     ['ann:1\nbob', 0o600, 'line 2'],
+    ['ann:same\nbob:same', 0o600, 'line 2 has the password of an earlier line'],
   ] as const) {
     const reading = TunnelUsers.read(await fileOf(text, mode));
     await expect(reading).rejects.toMatchObject({

@@ -101,6 +101,14 @@ void forget_channel(EndpointParts& parts, const Napi::CallbackInfo& info);
 
 // tunnel_calls.cc
 Napi::Value open_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value open_tunnel_port(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value forward_tunnel_peer(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value refuse_tunnel_peer(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value open_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info);
+void write_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info);
+void finish_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info);
+void go_on_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info);
+void leave_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value tunnel_counts(EndpointParts& parts, const Napi::CallbackInfo& info);
 
 }  // namespace calls

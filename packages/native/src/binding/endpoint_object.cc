@@ -101,6 +101,14 @@ void EndpointObject::add_channel_methods(std::vector<PropertyDescriptor>& method
         method<calls::channel_status>("channelStatus"),
         method<calls::leave_channel>("leaveChannel"),
         method<calls::forget_channel>("forgetChannel"), method<calls::open_tunnel>("openTunnel"),
+        method<calls::open_tunnel_port>("openTunnelPort"),
+        method<calls::forward_tunnel_peer>("forwardTunnelPeer"),
+        method<calls::refuse_tunnel_peer>("refuseTunnelPeer"),
+        method<calls::open_stream_tunnel>("openStreamTunnel"),
+        method<calls::write_stream_tunnel>("writeStreamTunnel"),
+        method<calls::finish_stream_tunnel>("finishStreamTunnel"),
+        method<calls::go_on_stream_tunnel>("goOnStreamTunnel"),
+        method<calls::leave_stream_tunnel>("leaveStreamTunnel"),
         method<calls::tunnel_counts>("tunnelCounts")}) {
     methods.push_back(each);
   }
@@ -188,7 +196,8 @@ void EndpointObject::on_removed(quic::ConnectionDriver& driver) {
 }
 
 void EndpointObject::on_turn_end() {
-  const bool any = parts_.connections.some_pending() || parts_.returned_bodies.any_events();
+  const bool any = parts_.connections.some_pending() || parts_.returned_bodies.any_events() ||
+                   parts_.stream_tunnels.any_pending();
   if (!any || parts_.loop->closing()) return;
   Napi::Env env = Env();
   EventList events(env);
@@ -197,6 +206,7 @@ void EndpointObject::on_turn_end() {
     if (parts_.delegations) report_orphans(*parts_.delegations, hosted, events);
   });
   report_returned_bodies(parts_.returned_bodies, events);
+  report_stream_tunnels(parts_.stream_tunnels, events);
   if (events.empty()) return;
   ++parts_.javascript_calls;
   on_events_.MakeCallback(Value(), {events.array()}, async_context_);

@@ -14,6 +14,7 @@
 #include "switchboard/delegations.h"
 #include "switchboard/returned_bodies.h"
 #include "switchboard/shared_files.h"
+#include "tunnel_node/stream_ends.h"
 #include "tunnel_node/tunnel_node.h"
 
 namespace sheaf::binding {
@@ -36,6 +37,10 @@ struct EndpointParts {
     if (loop) loop->wake();
   }};
   std::unique_ptr<tunnel_node::TunnelNode> tunnels;  // null until the first one
+  // Tunnels of clients with HTTP/2 and HTTP/1.1
+  tunnel_node::StreamEnds stream_tunnels{[this] {
+    if (loop) loop->wake();
+  }};
   HostedConnections connections{settings, random};
   PathSockets path_sockets;
   std::uint64_t javascript_calls = 0;  // calls in both directions
@@ -46,6 +51,7 @@ struct EndpointParts {
   void release() {
     delegations.reset();
     connections.clear();
+    stream_tunnels.clear();
     tunnels.reset();
     loop.reset();
     endpoint.reset();
@@ -53,6 +59,7 @@ struct EndpointParts {
   // Closes the sockets of all tunnels. The loop may then end.
   void close_tunnels() {
     connections.for_each([](HostedConnection& hosted) { hosted.tunnels.clear(); });
+    stream_tunnels.clear();
     tunnels.reset();
   }
   bool usable() const { return bound && !loop->closing(); }

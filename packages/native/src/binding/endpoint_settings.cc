@@ -43,6 +43,13 @@ quic::PathSchedulerKind path_scheduler(const std::string& name) {
   return Kind::kEcf;
 }
 
+// Limits what is sent and what is accepted; 0: what the path carries.
+void limit_datagrams(quic::ConnectionConfig& connection, std::uint64_t longest) {
+  if (longest == 0) return;
+  connection.max_udp_payload_size = static_cast<std::uint16_t>(longest);
+  connection.accepted_udp_payload_size = static_cast<std::uint16_t>(longest);
+}
+
 }  // namespace
 
 // A client with Multi-End needs nobody to send in the server's name.
@@ -85,6 +92,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
     socket.datagrams_per_flush = packets_per_ack;
     socket.largest_datagram = k_ethernet_payload;
   }
+  limit_datagrams(connection, number(options, "longestDatagram"));
   connection.multipath = flag(options, "multipath");
   quic::offer_multi_end(connection, number(options, "backendKeyModes"));
   if (flag(options, "returnPaths")) offer_return_paths();

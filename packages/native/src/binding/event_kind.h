@@ -56,6 +56,9 @@ enum class EventKind : std::uint32_t {
   kChannelGroup = 61,
   kChannelOver = 62,
   kTunnelOver = 70,
+  kStreamTunnelBytes = 71,
+  kStreamTunnelOver = 72,
+  kTunnelPeer = 73,
 };
 
 }  // namespace sheaf::binding

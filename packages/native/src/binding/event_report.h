@@ -4,6 +4,7 @@
 #include "binding/hosted_connection.h"
 #include "switchboard/delegations.h"
 #include "switchboard/returned_bodies.h"
+#include "tunnel_node/stream_ends.h"
 
 namespace sheaf::binding {
 
@@ -28,6 +29,8 @@ bool report_webtransport_events(HostedConnection& hosted, EventList& events);
 void report_channels(HostedConnection& hosted, EventList& events);
 // Reports tunnels that are over.
 void report_tunnels(HostedConnection& hosted, EventList& events);
+// Reports what tunnels have for clients whose streams JavaScript carries, and their ends.
+void report_stream_tunnels(tunnel_node::StreamEnds& tunnels, EventList& events);
 // Reports the datagrams of a turn as one Buffer and a list of their sizes.
 void report_datagrams(HostedConnection& hosted, EventList& events);
 

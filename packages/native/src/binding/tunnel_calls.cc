@@ -6,6 +6,7 @@
 #include "binding/endpoint_parts.h"
 #include "binding/event_list.h"
 #include "binding/event_report.h"
+#include "binding/javascript_buffer.h"
 #include "binding/status_report.h"
 #include "binding/system_error.h"
 #include "io/monotonic_clock.h"
@@ -14,6 +15,8 @@ namespace sheaf::binding {
 
 namespace {
 
+using tunnel_node::LocalPort;
+using tunnel_node::StreamEnd;
 using tunnel_node::TunnelEnd;
 
 Napi::Array counts_array(Napi::Env env, const tunnel::Counts& counts) {
@@ -28,13 +31,17 @@ Napi::Array counts_array(Napi::Env env, const tunnel::Counts& counts) {
   return out;
 }
 
+void read_common(tunnel_node::TunnelSettings& settings, const Napi::Object& options) {
+  settings.idle = std::chrono::milliseconds(number(options, "idleMs"));
+  settings.queue_limit = number(options, "queueBytes");
+}
+
 std::optional<tunnel_node::TunnelSettings> tunnel_settings(const Napi::Object& options) {
   const auto target = address_argument(options);
   if (!target) return std::nullopt;
   tunnel_node::TunnelSettings settings;
   settings.target = *target;
-  settings.idle = std::chrono::milliseconds(number(options, "idleMs"));
-  settings.queue_limit = number(options, "queueBytes");
+  read_common(settings, options);
   settings.rate_name = text(options, "rateName");
   settings.rate = static_cast<double>(number(options, "bytesPerSecond"));
   return settings;
@@ -51,6 +58,28 @@ quic::Status<io::SocketError> open_node(Napi::Env env, EndpointParts& parts) {
   return {};
 }
 
+Napi::Value refuse(Napi::Env env, const io::SocketError& error) {
+  system_error(env, error).ThrowAsJavaScriptException();
+  return env.Undefined();
+}
+
+// Makes a tunnel of a request. Returns null when it throws.
+TunnelEnd* open_end(Napi::Env env, EndpointParts& parts, HostedConnection& hosted,
+                    quic::StreamId stream, const tunnel_node::TunnelSettings& settings) {
+  auto opened = TunnelEnd::open({*parts.tunnels, hosted.tunnels, *parts.loop, hosted.driver(),
+                                 *hosted.http3(), stream, hosted.tunnels.way()},
+                                settings, io::monotonic_now());
+  if (opened) return &hosted.tunnels.keep(std::move(*opened));
+  refuse(env, opened.error());
+  return nullptr;
+}
+
+// Returns the tunnel that the first argument names, or null when it is over.
+StreamEnd* stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  ++parts.javascript_calls;
+  return parts.stream_tunnels.find(static_cast<std::uint32_t>(number_argument(info, 0)));
+}
+
 }  // namespace
 
 namespace calls {
@@ -64,16 +93,96 @@ Napi::Value open_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
   if (!hosted || !hosted->http3() || !settings) return env.Undefined();
   const quic::StreamId stream = stream_argument(info);
   if (hosted->tunnels.find(stream)) return env.Undefined();
-  const auto refuse = [&](const io::SocketError& error) {
-    system_error(env, error).ThrowAsJavaScriptException();
+  if (auto status = open_node(env, parts); !status) return refuse(env, status.error());
+  TunnelEnd* end = open_end(env, parts, *hosted, stream, *settings);
+  return end ? address_object(env, end->local_address()) : env.Undefined();
+}
+
+// Arguments: connection, address. Returns the number of the port and its address, or nothing when
+// the connection is gone.
+Napi::Value open_tunnel_port(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  HostedConnection* hosted = parts.connection_of(info);
+  if (!hosted) return env.Undefined();
+  const auto address = address_argument(info[1]);
+  if (!address) {
+    address_error(env, info[1]).ThrowAsJavaScriptException();
     return env.Undefined();
-  };
-  if (auto status = open_node(env, parts); !status) return refuse(status.error());
-  auto opened = TunnelEnd::open({*parts.tunnels, hosted->tunnels, *parts.loop, hosted->driver(),
-                                 *hosted->http3(), stream, hosted->tunnels.way()},
-                                *settings, io::monotonic_now());
-  if (!opened) return refuse(opened.error());
-  return address_object(env, hosted->tunnels.keep(std::move(*opened)).local_address());
+  }
+  if (auto status = open_node(env, parts); !status) return refuse(env, status.error());
+  auto port = LocalPort::open({*parts.tunnels, *parts.loop, hosted->driver()}, *address);
+  if (!port) return refuse(env, port.error());
+  Napi::Array out = Napi::Array::New(env, 2);
+  out.Set(1u, address_object(env, (*port)->address()));
+  out.Set(0u, static_cast<double>(hosted->tunnels.keep(std::move(*port))));
+  return out;
+}
+
+// Arguments: connection, stream, number of the port, peer, options. The request was answered.
+// Returns false when the connection or the peer is gone.
+Napi::Value forward_tunnel_peer(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const auto gone = Napi::Boolean::New(env, false);
+  HostedConnection* hosted = parts.connection_of(info);
+  LocalPort* port = hosted ? hosted->tunnels.port(number_argument(info, 2)) : nullptr;
+  const quic::StreamId stream = stream_argument(info);
+  if (!port || !hosted->http3() || hosted->tunnels.find(stream)) return gone;
+  const auto peer = static_cast<LocalPort::PeerId>(number_argument(info, 3));
+  const auto address = port->find(peer);
+  if (!address) return gone;
+  tunnel_node::TunnelSettings settings;
+  settings.target = *address;
+  settings.local = port->address();
+  read_common(settings, info[4].As<Napi::Object>());
+  TunnelEnd* end = open_end(env, parts, *hosted, stream, settings);
+  if (!end) return env.Undefined();
+  port->give(peer, *end, io::monotonic_now());
+  return Napi::Boolean::New(env, true);
+}
+
+// Arguments: connection, number of the port, peer
+Napi::Value refuse_tunnel_peer(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
+  LocalPort* port = hosted ? hosted->tunnels.port(number_argument(info, 1)) : nullptr;
+  if (port) port->refuse(static_cast<LocalPort::PeerId>(number_argument(info, 2)));
+  return info.Env().Undefined();
+}
+
+// Arguments: number of a connection that JavaScript carries, options. Returns the local address of
+// the socket, with the number of the tunnel; nothing when the endpoint is closed.
+Napi::Value open_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  ++parts.javascript_calls;
+  const auto settings = tunnel_settings(info[1].As<Napi::Object>());
+  if (!parts.usable() || !settings) return env.Undefined();
+  if (auto status = open_node(env, parts); !status) return refuse(env, status.error());
+  const auto opened = parts.stream_tunnels.open(
+      *parts.tunnels, static_cast<std::uint32_t>(number_argument(info, 0)), *settings,
+      io::monotonic_now());
+  if (!opened) return refuse(env, opened.error());
+  Napi::Object out = address_object(env, (*opened)->local_address());
+  out.Set("number", (*opened)->number());
+  return out;
+}
+
+// Arguments: number of the tunnel, bytes.
+void write_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  StreamEnd* end = stream_tunnel(parts, info);
+  const auto bytes = as_bytes(info[1]);
+  if (!end || !bytes) return;
+  end->receive(quic::Bytes(bytes->Data(), bytes->ByteLength()), io::monotonic_now());
+}
+
+void finish_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  if (StreamEnd* end = stream_tunnel(parts, info)) end->on_finished();
+}
+
+void go_on_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  if (StreamEnd* end = stream_tunnel(parts, info)) end->on_writable();
+}
+
+void leave_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  if (StreamEnd* end = stream_tunnel(parts, info)) end->abandon();
 }
 
 // Returns the counts of all tunnels so far, with the number of those that are open in front.
@@ -92,6 +201,34 @@ void report_tunnels(HostedConnection& hosted, EventList& events) {
     push(events, EventKind::kTunnelOver, hosted, number(end.request().stream().value),
          static_cast<double>(end.reason()), number(*end.request().over()),
          counts_array(events.open(), end.request().counts()));
+  });
+  hosted.tunnels.take_new_peers([&](std::size_t port, LocalPort::PeerId peer) {
+    push(events, EventKind::kTunnelPeer, hosted, static_cast<double>(port),
+         static_cast<double>(peer));
+  });
+}
+
+void report_stream_tunnels(tunnel_node::StreamEnds& tunnels, EventList& events) {
+  const auto append = [&](EventKind kind, std::uint32_t tunnel, auto... values) {
+    Napi::Array event = Napi::Array::New(events.open(), 3 + sizeof...(values));
+    event.Set(0u, static_cast<std::uint32_t>(kind));
+    event.Set(1u, 0);
+    event.Set(2u, tunnel);
+    std::uint32_t index = 3;
+    (event.Set(index++, values), ...);
+    events.append(event);
+  };
+  const quic::Time now = io::monotonic_now();
+  tunnels.take_pending([&](StreamEnd& end) {
+    if (end.over()) {
+      const Napi::Env env = events.open();
+      append(EventKind::kStreamTunnelOver, end.number(), static_cast<double>(end.reason()),
+             number(*end.over()), counts_array(env, end.counts()));
+    } else if (const auto bytes = end.take(now); !bytes.empty()) {
+      const Napi::Env env = events.open();
+      append(EventKind::kStreamTunnelBytes, end.number(),
+             Napi::Buffer<std::uint8_t>::Copy(env, bytes.data(), bytes.size()));
+    }
   });
 }
 

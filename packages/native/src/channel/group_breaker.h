@@ -36,7 +36,7 @@ class GroupBreaker {
   // Whether what is due now goes to the group
   bool allows(Time now) {
     if (hearing_ > 0) return true;
-    if (members_ == 0 || now < retry_at_) return false;
+    if (!is_tried(now)) return false;
     if (!quiet_until_) quiet_until_ = now + (retry_at_ == Time{} ? patience_ : trial_);
     if (now < *quiet_until_) return true;
     wait_.begin({.shortest = 1s, .longest = 30s}, now);
@@ -45,6 +45,8 @@ class GroupBreaker {
     ++pauses_;
     return false;
   }
+  // Whether members joined the group, none of them says that it hears it, and there is no pause
+  bool is_tried(Time now) const { return hearing_ == 0 && members_ > 0 && now >= retry_at_; }
   // How often the source has paused
   std::uint64_t pauses() const { return pauses_; }
 

@@ -75,6 +75,9 @@ class HeldReceivers {
     MinuteCount falls;
     bool held = false;
   };
+  // With what else a source remembers of a receiver: 2 KiB together
+  static_assert(sizeof(Place) <= 96);
+
   void hold(Place& place) {
     place.held = true;
     ++held_;

@@ -17,28 +17,32 @@ class LossEvents {
     *this = {};
     counted_ = sent_end;
   }
+  // No loss counts until the next begin.
+  void stop() { *this = {}; }
+  bool begun() const { return counted_ != k_no_packet_number; }
   // Returns how many events began. `log` knows when packets were sent.
   std::uint32_t on_report(const ChannelReport& report, const PacketRing& log, Duration round_trip,
                           Time now);
-  // Whether there is an interval between events, so that `rate` is known
-  bool has_interval() const { return intervals_[0] > 0; }
-  // Chooses the interval before the first event (RFC 5348 §6.3.1): so many packets, at least 1
-  void begin_with(std::uint32_t packets) { intervals_[0] = packets; }
+  // Whether there was an event
+  bool any() const { return event_ != k_no_packet_number; }
+  // Chooses the interval before the first event (RFC 5348 §6.3.1), after the first report that has
+  // any: so many packets, at least 1.
+  void add_first_interval(std::uint32_t packets);
   // Events for each packet, at most 1; 0: there was none. `sent_end` is one above the last packet.
   double rate(PacketNumber sent_end) const;
 
  private:
   static constexpr std::size_t k_intervals = 8;
+  static constexpr std::uint64_t k_unknown = UINT64_MAX;
 
   bool count(PacketNumber number, Time sent, Duration round_trip);
 
-  PacketNumber counted_ = 0;  // lower ones are part of an event, or of none
-  std::uint64_t lost_ = 0;    // the total of losses that were counted, as reports have it
-  PacketNumber event_ = 0;    // the first packet of the last one
-  Time event_sent_{};         // when that was sent
+  // Lower ones are part of an event, or of none.
+  PacketNumber counted_ = k_no_packet_number;
+  std::uint64_t lost_ = k_unknown;  // the total of losses that were counted, as reports have it
+  PacketNumber event_ = k_no_packet_number;             // the first packet of the last one
+  Time event_sent_{};                                   // when that was sent
   std::array<std::uint32_t, k_intervals> intervals_{};  // packets between events, the newest first
-  bool begun_ = false;                                  // a report says what the total begins with
-  bool any_ = false;                                    // there was an event
 };
 
 }  // namespace sheaf::quic

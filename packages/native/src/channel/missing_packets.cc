@@ -10,33 +10,39 @@ bool MissingPackets::contains(PacketNumber number) const {
   return gap != gaps_.end() && gap->range.start <= number;
 }
 
-void MissingPackets::insert(std::size_t index, const Gap& gap) {
-  if (gaps_.size() == k_max_gaps) {
-    overflow_ += gaps_.front().range.size();
-    gaps_.erase(gaps_.begin());
-    if (index > 0) --index;
-  }
-  gaps_.insert(gaps_.begin() + static_cast<std::ptrdiff_t>(index), gap);
+std::vector<MissingPackets::Gap>::iterator MissingPackets::gap_above(PacketNumber number) {
+  return std::ranges::upper_bound(gaps_, number, {}, [](const Gap& gap) { return gap.range.end; });
 }
 
-std::uint64_t MissingPackets::on_packet(PacketNumber number, Time now) {
+// Whoever lost so much gets some packets again, and loses no more than before.
+void MissingPackets::append(const Gap& gap) {
+  if (gaps_.size() == k_max_gaps) {
+    gaps_[1].range.start = gaps_[0].range.start;
+    gaps_[1].since = gaps_[0].since;
+    gaps_.erase(gaps_.begin());
+  }
+  gaps_.push_back(gap);
+}
+
+std::uint64_t MissingPackets::take(PacketNumber number, Time now) {
   if (number >= end_) {
     const std::uint64_t skipped = end_ == 0 ? 0 : number - end_;
-    if (skipped > 0) insert(gaps_.size(), {{end_, number}, now});
+    if (skipped > 0) append({{end_, number}, now});
     end_ = number + 1;
     return skipped;
   }
-  const auto gap =
-      std::ranges::upper_bound(gaps_, number, {}, [](const Gap& other) { return other.range.end; });
+  const auto gap = gap_above(number);
   if (gap == gaps_.end() || gap->range.start > number) return 0;
   const Gap above{{number + 1, gap->range.end}, gap->since};
+  const bool splits = gap->range.start < number && above.range.size() > 0;
+  // It stays in its gap until it is at the edge.
+  if (splits && gaps_.size() == k_max_gaps) return 0;
   gap->range.end = number;
-  const auto index = static_cast<std::size_t>(gap - gaps_.begin());
-  if (gap->range.size() > 0) {
-    if (above.range.size() > 0) insert(index + 1, above);
+  if (splits) {
+    gaps_.insert(gap + 1, above);
   } else if (above.range.size() > 0) {
     *gap = above;
-  } else {
+  } else if (gap->range.size() == 0) {
     gaps_.erase(gap);
   }
   return 0;

@@ -31,12 +31,27 @@ class MissingPackets {
   PacketNumber lowest() const { return gaps_.empty() ? end_ : gaps_.front().range.start; }
 
   // Returns how many packets this one shows to be missing. With more gaps than this object keeps,
-  // the oldest ones expire.
-  std::uint64_t on_packet(PacketNumber number, Time now);
+  // neighbours become one gap, in which packets are that have come. `has(number)` tells of such
+  // ones; they leave a gap once they are at its edge.
+  template <typename Has>
+  std::uint64_t on_packet(PacketNumber number, Time now, Has&& has) {
+    const std::uint64_t skipped = take(number, now);
+    const auto above = gap_above(number);
+    if (above != gaps_.end() && above->range.start == number + 1) {
+      Interval& range = above->range;
+      while (range.size() > 0 && has(range.start)) ++range.start;
+      if (range.size() == 0) gaps_.erase(above);
+    }
+    if (const auto below = gap_above(number - 1);
+        below != gaps_.end() && below->range.end == number) {
+      Interval& range = below->range;
+      while (range.size() > 0 && has(range.end - 1)) --range.end;
+      if (range.size() == 0) gaps_.erase(below);
+    }
+    return skipped;
+  }
   // Forgets packets that are missing since `time` or longer. Returns how many.
   std::uint64_t expire(Time time);
-  // Returns how many packets expired that were in too many gaps.
-  std::uint64_t take_overflow() { return std::exchange(overflow_, 0); }
 
   // Writes the newest of what is missing into a report, without what `hides(number, since)`.
   template <typename Hides>
@@ -67,11 +82,13 @@ class MissingPackets {
     if (range.size() > 0) report.missing.push_back(range);
     return report.missing.size() < ChannelReport::k_max_missing;
   }
-  void insert(std::size_t index, const Gap& gap);
+  // Returns the first gap that ends above a number.
+  std::vector<Gap>::iterator gap_above(PacketNumber number);
+  std::uint64_t take(PacketNumber number, Time now);
+  void append(const Gap& gap);
 
   std::vector<Gap> gaps_;  // ascending
   PacketNumber end_ = 0;
-  std::uint64_t overflow_ = 0;
 };
 
 }  // namespace sheaf::quic

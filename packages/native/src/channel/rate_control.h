@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "channel/loss_events.h"
+#include "channel/permitted_rates.h"
 
 namespace sheaf::quic {
 
@@ -22,27 +23,26 @@ class RateControl {
     std::uint64_t slowest;  // bytes per second
     std::uint64_t fastest;  // as slowest: the rate never changes
     std::size_t packet_size;
+    Duration report_interval;
   };
   explicit RateControl(const Limits& limits) : limits_(limits), rate_(limits.slowest) {}
 
-  // Bytes per second
-  std::uint64_t rate() const { return rate_; }
+  // Bytes per second. Where nobody relies on the group, nobody limits the rate of copies.
+  // `is_tried`: members joined the group, and are not known to hear it. It begins slowly for them.
+  std::uint64_t rate(bool is_tried) const {
+    if (relying_ > 0) return rate_;
+    return is_tried ? limits_.slowest : limits_.fastest;
+  }
 
   void add_receiver(std::size_t id) {
     if (is_constant()) return;  // and nothing is remembered of receivers
     if (id >= receivers_.size()) receivers_.resize(id + 1);
     receivers_[id] = {};
   }
-  // A receiver left, or does not rely on the group any more: the rate is none of its business.
-  void forget(std::size_t id) {
-    if (id == slowest_) slowest_ = k_nobody;
-  }
-  // A receiver relies on the group from packet `sent_end` on.
-  void begin(std::size_t id, PacketNumber sent_end) {
-    if (is_constant()) return;
-    receivers_[id].losses.begin(sent_end);
-    receivers_[id].below_since = k_never;
-  }
+  // A receiver relies on the group from packet `sent_end` on, unless it does already.
+  void begin(std::size_t id, PacketNumber sent_end);
+  // A receiver left, or does not rely on the group: the rate is none of its business.
+  void forget(std::size_t id);
   struct Way {
     const PacketRing& log;  // knows when packets were sent
     PacketNumber sent_end;  // one above the last packet
@@ -60,23 +60,28 @@ class RateControl {
   }
 
  private:
-  static constexpr std::size_t k_nobody = SIZE_MAX;
   static constexpr Duration k_patience = 3s;
+  // After so many report intervals, and k_patience, a receiver is silent. One that misses nothing
+  // reports sooner.
+  static constexpr int k_silent_intervals = 10;
 
   struct Receiver {
     LossEvents losses;
     Time below_since = k_never;
   };
+  // With what else a source remembers of a receiver: 2 KiB together
+  static_assert(sizeof(Receiver) <= 72);
+
   bool is_constant() const { return limits_.slowest == limits_.fastest; }
+  std::uint32_t first_interval(Duration round_trip) const;
   void grow(Duration round_trip, Time now);
 
   Limits limits_;
   std::uint64_t rate_;
   std::vector<Receiver> receivers_;  // by id
-  // The current limiting receiver of RFC 4654, and the rate that it permits
-  std::size_t slowest_ = k_nobody;
-  double permitted_ = 0;
-  bool has_lost_ = false;  // which ended the slow start
+  std::size_t relying_ = 0;          // receivers that rely on the group
+  PermittedRates permitted_;
+  Time calm_{};  // when no loss was reported for long
   bool used_ = false;
   Time grown_{};
 };

@@ -232,7 +232,8 @@ Verdict ChannelReceiver::take(const ChannelHeader& header, Bytes packet, Channel
 void ChannelReceiver::note_number(PacketNumber number, bool recovered, Time now) {
   // What repairs brought before a gap showed it was lost, too.
   if (recovered && number >= missing_.end()) ++counts_.lost;
-  const std::uint64_t lost = missing_.on_packet(number, now);
+  const auto has = [this](PacketNumber other) { return ring_.contains(other); };
+  const std::uint64_t lost = missing_.on_packet(number, now, has);
   counts_.lost += lost;
   if (lost > 0) reports_.on_loss(now);
   if (missing_.empty()) reports_.on_nothing_missing();
@@ -304,7 +305,7 @@ void ChannelReceiver::on_timeout(Time now) {
 }
 
 void ChannelReceiver::expire(Time now) {
-  const std::uint64_t expired = missing_.expire(now - offer_.deadline) + missing_.take_overflow();
+  const std::uint64_t expired = missing_.expire(now - offer_.deadline);
   counts_.expired += expired;
   if (expired > 0) groups_.on_packets_expired(now);
   if (repairs_) repairs_->forget_below(missing_.lowest());
@@ -334,7 +335,7 @@ std::optional<ChannelReport> ChannelReceiver::poll_report(Time now) {
   report.expired = counts_.expired;
   report.jitter = jitter_;
   missing_.list(report, [&](PacketNumber number, Time since) {
-    return repairs_ && repairs_->is_hidden(number, since, now);
+    return ring_.contains(number) || (repairs_ && repairs_->is_hidden(number, since, now));
   });
   reports_.on_reported(!missing_.empty(), now);
   return report;

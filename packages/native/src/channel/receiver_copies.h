@@ -54,6 +54,7 @@ class ReceiverCopies {
 
   ListenState state_ = ListenState::kWant;
   bool held_ = false;
+  std::uint32_t missing_count_ = 0;
   PacketNumber next_;  // of copies in order
   PacketNumber present_;
   PacketNumber end_ = k_no_packet_number;  // the group brings the others
@@ -63,9 +64,8 @@ class ReceiverCopies {
   // Packets below `next_` to copy, ascending
   std::array<Range, ChannelReport::k_max_missing> missing_;
   PacketNumber base_ = 0;  // chosen with the first range
-  std::size_t missing_count_ = 0;
 };
 // What the planner of repairs and the request take comes beside it: 2 KiB together.
-static_assert(sizeof(ReceiverCopies) <= 640);
+static_assert(sizeof(ReceiverCopies) <= 584);
 
 }  // namespace sheaf::quic

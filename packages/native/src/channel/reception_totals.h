@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "channel/channel_messages.h"
@@ -28,10 +29,9 @@ class ReceptionTotals {
   void on_state(std::size_t id, ListenState state, Time now) {
     Last& last = last_[id];
     if (last.began == Time{}) last.began = now;
-    if (state != ListenState::kReceiving || last.joined) return;
-    last.joined = true;
+    if (state != ListenState::kReceiving || last.began == k_never) return;
     ++sum_.joins;
-    sum_.join_delay += now - last.began;
+    sum_.join_delay += now - std::exchange(last.began, k_never);
   }
   // `sent_end` is one above the last packet of the channel.
   void on_report(std::size_t id, const ChannelReport& report, PacketNumber sent_end) {
@@ -59,9 +59,10 @@ class ReceptionTotals {
     std::uint64_t lost = 0;
     std::uint64_t recovered = 0;
     std::uint64_t expired = 0;
-    Time began{};  // of the receiver
-    bool joined = false;
+    Time began{};  // of the receiver; k_never: it has heard the group
   };
+  // With what else a source remembers of a receiver: 2 KiB together
+  static_assert(sizeof(Last) <= 40);
 
   std::vector<Last> last_;  // by receiver
   Reception sum_;

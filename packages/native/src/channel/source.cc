@@ -46,17 +46,22 @@ RateControl::Limits rate_limits(const SourceConfig& config) {
   const bool changes = config.slowest_rate > 0 && config.slowest_rate < fastest;
   return {.slowest = changes ? config.slowest_rate : fastest,
           .fastest = fastest,
-          .packet_size = config.offer.packet_size};
+          .packet_size = config.offer.packet_size,
+          .report_interval = config.offer.report_interval};
 }
 
-// Even at the full rate, a key for who stays is known in time.
+// A key for who stays is known in time at this rate, and while it doubles (RateControl).
+PacketNumber key_notice(const SourceConfig& config, std::uint64_t rate, std::size_t packet_size) {
+  const Duration interval = config.offer.report_interval;
+  const std::uint64_t soon = std::min(2 * rate, config.offer.max_rate);
+  const Duration notice = std::max<Duration>(k_notice_intervals * interval, k_least_notice);
+  return (burst_of(soon, packet_size) + bytes_in(notice, soon)) / packet_size;
+}
+
 KeySchedule schedule_of(const SourceConfig& config, std::size_t packet_size) {
   const Duration interval = config.offer.report_interval;
-  const std::uint64_t rate = config.offer.max_rate;
-  const Duration notice = std::max<Duration>(k_notice_intervals * interval, k_least_notice);
-  const std::uint64_t bytes = burst_of(rate, packet_size) + bytes_in(notice, rate);
   return {.interval = config.key_interval,
-          .notice = bytes / packet_size,
+          .notice = key_notice(config, config.offer.max_rate, packet_size),
           .hold = std::max<Duration>(k_hold_intervals * interval, k_least_hold)};
 }
 
@@ -79,14 +84,14 @@ ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenti
            SourceKeys(config.offer.header, schedule_of(config, packet_size_), 0, random),
            authenticator),
       control_(rate_limits(config)),
-      rate_(control_.rate(), burst_of(control_.rate(), config.offer.packet_size)),
-      pace_(bytes_in(k_pace, control_.rate())),
+      rate_(config.offer.max_rate, burst_of(config.offer.max_rate, config.offer.packet_size)),
+      pace_(bytes_in(k_pace, config.offer.max_rate)),
       copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size),
       held_(copy_capacity(config)),
       admission_(copy_capacity(config)),
       breaker_(config.offer.report_interval) {
   groups_.reserve(GroupStreams::k_max_open);
-  counts_.rate = control_.rate();
+  counts_.rate = config.offer.max_rate;
   if (config_.offer.repairs) repairs_.emplace(config_.offer);
 }
 
@@ -191,6 +196,7 @@ Time ChannelSource::next_timeout() const {
 
 void ChannelSource::on_timeout(Time now) {
   if (last_sent_ == Time{}) last_sent_ = now;
+  follow_rate(now);  // a pause of the group may be over
   admission_.admit(copy_rate_.idle_at() <= now, now);
   log_.advance_keys(now);
   authenticator_.on_timeout(now);
@@ -255,37 +261,37 @@ void ChannelSource::on_state(ReceiverId id, const ChannelState& state, Time now)
   reception_.on_state(id, copies->state(), now);
   if (copies->state() != before) follow(id, before, now);
   hold(id);
+  follow_rate(now);
 }
 
 // A receiver listens elsewhere than before.
 void ChannelSource::follow(ReceiverId id, ListenState before, Time now) {
   const ListenState state = receivers_[id]->state();
   breaker_.on_state(before, state, now);
-  if (state == ListenState::kReceiving) {
-    held_.on_receiving(id, log_.sent_end(), now);
-    control_.begin(id, log_.sent_end());
-  }
+  if (state == ListenState::kReceiving) held_.on_receiving(id, log_.sent_end(), now);
   if (before == ListenState::kReceiving) held_.on_fallen(id, now);
   admission_.forget(id);
   const bool has_fallen = before == ListenState::kReceiving && state == ListenState::kUnicast;
   if (has_fallen && !held_.is_held(id)) admission_.on_fallen(id, random_, now);
 }
 
-// The group's repairs follow the needs of those who rely on it.
+// The group's repairs, and its rate, follow the needs of those who rely on it.
 void ChannelSource::hold(ReceiverId id) {
   ReceiverCopies& copies = *receivers_[id];
   copies.hold(held_.is_held(id), log_.sent_end());
-  if (copies.relies_on_group()) return;
+  if (copies.relies_on_group()) return control_.begin(id, log_.sent_end());
   if (repairs_) repairs_->forget_needs(id);
   control_.forget(id);
 }
 
-void ChannelSource::follow_rate() {
-  const std::uint64_t rate = control_.rate();
+void ChannelSource::follow_rate(Time now) {
+  const std::uint64_t rate = control_.rate(breaker_.is_tried(now));
   if (rate == counts_.rate) return;
   counts_.rate = rate;
   rate_.change(rate, burst_of(rate, config_.offer.packet_size));
   pace_ = bytes_in(k_pace, rate);
+  log_.set_key_notice(key_notice(config_, rate, packet_size_));
+  if (repairs_) repairs_->follow_rate(rate);
 }
 
 void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time now,
@@ -304,8 +310,7 @@ void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time n
   if (relied) control_.on_report(id, report, {log_.ring(), sent_end, round_trip}, now);
   held_.on_report(id, report, sent_end, relied && control_.is_too_slow(id, now), now);
   hold(id);
-  if (!relied && copies->relies_on_group()) control_.begin(id, sent_end);
-  follow_rate();
+  follow_rate(now);
   if (repairs_ && copies->relies_on_group()) {
     copies->keep_below(repairs_->on_report(id, report, log_.ring(), sent_end, now));
   }

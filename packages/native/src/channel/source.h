@@ -136,7 +136,7 @@ class ChannelSource {
   }
   void forget_expired(Time now);
   void hold(ReceiverId id);
-  void follow_rate();
+  void follow_rate(Time now);
   void follow(ReceiverId id, ListenState before, Time now);
 
   SourceConfig config_;

@@ -12,7 +12,7 @@ SourceKeys::SourceKeys(const TrafficSecret& header, const KeySchedule& schedule,
       suite_(header.suite),
       keys_{drawn(0, first)},
       sealing_(header, keys_[0].secret) {
-  schedule_.notice = std::clamp(schedule.notice, k_min_lead, k_max_lead);
+  set_notice(schedule.notice);
   keys_.reserve(k_max_used + 1);
 }
 

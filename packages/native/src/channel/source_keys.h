@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "crypto/channel_seal_keys.h"
@@ -39,6 +40,10 @@ class SourceKeys {
   void advance(Time now);
   // A receiver left, which has all keys that were chosen so far.
   void on_left() { left_ = true; }
+  // Sets the notice of keys that are chosen from now on.
+  void set_notice(PacketNumber packets) {
+    schedule_.notice = std::clamp(packets, k_min_lead, k_max_lead);
+  }
   Time next_timeout() const;
   // Returns how many packets are left before the next key, which was to begin by now: fewer were
   // sent than expected.

@@ -62,6 +62,7 @@ class SourceLog {
   const SourceKeys& keys() const { return keys_; }
   Time next_timeout() const { return keys_.next_timeout(); }
   void advance_keys(Time now) { keys_.advance(now); }
+  void set_key_notice(PacketNumber packets) { keys_.set_notice(packets); }
   void on_receiver_left() { keys_.on_left(); }
   // One above the last packet that was sent
   PacketNumber sent_end() const { return sent_end_; }

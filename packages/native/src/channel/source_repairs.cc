@@ -7,9 +7,6 @@
 namespace sheaf::quic {
 namespace {
 
-// Repairs take at most this part of the channel's rate, and a few go at once.
-constexpr std::uint64_t k_rate_part = 4;
-constexpr std::uint64_t k_burst = 16;
 // Receivers read numbers around the first one, since nothing proves later ones.
 constexpr PacketNumber k_max_number = std::uint64_t{1} << 31;
 

@@ -26,6 +26,8 @@ class SourceRepairs {
  public:
   explicit SourceRepairs(const ChannelOffer& offer);
 
+  // Repairs take a part of the channel's rate, which is `rate` from now on: bytes per second.
+  void follow_rate(std::uint64_t rate) { rate_.change(rate / k_rate_part, k_burst * packet_size_); }
   // Keys are the lowest that are free.
   fec::ReceiverKey add_receiver();
   void remove_receiver(fec::ReceiverKey key);
@@ -49,6 +51,9 @@ class SourceRepairs {
   const RepairCounts& counts() const { return counts_; }
 
  private:
+  // Repairs take at most this part of the channel's rate, and a few go at once.
+  static constexpr std::uint64_t k_rate_part = 4;
+  static constexpr std::uint64_t k_burst = 16;
   // With fewer receivers, copies are no more packets than repairs.
   static constexpr std::size_t k_min_receivers = 2;
   // Ranges of a report that are repaired; the others wait for the next report.

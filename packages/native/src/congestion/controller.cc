@@ -1,6 +1,7 @@
 #include "congestion/controller.h"
 
 #include "congestion/bbr/bbr.h"
+#include "congestion/bbr_v1/bbr_v1.h"
 #include "congestion/cubic.h"
 #include "congestion/new_reno.h"
 #include "congestion/olia.h"
@@ -17,6 +18,8 @@ std::unique_ptr<CongestionController> make_congestion_controller(const Congestio
       return std::make_unique<Cubic>(config);
     case CongestionAlgorithm::kBbr:
       return std::make_unique<Bbr>(config);
+    case CongestionAlgorithm::kBbrV1:
+      return std::make_unique<BbrV1>(config);
     case CongestionAlgorithm::kOlia:
       return std::make_unique<Olia>(config);
     case CongestionAlgorithm::kOutsideRate:

@@ -83,6 +83,9 @@ class CongestionController {
   virtual void set_outside_rate(std::uint64_t bytes_per_second) {
     static_cast<void>(bytes_per_second);
   }
+  // Grants so many bytes beyond what is in flight, in place of earlier credit and of a window. Only
+  // OutsideRate uses it.
+  virtual void set_outside_credit(std::uint64_t bytes) { static_cast<void>(bytes); }
   // Says by which factor round trips are longer than they would be if this node sent everything
   // itself: 1 at least. A window that grows with acknowledgements then permits the rate that it
   // would permit without the detour.
@@ -101,6 +104,7 @@ enum class CongestionAlgorithm : std::uint8_t {
   kNewReno,
   kCubic,
   kBbr,
+  kBbrV1,        // without a response to loss, for comparisons
   kOlia,         // coupled over the paths of a connection
   kOutsideRate,  // fed by set_outside_rate
   kNone,         // an unlimited window: isolated benchmarks and links with their own control

@@ -24,10 +24,18 @@ std::uint64_t OutsideRate::full_window() const {
 }
 
 std::uint64_t OutsideRate::window() const {
+  if (credit_) return in_flight_ + *credit_;
   return backs_off_ ? std::max(reduced_window_, minimum_window()) : full_window();
 }
 
+void OutsideRate::on_packet_sent(Time, PacketNumber, std::uint64_t bytes,
+                                 std::uint64_t bytes_in_flight) {
+  in_flight_ = bytes_in_flight;
+  if (credit_) *credit_ -= std::min(bytes, *credit_);
+}
+
 void OutsideRate::on_acknowledgement(const AckSample& sample) {
+  in_flight_ = sample.bytes_in_flight;
   if (sample.smoothed_rtt > Duration::zero()) round_trip_ = sample.smoothed_rtt;
   if (!backs_off_) return;
   reduced_window_ += sample.acknowledged_bytes;
@@ -35,7 +43,9 @@ void OutsideRate::on_acknowledgement(const AckSample& sample) {
 }
 
 void OutsideRate::on_congestion(const LossSample& sample) {
+  in_flight_ = sample.bytes_in_flight;
   if (!sample.persistent) return;
+  if (credit_) credit_ = 0;  // until the owner hears that something arrived
   backs_off_ = true;
   reduced_window_ = minimum_window();
 }

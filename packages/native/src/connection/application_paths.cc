@@ -29,6 +29,29 @@ Status<PathRefusal> ApplicationPaths::set_weight(PathId path, std::uint32_t weig
   return {};
 }
 
+Status<PathRefusal> ApplicationPaths::set_outside_rate(PathId path, std::uint64_t rate) {
+  PathEntry* entry = parts_.paths.find(path);
+  if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
+  entry->path->controller->set_outside_rate(rate);
+  return {};
+}
+
+Status<PathRefusal> ApplicationPaths::set_outside_credit(PathId path, std::uint64_t rate,
+                                                         std::uint64_t bytes) {
+  PathEntry* entry = parts_.paths.find(path);
+  if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
+  entry->path->controller->set_outside_rate(rate);
+  entry->path->controller->set_outside_credit(bytes);
+  return {};
+}
+
+Status<PathRefusal> ApplicationPaths::tolerate_reordering(PathId path, Duration delay) {
+  PathEntry* entry = parts_.paths.find(path);
+  if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
+  entry->path->loss.reordering.expect(delay);
+  return {};
+}
+
 Status<PathRefusal> ApplicationPaths::pin(StreamId stream, PathId path) {
   const PathEntry* entry = parts_.paths.find(path);
   if (!entry || !entry->open()) return PathRefusal::kUnknownPath;

@@ -25,6 +25,15 @@ class ApplicationPaths {
   Status<PathRefusal> set_status(PathId path, PathStatus status, Time now);
   // Sets the path's share of packets for the weighted scheduler.
   Status<PathRefusal> set_weight(PathId path, std::uint32_t weight);
+  // Tells the path's controller a rate that the application knows, in bytes per second. Only
+  // CongestionAlgorithm::kOutsideRate obeys.
+  Status<PathRefusal> set_outside_rate(PathId path, std::uint64_t rate);
+  // Grants the path's controller a rate and so many bytes until the next grant. Only
+  // CongestionAlgorithm::kOutsideRate obeys.
+  Status<PathRefusal> set_outside_credit(PathId path, std::uint64_t rate, std::uint64_t bytes);
+  // Waits this much longer before overtaken packets count as lost, and adapts to how far packets
+  // overtake each other.
+  Status<PathRefusal> tolerate_reordering(PathId path, Duration delay);
   // Sends this side's data of the stream on this path alone, until the path is abandoned.
   Status<PathRefusal> pin(StreamId stream, PathId path);
 

@@ -24,6 +24,9 @@ struct ConnectionConfig {
   bool repeat_late = true;
   Duration max_idle_timeout = std::chrono::seconds(30);
   Duration keep_alive = Duration::zero();  // zero: none
+  // Upper bound of the time between probes, where the policy does not name a shorter one
+  // (docs/decisions/0006).
+  Duration longest_probe_wait = Duration::max();
   std::uint64_t max_datagram_frame_size = 65535;
   std::uint64_t active_connection_id_limit = 4;
   std::uint8_t ack_delay_exponent = 3;
@@ -31,8 +34,9 @@ struct ConnectionConfig {
   // Announces that the peer may choose how often this side acknowledges. Benchmarks compare
   // libraries at one frequency.
   bool take_ack_frequency = true;
-  std::uint16_t initial_udp_payload_size = 1200;  // until MTU discovery found more
-  std::uint16_t max_udp_payload_size = 1452;      // upper end of MTU discovery
+  std::uint16_t initial_udp_payload_size = 1200;    // until MTU discovery found more
+  std::uint16_t max_udp_payload_size = 1452;        // upper end of MTU discovery
+  std::uint16_t accepted_udp_payload_size = 65527;  // of the peer
   bool discover_mtu = true;
   bool use_ecn = true;
   bool disable_active_migration = false;

@@ -15,7 +15,7 @@ Duration min_ack_delay(const ConnectionConfig& config) {
 TransportParameters local_parameters(const ConnectionConfig& config) {
   TransportParameters parameters;
   parameters.max_idle_timeout = config.max_idle_timeout;
-  parameters.max_udp_payload_size = 65527;
+  parameters.max_udp_payload_size = config.accepted_udp_payload_size;
   parameters.ack_delay_exponent = config.ack_delay_exponent;
   parameters.max_ack_delay = config.max_ack_delay;
   if (config.take_ack_frequency) parameters.min_ack_delay = min_ack_delay(config);

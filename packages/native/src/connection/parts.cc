@@ -94,9 +94,10 @@ void ConnectionParts::update_stream_rtt() {
 }
 
 LossDetection::TimerTerms ConnectionParts::timer_terms(const PathEntry& of) const {
-  return {.max_ack_delay = peer_max_ack_delay(of),
-          .longest_probe_wait = longest_probe_wait(idle.timeout()),
-          .may_probe = handshake.confirmed() && of.path->amplification.may_send()};
+  return {
+      .max_ack_delay = peer_max_ack_delay(of),
+      .longest_probe_wait = std::min(config.longest_probe_wait, longest_probe_wait(idle.timeout())),
+      .may_probe = handshake.confirmed() && of.path->amplification.may_send()};
 }
 
 void ConnectionParts::set_ack_frequency(const AckFrequency& frequency) {
@@ -145,6 +146,7 @@ PathStats ConnectionParts::path_stats(const PathEntry& of) const {
           .packets_sent = path.packets_sent,
           .packets_received = path.packets_received,
           .packets_lost = path.loss.packets_lost(),
+          .pacing_rate = path.controller->pacing_rate(),
           .mtu = path.mtu.current()};
 }
 

@@ -50,6 +50,7 @@ struct PathStats {
   std::uint64_t packets_sent = 0;
   std::uint64_t packets_received = 0;
   std::uint64_t packets_lost = 0;
+  std::uint64_t pacing_rate = 0;  // bytes per second, of the controller; UINT64_MAX: not paced
   std::uint16_t mtu = 0;
 };
 

@@ -69,7 +69,7 @@ ConnectedSocket::BuffersPointer ConnectedSocket::make_buffers() {
 }
 
 quic::Result<std::unique_ptr<ConnectedSocket>, SocketError> ConnectedSocket::open(
-    const Address& peer) {
+    const Address& peer, const std::optional<Address>& local) {
   const bool ipv6 = peer.family == Address::Family::kIpv6;
   const int descriptor =
       socket(ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -79,6 +79,13 @@ quic::Result<std::unique_ptr<ConnectedSocket>, SocketError> ConnectedSocket::ope
   forbid_fragments(descriptor, ipv6);
   set_option(descriptor, SOL_UDP, UDP_GRO);
   sockaddr_storage address;
+  if (local) {
+    set_option(descriptor, SOL_SOCKET, SO_REUSEPORT);
+    const socklen_t local_length = to_sockaddr(*local, ipv6, address);
+    if (bind(descriptor, reinterpret_cast<sockaddr*>(&address), local_length) != 0) {
+      return socket_error(errno, "bind", *local);
+    }
+  }
   const socklen_t length = to_sockaddr(peer, ipv6, address);
   if (connect(descriptor, reinterpret_cast<sockaddr*>(&address), length) != 0) {
     return socket_error(errno, "connect", peer);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "io/control_message.h"
@@ -61,9 +62,10 @@ class ConnectedSocket {
   using BuffersPointer = std::unique_ptr<Buffers, FreeBuffers>;
   static BuffersPointer make_buffers();
 
-  // The system chooses the local address.
+  // Without a local address, the system chooses one. A given one may be that of another socket of
+  // this user that permits it (SO_REUSEPORT): what comes from the peer arrives here then.
   static quic::Result<std::unique_ptr<ConnectedSocket>, SocketError> open(
-      const quic::Address& peer);
+      const quic::Address& peer, const std::optional<quic::Address>& local = std::nullopt);
   ~ConnectedSocket();
   ConnectedSocket(const ConnectedSocket&) = delete;
   ConnectedSocket& operator=(const ConnectedSocket&) = delete;

@@ -91,6 +91,8 @@ void UdpSocket::set_group_options(bool ipv6) {
 
 UdpSocket::~UdpSocket() { ::close(descriptor_); }
 
+void UdpSocket::share_address() const { set_option(descriptor_, SOL_SOCKET, SO_REUSEPORT); }
+
 int UdpSocket::take_error() {
   int error = 0;
   socklen_t length = sizeof error;

@@ -41,6 +41,8 @@ class UdpSocket {
 
   // Clears and returns the error (errno) that an earlier call or an ICMP message left.
   int take_error();
+  // Lets sockets of this user that are opened later have the same address.
+  void share_address() const;
   int descriptor() const { return descriptor_; }
   const quic::Address& local_address() const { return local_; }
 

@@ -21,7 +21,8 @@ Path::Path(PathId path_id, const AddressPair& pair, const PathConfig& config)
       mtu(config.initial_mtu, config.maximum_mtu, config.jumbo_mtu),
       config_(config) {
   if (config.use_ecn) loss.set_ecn_validation(ecn);
-  loss.set_mtu_discovery(mtu);
+  // A size that is given falls back to no other one.
+  if (config_.maximum_mtu > 0) loss.set_mtu_discovery(mtu);
 }
 
 std::uint64_t Path::send_allowance(Time now) const {

@@ -12,8 +12,6 @@ namespace {
 
 using State = SentPacket::State;
 
-// kPacketThreshold of RFC 9002 §6.1.1.
-constexpr PacketNumber k_packet_threshold = 3;
 // kPersistentCongestionThreshold of RFC 9002 §7.6.1.
 constexpr int k_persistent_congestion_threshold = 3;
 // Probe timeouts after its sending for which a lost packet is kept, so that a late acknowledgement
@@ -383,17 +381,18 @@ void LossDetection::find_lost_of(std::uint8_t sender, PacketNumber from, Time no
 
 bool LossDetection::beyond_threshold(PacketNumber number, const SentPacket& packet) const {
   return senders_ ? senders_->beyond_threshold(number, packet)
-                  : largest_acknowledged_ - number >= k_packet_threshold;
+                  : largest_acknowledged_ - number >= reordering.packet_threshold();
 }
 
 // Packets of several senders overtake each other without any loss.
 Duration LossDetection::loss_delay_of(const SentPacket& packet, Duration of_path) const {
   return senders_ ? std::max(of_path, senders_->loss_delay(packet)) + overtaken_ack_delay_
-                  : of_path;
+                  : of_path + reordering.delay();
 }
 
 // Called when a packet counted as lost turns out not to be: the congestion response was wrong.
 void LossDetection::take_back_loss(PacketNumber number, const SentPacket& packet, Time now) {
+  if (largest_acknowledged_ > number) reordering.on_spurious_loss(largest_acknowledged_ - number);
   if (packet.in_flight && !packet.mtu_probe && !packet.abandoned && is_current(number) &&
       spurious_loss_.refute(packet.time_sent)) {
     controller_->on_spurious_congestion(now);

@@ -10,6 +10,7 @@
 #include "recovery/ecn_validation.h"
 #include "recovery/mtu_discovery.h"
 #include "recovery/persistent_congestion.h"
+#include "recovery/reordering_tolerance.h"
 #include "recovery/rtt_estimator.h"
 #include "recovery/senders.h"
 #include "recovery/sent_packets.h"
@@ -162,6 +163,8 @@ class LossDetection {
   // 9000 §13.2.4).
   bool wants_acknowledgement() const { return packets_since_eliciting_ >= 32; }
   bool has_ack_eliciting_in_flight() const { return ack_eliciting_in_flight_ > 0; }
+
+  ReorderingTolerance reordering;
 
  private:
   // The packets that one ACK frame settled.

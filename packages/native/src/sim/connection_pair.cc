@@ -38,33 +38,38 @@ void ConnectionHost::deliver_events(Time now) {
   if (on_activity) on_activity(now);
 }
 
-ConnectionPair::ConnectionPair(Simulation& world, const Options& options)
-    : simulation(world),
-      client(Role::kClient, options.client, world.random(), world.now()),
-      server(Role::kServer, options.server, world.random(), world.now()) {
-  world.add_host(options.client_name, options.client_host ? *options.client_host : client);
-  world.add_host(options.server_name, options.server_host ? *options.server_host : server);
+void establish_both(Connection& client, const AddressPair& client_path, Connection& server,
+                    const AddressPair& server_path, Time now) {
   const std::vector<std::uint8_t> reset_key(32, 0x5a);
-  client.connection.routing().set_reset_key(reset_key);
-  server.connection.routing().set_reset_key(reset_key);
+  client.routing().set_reset_key(reset_key);
+  server.routing().set_reset_key(reset_key);
 
   ConnectionSeed seed;
   seed.send_secret = known_secret(1);
   seed.receive_secret = known_secret(2);
   seed.local_id = connection_id(0xc0);
   seed.remote_id = connection_id(0x50);
-  seed.peer_parameters = server.connection.local_parameters();
-  seed.path = options.path;
-  bool established =
-      static_cast<bool>(client.connection.establishment().establish(seed, world.now()));
+  seed.peer_parameters = server.local_parameters();
+  seed.path = client_path;
+  bool established = static_cast<bool>(client.establishment().establish(seed, now));
   std::swap(seed.send_secret, seed.receive_secret);
   std::swap(seed.local_id, seed.remote_id);
-  std::swap(seed.path.local, seed.path.remote);
-  seed.peer_parameters = client.connection.local_parameters();
-  established = server.connection.establishment().establish(seed, world.now()) && established;
+  seed.path = server_path;
+  seed.peer_parameters = client.local_parameters();
+  established = server.establishment().establish(seed, now) && established;
   assert(established);
   static_cast<void>(established);
-  server.connection.establishment().confirm_handshake({}, world.now());
+  server.establishment().confirm_handshake({}, now);
+}
+
+ConnectionPair::ConnectionPair(Simulation& world, const Options& options)
+    : simulation(world),
+      client(Role::kClient, options.client, world.random(), world.now()),
+      server(Role::kServer, options.server, world.random(), world.now()) {
+  world.add_host(options.client_name, options.client_host ? *options.client_host : client);
+  world.add_host(options.server_name, options.server_host ? *options.server_host : server);
+  establish_both(client.connection, options.path, server.connection, reversed(options.path),
+                 world.now());
 }
 
 }  // namespace sheaf::quic

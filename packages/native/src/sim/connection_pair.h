@@ -31,6 +31,11 @@ class ConnectionHost final : public Host {
   void deliver_events(Time now);
 };
 
+// Connects both sides over their first path, as each of them sees it, without a handshake.
+void establish_both(Connection& client, const AddressPair& client_path, Connection& server,
+                    const AddressPair& server_path, Time now);
+inline AddressPair reversed(const AddressPair& path) { return {path.remote, path.local}; }
+
 // A client and a server, connected over the first path
 class ConnectionPair {
  public:

@@ -40,6 +40,9 @@ class Simulation {
   }
   // As Network::add_trunk and lead_through
   std::size_t add_trunk(const LinkConfig& both) { return network_.add_trunk(both, both); }
+  std::size_t add_trunk(const LinkConfig& there, const LinkConfig& back) {
+    return network_.add_trunk(there, back);
+  }
   void lead_through(const NetworkPath& path, std::size_t trunk) {
     network_.lead_through(path, trunk);
   }

@@ -33,6 +33,15 @@ TunnelEnd& TunnelEnds::keep(std::unique_ptr<TunnelEnd> end) {
   return kept;
 }
 
+std::size_t TunnelEnds::keep(std::unique_ptr<LocalPort> port) {
+  ports_.push_back(std::move(port));
+  return ports_.size() - 1;
+}
+
+LocalPort* TunnelEnds::port(std::size_t number) const {
+  return number < ports_.size() ? ports_[number].get() : nullptr;
+}
+
 bool TunnelEnds::on_event(const http3::SessionEvent& event, Time now) {
   // The connection may have room again after its last tunnel has gone.
   if (std::holds_alternative<http3::DatagramsWritable>(event)) way_.blocked = false;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tunnel_node/local_port.h"
 #include "tunnel_node/tunnel_end.h"
 
 namespace sheaf::tunnel_node {
@@ -19,6 +20,10 @@ class TunnelEnds {
   // Returns null for a stream without a tunnel.
   TunnelEnd* find(quic::StreamId stream) const;
   TunnelEnd& keep(std::unique_ptr<TunnelEnd> end);
+  // Keeps a local port, and returns its number.
+  std::size_t keep(std::unique_ptr<LocalPort> port);
+  // Returns null for a number that no port has.
+  LocalPort* port(std::size_t number) const;
 
   // Returns true when nobody else needs the event.
   bool on_event(const http3::SessionEvent& event, Time now);
@@ -30,9 +35,19 @@ class TunnelEnds {
       if (TunnelEnd* end = find(stream)) tell(*end);
     }
   }
+  // Calls `tell(port, peer)` once for each peer of a local port that waits for a tunnel.
+  template <typename Tell>
+  void take_new_peers(Tell&& tell) {
+    for (std::size_t number = 0; number < ports_.size(); ++number) {
+      ports_[number]->take_new([&](LocalPort::PeerId peer) { tell(number, peer); });
+    }
+  }
   // Frees tunnels whose streams are gone.
   void remove_closed();
-  void clear() { ends_.clear(); }
+  void clear() {
+    ends_.clear();
+    ports_.clear();
+  }
 
  private:
   friend class TunnelEnd;
@@ -42,6 +57,7 @@ class TunnelEnds {
 
   tunnel_request::SharedWay way_;
   std::unordered_map<quic::StreamId, std::unique_ptr<TunnelEnd>> ends_;
+  std::vector<std::unique_ptr<LocalPort>> ports_;
   std::vector<quic::StreamId> turns_;  // tunnels that have something to do
   std::vector<quic::StreamId> over_;   // tunnels that ended, of which nobody was told
   std::vector<quic::StreamId> closed_;

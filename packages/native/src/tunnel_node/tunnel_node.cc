@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "io/monotonic_clock.h"
-#include "tunnel_node/tunnel_end.h"
+#include "tunnel_node/target_side.h"
 
 namespace sheaf::tunnel_node {
 
@@ -31,39 +31,39 @@ quic::Result<std::unique_ptr<TunnelNode>, io::SocketError> TunnelNode::open(
   return node;
 }
 
-quic::Status<io::SocketError> TunnelNode::add(TunnelEnd& end) {
+quic::Status<io::SocketError> TunnelNode::add(TargetSide& side) {
   if (open_ >= max_tunnels_) return io::SocketError{EMFILE, "too many tunnels for one process"};
-  if (auto status = group_->add(end.socket_->descriptor(), end); !status) return status;
-  end.index_ = ends_.size();
-  ends_.push_back(&end);
-  end.listening_ = true;
+  if (auto status = group_->add(side.socket_->descriptor(), side); !status) return status;
+  side.index_ = sides_.size();
+  sides_.push_back(&side);
+  side.listening_ = true;
   ++open_;
-  sweep_by(end.active_at_, end);
+  sweep_by(side.active_at_, side);
   timer_->set(sweep_at_);
   return {};
 }
 
-void TunnelNode::remove(TunnelEnd& end) {
-  if (gathers_ == &end) {
+void TunnelNode::remove(TargetSide& side) {
+  if (gathers_ == &side) {
     gathered_.clear();
     gathers_ = nullptr;
   }
-  if (end.index_ >= ends_.size() || ends_[end.index_] != &end) return;  // it was never added
-  past_.add(end.request().counts());
-  ends_[end.index_] = ends_.back();
-  ends_[end.index_]->index_ = end.index_;
-  ends_.pop_back();
+  if (side.index_ >= sides_.size() || sides_[side.index_] != &side) return;  // it was never added
+  past_.add(side.client_.counts());
+  sides_[side.index_] = sides_.back();
+  sides_[side.index_]->index_ = side.index_;
+  sides_.pop_back();
 }
 
-void TunnelNode::stop_listening(TunnelEnd& end) {
-  if (!std::exchange(end.listening_, false)) return;
-  group_->remove(end.socket_->descriptor(), end);
+void TunnelNode::stop_listening(TargetSide& side) {
+  if (!std::exchange(side.listening_, false)) return;
+  group_->remove(side.socket_->descriptor(), side);
   --open_;
 }
 
 tunnel::Counts TunnelNode::counts() const {
   tunnel::Counts sum = past_;
-  for (const TunnelEnd* end : ends_) sum.add(end->request().counts());
+  for (const TargetSide* side : sides_) sum.add(side->client_.counts());
   return sum;
 }
 
@@ -74,28 +74,29 @@ std::shared_ptr<tunnel::RateBudget> TunnelNode::budget_of(const std::string& nam
   return budget;
 }
 
-void TunnelNode::append(TunnelEnd& end, quic::Bytes payload) {
-  if (gathers_ != &end) flush();
-  gathers_ = &end;
+void TunnelNode::append(TargetSide& side, quic::Bytes payload) {
+  if (gathers_ != &side) flush();
+  gathers_ = &side;
   if (gathered_.append(payload)) return;
   flush();
-  gathers_ = &end;
+  gathers_ = &side;
   gathered_.append(payload);
 }
 
 void TunnelNode::flush() {
-  TunnelEnd* end = std::exchange(gathers_, nullptr);
-  if (!end || gathered_.empty()) return;
-  end->on_sent(end->socket_->send(gathered_, *buffers_));
+  TargetSide* side = std::exchange(gathers_, nullptr);
+  if (!side || gathered_.empty()) return;
+  if (!side->socket_) return gathered_.clear();  // its tunnel is over
+  side->on_sent(side->socket_->send(gathered_, *buffers_));
 }
 
 void TunnelNode::sweep() {
   const Time now = io::monotonic_now();
   sweep_at_ = quic::k_never;
-  // What an end does may end others of its connection, but removes none before its next turn.
-  for (TunnelEnd* end : ends_) {
-    end->check_idle(now);
-    sweep_by(now, *end);
+  // The end of a tunnel may end others of its connection, but none is removed before its next turn.
+  for (TargetSide* side : sides_) {
+    side->check_idle(now);
+    sweep_by(now, *side);
   }
   timer_->set(sweep_at_);
   std::erase_if(budgets_, [&](const auto& entry) {
@@ -104,8 +105,8 @@ void TunnelNode::sweep() {
   });
 }
 
-void TunnelNode::sweep_by(Time now, const TunnelEnd& end) {
-  sweep_at_ = std::min(sweep_at_, now + end.idle_ / k_sweeps_in_idle_limit);
+void TunnelNode::sweep_by(Time now, const TargetSide& side) {
+  sweep_at_ = std::min(sweep_at_, now + side.idle_ / k_sweeps_in_idle_limit);
 }
 
 }  // namespace sheaf::tunnel_node

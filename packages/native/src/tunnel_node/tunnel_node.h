@@ -18,7 +18,7 @@ namespace sheaf::tunnel_node {
 using quic::Duration;
 using quic::Time;
 
-class TunnelEnd;
+class TargetSide;
 
 // What the tunnels of an endpoint share: the watch of their sockets, buffers, and the timer of
 // their idle limits.
@@ -33,37 +33,46 @@ class TunnelNode {
       uv_loop_t* loop, std::size_t max_tunnels = io::quarter_of_descriptors());
 
   std::size_t open_tunnels() const { return open_; }
+  // What the queues of all tunnels share
+  tunnel::SharedRoom& room() { return room_; }
   // Of all tunnels so far
   tunnel::Counts counts() const;
 
  private:
-  friend class TunnelEnd;
+  friend class TargetSide;
+  friend class LocalPort;
 
   explicit TunnelNode(std::size_t max_tunnels) : max_tunnels_(max_tunnels) {}
-  quic::Status<io::SocketError> add(TunnelEnd& end);
-  void remove(TunnelEnd& end);
+  quic::Status<io::SocketError> add(TargetSide& side);
+  void remove(TargetSide& side);
+  quic::Status<io::SocketError> watch(int descriptor, io::PollGroup::Member& member) {
+    return group_->add(descriptor, member);
+  }
+  void stop_watching(int descriptor, io::PollGroup::Member& member) {
+    group_->remove(descriptor, member);
+  }
   // The tunnel hears no more from its target.
-  void stop_listening(TunnelEnd& end);
+  void stop_listening(TargetSide& side);
   // Returns the budget that tunnels with this name share; null for the empty name.
   std::shared_ptr<tunnel::RateBudget> budget_of(const std::string& name, double rate);
   // Appends to what leaves together. It is of one tunnel at a time.
-  void append(TunnelEnd& end, quic::Bytes payload);
+  void append(TargetSide& side, quic::Bytes payload);
   // Sends what `append` has gathered.
   void flush();
   // Ends idle tunnels.
   void sweep();
   // Makes the next sweep as early as this tunnel needs it.
-  void sweep_by(Time now, const TunnelEnd& end);
+  void sweep_by(Time now, const TargetSide& side);
 
   std::unique_ptr<io::PollGroup> group_;
   std::unique_ptr<io::DeadlineTimer> timer_;
   io::ConnectedSocket::BuffersPointer buffers_ = io::ConnectedSocket::make_buffers();
   io::DatagramRuns gathered_;
-  TunnelEnd* gathers_ = nullptr;  // whose packets are gathered
+  TargetSide* gathers_ = nullptr;  // whose packets are gathered
   tunnel::SharedRoom room_{k_queue_bytes};
   std::size_t max_tunnels_;
   std::size_t open_ = 0;
-  std::vector<TunnelEnd*> ends_;  // also those that are over and wait for the end of their stream
+  std::vector<TargetSide*> sides_;  // also those that are over and wait for the end of their stream
   // Those of users whose tunnels are gone stay until they are full again.
   std::unordered_map<std::string, std::shared_ptr<tunnel::RateBudget>> budgets_;
   Time sweep_at_ = quic::k_never;

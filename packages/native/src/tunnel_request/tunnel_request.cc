@@ -1,7 +1,6 @@
 #include "tunnel_request/tunnel_request.h"
 
 #include <algorithm>
-#include <array>
 #include <variant>
 
 #include "http3/capsule_body.h"
@@ -15,12 +14,6 @@ using tunnel::DropReason;
 namespace {
 
 constexpr std::uint64_t k_tunnel_mark = std::uint64_t{3} << 62;
-
-// The context id of UDP payloads (RFC 9298 §4)
-constexpr std::array<std::uint8_t, 1> k_payload_context{0};
-
-// Type and length of a DATAGRAM capsule, and a context id
-constexpr std::size_t k_capsule_overhead = 1 + 8 + k_payload_context.size();
 
 // Capsules gathered for one call of the session
 constexpr std::size_t k_max_gathered = 64 << 10;
@@ -42,13 +35,6 @@ constexpr quic::Duration k_discovery_time = std::chrono::seconds(1);
 constexpr std::size_t k_ethernet_payload = 1472;
 // Bytes of packets that may wait for this: a first flight of ten (RFC 9002 §7.2)
 constexpr std::size_t k_larger_limit = 16 << 10;
-
-std::optional<http3::CapsuleRule> capsule_rule(std::uint64_t type) {
-  if (type != http3::k_capsule_datagram) return std::nullopt;
-  constexpr std::size_t k_longest_context = 8;
-  return http3::CapsuleRule{k_longest_context + TunnelRequest::k_max_payload,
-                            http3::k_max_capsule_datagram};
-}
 
 quic::SendChunk chunk_of(std::vector<std::uint8_t> bytes) {
   auto* owned = new std::vector<std::uint8_t>(std::move(bytes));
@@ -130,15 +116,13 @@ void TunnelRequest::read_capsules(Time now) {
 
 void TunnelRequest::take_datagram(Bytes datagram) {
   if (over_ || fault_) return;
-  quic::Reader reader(datagram);
-  const std::uint64_t context = reader.read_varint();
-  const Bytes payload = datagram.last(reader.remaining());
-  if (!reader.ok() || (context == 0 && payload.size() > k_max_payload)) {
+  const ClientDatagram read = read_client_datagram(datagram);
+  if (read.kind == ClientDatagram::Kind::kMalformed) {
     fault_ = ErrorCode::kDatagramError;
-  } else if (context != 0) {
+  } else if (read.kind == ClientDatagram::Kind::kUnknownContext) {
     counts_.drop(DropReason::kUnknownContext);
   } else {
-    place_.target.send(payload);
+    place_.target.send(read.payload);
   }
   place_.target.want_turn();
 }
@@ -263,14 +247,7 @@ TunnelRequest::Passed TunnelRequest::pass(Bytes payload) {
 TunnelRequest::Passed TunnelRequest::pass_capsule(Bytes payload) {
   if (gathered_.size() + payload.size() + k_capsule_overhead > k_max_gathered) flush();
   if (!writable_ || over_) return Passed::kNoRoom;
-  const std::size_t before = gathered_.size();
-  gathered_.resize(before + payload.size() + k_capsule_overhead);
-  quic::Writer out(quic::MutableBytes(gathered_).subspan(before));
-  out.write_varint(http3::k_capsule_datagram);
-  out.write_varint(k_payload_context.size() + payload.size());
-  out.write_bytes(k_payload_context);
-  out.write_bytes(payload);
-  gathered_.resize(before + out.size());
+  append_capsule(gathered_, payload);
   counts_.to_client.add(1, payload.size());
   return Passed::kSent;
 }

@@ -10,11 +10,11 @@
 #include "http3/session.h"
 #include "tunnel/counts.h"
 #include "tunnel/packet_queue.h"
+#include "tunnel_request/client_datagram.h"
 #include "util/codel_law.h"
 
 namespace sheaf::tunnel_request {
 
-using quic::Bytes;
 using quic::Time;
 
 class TunnelRequest;
@@ -37,9 +37,6 @@ struct SharedWay {
 // it.
 class TunnelRequest final : public http3::DatagramConsumer {
  public:
-  // Maximum UDP payload (RFC 9298 §5)
-  static constexpr std::size_t k_max_payload = 65527;
-
   // Sends to the target of a tunnel.
   class Target {
    public:

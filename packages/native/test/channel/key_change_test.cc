@@ -107,10 +107,14 @@ TEST(KeyChange, WhoStaysHasTheKeyInTime) {
 
 // A channel with short report intervals, whose packets are short as well
 struct FastChannel {
-  static SourceConfig config() {
+  explicit FastChannel(std::uint64_t slowest_rate = 0)
+      : source(config(slowest_rate), authenticator, random) {}
+
+  static SourceConfig config(std::uint64_t slowest_rate) {
     SourceConfig config{.offer = ChannelPair::unsigned_offer(), .new_key_on_leaving = true};
     config.offer.max_rate = 25'000'000;
     config.offer.report_interval = 10ms;
+    config.slowest_rate = slowest_rate;
     return config;
   }
   // A receiver comes and leaves.
@@ -127,7 +131,7 @@ struct FastChannel {
 
   NoAuthenticator authenticator;
   SeededRandom random{9};
-  ChannelSource source{config(), authenticator, random};
+  ChannelSource source;
   ChannelSource::ReceiverId stays = *source.add_receiver();
   Time now = k_pair_start;
 };
@@ -157,6 +161,18 @@ TEST(KeyChange, AFastChannelChangesKeysNoFasterThanWaysBringThem) {
   fast.now = begun + 400ms;
   fast.source.on_timeout(fast.now);
   EXPECT_TRUE(fast.take_key());
+}
+
+// 400 ms at twice the present rate, and the burst after a pause
+TEST(KeyChange, ASlowChannelChangesKeysAsSoon) {
+  FastChannel channel(100'000);
+  channel.source.on_state(channel.stays, {.state = ListenState::kReceiving}, channel.now);
+  ASSERT_EQ(channel.source.counts().rate, 100'000u);
+  channel.take_key();
+  channel.visit();
+  const auto chosen = channel.take_key();
+  ASSERT_TRUE(chosen);
+  EXPECT_EQ(chosen->first, 32u + 80'000 / 1350);
 }
 
 TEST(KeyChange, AKeyThatWhoLeftHasAheadIsNeverUsed) {

@@ -88,6 +88,50 @@ TEST(RateNetwork, IsThatOfTcpWithTheSameLoss) {
   }
 }
 
+// A receiver that says what it wants, over a request of its own
+struct RateLiar {
+  explicit RateLiar(ChannelWorld& its_world)
+      : world(its_world), id(*world.source().source().add_receiver()) {
+    source().on_state(id, {.state = ListenState::kReceiving}, world.simulation().now());
+  }
+  ChannelSource& source() { return world.source().source(); }
+  void report_loss() {
+    report.sequence += 1;
+    report.end = source().ring().oldest() + 100;
+    report.lost += 1;
+    report.missing = {};
+    report.missing.push_back({report.end - 2, report.end - 1});
+    source().on_report(id, report, world.simulation().now(), 500ms);
+  }
+
+  ChannelWorld& world;
+  ChannelSource::ReceiverId id;
+  ChannelReport report;
+};
+
+TEST(RateNetwork, WhoReportsALossAndThenNothingSlowsTheOthersForAWhile) {
+  BulkSource run(1, 3);
+  run.send_for(4s);
+  RateLiar liar(run.world);
+  run.send_for(1s);
+  liar.report_loss();
+  run.send_for(1s);
+  liar.report_loss();
+  EXPECT_LT(run.send_for(2s), 0.6 * BulkSource::k_fastest);
+  run.send_for(3s);
+  EXPECT_GT(run.send_for(1s), 0.9 * BulkSource::k_fastest);
+  EXPECT_TRUE(liar.source().served().held == 0) << "it is not silent because it gets copies";
+}
+
+TEST(RateNetwork, CopiesForWhoHearsNoGroupAreFast) {
+  BulkSource run(1, 1);
+  run.world.members()[0]->leaf->there.change({.loss = 1}, run.world.simulation().now());
+  run.send_for(8s);
+  const std::uint64_t before = run.world.source().copied_bytes();
+  run.send_for(2s);
+  EXPECT_GT(run.world.source().copied_bytes() - before, 5 * 2 * BulkSource::k_slowest);
+}
+
 TEST(RateNetwork, ReceiverBelowTheFloorIsMovedAndSlowsNobody) {
   for (std::uint64_t seed = 1; seed <= k_rate_seeds; ++seed) {
     BulkSource run(seed, 5);

@@ -14,7 +14,9 @@ namespace sheaf::quic {
 // A source with repairs, and receivers that the group reaches without a network between them
 class RepairGroup {
  public:
-  explicit RepairGroup(std::size_t receivers) : source({.offer = offer()}, authenticator, random) {
+  explicit RepairGroup(std::size_t receivers) : RepairGroup(receivers, {.offer = offer()}) {}
+  RepairGroup(std::size_t receivers, const SourceConfig& config)
+      : source(config, authenticator, random) {
     for (std::size_t i = 0; i < receivers; ++i) add_receiver();
     publish(500, {});
     publish(500, {});

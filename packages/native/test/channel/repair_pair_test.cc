@@ -252,6 +252,32 @@ TEST(RepairPair, RepairsKeepTheirRate) {
   EXPECT_LE(bytes, 2u * group.source.offer().max_rate / 4 + 17 * 1350);
 }
 
+// The group reaches two receivers of a channel that has slowed down, and then no more.
+TEST(RepairPair, RepairsFollowThePresentRate) {
+  constexpr std::uint64_t present = 100'000;
+  SourceConfig config{.offer = RepairGroup::offer(), .slowest_rate = present};
+  config.offer.deadline = 2s;
+  RepairGroup group(2, config);
+  std::uint64_t bytes = 0;
+  const auto run_for = [&](Duration time, bool loses) {
+    const Time end = group.now + time;
+    for (std::size_t i = 0; group.now < end; ++i) {
+      group.publish(1000, [&](std::size_t, std::size_t) { return loses && i % 5 != 0; });
+      group.pass(20ms);
+      for (std::size_t each = 0; each < 2; ++each) group.say(each);
+      for (const auto& packet : group.repairs()) bytes += packet.size();
+    }
+  };
+  run_for(6s, false);
+  // The worst of them keeps the channel at its slowest rate.
+  for (int i = 0; i < 100 && group.source.counts().rate > present; ++i) run_for(20ms, true);
+  bytes = 0;
+  run_for(2s, true);
+  EXPECT_EQ(group.source.counts().rate, present);
+  EXPECT_GT(bytes, 2 * present / 5);
+  EXPECT_LE(bytes, 2 * present / 4 + 17 * config.offer.packet_size);
+}
+
 TEST(RepairPair, MakingRepairsAllocatesNothing) {
   RepairGroup group(2);
   std::size_t made = 0;

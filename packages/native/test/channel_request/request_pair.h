@@ -33,11 +33,13 @@ struct RequestPair {
   // Without `proof`, nothing is proven, whatever the offer says.
   explicit RequestPair(const quic::ChannelOffer& offer = copies_offer(),
                        std::size_t max_datagram = 1400,
-                       std::unique_ptr<quic::Authenticator> proof = nullptr)
+                       std::unique_ptr<quic::Authenticator> proof = nullptr,
+                       std::uint64_t slowest_rate = 0)
       : http(1, {.extended_connect = true, .datagrams = true}, {.max_datagram = max_datagram}),
         authenticator(proof ? std::move(proof)
                             : std::make_unique<OfferedAuthenticator>(offer.authentication)),
-        source({.offer = offer, .key_interval = 1s}, *authenticator, random) {
+        source({.offer = offer, .slowest_rate = slowest_rate, .key_interval = 1s}, *authenticator,
+               random) {
     // Capsules wait for whoever takes the request over.
     http.client.reading = http.server.reading = false;
     http.run();

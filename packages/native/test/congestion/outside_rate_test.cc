@@ -54,6 +54,28 @@ TEST_F(OutsideRateTest, BacksOffWhenNothingArrivesAndComesBack) {
   EXPECT_EQ(controller_->window(), 400'000u);
 }
 
+TEST_F(OutsideRateTest, CreditTakesThePlaceOfTheWindow) {
+  driver_.round();
+  controller_->set_outside_rate(1'000'000);
+  controller_->set_outside_credit(3 * k_datagram);
+  EXPECT_EQ(controller_->window(), 3 * k_datagram);
+  controller_->on_packet_sent(driver_.now, 1000, k_datagram, k_datagram);
+  EXPECT_EQ(controller_->window(), 3 * k_datagram);  // one in flight, and credit for two
+  controller_->on_packet_sent(driver_.now, 1001, 2 * k_datagram, 3 * k_datagram);
+  EXPECT_EQ(controller_->window(), 3 * k_datagram);  // nothing may be sent any more
+  controller_->set_outside_credit(k_datagram);
+  EXPECT_EQ(controller_->window(), 4 * k_datagram);
+}
+
+TEST_F(OutsideRateTest, NothingIsLeftOfCreditWhenNothingArrives) {
+  driver_.round();
+  controller_->set_outside_credit(100 * k_datagram);
+  driver_.lose(/*persistent=*/true);
+  const std::uint64_t without = controller_->window();
+  controller_->set_outside_credit(5 * k_datagram);
+  EXPECT_EQ(controller_->window(), without + 5 * k_datagram);
+}
+
 TEST_F(OutsideRateTest, AbsurdRatesDoNotOverflow) {
   controller_->set_outside_rate(UINT64_MAX);
   EXPECT_EQ(controller_->window(), k_max_congestion_window);

@@ -97,7 +97,8 @@ class RandomEventsTest : public ::testing::TestWithParam<CongestionAlgorithm> {
          .application_limited = random.below(3) == 0});
   }
   void check() const {
-    const bool bbr = GetParam() == CongestionAlgorithm::kBbr;
+    const bool bbr =
+        GetParam() == CongestionAlgorithm::kBbr || GetParam() == CongestionAlgorithm::kBbrV1;
     ASSERT_GE(controller_->window(), (bbr ? 4 : 2) * datagram_);
     ASSERT_LE(controller_->window(), k_max_congestion_window);
     if (!bbr) return;
@@ -115,7 +116,7 @@ class RandomEventsTest : public ::testing::TestWithParam<CongestionAlgorithm> {
 INSTANTIATE_TEST_SUITE_P(Algorithms, RandomEventsTest,
                          ::testing::Values(CongestionAlgorithm::kNewReno,
                                            CongestionAlgorithm::kCubic, CongestionAlgorithm::kBbr,
-                                           CongestionAlgorithm::kOlia,
+                                           CongestionAlgorithm::kBbrV1, CongestionAlgorithm::kOlia,
                                            CongestionAlgorithm::kOutsideRate),
                          [](const auto& parameter) {
                            return std::string(

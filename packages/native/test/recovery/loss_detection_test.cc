@@ -93,6 +93,28 @@ TEST_F(LossDetectionTest, ThreeLaterPacketsMakeALoss) {
   EXPECT_EQ(loss_.packets_lost(), 2u);
 }
 
+TEST_F(LossDetectionTest, ToleratesReorderingOnceALossWasNone) {
+  loss_.reordering.expect(20ms);
+  send_many(8, at_ms(0));
+  acknowledge({{.first = 5, .last = 5}}, at_ms(10));
+  EXPECT_EQ(listener_.lost, (Numbers{0, 1, 2}));
+  acknowledge({{.first = 1, .last = 1}}, at_ms(11));  // it came 4 behind the largest
+  send_many(8, at_ms(12));
+  acknowledge({{.first = 13, .last = 13}}, at_ms(22));
+  // Packet 9 is 4 behind the largest as well, and 8 is 5 behind it.
+  EXPECT_EQ(listener_.lost, (Numbers{0, 1, 2, 3, 4, 6, 7, 8}));
+}
+
+TEST_F(LossDetectionTest, ToleratedReorderingDelaysTheTimeThreshold) {
+  loss_.reordering.expect(20ms);
+  send(at_ms(0));
+  send(at_ms(5));
+  acknowledge({{.first = 1, .last = 1}}, at_ms(85));  // round trip 80 ms, threshold 90 + 20 ms
+  EXPECT_EQ(next_timeout(), at_ms(110));
+  EXPECT_EQ(on_timeout(at_ms(109)), Action::kNone);
+  EXPECT_EQ(on_timeout(at_ms(110)), Action::kLossDetected);
+}
+
 TEST_F(LossDetectionTest, TimeMakesALoss) {
   send(at_ms(0));
   send(at_ms(5));

@@ -82,14 +82,14 @@ TEST(TunnelRequest, DropsCapsulesThatNoPathCarriesAndRefusesPayloadsAboveThoseOf
   pair.send_capsule(0x00, payload_of(std::string((16 << 10) - 1, 'x')));
   ASSERT_EQ(pair.target.payloads.size(), 1u);
   pair.send_capsule(0x00, payload_of(std::string(16 << 10, 'x')));
-  pair.send_capsule(0x00, payload_of(std::string(TunnelRequest::k_max_payload, 'x')));
+  pair.send_capsule(0x00, payload_of(std::string(k_max_payload, 'x')));
   EXPECT_EQ(pair.target.payloads.size(), 1u);
   EXPECT_EQ(pair.dropped(DropReason::kTargetTooLarge), 2u);
   pair.send_capsule(0x00, payload_of("it goes on"));
   EXPECT_EQ(pair.target.payloads.back(), "it goes on");
   EXPECT_FALSE(pair.proxy->over());
   // The longest context id has eight bytes.
-  pair.send_capsule(0x00, payload_of(std::string(TunnelRequest::k_max_payload + 8, 'x')));
+  pair.send_capsule(0x00, payload_of(std::string(k_max_payload + 8, 'x')));
   EXPECT_EQ(pair.proxy->over(), value_of(ErrorCode::kMessageError));
 }
 

@@ -1,4 +1,5 @@
-// masque-go as the client of a proxy for UDP (RFC 9298): every tunnel carries an HTTP/3 connection of its own.
+// masque-go as the client of a proxy for UDP (RFC 9298), where every tunnel carries an HTTP/3 connection of its own; or, with
+// -serve, as such a proxy.
 package main
 
 import (
@@ -10,9 +11,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,7 +40,10 @@ type result struct {
 }
 
 type client struct {
+	// One of these carries the tunnels: datagrams of HTTP/3, or streams of a version of HTTP.
 	connection    *masque.ClientConn
+	streams       carrier
+	tcp           bool
 	template      *uritemplate.Template
 	tls           *tls.Config
 	authorization string
@@ -47,9 +53,20 @@ func main() {
 	template := flag.String("template", "", "URI template of the proxy")
 	authority := flag.String("authority", "", "file of the certificate that signed those of proxy and server")
 	authorization := flag.String("authorization", "", "value of Proxy-Authorization")
+	capsules := flag.String("capsules", "", "version of HTTP whose streams carry capsules: 1.1, 2 or 3; otherwise datagrams of HTTP/3")
+	tcp := flag.String("tcp", "", "version of HTTP whose CONNECT carries TCP in place of UDP: 1.1, 2 or 3")
 	tunnels := flag.Int("tunnels", 1, "tunnels at once")
+	certificate := flag.String("serve", "", "serve as a proxy, with the certificate of this file")
+	key := flag.String("key", "", "file of its key")
 	flag.Parse()
-	results, err := run(*template, *authority, *authorization, *tunnels, flag.Arg(0))
+	if *certificate != "" {
+		if err := serve(*certificate, *key); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	results, err := run(*template, *authority, *authorization, *capsules, *tcp, *tunnels, flag.Arg(0))
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(results)
 	}
@@ -59,7 +76,7 @@ func main() {
 	}
 }
 
-func run(text, authority, authorization string, tunnels int, target string) ([]result, error) {
+func run(text, authority, authorization, capsules, tcp string, tunnels int, target string) ([]result, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Second)
 	defer cancel()
 	template, err := uritemplate.New(text)
@@ -74,6 +91,18 @@ func run(text, authority, authorization string, tunnels int, target string) ([]r
 	if err != nil {
 		return nil, err
 	}
+	if capsules != "" || tcp != "" {
+		protocol := "connect-udp"
+		if tcp != "" {
+			protocol = ""
+		}
+		carry, done, err := carriers(ctx, capsules+tcp, protocol, proxy.Host, config)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		return client{nil, carry, tcp != "", template, config, authorization}.fetchAll(ctx, tunnels, target)
+	}
 	outer, err := quic.DialAddr(ctx, proxy.Host, config, &quic.Config{EnableDatagrams: true, InitialPacketSize: outerPacket})
 	if err != nil {
 		return nil, err
@@ -83,7 +112,7 @@ func run(text, authority, authorization string, tunnels int, target string) ([]r
 	if err != nil {
 		return nil, err
 	}
-	return client{connection, template, config, authorization}.fetchAll(ctx, tunnels, target)
+	return client{connection, nil, false, template, config, authorization}.fetchAll(ctx, tunnels, target)
 }
 
 func indexOfPath(text string) int {
@@ -112,19 +141,15 @@ func (c client) fetchAll(ctx context.Context, tunnels int, target string) ([]res
 
 // fetch loads a page through a tunnel. A proxy that refuses the tunnel is no failure.
 func (c client) fetch(ctx context.Context, target string) (result, error) {
+	if c.tcp {
+		return c.fetchByTcp(ctx, target)
+	}
 	var found result
 	parsed, err := url.Parse(target)
 	if err != nil {
 		return found, err
 	}
-	request, err := masque.NewRequest(ctx, c.template, parsed.Host)
-	if err != nil {
-		return found, err
-	}
-	if c.authorization != "" {
-		request.Header().Set("Proxy-Authorization", c.authorization)
-	}
-	tunnel, response, err := c.connection.Dial(request)
+	tunnel, response, err := c.dial(ctx, parsed.Host)
 	if response != nil {
 		found.ProxyStatus = response.StatusCode
 		found.ProxyField = response.Header.Get("Proxy-Status")
@@ -146,6 +171,11 @@ func (c client) fetch(ctx context.Context, target string) (result, error) {
 		},
 	}
 	defer transport.Close()
+	return found.load(transport, target)
+}
+
+// load loads a page through a tunnel.
+func (found result) load(transport http.RoundTripper, target string) (result, error) {
 	page, err := (&http.Client{Transport: transport}).Get(target)
 	if err != nil {
 		return found, err
@@ -156,4 +186,60 @@ func (c client) fetch(ctx context.Context, target string) (result, error) {
 	found.Bytes, err = io.Copy(hash, page.Body)
 	found.Sha256 = fmt.Sprintf("%x", hash.Sum(nil))
 	return found, err
+}
+
+// packetTunnel is a tunnel of either kind.
+type packetTunnel interface {
+	net.PacketConn
+	RemoteAddr() net.Addr
+}
+
+// dial opens a tunnel. A response of another status comes with an error.
+func (c client) dial(ctx context.Context, target string) (packetTunnel, *http.Response, error) {
+	if c.streams == nil {
+		request, err := masque.NewRequest(ctx, c.template, target)
+		if err != nil {
+			return nil, nil, err
+		}
+		if c.authorization != "" {
+			request.Header().Set("Proxy-Authorization", c.authorization)
+		}
+		tunnel, response, err := c.connection.Dial(request)
+		return tunnel, response, err
+	}
+	host, port, err := net.SplitHostPort(target)
+	if err != nil {
+		return nil, nil, err
+	}
+	location, err := c.template.Expand(uritemplate.Values{"target_host": uritemplate.String(host), "target_port": uritemplate.String(port)})
+	if err != nil {
+		return nil, nil, err
+	}
+	request, err := capsuleRequest(ctx, location, c.authorization)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, out, response, err := c.streams(ctx, request)
+	if err != nil {
+		return nil, response, err
+	}
+	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusSwitchingProtocols {
+		return nil, response, fmt.Errorf("the proxy responded with %d", response.StatusCode)
+	}
+	remote, err := nextHop(response.Header.Get("Proxy-Status"))
+	if err != nil {
+		return nil, response, err
+	}
+	return newCapsuleConn(in, out, remote), response, nil
+}
+
+// nextHop reads the address in a Proxy-Status.
+func nextHop(field string) (net.Addr, error) {
+	const before = `next-hop="`
+	_, behind, found := strings.Cut(field, before)
+	address, _, ended := strings.Cut(behind, `"`)
+	if !found || !ended {
+		return nil, fmt.Errorf("no next hop in %q", field)
+	}
+	return net.ResolveUDPAddr("udp", address)
 }

@@ -10,7 +10,7 @@ const quantitySchema = z.strictObject({
   unit: text,
   better: z.enum(['lower', 'higher']),
   /** Statistic that makes one figure of the runs of a cell */
-  statistic: z.enum(['mean', 'median', 'p95', 'maximum', 'minimum']),
+  statistic: z.enum(['mean', 'median', 'p95', 'p99', 'maximum', 'minimum']),
   /** Name of the runner's values, for several statistics of the same ones; default: the name of the quantity */
   values: text.optional(),
   /** Divisor of the values before they were stored; `none` for plain values */

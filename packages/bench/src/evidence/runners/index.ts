@@ -23,6 +23,8 @@ import { multicastTrees } from './multicast_trees.js';
 import { pathsFailover } from './paths_failover.js';
 import { pathsLoopback } from './paths_loopback.js';
 import { pathsSimulation } from './paths_simulation.js';
+import { tunnelsSharing } from './tunnels_sharing.js';
+import { tunnelsSimulation } from './tunnels_simulation.js';
 import type { Runner } from './runner.js';
 
 const runners: readonly Runner[] = [
@@ -50,6 +52,8 @@ const runners: readonly Runner[] = [
   pathsLoopback,
   pathsSimulation,
   streamSchedulers,
+  tunnelsSharing,
+  tunnelsSimulation,
 ];
 
 /** Returns a runner. @throws UserError when none has the name */

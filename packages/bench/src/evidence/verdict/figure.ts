@@ -16,15 +16,15 @@ export interface Figure {
 /** Number of runs below which the interval spans all runs */
 const bootstrapRuns = 5;
 
-/** Number of runs below which all of them are likely to stay below the 95th percentile: 0.95 ^ 72 < 2.5 % */
-const p95Runs = 72;
+/** Numbers of runs below which all of them are likely to stay below a percentile: 0.95 ^ 72 < 2.5 %, as 0.99 ^ 368 */
+const percentileRuns: Partial<Record<Quantity['statistic'], number>> = { p95: 72, p99: 368 };
 
 /** Returns whether a statistic is a single run's value, for which an interval of resampled runs says nothing. */
 const isExtreme = (statistic: Statistic): boolean => statistic === 'maximum' || statistic === 'minimum';
 
 /** Returns whether an interval of resampled runs says something about the statistic. */
 export const hasInterval = (statistic: Statistic, runs: number): boolean =>
-  !isExtreme(statistic) && (statistic !== 'p95' || runs >= p95Runs);
+  !isExtreme(statistic) && runs >= (percentileRuns[statistic] ?? 0);
 
 export const figureOf = (cell: ResultCell, { statistic }: Quantity): Figure =>
   combine([cell], statistic, ([only]) => only!);
@@ -114,6 +114,7 @@ const statistics: Record<Statistic, (values: Float64Array) => number> = {
   mean: (values) => values.reduce((sum, value) => sum + value, 0) / values.length,
   median: (values) => quantile(values.sort(), 0.5),
   p95: (values) => quantile(values.sort(), 0.95),
+  p99: (values) => quantile(values.sort(), 0.99),
   maximum: (values) => Math.max(...values),
   minimum: (values) => Math.min(...values),
 };

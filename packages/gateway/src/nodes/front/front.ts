@@ -13,6 +13,7 @@ import { formatAddress, listenError } from '../../values/listen_error.js';
 import { loadNativeModule } from '../../listeners/native_module.js';
 import { Networks } from '../../values/networks.js';
 import { createQuicListener, type ConnectHandlers } from '../../listeners/quic_listener.js';
+import type { StreamTakers } from '../../http/taken_stream.js';
 import { TcpListener } from '../../listeners/tcp_listener.js';
 import { AdminServer } from '../../observability/admin_server.js';
 import { createLog } from '../../observability/log.js';
@@ -57,8 +58,10 @@ export interface Service {
   proxied?: RequestHandler;
   /** Gets the QUIC listener before the first connection. */
   attach?(native: Http3Server): void;
-  /** Answers requests with a `:protocol`. */
+  /** Answer CONNECT over HTTP/3. */
   connects?: ConnectHandlers;
+  /** Answer CONNECT over HTTP/2 and HTTP/1.1, and requests of HTTP/1.1 that upgrade. */
+  takers?: StreamTakers | undefined;
   /** How often clients met the bounds of channels */
   channelLimitHits?(): Readonly<Record<string, number>>;
   /** Publishes bytes on a channel. Returns undefined when none has the name. */
@@ -187,7 +190,7 @@ export class Front {
     const native = await (this.#options.loadNative ?? loadNativeModule)();
     await this.#listenOnBoth(service, native);
     await this.#startSessions(service);
-    await this.#listenPlain(service.handler);
+    await this.#listenPlain(service);
     await this.#listenAdmin(service);
     this.certificate.install = (pair) => this.#install(pair);
   }
@@ -262,7 +265,7 @@ export class Front {
     const { listen } = this.#configuration.options;
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.#listenTcp(service.handler);
+        await this.#listenTcp(service);
         if (native) this.#quic = await this.#listenQuic(service, native);
         return;
       } catch (error) {
@@ -274,12 +277,12 @@ export class Front {
     }
   }
 
-  async #listenTcp(handler: RequestHandler): Promise<void> {
+  async #listenTcp(service: Service): Promise<void> {
     const { listen } = this.#configuration.options;
     let { port } = listen;
     for (const { address } of eachAddress(listen)) {
       const wanted = { address, port };
-      const tcp = this.#createTcp(handler, wanted, true);
+      const tcp = this.#createTcp(service, wanted, true);
       ({ port } = await tcp.listen().catch((error: unknown) => this.#refuse(error, wanted, 'TCP', 'listen')));
       this.#tcp.push(tcp);
     }
@@ -328,10 +331,10 @@ export class Front {
     this.shutdown.add(() => sessions.close());
   }
 
-  async #listenPlain(handler: RequestHandler): Promise<void> {
+  async #listenPlain(service: Service): Promise<void> {
     const { http } = this.#configuration.options;
     if (!http) return;
-    const plain = this.#createTcp(handler, http, false);
+    const plain = this.#createTcp(service, http, false);
     this.#httpAddress = await plain.listen().catch((error: unknown) => this.#refuse(error, http, 'TCP', 'http'));
     this.#plain = plain;
     this.shutdown.add(() => plain.close(0));
@@ -345,11 +348,12 @@ export class Front {
     this.shutdown.add(() => server.close());
   }
 
-  #createTcp(handler: RequestHandler, address: ListenAddress, secure: boolean): TcpListener {
+  #createTcp({ handler, takers }: Service, address: ListenAddress, secure: boolean): TcpListener {
     const { limits, tls } = this.#configuration.options;
     return new TcpListener({
       address,
       handler,
+      takers,
       limits,
       balancers: this.#balancers,
       proxies: this.#proxies,

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 
+#include "congestion/bbr/round_maxima.h"
 #include "util/time.h"
 
 namespace sheaf::quic::bbr {
@@ -22,17 +22,14 @@ class AckAggregation {
   void on_acknowledgement(const Acknowledged& acknowledged);
   void restart(Time now);
   // Returns the maximum in bytes over the last `rounds` rounds, of which there may be `k_rounds`.
-  double maximum(std::uint64_t rounds) const;
+  double maximum(std::uint64_t rounds) const { return maxima_.maximum(rounds); }
 
-  static constexpr std::uint64_t k_rounds = 10;
+  static constexpr std::uint64_t k_rounds = RoundMaxima::k_rounds;
 
  private:
-  void advance(std::uint64_t round);
-
   Time start_{};
   double delivered_ = 0;  // bytes since then
-  std::uint64_t round_ = 0;
-  std::array<double, k_rounds> maxima_{};  // by round, modulo k_rounds
+  RoundMaxima maxima_;
 };
 
 }  // namespace sheaf::quic::bbr

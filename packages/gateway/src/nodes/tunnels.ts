@@ -1,0 +1,94 @@
+import type { Http3Server, NativeModule } from '@sheaf/native';
+import type { Logger } from 'pino';
+import type { StreamTaker, StreamTakers } from '../http/taken_stream.js';
+import type { ConnectHandler } from '../listeners/quic_listener.js';
+import type { TcpTunnelStatus, TunnelStatus } from '../observability/status.js';
+import type { RouteOptions } from '../schema/routes.js';
+import { accessParts } from '../tunnels/access.js';
+import { ConnectServer } from '../tunnels/connect_server.js';
+import { resolveByDns } from '../tunnels/target_addresses.js';
+import {
+  connectOverHttp3,
+  connectOverStream,
+  tunnelOverHttp3,
+  tunnelOverStream,
+  type AskedTunnel,
+} from '../tunnels/tunnel_request.js';
+import { TunnelServer } from '../tunnels/tunnel_server.js';
+
+/** `:protocol` of requests for UDP proxying (RFC 9298 §3.4) */
+const udpProtocol = 'connect-udp';
+
+export interface TunnelsOptions {
+  routes: readonly RouteOptions[];
+  module: NativeModule;
+  /** Carries tunnels for UDP. */
+  quic: () => Http3Server | undefined;
+  log: Logger;
+}
+
+/** The tunnels of a gateway, for UDP and for TCP */
+export class Tunnels {
+  readonly #options: TunnelsOptions;
+  readonly #udp: TunnelServer | undefined;
+  readonly #tcp: ConnectServer | undefined;
+
+  /** Returns undefined without a route for tunnels. @throws UserError when the users of a route cannot be read */
+  static async open(options: TunnelsOptions): Promise<Tunnels | undefined> {
+    const { routes, log } = options;
+    const parts = accessParts(resolveByDns());
+    const tcp = await ConnectServer.open({ routes, parts, log });
+    const hasUdp = routes.some((route) => route.connect_udp !== undefined);
+    const udp = hasUdp ? await TunnelServer.open({ routes, parts, log }) : undefined;
+    return tcp || udp ? new Tunnels(options, udp, tcp) : undefined;
+  }
+
+  private constructor(options: TunnelsOptions, udp: TunnelServer | undefined, tcp: ConnectServer | undefined) {
+    this.#options = options;
+    this.#udp = udp;
+    this.#tcp = tcp;
+  }
+
+  /** Returns what answers CONNECT over HTTP/3, by `:protocol`. */
+  get connects(): Map<string | undefined, ConnectHandler> {
+    const { module } = this.#options;
+    const [udp, tcp] = [this.#udp, this.#tcp];
+    const connects = new Map<string | undefined, ConnectHandler>();
+    if (udp)
+      connects.set(udpProtocol, (request, response) => this.#answer(udp, tunnelOverHttp3(module, request, response)));
+    if (tcp) connects.set(undefined, (request, response) => this.#answer(tcp, connectOverHttp3(request, response)));
+    return connects;
+  }
+
+  /** Returns the same for HTTP/2 and HTTP/1.1. */
+  get takers(): StreamTakers {
+    const [udp, tcp] = [this.#udp, this.#tcp];
+    const takers = new Map<string | undefined, StreamTaker>();
+    if (udp) takers.set(udpProtocol, (stream) => this.#answer(udp, tunnelOverStream(stream, this.#options.quic)));
+    if (tcp) takers.set(undefined, (stream) => this.#answer(tcp, connectOverStream(stream)));
+    return takers;
+  }
+
+  get hasUdp(): boolean {
+    return this.#udp !== undefined;
+  }
+  get hasTcp(): boolean {
+    return this.#tcp !== undefined;
+  }
+
+  get udpStatus(): TunnelStatus | undefined {
+    const totals = this.#options.quic()?.tunnels();
+    return this.#udp && totals && { ...totals, answers: this.#udp.answers };
+  }
+
+  get tcpStatus(): TcpTunnelStatus | undefined {
+    return this.#tcp?.totals;
+  }
+
+  #answer<Request extends AskedTunnel>(server: { answer(request: Request): Promise<void> }, request: Request): void {
+    server.answer(request).catch((error: unknown) => {
+      this.#options.log.error({ err: error }, 'tunnel failed');
+      request.abandon();
+    });
+  }
+}

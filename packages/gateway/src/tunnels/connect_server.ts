@@ -1,0 +1,120 @@
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import type { RouteOptions } from '../schema/routes.js';
+import type { ConnectOptions } from '../schema/tunnels.js';
+import { formatAddress } from '../values/listen_error.js';
+import { Access, type AccessParts, type Admitted } from './access.js';
+import { Answers } from './answers.js';
+import { connectFirst, UnreachableError } from './connect_first.js';
+import { joinStreams } from './joined_streams.js';
+import { full, isExhausted, proxyStatus, Refusal } from './refusal.js';
+import { readAuthority, type Target } from './target_rules.js';
+import type { ConnectRequest } from './tunnel_request.js';
+
+export interface ConnectServerOptions {
+  routes: readonly RouteOptions[];
+  parts: AccessParts;
+  log: Logger;
+}
+
+/** Answers CONNECT (RFC 9110 §9.3.6): decides who may reach what, and carries bytes to TCP servers and back. */
+export class ConnectServer {
+  readonly #options: ConnectOptions;
+  readonly #access: Access;
+  readonly #log: Logger;
+  readonly #answers: Answers;
+  readonly #targets = new Set<Socket>();
+  #bytesToTarget = 0;
+  #bytesToClient = 0;
+
+  /** Returns undefined without a route for CONNECT. @throws UserError when its users cannot be read */
+  static async open({ routes, parts, log }: ConnectServerOptions): Promise<ConnectServer | undefined> {
+    const options = routes.find((route) => route.connect !== undefined)?.connect;
+    return options && new ConnectServer(options, await Access.open(options, parts), log);
+  }
+
+  private constructor(options: ConnectOptions, access: Access, log: Logger) {
+    this.#options = options;
+    this.#access = access;
+    this.#log = log;
+    this.#answers = new Answers(log);
+  }
+
+  /** What tunnels did so far, and how many are open now */
+  get totals() {
+    const open = [...this.#targets];
+    return {
+      open: open.length,
+      bytesToTarget: open.reduce((sum, { bytesWritten }) => sum + bytesWritten, this.#bytesToTarget),
+      bytesToClient: open.reduce((sum, { bytesRead }) => sum + bytesRead, this.#bytesToClient),
+      answers: this.#answers.counts,
+    };
+  }
+
+  answer(request: ConnectRequest): Promise<void> {
+    return this.#answers.settle(request, () => this.#open(request));
+  }
+
+  /** Returns false when the client has left meanwhile. @throws Refusal */
+  async #open(request: ConnectRequest): Promise<boolean> {
+    const started = performance.now();
+    const target = readAuthority(request.authority);
+    if (!target) throw new Refusal(400);
+    const admitted = this.#access.admit(request, target);
+    try {
+      const left = new AbortController();
+      request.whenClosed(() => left.abort());
+      const socket = await connectTo(await this.#access.addresses(target), target.port, left.signal);
+      if (socket) this.#join(request, socket, { target, admitted, started });
+      else admitted.place();
+      return socket !== undefined;
+    } catch (error) {
+      admitted.place();
+      throw error;
+    }
+  }
+
+  #join(request: ConnectRequest, socket: Socket, { target, admitted, started }: Opened): void {
+    const { stream, httpVersion, remoteAddress } = request;
+    const { user, place } = admitted;
+    const address = socket.remoteAddress ?? '';
+    stream.accept(proxyStatus(`next-hop="${formatAddress({ address, port: target.port })}"`));
+    this.#targets.add(socket);
+    joinStreams(stream, socket, this.#options.idle, (reason) => {
+      place();
+      this.#targets.delete(socket);
+      const { bytesWritten: bytesToTarget, bytesRead: bytesToClient } = socket;
+      this.#bytesToTarget += bytesToTarget;
+      this.#bytesToClient += bytesToClient;
+      const about = {
+        target: formatAddress({ address: target.host, port: target.port }),
+        address,
+        httpVersion,
+        remoteAddress,
+        ...(user === undefined ? {} : { user }),
+      };
+      const seconds = (performance.now() - started) / 1_000;
+      this.#log.info({ ...about, reason, bytesToTarget, bytesToClient, seconds }, 'TCP tunnel ended');
+    });
+  }
+}
+
+interface Opened {
+  target: Target;
+  admitted: Admitted;
+  started: number;
+}
+
+/** Resolves with undefined when the client leaves. @throws Refusal with the error of Proxy-Status (RFC 9209 §2.3) */
+async function connectTo(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Socket | undefined> {
+  try {
+    return await connectFirst(addresses, port, { signal });
+  } catch (error) {
+    if (!(error instanceof UnreachableError)) throw error;
+    const { codes } = error;
+    if (codes.some(isExhausted)) throw full();
+    if (codes.includes('ETIMEDOUT')) throw new Refusal(504, proxyStatus('error=connection_timeout'));
+    const refused = codes.includes('ECONNREFUSED');
+    throw new Refusal(502, proxyStatus(`error=${refused ? 'connection_refused' : 'destination_ip_unroutable'}`));
+  }
+}

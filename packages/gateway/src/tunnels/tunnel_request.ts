@@ -1,0 +1,136 @@
+import type {
+  Http3Server,
+  NativeModule,
+  OpenedTunnel,
+  ServerRequest,
+  ServerResponse,
+  TunnelOptions,
+} from '@sheaf/native';
+import type { HttpVersion, RequestHeaders } from '../http/exchange.js';
+import type { TakenStream } from '../http/taken_stream.js';
+import { formatAddress } from '../values/listen_error.js';
+
+/** A request for a tunnel of some kind, over any version of HTTP */
+export interface AskedTunnel {
+  readonly httpVersion: HttpVersion;
+  /** Path or target, for the log */
+  readonly asked: string;
+  readonly authority: string;
+  readonly headers: RequestHeaders;
+  /** IP address of the client */
+  readonly address: string;
+  /** The same with the port, for the log */
+  readonly remoteAddress: string;
+  /** Whether the request may be a replay */
+  readonly early: boolean;
+  /** Sends a response without a tunnel, and ends the request. */
+  refuse(status: number, headers: Readonly<Record<string, string>>): void;
+  /** Ends the request of a client that has left. */
+  abandon(): void;
+  /** Calls `listener` once the request is over. */
+  whenClosed(listener: () => void): void;
+}
+
+/** A request for UDP proxying */
+export interface TunnelRequest extends AskedTunnel {
+  readonly url: string;
+  /** As `openTunnel` of @sheaf/native */
+  open(options: TunnelOptions): OpenedTunnel | undefined;
+}
+
+/** A CONNECT, whose authority is its target */
+export interface ConnectRequest extends AskedTunnel {
+  readonly stream: Pick<TakenStream, 'incoming' | 'outgoing' | 'accept' | 'abort'>;
+}
+
+const connectErrorCode = 0x10f;
+const requestCancelledCode = 0x10c;
+
+function ofHttp3(request: ServerRequest, response: ServerResponse): AskedTunnel {
+  return {
+    httpVersion: request.httpVersion,
+    asked: request.url,
+    authority: request.authority,
+    headers: request.headers,
+    address: request.remoteAddress.address,
+    remoteAddress: formatAddress(request.remoteAddress),
+    early: request.early,
+    refuse: (status, headers) => {
+      if (!response.destroyed) response.writeHead(status, headers).end();
+      // The client may keep its side open, which would take memory of the connection (RFC 9114 §4.1).
+      request.destroy();
+    },
+    abandon: () => response.destroy(),
+    whenClosed: (listener) => response.once('close', listener),
+  };
+}
+
+function ofTakenStream({ request, port, outgoing, refuse }: TakenStream): AskedTunnel {
+  const { remoteAddress: address } = request;
+  return {
+    httpVersion: request.httpVersion,
+    asked: request.url,
+    authority: request.authority,
+    headers: request.headers,
+    address,
+    remoteAddress: port === undefined ? address : formatAddress({ address, port }),
+    early: request.early,
+    refuse,
+    abandon: () => outgoing.destroy(),
+    whenClosed: (listener) => outgoing.once('close', listener),
+  };
+}
+
+/** Returns a request for UDP proxying over HTTP/3, whose packets are carried natively. */
+export function tunnelOverHttp3(
+  { openTunnel }: Pick<NativeModule, 'openTunnel'>,
+  request: ServerRequest,
+  response: ServerResponse,
+): TunnelRequest {
+  return {
+    ...ofHttp3(request, response),
+    url: request.url,
+    open: (options) => openTunnel(request, response, options),
+  };
+}
+
+/** Returns one over HTTP/2 or HTTP/1.1, whose packets travel in capsules. `server` carries the tunnel. */
+export function tunnelOverStream(stream: TakenStream, server: () => Http3Server | undefined): TunnelRequest {
+  return {
+    ...ofTakenStream(stream),
+    url: stream.request.url,
+    open: (options) => {
+      const abort = ({ reason }: { reason: string }): void =>
+        stream.abort(reason === 'unreachable' ? 'target' : 'client');
+      const opened = server()?.carryTunnel({ ...stream, abort }, options);
+      // RFC 9298 §3.3, §3.5; RFC 9297 §3.4
+      if (opened) stream.accept({ 'capsule-protocol': '?1', ...options.headers });
+      return opened;
+    },
+  };
+}
+
+/** Returns a CONNECT of HTTP/3. */
+export function connectOverHttp3(request: ServerRequest, response: ServerResponse): ConnectRequest {
+  return {
+    ...ofHttp3(request, response),
+    asked: request.authority,
+    stream: {
+      incoming: request,
+      outgoing: response,
+      accept: (headers) => response.writeHead(200, headers).flushHeaders(),
+      abort: (cause) => {
+        response.reset(cause === 'target' ? connectErrorCode : requestCancelledCode);
+        request.destroy();
+      },
+    },
+  };
+}
+
+/** Returns a CONNECT of HTTP/2 or HTTP/1.1. */
+export function connectOverStream(stream: TakenStream): ConnectRequest {
+  const { request } = stream;
+  // The target of HTTP/1.1 stands in the first line; a Host field may say something else (RFC 9112 §3.2.3).
+  const authority = request.httpVersion === '2' ? request.authority : request.url;
+  return { ...ofTakenStream(stream), asked: authority, authority, stream };
+}

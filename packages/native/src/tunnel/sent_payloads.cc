@@ -1,0 +1,62 @@
+#include "tunnel/sent_payloads.h"
+
+#include <utility>
+
+namespace sheaf::quic {
+
+namespace {
+
+constexpr std::size_t k_spare_buffers = 256;
+
+}  // namespace
+
+std::uint64_t SentPayloads::keep(Bytes payload) {
+  std::vector<std::uint8_t> buffer;
+  if (!spare_.empty()) {
+    buffer = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  buffer.assign(payload.begin(), payload.end());
+  bytes_ += payload.size();
+  kept_.push_back({.payload = std::move(buffer)});
+  while (bytes_ > limit_ && kept_.size() > 1) {
+    ++forgotten_;
+    release(first_);
+  }
+  return first_ + kept_.size() - 1;
+}
+
+std::optional<Bytes> SentPayloads::take_lost(std::uint64_t identifier) {
+  if (!holds(identifier)) return std::nullopt;
+  std::swap(lost_, kept_[identifier - first_].payload);
+  bytes_ -= lost_.size();
+  kept_[identifier - first_].known = true;
+  drop_settled();
+  return Bytes(lost_);
+}
+
+std::optional<Bytes> SentPayloads::to_copy(std::uint8_t copies) {
+  for (copied_ = 0; copied_ < kept_.size(); ++copied_) {
+    const Kept& kept = kept_[copied_];
+    if (!kept.known && kept.copies < copies) return Bytes(kept.payload);
+  }
+  return std::nullopt;
+}
+
+void SentPayloads::release(std::uint64_t identifier) {
+  if (!holds(identifier)) return;
+  Kept& kept = kept_[identifier - first_];
+  bytes_ -= kept.payload.size();
+  kept.known = true;
+  if (spare_.size() < k_spare_buffers) spare_.push_back(std::move(kept.payload));
+  drop_settled();
+}
+
+void SentPayloads::drop_settled() {
+  while (!kept_.empty() && kept_.front().known) {
+    kept_.pop_front();
+    ++first_;
+  }
+}
+
+}  // namespace sheaf::quic

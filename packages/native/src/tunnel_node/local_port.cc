@@ -1,0 +1,77 @@
+#include "tunnel_node/local_port.h"
+
+#include <algorithm>
+
+namespace sheaf::tunnel_node {
+
+namespace {
+
+// System calls in a turn, so that other sockets get theirs, too.
+constexpr int k_port_receive_calls = 4;
+
+}  // namespace
+
+quic::Result<std::unique_ptr<LocalPort>, io::SocketError> LocalPort::open(
+    const Place& place, const quic::Address& address) {
+  auto socket = io::UdpSocket::open(address, {.segmentation_offload = false});
+  if (!socket) return socket.error();
+  // Only now: another process that has the port keeps it for itself.
+  (*socket)->share_address();
+  std::unique_ptr<LocalPort> port(new LocalPort(place, std::move(*socket)));
+  if (auto status = place.node.watch(port->socket_->descriptor(), *port); !status) {
+    return status.error();
+  }
+  port->watched_ = true;
+  return port;
+}
+
+LocalPort::~LocalPort() {
+  if (watched_) place_.node.stop_watching(socket_->descriptor(), *this);
+}
+
+std::optional<quic::Address> LocalPort::find(PeerId peer) const {
+  const auto found = std::ranges::find(waiting_, peer, &Waiting::id);
+  if (found == waiting_.end()) return std::nullopt;
+  return found->address;
+}
+
+void LocalPort::give(PeerId peer, TunnelEnd& tunnel, Time now) {
+  // What came before the peer's own socket was there is still in this one.
+  read();
+  const auto found = std::ranges::find(waiting_, peer, &Waiting::id);
+  if (found == waiting_.end()) return;
+  for (auto& packets = found->packets; const auto packet = packets.pop();) {
+    tunnel.receive(packet->payload, now);
+  }
+  refuse(peer);
+}
+
+void LocalPort::refuse(PeerId peer) {
+  std::erase_if(waiting_, [&](const Waiting& each) { return each.id == peer; });
+}
+
+void LocalPort::on_readable() {
+  read();
+  if (!new_.empty()) place_.loop.wake(place_.driver);
+}
+
+void LocalPort::read() {
+  for (int call = 0; call < k_port_receive_calls; ++call) {
+    socket_->receive(
+        [this](const quic::Datagram& datagram) { take(datagram.path.remote, datagram.payload); });
+    if (socket_->drained()) return;
+  }
+}
+
+void LocalPort::take(const quic::Address& peer, quic::Bytes packet) {
+  auto found = std::ranges::find(waiting_, peer, &Waiting::address);
+  if (found == waiting_.end()) {
+    if (waiting_.size() == k_max_waiting_peers) return;
+    new_.push_back(next_);
+    waiting_.push_back({next_++, peer});
+    found = waiting_.end() - 1;
+  }
+  found->packets.push(packet, 0);
+}
+
+}  // namespace sheaf::tunnel_node

@@ -1,0 +1,85 @@
+#include "tunnel_node/target_side.h"
+
+#include <utility>
+
+#include "io/monotonic_clock.h"
+
+namespace sheaf::tunnel_node {
+
+using tunnel::DropReason;
+
+namespace {
+
+// System calls in a turn, so that other sockets get theirs, too.
+constexpr int k_receive_calls = 4;
+
+}  // namespace
+
+TargetSide::TargetSide(TunnelNode& node, ClientSide& client,
+                       std::unique_ptr<io::ConnectedSocket> socket, const TunnelSettings& settings,
+                       Time now)
+    : node_(node),
+      client_(client),
+      socket_(std::move(socket)),
+      budget_(node.budget_of(settings.rate_name, settings.rate)),
+      idle_(settings.idle),
+      active_at_(now) {}
+
+void TargetSide::leave() {
+  close();
+  node_.remove(*this);
+}
+
+void TargetSide::close() {
+  node_.stop_listening(*this);
+  socket_.reset();
+}
+
+void TargetSide::send(quic::Bytes payload) {
+  if (!socket_) return;
+  if (budget_ && !budget_->take_to_target(payload.size(), io::monotonic_now())) {
+    return client_.counts().drop(DropReason::kOverRate);
+  }
+  node_.append(*this, payload);
+}
+
+void TargetSide::receive(quic::Bytes payload, Time now) {
+  if (budget_ && !budget_->take_to_client(payload.size(), now)) {
+    return client_.counts().drop(DropReason::kOverRate);
+  }
+  client_.on_packet(payload, now);
+}
+
+void TargetSide::on_readable() {
+  const Time now = io::monotonic_now();
+  active_at_ = now;
+  int gone = 0;
+  for (int call = 0; call < k_receive_calls && gone == 0; ++call) {
+    const auto received =
+        socket_->receive(*node_.buffers_, [&](quic::Bytes payload) { receive(payload, now); });
+    client_.counts().drop(DropReason::kTargetTooLarge, received.too_large);
+    gone = received.gone;
+    if (received.messages == 0) break;
+  }
+  if (gone != 0) client_.end(TunnelOver::kUnreachable);
+  client_.on_burst_end();
+}
+
+void TargetSide::on_sent(const io::ConnectedSocket::Sent& sent) {
+  tunnel::Counts& counts = client_.counts();
+  counts.to_target.add(sent.datagrams, sent.bytes);
+  counts.drop(DropReason::kTargetTooLarge, sent.too_large);
+  counts.drop(DropReason::kTargetBlocked, sent.blocked);
+  counts.drop(DropReason::kTargetRefused, sent.refused);
+  if (sent.gone != 0) client_.on_unreachable();
+}
+
+void TargetSide::check_idle(Time now) {
+  if (now >= active_at_ + idle_) {
+    client_.end(TunnelOver::kIdle);
+  } else if (now >= active_at_ + idle_ / 2) {
+    client_.release_spare();
+  }
+}
+
+}  // namespace sheaf::tunnel_node
