@@ -4,7 +4,6 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { expect, it, onTestFinished } from 'vitest';
-import type { GatewayResponse } from '../../src/http/exchange.js';
 import { Pipelines } from '../../src/listeners/pipelines.js';
 import { startGateway } from '../support/gateway.js';
 import { startUpstream } from '../support/upstream.js';
@@ -32,7 +31,7 @@ async function pipelined(): Promise<Measured> {
     measured.socket = request.socket;
     measured.seen += 1;
     measured.mostAhead = Math.max(measured.mostAhead, measured.seen - measured.answered);
-    pipelines.begin(request, response as ServerResponse & GatewayResponse, () => {
+    pipelines.begin(request, response, () => {
       void released.then(() => {
         measured.answered += 1;
         response.end(`${request.url}\n`);
@@ -91,7 +90,7 @@ it('it is not the turn of a client that waits for 100 before it sends its body',
   const server = createServer().listen(0, '127.0.0.1');
   server.on('checkContinue', (request, response) => {
     confirm = pipelines.holdBody(request, () => response.writeContinue());
-    pipelines.begin(request, response as ServerResponse & GatewayResponse, () => {
+    pipelines.begin(request, response, () => {
       request.resume().on('end', () => response.end('taken'));
     });
   });
