@@ -46,8 +46,8 @@ class CapsuleReader {
   quic::Result<std::optional<Capsule>, ConnectionError> next(quic::Bytes& bytes);
   // Returns true between two capsules, which is where the stream may end (RFC 9297 §3.3).
   bool at_boundary() const { return header_.empty(); }
-  // How many capsules of known types were dropped for their length
-  std::uint64_t dropped() const { return dropped_; }
+  // How many capsules of known types were dropped for their length; begins anew after the maximum
+  std::uint32_t dropped() const { return dropped_; }
   // Frees memory that only the next capsule needs.
   void release_spare();
 
@@ -58,8 +58,8 @@ class CapsuleReader {
   TypeLengthAccumulator header_;
   bool in_value_ = false;
   bool kept_ = false;  // the value that is being read belongs to a known type
+  std::uint32_t dropped_ = 0;
   std::uint64_t value_left_ = 0;
-  std::uint64_t dropped_ = 0;
   std::vector<std::uint8_t> value_;
 };
 

@@ -106,7 +106,7 @@ void TunnelRequest::read_capsules(Time now) {
     return fault_;
   };
   if (!over_) {
-    const std::uint64_t dropped = capsules_.dropped();
+    const std::uint32_t dropped = capsules_.dropped();
     const auto fault = http3::read_capsules(place_.session, place_.stream, capsules_, now, take);
     counts_.drop(DropReason::kTargetTooLarge, capsules_.dropped() - dropped);
     if (fault) fail(*fault);

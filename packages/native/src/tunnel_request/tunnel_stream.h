@@ -32,7 +32,7 @@ class TunnelStream {
   // packet. The payload is valid during the call. Returns the error that ends the request.
   template <typename Send>
   std::optional<http3::ErrorCode> receive(Bytes bytes, Send&& send) {
-    const std::uint64_t dropped = capsules_.dropped();
+    const std::uint32_t dropped = capsules_.dropped();
     std::optional<http3::ErrorCode> fault;
     while (!bytes.empty() && !fault) {
       const auto capsule = capsules_.next(bytes);
