@@ -1,9 +1,8 @@
 import { EventKind, type NativeEndpoint, type NativeEvent } from './addon.js';
+import { H3_NO_ERROR } from './http3_body.js';
 import { nativeTunnelOptions, tunnelOver } from './tunnel.js';
 import type { CarriedStream, OpenedTunnel, TunnelOptions, TunnelOver } from './tunnel_types.js';
 
-/** Code of a tunnel that a side ended in order (RFC 9114 §8.1) */
-const noError = 0x100;
 /** Milliseconds that a client has to take the rest of a tunnel that is over */
 const lingerMs = 10_000;
 
@@ -33,7 +32,7 @@ class CarriedTunnel {
   end(over: TunnelOver): void {
     const { incoming, outgoing, abort } = this.stream;
     incoming.removeAllListeners('data').resume();
-    if (over.code === noError) {
+    if (over.code === H3_NO_ERROR) {
       const timer = setTimeout(() => outgoing.destroy(), lingerMs).unref();
       outgoing.once('close', () => clearTimeout(timer)).end();
     } else if (!outgoing.destroyed) {

@@ -44,10 +44,12 @@ class Port implements TunnelPort {
   }
 
   private async openTunnel(peer: number): Promise<void> {
-    const { path, authority, headers, idleMs = defaultIdleMs, queueBytes = defaultQueueBytes } = this.options;
+    const { path, authority, headers } = this.options;
     const { body, end } = headBody();
+    let response: ReceivedResponse | undefined;
+    let isOpen = false;
     try {
-      const response = await this.request({
+      response = await this.request({
         method: 'CONNECT',
         protocol: 'connect-udp',
         path,
@@ -55,29 +57,33 @@ class Port implements TunnelPort {
         headers: { ...headers, 'capsule-protocol': '?1' },
         body,
       });
-      if (response.status < 200 || response.status > 299 || !(response instanceof IncomingBody) || response.ended) {
-        const { status } = response;
-        const proxyStatus = response.headers['proxy-status'];
-        response.destroy();
+      isOpen = this.forward(peer, response, end);
+    } finally {
+      if (!isOpen) {
+        response?.destroy();
         end();
-        this.endpoint.refuseTunnelPeer(this.connection, this.number, peer);
-        this.options.onRefused?.({
-          status,
-          proxyStatus: Array.isArray(proxyStatus) ? proxyStatus.join(', ') : proxyStatus,
-        });
-        return;
       }
-      const { stream } = response.location;
-      const options = { idleMs, queueBytes };
-      this.open.set(stream, end);
-      if (this.endpoint.forwardTunnelPeer(this.connection, stream, this.number, peer, options)) return;
-      this.open.delete(stream);
-      response.destroy();
-      end();
-    } catch (error) {
-      end();
-      throw error;
     }
+  }
+
+  /** Gives the peer the tunnel that the proxy has opened. Returns false when it refused, or the peer is gone. */
+  private forward(peer: number, response: ReceivedResponse, end: () => void): boolean {
+    const { status } = response;
+    if (status < 200 || status > 299 || !(response instanceof IncomingBody) || response.ended) {
+      const proxyStatus = response.headers['proxy-status'];
+      this.endpoint.refuseTunnelPeer(this.connection, this.number, peer);
+      this.options.onRefused?.({
+        status,
+        proxyStatus: Array.isArray(proxyStatus) ? proxyStatus.join(', ') : proxyStatus,
+      });
+      return false;
+    }
+    const { idleMs = defaultIdleMs, queueBytes = defaultQueueBytes } = this.options;
+    const { stream } = response.location;
+    if (!this.endpoint.forwardTunnelPeer(this.connection, stream, this.number, peer, { idleMs, queueBytes }))
+      return false;
+    this.open.set(stream, end);
+    return true;
   }
 }
 

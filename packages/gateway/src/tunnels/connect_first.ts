@@ -3,7 +3,7 @@ import { connect, isIP, type Socket } from 'node:net';
 /** Milliseconds until the next address is tried beside those that have not connected (RFC 8305 §5) */
 const staggerMs = 250;
 const timeoutMs = 10_000;
-/** Addresses that are tried. A name may have any number of them. */
+/** Addresses that are tried */
 const mostAddresses = 8;
 
 /** Why nothing connected, by the errors of the system. */

@@ -9,7 +9,7 @@ import { connectFirst, UnreachableError } from './connect_first.js';
 import { joinStreams } from './joined_streams.js';
 import { full, isExhausted, proxyStatus, Refusal } from './refusal.js';
 import { readAuthority, type Target } from './target_rules.js';
-import type { ConnectRequest } from './tunnel_request.js';
+import { aboutTunnel, type ConnectRequest } from './tunnel_request.js';
 
 export interface ConnectServerOptions {
   routes: readonly RouteOptions[];
@@ -75,7 +75,7 @@ export class ConnectServer {
   }
 
   #join(request: ConnectRequest, socket: Socket, { target, admitted, started }: Opened): void {
-    const { stream, httpVersion, remoteAddress } = request;
+    const { stream } = request;
     const { user, place } = admitted;
     const address = socket.remoteAddress ?? '';
     stream.accept(proxyStatus(`next-hop="${formatAddress({ address, port: target.port })}"`));
@@ -86,13 +86,7 @@ export class ConnectServer {
       const { bytesWritten: bytesToTarget, bytesRead: bytesToClient } = socket;
       this.#bytesToTarget += bytesToTarget;
       this.#bytesToClient += bytesToClient;
-      const about = {
-        target: formatAddress({ address: target.host, port: target.port }),
-        address,
-        httpVersion,
-        remoteAddress,
-        ...(user === undefined ? {} : { user }),
-      };
+      const about = aboutTunnel(request, { target, address, user });
       const seconds = (performance.now() - started) / 1_000;
       this.#log.info({ ...about, reason, bytesToTarget, bytesToClient, seconds }, 'TCP tunnel ended');
     });

@@ -9,6 +9,7 @@ import type {
 import type { HttpVersion, RequestHeaders } from '../http/exchange.js';
 import type { TakenStream } from '../http/taken_stream.js';
 import { formatAddress } from '../values/listen_error.js';
+import type { Target } from './target_rules.js';
 
 /** A request for a tunnel of some kind, over any version of HTTP */
 export interface AskedTunnel {
@@ -42,6 +43,18 @@ export interface TunnelRequest extends AskedTunnel {
 export interface ConnectRequest extends AskedTunnel {
   readonly stream: Pick<TakenStream, 'incoming' | 'outgoing' | 'accept' | 'abort'>;
 }
+
+/** What the log says about a tunnel of any kind. `address`: that of the target */
+export const aboutTunnel = (
+  { httpVersion, remoteAddress }: Pick<AskedTunnel, 'httpVersion' | 'remoteAddress'>,
+  { target: { host, port }, address, user }: { target: Target; address: string; user: string | undefined },
+) => ({
+  target: formatAddress({ address: host, port }),
+  address,
+  httpVersion,
+  remoteAddress,
+  ...(user === undefined ? {} : { user }),
+});
 
 const connectErrorCode = 0x10f;
 const requestCancelledCode = 0x10c;

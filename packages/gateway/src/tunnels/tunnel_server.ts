@@ -10,7 +10,7 @@ import { Access, type AccessParts, type Admitted } from './access.js';
 import { Answers } from './answers.js';
 import { full, isExhausted, proxyStatus, Refusal } from './refusal.js';
 import { parseTarget, type Target } from './target_rules.js';
-import type { TunnelRequest } from './tunnel_request.js';
+import { aboutTunnel, type TunnelRequest } from './tunnel_request.js';
 
 /** A route with tunnels */
 interface TunnelRoute {
@@ -108,13 +108,7 @@ export class TunnelServer {
   #tunnel(address: string, { route, target, request, admitted, started }: PendingTunnel): boolean {
     const { options, index } = route;
     const { user, owner, place } = admitted;
-    const about = {
-      target: formatAddress({ address: target.host, port: target.port }),
-      address,
-      httpVersion: request.httpVersion,
-      remoteAddress: request.remoteAddress,
-      ...(user === undefined ? {} : { user }),
-    };
+    const about = aboutTunnel(request, { target, address, user });
     const opened = request.open({
       target: { address, port: target.port },
       idleMs: options.idle,
