@@ -3,9 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect as connectHttp2, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { startFullGateway } from '../support/gateway.js';
+import { connect } from '../support/http3_client.js';
 import { capsule, startTarget, unusedUdpPort } from '../support/udp_target.js';
 
 const upperCase = (packet: Buffer): Buffer => Buffer.from(packet.toString().toUpperCase());
@@ -272,6 +274,30 @@ it('a gateway that stops lets tunnels go on until they end, and opens no more', 
   stream.end();
   socket.end();
   await closed;
+});
+
+it('the log of a gateway that stops at once has a line for each open tunnel', async () => {
+  const target = await startTarget(upperCase);
+  const { gateway, port, log } = await startProxy();
+  const { stream } = await openStream(await openSession(port), target.address().port);
+  stream.write(capsule('one'));
+  await readUntil(stream, (read) => read.length > 0);
+  const client = await connect(port);
+  const path = `/masque/127.0.0.1/${target.address().port}/`;
+  const { status } = await client.request({
+    method: 'CONNECT',
+    protocol: 'connect-udp',
+    path,
+    body: new PassThrough(),
+  });
+  expect(status).toBe(200);
+  await gateway.close(0);
+  const ended = log.filter(({ msg }) => msg === 'tunnel ended');
+  expect(ended.map(({ httpVersion }) => httpVersion).sort()).toEqual(['2', '3']);
+  expect(ended.find(({ httpVersion }) => httpVersion === '2')).toMatchObject({
+    packetsToClient: 1,
+    reason: 'connection',
+  });
 });
 
 it.each([

@@ -256,7 +256,21 @@ std::optional<io::SocketError> EndpointObject::listen_on(const quic::Address& ad
 }
 
 void EndpointObject::close(const Napi::CallbackInfo&) {
-  if (!parts_.loop->closing()) stop_loop();
+  if (parts_.loop->closing()) return;
+  end_tunnels();
+  stop_loop();
+}
+
+// Whoever opened a tunnel hears what it carried.
+void EndpointObject::end_tunnels() {
+  const quic::Time now = io::monotonic_now();
+  parts_.connections.for_each([&](HostedConnection& hosted) {
+    if (hosted.tunnels.empty()) return;
+    hosted.tunnels.on_connection_closed(now);
+    parts_.connections.note_pending(hosted);
+  });
+  parts_.stream_tunnels.end_all();
+  on_turn_end();
 }
 
 void EndpointObject::stop_loop() {

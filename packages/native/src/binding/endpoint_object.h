@@ -53,6 +53,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   void write_key_log(std::string_view line);
   // Runs when the environment (a worker thread or the process) ends while the endpoint may be open.
   static void on_environment_end(napi_async_cleanup_hook_handle hook, void* object);
+  void end_tunnels();
   void stop_loop();
 
   EndpointParts parts_;

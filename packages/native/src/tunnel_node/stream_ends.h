@@ -36,6 +36,10 @@ class StreamEnds {
       if (end->over()) ends_.erase(number);
     }
   }
+  // Ends all tunnels with their connections. `take_pending` tells of them.
+  void end_all() {
+    for (const auto& [number, end] : ends_) end->end(TunnelOver::kConnection);
+  }
   void clear() {
     ends_.clear();
     pending_.clear();
