@@ -20,7 +20,7 @@ struct Sink final : TunnelRequest::Target {
 
 // A tunnel whose client is an attacker
 struct Run {
-  explicit Run(bool takes_datagrams)
+  explicit Run(bool takes_datagrams, quic::TunnelMode mode)
       : http(1, {.extended_connect = true, .datagrams = takes_datagrams}) {
     http.server.reading = false;
     http.run();
@@ -32,7 +32,8 @@ struct Run {
                                                  true);
     http.run();
     tunnel = std::make_unique<TunnelRequest>(
-        TunnelRequest::Place{http.server.session, stream, way, room, sink}, 4000, now);
+        TunnelRequest::Place{http.server.session, stream, way, room, sink},
+        TunnelRequest::Settings{4000, mode}, now);
     static_cast<void>(http.server.session.submit_response(stream, {{":status", "200"}}, true));
     settle();
   }
@@ -52,7 +53,16 @@ struct Run {
       more = http.network.step() || more;
     }
     if (http.server.transport.close_error) std::abort();  // a request must not cost the connection
-    if (room.used() > 4000 + (16 << 10) || room.used() != way.waiting_bytes) std::abort();
+    if (room.used() != way.waiting_bytes) std::abort();
+    if (!way.kept && room.used() > 4000 + (16 << 10)) std::abort();
+  }
+  // Tells the fate of what was sent.
+  void settle_datagrams(bool acknowledged) {
+    for (const std::uint64_t identifier : std::exchange(http.server.transport.sent_datagrams, {})) {
+      const auto lost = TunnelRequest::settle(way, {identifier, acknowledged});
+      if (lost && lost->stream == stream) tunnel->on_lost(lost->payload, now);
+    }
+    settle();
   }
   void write(Bytes bytes, bool fin = false) {
     static_cast<void>(http.client.session.write_body(stream, quic::SendChunk::copy_of(bytes), fin));
@@ -70,11 +80,15 @@ struct Run {
 
 }  // namespace
 
-// The first byte chooses whether the client takes datagrams. Then records of an operation, a length
-// and bytes: bytes of the stream, capsules, datagrams, packets of the target, room, time and ends.
+// The first byte chooses whether the client takes datagrams, and the mode. Then records of an
+// operation, a length and bytes: bytes of the stream, capsules, datagrams, packets of the target,
+// room, time and ends.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   quic::Reader in({data, size});
-  Run run((in.read_u8() & 1) != 0);
+  constexpr std::array k_modes{quic::TunnelMode::kDatagram, quic::TunnelMode::kRetransmit,
+                               quic::TunnelMode::kStream};
+  const std::uint8_t choice = in.read_u8();
+  Run run((choice & 1) != 0, k_modes[choice / 2 % k_modes.size()]);
   for (int steps = 0; !in.empty() && steps < 64; ++steps) {
     const std::uint8_t operation = in.read_u8();
     const std::size_t length = std::min<std::size_t>(in.read_u8(), in.remaining());
@@ -106,7 +120,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         run.settle();
         break;
       case 6:
-        run.tunnel->on_outcome(length % 2 == 0);
+        run.settle_datagrams(length % 2 == 0);
         run.tunnel->release_spare();
         break;
       default:

@@ -394,7 +394,7 @@ export interface NativeEndpoint {
     stream: number,
     port: number,
     peer: number,
-    options: { idleMs: number; queueBytes: number },
+    options: NativeTunnelCarriage,
   ): boolean;
   /** Drops what a peer has sent. The next packet asks again. */
   refuseTunnelPeer(connection: number, port: number, peer: number): void;
@@ -490,11 +490,16 @@ export interface ExecutorStats {
   expired: number;
 }
 
-export interface NativeTunnelOptions {
-  address: string;
-  port: number;
+export interface NativeTunnelCarriage {
   idleMs: number;
   queueBytes: number;
+  /** Place in `tunnelModes` */
+  mode: number;
+}
+
+export interface NativeTunnelOptions extends NativeTunnelCarriage {
+  address: string;
+  port: number;
   /** Empty: no limit */
   rateName: string;
   bytesPerSecond: number;

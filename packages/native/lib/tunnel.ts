@@ -1,27 +1,37 @@
-import type { NativeTunnelOptions } from './addon.js';
+import type { NativeTunnelCarriage, NativeTunnelOptions } from './addon.js';
 import { IncomingBody } from './http3_body.js';
 import { Http3ServerResponse } from './server_response.js';
 import type { ServerRequest, ServerResponse } from './types.js';
 import {
   tunnelDropReasons,
   tunnelEnds,
+  tunnelModes,
   type OpenedTunnel,
+  type TunnelCarriage,
   type TunnelCounts,
   type TunnelOptions,
   type TunnelOver,
 } from './tunnel_types.js';
 
-export const defaultIdleMs = 120_000;
-export const defaultQueueBytes = 256 * 1024;
+const defaultIdleMs = 120_000;
+const defaultQueueBytes = 256 * 1024;
 
 /** Reads what `counts_array` in src/binding/tunnel_calls.cc writes. */
 export function tunnelCounts(values: readonly number[]): TunnelCounts {
-  const [packetsToTarget = 0, bytesToTarget = 0, packetsToClient = 0, bytesToClient = 0, ...drops] = values;
+  const [
+    packetsToTarget = 0,
+    bytesToTarget = 0,
+    packetsToClient = 0,
+    bytesToClient = 0,
+    packetsRepeated = 0,
+    ...drops
+  ] = values;
   return {
     packetsToTarget,
     bytesToTarget,
     packetsToClient,
     bytesToClient,
+    packetsRepeated,
     drops: Object.fromEntries(
       tunnelDropReasons.map((reason, index) => [reason, drops[index] ?? 0]),
     ) as TunnelCounts['drops'],
@@ -32,11 +42,17 @@ export function tunnelOver(reason: number, code: number, values: readonly number
   return { reason: tunnelEnds[reason] ?? 'client', code, ...tunnelCounts(values) };
 }
 
-export function nativeTunnelOptions({ target, idleMs, queueBytes, rate }: TunnelOptions): NativeTunnelOptions {
+/** Completes the options that tunnels of a proxy and those of a client share. */
+export const carriageOptions = ({ idleMs, queueBytes, mode }: TunnelCarriage): NativeTunnelCarriage => ({
+  idleMs: idleMs ?? defaultIdleMs,
+  queueBytes: queueBytes ?? defaultQueueBytes,
+  mode: tunnelModes.indexOf(mode ?? 'retransmit'),
+});
+
+export function nativeTunnelOptions({ target, rate, ...carriage }: TunnelOptions): NativeTunnelOptions {
   return {
     ...target,
-    idleMs: idleMs ?? defaultIdleMs,
-    queueBytes: queueBytes ?? defaultQueueBytes,
+    ...carriageOptions(carriage),
     rateName: rate?.name ?? '',
     bytesPerSecond: rate?.bytesPerSecond ?? 0,
   };

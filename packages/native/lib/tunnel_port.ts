@@ -2,7 +2,7 @@ import { EventKind, type NativeEndpoint, type NativeEvent } from './addon.js';
 import type { SocketAddress } from './address.js';
 import { headBody } from './engine_body.js';
 import { IncomingBody } from './http3_body.js';
-import { defaultIdleMs, defaultQueueBytes, tunnelOver } from './tunnel.js';
+import { carriageOptions, tunnelOver } from './tunnel.js';
 import type { TunnelPort, TunnelPortOptions } from './tunnel_types.js';
 import type { ClientRequestOptions, ReceivedResponse } from './types.js';
 
@@ -78,9 +78,8 @@ class Port implements TunnelPort {
       });
       return false;
     }
-    const { idleMs = defaultIdleMs, queueBytes = defaultQueueBytes } = this.options;
     const { stream } = response.location;
-    if (!this.endpoint.forwardTunnelPeer(this.connection, stream, this.number, peer, { idleMs, queueBytes }))
+    if (!this.endpoint.forwardTunnelPeer(this.connection, stream, this.number, peer, carriageOptions(this.options)))
       return false;
     this.open.set(stream, end);
     return true;

@@ -17,6 +17,9 @@ export const tunnelDropReasons = [
 /** Reasons for which a tunnel ends; the order is that of `TunnelOver` in src/tunnel_node/tunnel_end.h. */
 export const tunnelEnds = ['client', 'connection', 'idle', 'unreachable'] as const;
 
+/** How packets travel to a peer with HTTP/3; the order is that of `TunnelMode` in src/tunnel/mode.h. */
+export const tunnelModes = ['stream', 'stream-group', 'datagram', 'retransmit'] as const;
+
 /** What a tunnel, or several together, did so far. */
 export interface TunnelCounts {
   /** UDP packets of the client that were sent to the target */
@@ -27,6 +30,8 @@ export interface TunnelCounts {
   packetsToClient: number;
   /** Their UDP payload */
   bytesToClient: number;
+  /** Packets that were sent to the client once more, since they were lost on the way */
+  packetsRepeated: number;
   /** Packets that were dropped, by reason. A packet that is lost after it was sent to the client counts as both. */
   drops: Record<(typeof tunnelDropReasons)[number], number>;
 }
@@ -61,14 +66,26 @@ export interface TunnelRate {
   bytesPerSecond: number;
 }
 
-/** Where a tunnel leads, and what bounds it. */
-export interface TunnelOptions {
-  /** IP address and port of the target. Nothing is checked: the caller decides who may reach what. */
-  target: TunnelTarget;
+/** How a tunnel carries packets to the other end of its connection. */
+export interface TunnelCarriage {
   /** Milliseconds without a packet after which the tunnel ends. Default 2 minutes, of which RFC 9298 wants no less. */
   idleMs?: number;
-  /** Bytes that may wait for the client. Default 256 KiB. */
+  /** Bytes that may wait for the connection. Default 256 KiB. */
   queueBytes?: number;
+  /**
+   * `datagram`: QUIC datagrams, each sent once. `retransmit`: datagrams, sent again when they are lost, as in TECC (NSDI
+   * 2024, §2). `stream`: capsules on the stream of the request, in order. Peers without datagrams always get capsules.
+   * Default `retransmit`.
+   */
+  mode?: TunnelMode;
+}
+
+export type TunnelMode = Exclude<(typeof tunnelModes)[number], 'stream-group'>;
+
+/** Where a tunnel leads, and what bounds it. */
+export interface TunnelOptions extends TunnelCarriage {
+  /** IP address and port of the target. Nothing is checked: the caller decides who may reach what. */
+  target: TunnelTarget;
   /** Tunnels of a server that have the same name share a rate in each direction. What is above it is dropped. Default no limit. */
   rate?: TunnelRate | undefined;
   /** Further fields of the response */
@@ -88,7 +105,7 @@ export interface TunnelRefusal {
 }
 
 /** Options of `openTunnelPort`. */
-export interface TunnelPortOptions {
+export interface TunnelPortOptions extends TunnelCarriage {
   /** Local address, and port: 0 takes a free one */
   local: SocketAddress;
   /** Path of the request with the target in it, from the proxy's template (RFC 9298 §2) */
@@ -97,10 +114,6 @@ export interface TunnelPortOptions {
   authority?: string;
   /** Further fields of each request, such as `proxy-authorization` */
   headers?: Readonly<Record<string, string>>;
-  /** Milliseconds without a packet after which a tunnel ends. Default 2 minutes. */
-  idleMs?: number;
-  /** Bytes that may wait for the proxy, for each tunnel. Default 256 KiB. */
-  queueBytes?: number;
   /** Called for each tunnel that is over. What goes to the target goes to the peer here. */
   onOver?(over: TunnelOver): void;
   /** Called when a peer gets no tunnel. Its next packet asks again. */

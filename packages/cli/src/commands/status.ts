@@ -124,20 +124,22 @@ function renderTcpTunnels({ open, answers, bytesToTarget, bytesToClient }: TcpTu
 }
 
 function renderTunnels(tunnels: TunnelStatus): string {
-  const { open, packetsToTarget, bytesToTarget, packetsToClient, bytesToClient, drops, answers } = tunnels;
+  const { open, packetsToTarget, bytesToTarget, packetsToClient, bytesToClient, packetsRepeated, drops, answers } =
+    tunnels;
   const row = [
     open,
     answers['200'] ?? 0,
     refusedRequests(answers),
     `${packetsToTarget} packets, ${bytesToTarget} bytes`,
     `${packetsToClient} packets, ${bytesToClient} bytes`,
+    packetsRepeated,
     Object.entries(drops)
       .filter(([, packets]) => packets > 0)
       .map(([reason, packets]) => `${packets} ${reason}`)
       .join(', '),
   ];
   return renderTable(
-    ['tunnels', 'opened', 'refused', 'to targets', 'to clients', 'dropped packets'],
+    ['tunnels', 'opened', 'refused', 'to targets', 'to clients', 'sent again', 'dropped packets'],
     [row.map(String)],
   );
 }

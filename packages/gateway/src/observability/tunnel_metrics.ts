@@ -61,5 +61,8 @@ export function tunnelMetrics(registry: Registry, status: () => TunnelStatus | u
     to_target: tunnels.bytesToTarget,
     to_client: tunnels.bytesToClient,
   }));
+  total('repeated_packets', 'UDP packets that were sent once more, as they were lost.', 'direction', (tunnels) => ({
+    to_client: tunnels.packetsRepeated,
+  }));
   total('dropped_packets', 'UDP packets that tunnels dropped.', 'reason', ({ drops }) => drops);
 }

@@ -112,6 +112,12 @@ export const connectUdpOptions = z
       })
       .prefault('2m')
       .describe('Time without a packet after which a tunnel ends. At least 2m.'),
+    mode: z
+      .enum(['retransmit', 'datagram', 'stream'])
+      .default('retransmit')
+      .describe(
+        'How packets of targets travel to clients with HTTP/3. `retransmit`: in QUIC datagrams, which are sent again when they are lost. `datagram`: each is sent once. `stream`: in capsules on one stream, in order, which few clients read. Clients without datagrams always get capsules.',
+      ),
     queue: byteSize
       .refine((bytes) => bytes >= minQueue, {
         error: 'less than 16KiB holds only a few packets',

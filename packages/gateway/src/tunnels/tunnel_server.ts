@@ -113,6 +113,7 @@ export class TunnelServer {
       target: { address, port: target.port },
       idleMs: options.idle,
       queueBytes: options.queue,
+      mode: options.mode,
       rate: options.rate === undefined ? undefined : { name: `${index} ${owner}`, bytesPerSecond: options.rate },
       headers: proxyStatus(`next-hop="${formatAddress({ address, port: target.port })}"`),
       onOver: (over) => {

@@ -20,13 +20,14 @@ using tunnel_node::StreamEnd;
 using tunnel_node::TunnelEnd;
 
 Napi::Array counts_array(Napi::Env env, const tunnel::Counts& counts) {
-  Napi::Array out = Napi::Array::New(env, 4 + tunnel::k_drop_reasons);
+  Napi::Array out = Napi::Array::New(env, 5 + tunnel::k_drop_reasons);
   std::uint32_t index = 0;
   const auto append = [&](std::uint64_t value) { out.Set(index++, number(value)); };
   append(counts.to_target.packets);
   append(counts.to_target.bytes);
   append(counts.to_client.packets);
   append(counts.to_client.bytes);
+  append(counts.repeated);
   for (const std::uint64_t drops : counts.drops) append(drops);
   return out;
 }
@@ -34,6 +35,7 @@ Napi::Array counts_array(Napi::Env env, const tunnel::Counts& counts) {
 void read_common(tunnel_node::TunnelSettings& settings, const Napi::Object& options) {
   settings.idle = std::chrono::milliseconds(number(options, "idleMs"));
   settings.queue_limit = number(options, "queueBytes");
+  settings.mode = static_cast<quic::TunnelMode>(number(options, "mode"));
 }
 
 std::optional<tunnel_node::TunnelSettings> tunnel_settings(const Napi::Object& options) {

@@ -17,7 +17,7 @@ enum class DropReason : std::uint8_t {
   kClientTooLarge,  // larger than the client's connection carries
   kQueueFull,       // the tunnel's queue, or its connection's share of the room of all tunnels
   kQueueStanding,   // packets have waited in the tunnel's queue for too long (RFC 8289)
-  kClientLost,      // sent, and lost on the way to the client
+  kClientLost,      // sent, lost on the way to the client, and not sent again
   // In either direction
   kOverRate,  // above the rate of the tunnel's user
 };
@@ -37,6 +37,7 @@ struct Traffic {
 struct Counts {
   Traffic to_target;
   Traffic to_client;
+  std::uint64_t repeated = 0;  // packets that were sent to the client once more, as they were lost
   std::array<std::uint64_t, k_drop_reasons> drops{};
 
   void drop(DropReason reason, std::uint64_t packets = 1) {
@@ -46,6 +47,7 @@ struct Counts {
   void add(const Counts& other) {
     to_target.add(other.to_target.packets, other.to_target.bytes);
     to_client.add(other.to_client.packets, other.to_client.bytes);
+    repeated += other.repeated;
     for (std::size_t i = 0; i < k_drop_reasons; ++i) drops[i] += other.drops[i];
   }
 };

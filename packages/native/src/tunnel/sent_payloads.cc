@@ -10,7 +10,7 @@ constexpr std::size_t k_spare_buffers = 256;
 
 }  // namespace
 
-std::uint64_t SentPayloads::keep(Bytes payload) {
+std::uint64_t SentPayloads::keep(Bytes payload, std::uint64_t owner) {
   std::vector<std::uint8_t> buffer;
   if (!spare_.empty()) {
     buffer = std::move(spare_.back());
@@ -18,7 +18,8 @@ std::uint64_t SentPayloads::keep(Bytes payload) {
   }
   buffer.assign(payload.begin(), payload.end());
   bytes_ += payload.size();
-  kept_.push_back({.payload = std::move(buffer)});
+  ++size_;
+  kept_.push_back({.payload = std::move(buffer), .owner = owner});
   while (bytes_ > limit_ && kept_.size() > 1) {
     ++forgotten_;
     release(first_);
@@ -26,13 +27,16 @@ std::uint64_t SentPayloads::keep(Bytes payload) {
   return first_ + kept_.size() - 1;
 }
 
-std::optional<Bytes> SentPayloads::take_lost(std::uint64_t identifier) {
+std::optional<SentPayloads::Lost> SentPayloads::take_lost(std::uint64_t identifier) {
   if (!holds(identifier)) return std::nullopt;
-  std::swap(lost_, kept_[identifier - first_].payload);
+  Kept& kept = kept_[identifier - first_];
+  std::swap(lost_, kept.payload);
   bytes_ -= lost_.size();
-  kept_[identifier - first_].known = true;
+  --size_;
+  kept.known = true;
+  const std::uint64_t owner = kept.owner;
   drop_settled();
-  return Bytes(lost_);
+  return Lost{owner, lost_};
 }
 
 std::optional<Bytes> SentPayloads::to_copy(std::uint8_t copies) {
@@ -43,10 +47,17 @@ std::optional<Bytes> SentPayloads::to_copy(std::uint8_t copies) {
   return std::nullopt;
 }
 
+void SentPayloads::release_spare() {
+  spare_ = {};
+  if (kept_.empty()) kept_.clear_and_keep(0);
+  lost_ = {};
+}
+
 void SentPayloads::release(std::uint64_t identifier) {
   if (!holds(identifier)) return;
   Kept& kept = kept_[identifier - first_];
   bytes_ -= kept.payload.size();
+  --size_;
   kept.known = true;
   if (spare_.size() < k_spare_buffers) spare_.push_back(std::move(kept.payload));
   drop_settled();

@@ -7,6 +7,7 @@
 #include "io/connected_socket.h"
 #include "io/poll_group.h"
 #include "tunnel/counts.h"
+#include "tunnel/mode.h"
 #include "tunnel/rate_budget.h"
 #include "tunnel_node/tunnel_node.h"
 
@@ -19,6 +20,8 @@ struct TunnelSettings {
   std::optional<quic::Address> local;
   Duration idle = std::chrono::minutes(2);  // RFC 9298 §3.1: not less
   std::size_t queue_limit = 256 << 10;      // bytes
+  // How packets travel to a client with HTTP/3: kStream, kDatagram or kRetransmit
+  quic::TunnelMode mode = quic::TunnelMode::kDatagram;
   // All tunnels with the same name share a rate in bytes per second. An empty name: no limit.
   std::string rate_name;
   double rate = 0;

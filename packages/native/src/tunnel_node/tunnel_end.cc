@@ -20,7 +20,7 @@ TunnelEnd::TunnelEnd(const Place& place, std::unique_ptr<io::ConnectedSocket> so
     : place_(place),
       side_(place.node, *this, std::move(socket), settings, now),
       request_({place.session, place.stream, place.way, place.node.room(), *this},
-               settings.queue_limit, now) {}
+               {settings.queue_limit, settings.mode}, now) {}
 
 // The request may ask while it is being made. Whoever keeps the tunnel gives it its first turn.
 void TunnelEnd::want_turn() {

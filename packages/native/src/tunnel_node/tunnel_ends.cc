@@ -45,16 +45,17 @@ LocalPort* TunnelEnds::port(std::size_t number) const {
 bool TunnelEnds::on_event(const http3::SessionEvent& event, Time now) {
   // The connection may have room again after its last tunnel has gone.
   if (std::holds_alternative<http3::DatagramsWritable>(event)) way_.blocked = false;
-  if (ends_.empty()) return false;
   if (const auto* outcome = std::get_if<http3::DatagramOutcome>(&event)) {
-    const auto stream = tunnel_request::TunnelRequest::stream_of(outcome->identifier);
-    if (!stream) return false;
-    if (TunnelEnd* end = find(*stream)) end->request().on_outcome(outcome->acknowledged);
+    if (!tunnel_request::TunnelRequest::is_of_tunnel(outcome->identifier)) return false;
+    const auto lost = tunnel_request::TunnelRequest::settle(way_, *outcome);
+    if (TunnelEnd* end = lost ? find(lost->stream) : nullptr) {
+      end->request().on_lost(lost->payload, now);
+    }
     return true;
   }
+  if (ends_.empty()) return false;
   if (std::holds_alternative<http3::SessionClosed>(event)) {
-    for (const auto& [stream, end] : ends_) end->on_connection_closed();
-    on_turn(now);
+    on_connection_closed(now);
     return false;
   }
   const auto stream = stream_of(event);
@@ -65,6 +66,11 @@ bool TunnelEnds::on_event(const http3::SessionEvent& event, Time now) {
   if (end->request().over()) end->on_turn(now);
   if (end->request().closed()) closed_.push_back(*stream);
   return taken;
+}
+
+void TunnelEnds::on_connection_closed(Time now) {
+  for (const auto& [stream, end] : ends_) end->on_connection_closed();
+  on_turn(now);
 }
 
 void TunnelEnds::on_turn(Time now) {

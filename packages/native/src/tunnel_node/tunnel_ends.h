@@ -28,6 +28,8 @@ class TunnelEnds {
   // Returns true when nobody else needs the event.
   bool on_event(const http3::SessionEvent& event, Time now);
   void on_turn(Time now);
+  // Ends all tunnels with their connection.
+  void on_connection_closed(Time now);
   // Calls `tell(end)` once for each tunnel that is over.
   template <typename Tell>
   void take_over(Tell&& tell) {
@@ -47,6 +49,7 @@ class TunnelEnds {
   void clear() {
     ends_.clear();
     ports_.clear();
+    way_.kept.reset();
   }
 
  private:

@@ -13,7 +13,10 @@ using tunnel::DropReason;
 
 namespace {
 
+// The third bit tells the number of what is kept from the stream of a tunnel. No client gets so far
+// with its streams.
 constexpr std::uint64_t k_tunnel_mark = std::uint64_t{3} << 62;
+constexpr std::uint64_t k_kept_mark = std::uint64_t{7} << 61;
 
 // Capsules gathered for one call of the session
 constexpr std::size_t k_max_gathered = 64 << 10;
@@ -44,12 +47,17 @@ quic::SendChunk chunk_of(std::vector<std::uint8_t> bytes) {
 
 }  // namespace
 
-TunnelRequest::TunnelRequest(const Place& place, std::size_t queue_limit, Time now)
+TunnelRequest::TunnelRequest(const Place& place, const Settings& settings, Time now)
     : place_(place),
+      mode_(settings.mode),
       opened_(now),
       capsules_(capsule_rule),
-      queue_(queue_limit, {place.room, place.way.waiting_bytes}),
+      queue_(settings.queue_limit, {place.room, place.way.waiting_bytes}),
+      repeats_(settings.queue_limit, {place.room, place.way.waiting_bytes}),
       larger_(k_larger_limit, {place.room, place.way.waiting_bytes}) {
+  if (mode_ == quic::TunnelMode::kRetransmit && !place.way.kept) {
+    place.way.kept.emplace(tunnel::RoomShare(place.room, place.way.waiting_bytes));
+  }
   place_.session.datagrams().limit_waiting(k_waiting_ahead);
   place_.session.datagrams().serve(place_.stream, *this);
   read_capsules(now);
@@ -60,9 +68,26 @@ TunnelRequest::~TunnelRequest() {
   if (listed_) std::erase(place_.way.waiting, this);
 }
 
-std::optional<quic::StreamId> TunnelRequest::stream_of(std::uint64_t identifier) {
-  if ((identifier & k_tunnel_mark) != k_tunnel_mark) return std::nullopt;
-  return quic::StreamId{identifier & ~k_tunnel_mark};
+bool TunnelRequest::is_of_tunnel(std::uint64_t identifier) {
+  return (identifier & k_tunnel_mark) == k_tunnel_mark;
+}
+
+std::optional<TunnelRequest::Lost> TunnelRequest::settle(SharedWay& way,
+                                                         const http3::DatagramOutcome& outcome) {
+  const auto [identifier, acknowledged] = outcome;
+  if ((identifier & k_kept_mark) != k_kept_mark) {
+    if (acknowledged) return std::nullopt;
+    return Lost{{identifier & ~k_tunnel_mark}, {}};
+  }
+  if (!way.kept) return std::nullopt;
+  const std::uint64_t number = identifier & ~k_kept_mark;
+  if (acknowledged) {
+    way.kept->forget(number);
+    return std::nullopt;
+  }
+  const auto lost = way.kept->take_lost(number);
+  if (!lost) return std::nullopt;
+  return Lost{{lost->owner}, lost->payload};
 }
 
 // --- from the client ----------------------------------------------------------------------------
@@ -96,8 +121,9 @@ bool TunnelRequest::on_event(const http3::SessionEvent& event, Time now) {
   return false;
 }
 
-void TunnelRequest::on_outcome(bool acknowledged) {
-  if (!acknowledged) counts_.drop(DropReason::kClientLost);
+void TunnelRequest::on_lost(Bytes kept, Time now) {
+  if (kept.empty()) return counts_.drop(DropReason::kClientLost);
+  wait(repeats_, kept, now);
 }
 
 void TunnelRequest::read_capsules(Time now) {
@@ -135,7 +161,7 @@ void TunnelRequest::on_turn() {
 
 void TunnelRequest::send(Bytes payload, Time now) {
   if (over_) return;
-  if (queue_.empty()) {
+  if (!has_turn_to_take()) {
     const Passed passed = pass(payload);
     if (passed == Passed::kSent) return;
     if (passed == Passed::kTooLarge) {
@@ -176,13 +202,31 @@ void TunnelRequest::send_all_waiting(SharedWay& way, Time now) {
 
 bool TunnelRequest::take_turn(Time now) {
   if (!std::exchange(in_turn_, true)) deficit_ += k_quantum;
+  send_repeats();
   const bool larger_went = larger_.empty() || send_larger(now);
   const bool went_on = !place_.way.blocked && send_waiting(now);
   if (place_.way.blocked) return true;
   in_turn_ = false;
   // Who has nothing to send, or cannot, saves nothing up.
-  if (queue_.empty() || !went_on) deficit_ = 0;
-  return went_on && (larger_went || !queue_.empty());
+  if (!has_turn_to_take() || !went_on) deficit_ = 0;
+  return went_on && (larger_went || has_turn_to_take());
+}
+
+// What is sent again waited for a round trip already, and keeps the connection inside from going
+// on. Its age is no sign of a standing queue.
+void TunnelRequest::send_repeats() {
+  while (!repeats_.empty() && cost_of(repeats_.front()) <= deficit_) {
+    const Bytes payload = repeats_.front();
+    const Passed passed = pass(payload, true);
+    if (passed == Passed::kNoRoom) return;
+    if (passed == Passed::kTooLarge) {
+      counts_.drop(DropReason::kClientTooLarge);
+    } else {
+      deficit_ -= cost_of(payload);
+      ++counts_.repeated;
+    }
+    repeats_.pop();
+  }
 }
 
 bool TunnelRequest::send_waiting(Time now) {
@@ -226,21 +270,32 @@ bool TunnelRequest::may_fit_later(Bytes payload, Time now) const {
   return now < opened_ + k_discovery_time && payload.size() <= k_ethernet_payload;
 }
 
-TunnelRequest::Passed TunnelRequest::pass(Bytes payload) {
-  http3::RequestDatagrams& datagrams = place_.session.datagrams();
+TunnelRequest::Passed TunnelRequest::pass(Bytes payload, bool again) {
   // A client that takes no datagrams gets capsules (RFC 9297 §3.5). For another, what is too large
   // for a datagram is dropped: a capsule would hide what the path carries (RFC 9298 §6).
-  if (datagrams.peer_lacks_datagrams()) return pass_capsule(payload);
+  const bool by_stream =
+      mode_ == quic::TunnelMode::kStream || place_.session.datagrams().peer_lacks_datagrams();
+  const Passed passed = by_stream ? pass_capsule(payload) : pass_datagram(payload);
+  if (passed == Passed::kSent && !again) counts_.to_client.add(1, payload.size());
+  return passed;
+}
+
+TunnelRequest::Passed TunnelRequest::pass_datagram(Bytes payload) {
   if (place_.way.blocked) return Passed::kNoRoom;
+  http3::RequestDatagrams& datagrams = place_.session.datagrams();
   const std::size_t room = datagrams.max_payload(place_.stream);
   if (payload.size() + k_payload_context.size() > room) return Passed::kTooLarge;
-  const std::uint64_t identifier = k_tunnel_mark | place_.stream.value;
-  if (!datagrams.send(place_.stream, payload, identifier, k_payload_context)) {
-    place_.way.blocked = true;
+  std::optional<std::uint64_t> kept;
+  if (mode_ == quic::TunnelMode::kRetransmit && !payload.empty()) {
+    kept = place_.way.kept->keep(payload, place_.stream);
+  }
+  const std::uint64_t identifier = kept ? k_kept_mark | *kept : k_tunnel_mark | place_.stream.value;
+  place_.way.blocked = !datagrams.send(place_.stream, payload, identifier, k_payload_context);
+  if (place_.way.blocked) {
+    if (kept) place_.way.kept->forget(*kept);
     return Passed::kNoRoom;
   }
   place_.way.queued = true;
-  counts_.to_client.add(1, payload.size());
   return Passed::kSent;
 }
 
@@ -248,7 +303,6 @@ TunnelRequest::Passed TunnelRequest::pass_capsule(Bytes payload) {
   if (gathered_.size() + payload.size() + k_capsule_overhead > k_max_gathered) flush();
   if (!writable_ || over_) return Passed::kNoRoom;
   append_capsule(gathered_, payload);
-  counts_.to_client.add(1, payload.size());
   return Passed::kSent;
 }
 
@@ -263,6 +317,8 @@ void TunnelRequest::flush() {
 
 void TunnelRequest::release_spare() {
   queue_.release();
+  repeats_.release();
+  if (place_.way.kept) place_.way.kept->release_spare();
   larger_.release();
   capsules_.release_spare();
 }
@@ -296,6 +352,7 @@ void TunnelRequest::finish(std::uint64_t code) {
   over_ = code;
   gathered_ = {};
   while (!queue_.empty()) queue_.pop();
+  while (!repeats_.empty()) repeats_.pop();
   while (!larger_.empty()) larger_.pop();
   capsules_ = http3::CapsuleReader(capsule_rule);
   release_spare();

@@ -9,8 +9,10 @@
 #include "http3/datagram_router.h"
 #include "http3/session.h"
 #include "tunnel/counts.h"
+#include "tunnel/mode.h"
 #include "tunnel/packet_queue.h"
 #include "tunnel_request/client_datagram.h"
+#include "tunnel_request/kept_datagrams.h"
 #include "util/codel_law.h"
 
 namespace sheaf::tunnel_request {
@@ -25,8 +27,10 @@ struct SharedWay {
   bool blocked = false;
   // Something was queued on the connection since somebody last looked.
   bool queued = false;
-  // Bytes of packets that wait in all of their queues
+  // Bytes of packets that wait in all of their queues, or are kept
   std::size_t waiting_bytes = 0;
+  // Absent where no tunnel sends lost packets again
+  std::optional<KeptDatagrams> kept;
   // Tunnels whose packets wait, in the order in which they send next
   std::deque<TunnelRequest*> waiting;
   std::vector<TunnelRequest*> served;  // by `send_all_waiting`, which alone uses it
@@ -55,8 +59,18 @@ class TunnelRequest final : public http3::DatagramConsumer {
     Target& target;
   };
 
-  // The request is open, and its response follows or was sent. `queue_limit` is in bytes.
-  TunnelRequest(const Place& place, std::size_t queue_limit, Time now);
+  struct Settings {
+    std::size_t queue_limit;  // bytes
+    quic::TunnelMode mode = quic::TunnelMode::kDatagram;
+  };
+  // A datagram that was lost. The payload is empty when it was not kept.
+  struct Lost {
+    quic::StreamId stream;
+    Bytes payload;
+  };
+
+  // The request is open, and its response follows or was sent.
+  TunnelRequest(const Place& place, const Settings& settings, Time now);
   ~TunnelRequest() override;
   TunnelRequest(const TunnelRequest&) = delete;
   TunnelRequest& operator=(const TunnelRequest&) = delete;
@@ -67,7 +81,8 @@ class TunnelRequest final : public http3::DatagramConsumer {
 
   // Takes an event about the stream of this request. Returns true when nobody else needs it.
   bool on_event(const http3::SessionEvent& event, Time now);
-  void on_outcome(bool acknowledged);
+  // A datagram was lost. What was kept of it is sent again, before other packets.
+  void on_lost(Bytes kept, Time now);
   void on_connection_closed() { finish(http3::value_of(http3::ErrorCode::kNoError)); }
   void on_datagram(http3::HttpDatagram datagram) override { take_datagram(datagram.payload); }
   // Applies what datagrams brought. To be called after the session has seen the events of its
@@ -93,9 +108,11 @@ class TunnelRequest final : public http3::DatagramConsumer {
   // Whether the stream of the request is gone. Until then this object reads what still comes.
   bool closed() const { return closed_; }
 
-  // The identifiers of datagrams tell the tunnel. Those of channels have another second bit, and
+  // Whether a tunnel sent the datagram. The identifiers of channels have another second bit, and
   // those of WebTransport sessions are stream ids (RFC 9000 §2.1: below 2^62).
-  static std::optional<quic::StreamId> stream_of(std::uint64_t identifier);
+  static bool is_of_tunnel(std::uint64_t identifier);
+  // Takes the outcome of a datagram of a tunnel. Returns it when it was lost.
+  static std::optional<Lost> settle(SharedWay& way, const http3::DatagramOutcome& outcome);
 
  private:
   enum class Passed : std::uint8_t { kSent, kTooLarge, kNoRoom };
@@ -104,25 +121,31 @@ class TunnelRequest final : public http3::DatagramConsumer {
   // cannot go on now, although it may.
   bool take_turn(Time now);
   bool send_waiting(Time now);
+  void send_repeats();
   // Sends packets that were too large, once they fit. Returns false while they do not.
   bool send_larger(Time now);
   void read_capsules(Time now);
   void take_datagram(Bytes payload);
-  Passed pass(Bytes payload);
+  // These count a packet that was sent, unless `again` says that it was counted before.
+  Passed pass(Bytes payload, bool again = false);
+  Passed pass_datagram(Bytes payload);
   Passed pass_capsule(Bytes payload);
   // Whether a packet that is too large may fit soon, when the connection has found what its path
   // carries.
   bool may_fit_later(Bytes payload, Time now) const;
   void wait(tunnel::PacketQueue& queue, Bytes payload, Time now);
-  bool waits() const { return !queue_.empty() || !larger_.empty(); }
+  bool has_turn_to_take() const { return !queue_.empty() || !repeats_.empty(); }
+  bool waits() const { return has_turn_to_take() || !larger_.empty(); }
   void finish_writing();
   void finish(std::uint64_t code);
 
   Place place_;
+  quic::TunnelMode mode_;
   Time opened_;
   http3::CapsuleReader capsules_;
   tunnel::PacketQueue queue_;
-  tunnel::PacketQueue larger_;  // packets that are too large until the path is known better
+  tunnel::PacketQueue repeats_;  // packets that were lost
+  tunnel::PacketQueue larger_;   // packets that are too large until the path is known better
   quic::CoDelLaw law_;
   std::size_t deficit_ = 0;             // bytes that the tunnel may send
   std::vector<std::uint8_t> gathered_;  // capsules of a burst

@@ -15,11 +15,12 @@ std::vector<std::uint8_t> payload(std::uint64_t value, std::size_t size = 100) {
 
 TEST(SentPayloads, ReturnsALostPayloadOnce) {
   SentPayloads sent(10'000);
-  const std::uint64_t first = sent.keep(payload(1));
-  const std::uint64_t second = sent.keep(payload(2));
+  const std::uint64_t first = sent.keep(payload(1), 1);
+  const std::uint64_t second = sent.keep(payload(2), 2);
   const auto lost = sent.take_lost(second);
   ASSERT_TRUE(lost);
-  EXPECT_EQ((*lost)[99], 2);
+  EXPECT_EQ(lost->owner, 2u);
+  EXPECT_EQ(lost->payload[99], 2);
   EXPECT_FALSE(sent.take_lost(second));
   sent.on_acknowledged(first);
   EXPECT_FALSE(sent.take_lost(first));
@@ -30,7 +31,7 @@ TEST(SentPayloads, IgnoresIdentifiersThatItNeverGave) {
   SentPayloads sent(10'000);
   EXPECT_FALSE(sent.take_lost(0));
   sent.on_acknowledged(7);
-  const std::uint64_t only = sent.keep(payload(1));
+  const std::uint64_t only = sent.keep(payload(1), 1);
   EXPECT_FALSE(sent.take_lost(only + 1));
   EXPECT_FALSE(sent.take_lost(UINT64_MAX));
   EXPECT_TRUE(sent.take_lost(only));
@@ -38,9 +39,9 @@ TEST(SentPayloads, IgnoresIdentifiersThatItNeverGave) {
 
 TEST(SentPayloads, CopiesWhatIsUnknownFromTheOldestOn) {
   SentPayloads sent(10'000);
-  const std::uint64_t first = sent.keep(payload(1));
-  sent.keep(payload(2));
-  sent.keep(payload(3));
+  const std::uint64_t first = sent.keep(payload(1), 1);
+  sent.keep(payload(2), 2);
+  sent.keep(payload(3), 3);
   sent.on_acknowledged(first);
   const auto copy = [&](std::uint8_t copies) -> int {
     const auto found = sent.to_copy(copies);
@@ -56,7 +57,7 @@ TEST(SentPayloads, CopiesWhatIsUnknownFromTheOldestOn) {
 
 TEST(SentPayloads, ForgetsTheOldestBeyondItsLimit) {
   SentPayloads sent(1000);
-  for (std::uint64_t i = 0; i < 15; ++i) sent.keep(payload(i));
+  for (std::uint64_t i = 0; i < 15; ++i) sent.keep(payload(i), i);
   EXPECT_EQ(sent.bytes(), 1000u);
   EXPECT_EQ(sent.forgotten(), 5u);
   EXPECT_FALSE(sent.take_lost(4));
@@ -81,18 +82,20 @@ TEST(SentPayloads, AgreesWithAMapWhateverHappens) {
           const auto found = expected.find(known);
           ASSERT_EQ(lost.has_value(), found != expected.end());
           if (!lost) break;
-          ASSERT_EQ(std::vector<std::uint8_t>(lost->begin(), lost->end()), found->second);
+          ASSERT_EQ(std::vector<std::uint8_t>(lost->payload.begin(), lost->payload.end()),
+                    found->second);
           expected.erase(found);
           break;
         }
         default: {
           const auto made = payload(random.next(), 1 + random.below(50));
-          expected[sent.keep(made)] = made;
+          expected[sent.keep(made, 0)] = made;
         }
       }
       std::size_t bytes = 0;
       for (const auto& [_, kept] : expected) bytes += kept.size();
       ASSERT_EQ(sent.bytes(), bytes);
+      ASSERT_EQ(sent.size(), expected.size());
     }
   }
 }

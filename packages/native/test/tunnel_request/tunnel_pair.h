@@ -34,7 +34,8 @@ struct TunnelPair {
 
   void answer() {
     http.run();
-    proxy.emplace(TunnelRequest::Place{http.server.session, stream, way, room, target}, limit, now);
+    proxy.emplace(TunnelRequest::Place{http.server.session, stream, way, room, target},
+                  TunnelRequest::Settings{limit, mode}, now);
     EXPECT_TRUE(http.server.session.submit_response(stream, {{":status", "200"}}, true));
     http.client.session.datagrams().claim(stream, http.client);
     settle();
@@ -71,7 +72,8 @@ struct TunnelPair {
   void take(http3::SessionEvent& event) {
     if (std::holds_alternative<http3::DatagramsWritable>(event)) way.blocked = false;
     if (const auto* outcome = std::get_if<http3::DatagramOutcome>(&event)) {
-      if (TunnelRequest::stream_of(outcome->identifier)) proxy->on_outcome(outcome->acknowledged);
+      const auto lost = TunnelRequest::settle(way, *outcome);
+      if (lost && lost->stream == stream) proxy->on_lost(lost->payload, now);
       return;
     }
     proxy->on_event(event, now);
@@ -95,6 +97,18 @@ struct TunnelPair {
     proxy->flush();
     settle();
   }
+  // Tells the fate of a datagram of the proxy, by its place in the order in which they were sent.
+  void settle_datagram(std::size_t place, bool acknowledged) {
+    http3::SessionEvent event =
+        http3::DatagramOutcome{http.server.transport.sent_datagrams.at(place), acknowledged};
+    take(event);
+    settle();
+  }
+  std::vector<std::string> payloads_at_client() const {
+    std::vector<std::string> payloads;
+    for (const auto& [of, datagram] : http.client.datagrams) payloads.push_back(datagram.substr(1));
+    return payloads;
+  }
   // The connection has room for so many more datagrams.
   void make_room(std::size_t datagrams) {
     http.server.transport.datagram_room = datagrams;
@@ -109,6 +123,7 @@ struct TunnelPair {
   tunnel::SharedRoom room{1 << 20};
   RecordedTarget target;
   std::size_t limit = 0;
+  quic::TunnelMode mode = quic::TunnelMode::kDatagram;  // of the next `answer`
   quic::StreamId stream;
   std::optional<TunnelRequest> proxy;
 };

@@ -246,7 +246,7 @@ TEST(TunnelRequest, TunnelsOfAConnectionSendEqualBytes) {
   const quic::StreamId other = pair.ask();
   pair.answer();
   RecordedTarget target;
-  TunnelRequest second({pair.http.server.session, other, pair.way, pair.room, target}, pair.limit,
+  TunnelRequest second({pair.http.server.session, other, pair.way, pair.room, target}, {pair.limit},
                        pair.now);
   pair.make_room(0);
   for (int i = 0; i < 100; ++i) pair.receive(std::string(1400, 'a'));
@@ -347,18 +347,96 @@ TEST(TunnelRequest, FailsWithTheCodeOfItsOwner) {
   EXPECT_EQ(pair.room.used(), 0u);
 }
 
+// --- modes --------------------------------------------------------------------------------------
+
 TEST(TunnelRequest, CountsLosses) {
   TunnelPair pair;
   pair.answer();
-  pair.proxy->on_outcome(true);
-  pair.proxy->on_outcome(false);
+  pair.receive("one");
+  pair.receive("two");
+  pair.settle_datagram(0, true);
+  pair.settle_datagram(1, false);
   EXPECT_EQ(pair.dropped(DropReason::kClientLost), 1u);
+  EXPECT_EQ(pair.payloads_at_client(), (std::vector<std::string>{"one", "two"}));
+}
+
+TEST(TunnelRequest, SendsLostPacketsAgainBeforeOthers) {
+  TunnelPair pair;
+  pair.mode = quic::TunnelMode::kRetransmit;
+  pair.answer();
+  pair.receive("one");
+  pair.receive("two");
+  EXPECT_GT(pair.room.used(), 0u);
+  pair.make_room(0);
+  pair.receive("three");
+  pair.settle_datagram(1, false);
+  pair.settle_datagram(0, true);
+  pair.make_room(9);
+  EXPECT_EQ(pair.payloads_at_client(), (std::vector<std::string>{"one", "two", "two", "three"}));
+  // What is lost once more is sent once more.
+  pair.settle_datagram(2, false);
+  pair.settle_datagram(3, true);
+  EXPECT_EQ(pair.payloads_at_client().back(), "two");
+  pair.settle_datagram(4, true);
+  EXPECT_EQ(pair.room.used(), 0u);
+  const tunnel::Counts& counts = pair.proxy->counts();
+  EXPECT_EQ(counts.to_client.packets, 3u);
+  EXPECT_EQ(counts.repeated, 2u);
+  EXPECT_EQ(counts.dropped(DropReason::kClientLost), 0u);
+}
+
+TEST(TunnelRequest, KeepsNothingOfWhatTheConnectionDidNotTake) {
+  TunnelPair pair;
+  pair.mode = quic::TunnelMode::kRetransmit;
+  pair.answer();
+  pair.http.server.transport.datagram_room = 0;
+  pair.receive("waits");
+  pair.make_room(1);
+  EXPECT_EQ(pair.payloads_at_client(), std::vector<std::string>{"waits"});
+  pair.settle_datagram(0, true);
+  EXPECT_EQ(pair.room.used(), 0u);
+}
+
+TEST(TunnelRequest, SendsOnceWhatItHasNoRoomToKeep) {
+  TunnelPair pair;
+  pair.mode = quic::TunnelMode::kRetransmit;
+  pair.answer();
+  const std::string packet(1200, 'x');
+  // A connection may take half of the room of all.
+  for (int i = 0; i < 1000; ++i) pair.receive(packet);
+  EXPECT_EQ(pair.payloads_at_client().size(), 1000u);
+  EXPECT_LE(pair.room.used(), std::size_t{1} << 19);
+  pair.settle_datagram(999, false);
+  EXPECT_EQ(pair.dropped(DropReason::kClientLost), 1u);
+  pair.settle_datagram(0, false);
+  EXPECT_EQ(pair.proxy->counts().repeated, 1u);
+  for (std::size_t i = 1; i < 999; ++i) pair.settle_datagram(i, true);
+  pair.settle_datagram(1000, true);
+  EXPECT_EQ(pair.room.used(), 0u);
+}
+
+TEST(TunnelRequest, WritesPacketsToItsStream) {
+  TunnelPair pair;
+  pair.mode = quic::TunnelMode::kStream;
+  pair.answer();
+  pair.receive("one");
+  EXPECT_TRUE(pair.payloads_at_client().empty());
+  EXPECT_EQ(pair.http.client.messages[pair.stream].body,
+            http3::text_of(http3::encode_capsule(
+                {http3::k_capsule_datagram, http3::bytes_of(payload_of("one"))})));
+  EXPECT_EQ(pair.proxy->counts().to_client.packets, 1u);
 }
 
 TEST(TunnelRequest, KnowsItsDatagramsByTheirIdentifiers) {
-  EXPECT_FALSE(TunnelRequest::stream_of(4));                       // a WebTransport session
-  EXPECT_FALSE(TunnelRequest::stream_of(std::uint64_t{1} << 63));  // a channel
-  EXPECT_EQ(TunnelRequest::stream_of(std::uint64_t{3} << 62 | 8), quic::StreamId{8});
+  EXPECT_FALSE(TunnelRequest::is_of_tunnel(4));                       // a WebTransport session
+  EXPECT_FALSE(TunnelRequest::is_of_tunnel(std::uint64_t{1} << 63));  // a channel
+  SharedWay way;
+  const std::uint64_t identifier = std::uint64_t{3} << 62 | 8;
+  EXPECT_TRUE(TunnelRequest::is_of_tunnel(identifier));
+  EXPECT_FALSE(TunnelRequest::settle(way, {identifier, true}));
+  EXPECT_EQ(TunnelRequest::settle(way, {identifier, false})->stream, quic::StreamId{8});
+  // Of a connection that keeps nothing
+  EXPECT_FALSE(TunnelRequest::settle(way, {std::uint64_t{7} << 61, false}));
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ bool TunnelEnd::feed_datagram(Bytes framed) {
   if (config_.mode != TunnelMode::kRetransmit) {
     return outer.connection.datagrams().send(framed, k_sent_once);
   }
-  const std::uint64_t identifier = sent_.keep(framed);
+  const std::uint64_t identifier = sent_.keep(framed, framed[0]);
   if (outer.connection.datagrams().send(framed, identifier)) return true;
   sent_.on_acknowledged(identifier);  // it did not leave
   return false;
@@ -175,8 +175,8 @@ void TunnelEnd::on_event(const Event& event, Time now) {
 
 void TunnelEnd::on_lost(std::uint64_t identifier, Time now) {
   if (config_.mode != TunnelMode::kRetransmit) return;
-  const auto payload = sent_.take_lost(identifier);
-  if (payload) queues_.of((*payload)[0]).push_repeat(*payload, now);
+  const auto lost = sent_.take_lost(identifier);
+  if (lost) queues_.of(lost->owner).push_repeat(lost->payload, now);
 }
 
 void TunnelEnd::take_datagrams(Time now) {
