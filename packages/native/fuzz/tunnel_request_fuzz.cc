@@ -12,6 +12,7 @@ using quic::Bytes;
 using tunnel_request::TunnelRequest;
 
 struct Sink final : TunnelRequest::Target {
+  void on_report(Bytes) override {}
   void send(Bytes payload) override {
     if (payload.size() > tunnel_request::k_max_payload) std::abort();
   }
@@ -20,7 +21,7 @@ struct Sink final : TunnelRequest::Target {
 
 // A tunnel whose client is an attacker
 struct Run {
-  explicit Run(bool takes_datagrams, quic::TunnelMode mode)
+  Run(bool takes_datagrams, quic::TunnelMode mode, quic::TunnelReports reports)
       : http(1, {.extended_connect = true, .datagrams = takes_datagrams}) {
     http.server.reading = false;
     http.run();
@@ -33,7 +34,7 @@ struct Run {
     http.run();
     tunnel = std::make_unique<TunnelRequest>(
         TunnelRequest::Place{http.server.session, stream, way, room, sink},
-        TunnelRequest::Settings{4000, mode}, now);
+        TunnelRequest::Settings{4000, mode, reports}, now);
     static_cast<void>(http.server.session.submit_response(stream, {{":status", "200"}}, true));
     settle();
   }
@@ -80,7 +81,8 @@ struct Run {
 
 }  // namespace
 
-// The first byte chooses whether the client takes datagrams, and the mode. Then records of an
+// The first byte chooses whether the client takes datagrams, the mode, and what becomes of
+// reports. Then records of an
 // operation, a length and bytes: bytes of the stream, capsules, datagrams, packets of the target,
 // room, time and ends.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -88,7 +90,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr std::array k_modes{quic::TunnelMode::kDatagram, quic::TunnelMode::kRetransmit,
                                quic::TunnelMode::kStream};
   const std::uint8_t choice = in.read_u8();
-  Run run((choice & 1) != 0, k_modes[choice / 2 % k_modes.size()]);
+  Run run((choice & 1) != 0, k_modes[choice / 2 % k_modes.size()],
+          static_cast<quic::TunnelReports>(choice / 16 % 3));
   for (int steps = 0; !in.empty() && steps < 64; ++steps) {
     const std::uint8_t operation = in.read_u8();
     const std::size_t length = std::min<std::size_t>(in.read_u8(), in.remaining());

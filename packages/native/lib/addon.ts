@@ -61,6 +61,7 @@ export const EventKind = {
   streamTunnelBytes: 71,
   streamTunnelOver: 72,
   tunnelPeer: 73,
+  tunnelReport: 74,
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
@@ -96,6 +97,7 @@ export interface NativeEndpointOptions {
   multipath: boolean;
   /** Bytes of UDP payload, in both directions; 0 = what the path carries */
   longestDatagram: number;
+  followTunnelReports: boolean;
   /** Bits: 1 = shared, 2 = per path; 0 = no backends. */
   backendKeyModes: number;
   returnPaths: boolean;
@@ -431,6 +433,8 @@ export interface NativeEndpoint {
   permitCancellations(connection: number): void;
   /** Gives packets new keys from now on (RFC 9001 §6). Returns false when that is not possible yet. */
   updateKeys(connection: number): boolean;
+  /** Sends a report about the tunnel that carries the connection. Returns false when the peer follows none. */
+  reportTunnel(connection: number, report: Uint8Array): boolean;
   connectionStatus(connection: number): unknown;
   connections(): number[];
   counters(): unknown;
@@ -495,6 +499,8 @@ export interface NativeTunnelCarriage {
   queueBytes: number;
   /** Place in `tunnelModes` */
   mode: number;
+  /** Place in `TunnelReports` in src/tunnel/mode.h */
+  reports: number;
 }
 
 export interface NativeTunnelOptions extends NativeTunnelCarriage {

@@ -69,6 +69,8 @@ export interface ConnectionStatus {
   datagramsReceived: number;
   /** Number of key updates so far, by either side (RFC 9001 §6). */
   keyUpdates: number;
+  /** Reports of the peer about a tunnel that carries the connection */
+  tunnelReportsReceived: number;
   /** True when the handshake used a ticket of an earlier connection (RFC 8446 §2.2); false while the handshake is pending. */
   resumed: boolean;
   /** True when the server accepted 0-RTT packets (RFC 9001 §4.6); false while the handshake is pending. */

@@ -30,6 +30,7 @@ function transportOptions(options: Partial<TransportOptions>) {
     congestionControl: options.congestionControl ?? 'cubic',
     multipath: options.multipath ?? true,
     longestDatagram: options.longestDatagram ?? 0,
+    followTunnelReports: options.followTunnelReports ?? false,
     backendKeyModes: backendKeyModes(options),
     returnPaths: options.returnPaths ?? false,
     pathScheduler: options.pathScheduler ?? 'ecf',
@@ -44,6 +45,7 @@ function transportOptions(options: Partial<TransportOptions>) {
 export function serverEndpointOptions(options: ServerOptions): NativeEndpointOptions {
   return {
     ...transportOptions(options),
+    followTunnelReports: options.followTunnelReports ?? true,
     addresses: [options.address, ...(options.furtherAddresses ?? [])],
     port: options.port,
     reusePort: options.sharesPort ?? false,

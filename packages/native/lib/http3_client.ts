@@ -306,6 +306,10 @@ class Client
     return port;
   }
 
+  reportTunnel(report: Uint8Array): boolean {
+    return !this.closed && this.endpoint.reportTunnel(this.handle, report);
+  }
+
   updateKeys(): boolean {
     this.assertOpen();
     return this.endpoint.updateKeys(this.handle);

@@ -308,6 +308,11 @@ export interface Http3Client
    * `datagrams`. Throws with the system's `code`, such as `EADDRINUSE`.
    */
   openTunnelPort(options: TunnelPortOptions): TunnelPort;
+  /**
+   * Tells the server what the proxy has reported (`onReport` of {@link TunnelPortOptions}) about the tunnel that carries this
+   * connection. The newest report counts. Returns false when the server follows none, or the connection is over.
+   */
+  reportTunnel(report: Uint8Array): boolean;
   /** Reads the state of the connection; a copy, and the last one after the connection is over. */
   status(): ConnectionStatus;
   /** Closes the connection with an error code of HTTP/3 (RFC 9114 §8.1; default H3_NO_ERROR) and a reason for the peer's log. */

@@ -88,6 +88,11 @@ export interface TransportOptions {
    * carries no more, and where larger packets do harm. Default: what the path carries.
    */
   longestDatagram?: number;
+  /**
+   * Follows what peers report about tunnels that carry their connections, within what this side would send by itself
+   * (docs/reference/wire.md). Default: servers do.
+   */
+  followTunnelReports?: boolean;
   /** Default `cubic`. */
   congestionControl?: CongestionControl;
   /** Offers several paths per connection (RFC 10069). Default true. */

@@ -13,6 +13,12 @@ import {
   type TunnelOver,
 } from './tunnel_types.js';
 
+/** As `TunnelReports` in src/tunnel/mode.h */
+const reportUses = { none: 0, makes: 1, takes: 2 } as const;
+
+/** Header with which both sides agree on reports (docs/reference/wire.md) */
+export const tunnelInfoHeader = 'sheaf-tunnel-info';
+
 const defaultIdleMs = 120_000;
 const defaultQueueBytes = 256 * 1024;
 
@@ -43,16 +49,20 @@ export function tunnelOver(reason: number, code: number, values: readonly number
 }
 
 /** Completes the options that tunnels of a proxy and those of a client share. */
-export const carriageOptions = ({ idleMs, queueBytes, mode }: TunnelCarriage): NativeTunnelCarriage => ({
+export const carriageOptions = (
+  { idleMs, queueBytes, mode }: TunnelCarriage,
+  reports: keyof typeof reportUses,
+): NativeTunnelCarriage => ({
   idleMs: idleMs ?? defaultIdleMs,
   queueBytes: queueBytes ?? defaultQueueBytes,
   mode: tunnelModes.indexOf(mode ?? 'retransmit'),
+  reports: reportUses[reports],
 });
 
-export function nativeTunnelOptions({ target, rate, ...carriage }: TunnelOptions): NativeTunnelOptions {
+export function nativeTunnelOptions({ target, rate, reports, ...carriage }: TunnelOptions): NativeTunnelOptions {
   return {
     ...target,
-    ...carriageOptions(carriage),
+    ...carriageOptions(carriage, reports ? 'makes' : 'none'),
     rateName: rate?.name ?? '',
     bytesPerSecond: rate?.bytesPerSecond ?? 0,
   };

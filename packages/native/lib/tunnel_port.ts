@@ -2,7 +2,7 @@ import { EventKind, type NativeEndpoint, type NativeEvent } from './addon.js';
 import type { SocketAddress } from './address.js';
 import { headBody } from './engine_body.js';
 import { IncomingBody } from './http3_body.js';
-import { carriageOptions, tunnelOver } from './tunnel.js';
+import { carriageOptions, tunnelInfoHeader, tunnelOver } from './tunnel.js';
 import type { TunnelPort, TunnelPortOptions } from './tunnel_types.js';
 import type { ClientRequestOptions, ReceivedResponse } from './types.js';
 
@@ -43,8 +43,12 @@ class Port implements TunnelPort {
     return true;
   }
 
+  onReport(stream: number, report: Uint8Array): void {
+    if (this.open.has(stream)) this.options.onReport?.(report);
+  }
+
   private async openTunnel(peer: number): Promise<void> {
-    const { path, authority, headers } = this.options;
+    const { path, authority, headers, onReport } = this.options;
     const { body, end } = headBody();
     let response: ReceivedResponse | undefined;
     let isOpen = false;
@@ -54,7 +58,7 @@ class Port implements TunnelPort {
         protocol: 'connect-udp',
         path,
         ...(authority !== undefined && { authority }),
-        headers: { ...headers, 'capsule-protocol': '?1' },
+        headers: { ...headers, 'capsule-protocol': '?1', ...(onReport && { [tunnelInfoHeader]: '?1' }) },
         body,
       });
       isOpen = this.forward(peer, response, end);
@@ -79,8 +83,9 @@ class Port implements TunnelPort {
       return false;
     }
     const { stream } = response.location;
-    if (!this.endpoint.forwardTunnelPeer(this.connection, stream, this.number, peer, carriageOptions(this.options)))
-      return false;
+    const reports = this.options.onReport && response.headers[tunnelInfoHeader] === '?1' ? 'takes' : 'none';
+    const carriage = carriageOptions(this.options, reports);
+    if (!this.endpoint.forwardTunnelPeer(this.connection, stream, this.number, peer, carriage)) return false;
     this.open.set(stream, end);
     return true;
   }
@@ -105,11 +110,13 @@ export function openTunnelPort(
 }
 
 export const isTunnelEvent = (kind: EventKind): boolean =>
-  kind === EventKind.tunnelOver || kind === EventKind.tunnelPeer;
+  kind === EventKind.tunnelOver || kind === EventKind.tunnelPeer || kind === EventKind.tunnelReport;
 
 export function onTunnelEvent(endpoint: NativeEndpoint, event: NativeEvent): void {
   const known = ports.get(endpoint) ?? [];
   if (event[0] === EventKind.tunnelPeer) return known[event[2] as number]?.onPeer(event[3] as number);
+  if (event[0] === EventKind.tunnelReport)
+    return known.forEach((port) => port.onReport(event[2] as number, event[3] as Uint8Array));
   const [, , stream, reason, code, counts] = event as [EventKind, number, number, number, number, number[]];
   known.some((port) => port.onOver(stream, reason, code, counts));
 }

@@ -88,6 +88,8 @@ export interface TunnelOptions extends TunnelCarriage {
   target: TunnelTarget;
   /** Tunnels of a server that have the same name share a rate in each direction. What is above it is dropped. Default no limit. */
   rate?: TunnelRate | undefined;
+  /** Reports to the client how the tunnel does, in datagrams of their own (docs/reference/wire.md). Default false. */
+  reports?: boolean;
   /** Further fields of the response */
   headers?: Readonly<Record<string, string>>;
   /** Called once, when the tunnel is over. */
@@ -116,6 +118,11 @@ export interface TunnelPortOptions extends TunnelCarriage {
   headers?: Readonly<Record<string, string>>;
   /** Called for each tunnel that is over. What goes to the target goes to the peer here. */
   onOver?(over: TunnelOver): void;
+  /**
+   * Asks the proxy for reports, and is called with each one as it comes, about once in a round trip while packets come. Give it to
+   * `reportTunnel` of the connection that the tunnel carries. Proxies that make none are used without.
+   */
+  onReport?(report: Uint8Array): void;
   /** Called when a peer gets no tunnel. Its next packet asks again. */
   onRefused?(refusal: TunnelRefusal): void;
 }

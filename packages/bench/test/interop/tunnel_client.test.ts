@@ -37,6 +37,7 @@ beforeAll(async () => {
   proxy:
     role: gateway
     listen: 127.0.0.1:${ownProxy}
+    congestion: bbr
     tls: ${tls}
     log: { level: warn }
     routes: [{ path: /.well-known/masque/udp/, connect_udp: { allow: "127.0.0.1:${server}", users: users.txt } }]
@@ -64,7 +65,7 @@ async function fetchBy(proxy: string, { path = '/page.bin', port = server, user 
     ['fetch', '--json', ...authority, '--proxy', proxy, '--timeout', '60', `https://127.0.0.1:${port}${path}`],
     { env: { ...process.env, SHEAF_PROXY_USER: user } },
   );
-  return JSON.parse(stdout) as { status: number; sha256: string };
+  return JSON.parse(stdout) as { status: number; sha256: string; tunnel_reports: number };
 }
 
 const failure = (work: Promise<unknown>): Promise<string> =>
@@ -91,6 +92,9 @@ describe.each([
     const fetched = await fetchBy(address(relay.port));
     relay.close();
     expect(fetched.sha256).toBe(sha256(page));
+    // The server inside hears how a tunnel of ours does.
+    if (address === own) expect(fetched.tunnel_reports).toBeGreaterThan(0);
+    else expect(fetched.tunnel_reports).toBe(0);
     expect(relay.counts.carried).toBeGreaterThan(100);
   }, 90_000);
 });

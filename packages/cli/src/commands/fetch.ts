@@ -162,6 +162,7 @@ async function transfer(
     throw error;
   });
   try {
+    way.begin(client);
     await openPaths(client, way.paths, world);
     const requester = await withBackends(client);
     const results = await withTimeout(
@@ -174,6 +175,7 @@ async function transfer(
       alpn: client.alpn,
       paths: used,
       backends: backends ?? [],
+      tunnelReports: way.reports,
     });
     const refusal = judge(report.status, report.sha256, options);
     if (!refusal) await destination?.commit?.();
@@ -194,6 +196,9 @@ interface Way {
   paths: readonly PathOption[];
   /** Rejects when the proxy refuses. */
   refused: Promise<never>;
+  begin(client: Http3Client): void;
+  /** How often the server was told about the tunnel; undefined without one */
+  readonly reports?: number;
   close(): Promise<void>;
 }
 
@@ -203,11 +208,13 @@ async function openWay(
   { proxy, ...flags }: FetchOptions,
   world: World,
 ): Promise<Way> {
-  if (proxy !== undefined) return { ...(await throughProxy(connection, paths, { ...flags, proxy }, world)), paths: [] };
+  if (proxy !== undefined)
+    return Object.assign(await throughProxy(connection, paths, { ...flags, proxy }, world), { paths: [] });
   return {
     connection: { ...connection, ...handshakePath(paths[0], connection.port) },
     paths,
     refused: new Promise<never>(() => undefined),
+    begin: () => undefined,
     close: () => Promise.resolve(),
   };
 }

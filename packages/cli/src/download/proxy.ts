@@ -44,6 +44,10 @@ export interface ProxiedTarget {
   connection: ClientOptions;
   /** Rejects once the tunnel cannot be had. */
   refused: Promise<never>;
+  /** Tells the server of this connection, which the tunnel carries, what the proxy reports. */
+  begin(client: Http3Client): void;
+  /** How many reports the server was told, so far */
+  readonly reports: number;
   close(): Promise<void>;
 }
 
@@ -82,11 +86,16 @@ export async function throughProxy(
   const refused = new Promise<never>((_resolve, reject) => (refuse = reject));
   // Nobody may be waiting when it comes.
   refused.catch(() => undefined);
+  let inside: Http3Client | undefined;
+  let reports = 0;
   const port = client.openTunnelPort({
     local: loopback,
     path: template.pathTo(connection.host, connection.port),
     authority: template.authority,
     headers: user === undefined || user === '' ? {} : proxyCredentials(user),
+    onReport: (report) => {
+      if (inside?.reportTunnel(report)) reports += 1;
+    },
     onRefused: (refusal) => refuse(refusalError(proxy, refusal)),
     onOver: ({ reason, code }) => refuse(proxyError(proxy, endOf(reason, code))),
   });
@@ -104,6 +113,10 @@ export async function throughProxy(
       longestDatagram: 1_200,
     },
     refused,
+    begin: (carried) => (inside = carried),
+    get reports() {
+      return reports;
+    },
     close: () => client.close(),
   };
 }

@@ -41,6 +41,8 @@ export interface FetchReport {
   paths: PathReport[];
   /** Servers beside the one in the URL (Multi-End) */
   backends: BackendReport[];
+  /** How often the server was told about the tunnel, with --proxy */
+  tunnel_reports?: number;
   /** Fields behind the body of the first response */
   trailers?: Downloaded['trailers'];
   /** Interim responses before the first response */
@@ -54,11 +56,12 @@ export interface ConnectionFacts {
   alpn: string;
   paths: PathStatus[];
   backends: BackendStatus[];
+  tunnelReports: number | undefined;
 }
 
 export function fetchReport(
   results: readonly Downloaded[],
-  { ms, alpn, paths, backends }: ConnectionFacts,
+  { ms, alpn, paths, backends, tunnelReports }: ConnectionFacts,
 ): FetchReport {
   const hashes = new Set(results.map((result) => result.sha256));
   return {
@@ -69,6 +72,7 @@ export function fetchReport(
     alpn,
     paths: paths.map(pathReport),
     backends: backends.map(backendReport),
+    ...(tunnelReports === undefined ? {} : { tunnel_reports: tunnelReports }),
     ...(results[0]?.trailers ? { trailers: results[0].trailers } : {}),
     ...(results[0]?.interim ? { interim: results[0].interim } : {}),
     ...(results.length > 1 ? { requests: results.map((result) => ({ ...result, ms: rounded(result.ms) })) } : {}),

@@ -190,11 +190,11 @@ export class Gateway extends FrontNode {
   }
 
   async #openTunnels({ registry }: Metrics): Promise<Tunnels | undefined> {
-    const { routes } = this.#loaded.node;
+    const { routes, congestion } = this.#loaded.node;
     if (!routes.some(({ connect_udp: udp, connect }) => (udp ?? connect) !== undefined)) return undefined;
     const { front } = this;
     const module = await loadNativeModule();
-    const tunnels = await Tunnels.open({ routes, module, quic: () => front.quic, log: front.log });
+    const tunnels = await Tunnels.open({ routes, congestion, module, quic: () => front.quic, log: front.log });
     if (tunnels?.hasUdp) tunnelMetrics(registry, () => tunnels.udpStatus);
     if (tunnels?.hasTcp) tcpTunnelMetrics(registry, () => tunnels.tcpStatus);
     return tunnels;

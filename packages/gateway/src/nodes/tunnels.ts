@@ -15,6 +15,7 @@ import {
   type AskedTunnel,
 } from '../tunnels/tunnel_request.js';
 import { TunnelServer } from '../tunnels/tunnel_server.js';
+import type { CongestionName } from '../values/transport_names.js';
 
 /** `:protocol` of requests for UDP proxying (RFC 9298 §3.4) */
 const udpProtocol = 'connect-udp';
@@ -24,6 +25,8 @@ export interface TunnelsOptions {
   module: NativeModule;
   /** Carries tunnels for UDP. */
   quic: () => Http3Server | undefined;
+  /** Congestion controller of clients' connections */
+  congestion: CongestionName;
   log: Logger;
 }
 
@@ -35,11 +38,13 @@ export class Tunnels {
 
   /** Returns undefined without a route for tunnels. @throws UserError when the users of a route cannot be read */
   static async open(options: TunnelsOptions): Promise<Tunnels | undefined> {
-    const { routes, log } = options;
+    const { routes, congestion, log } = options;
+    // A server that follows reports leaves a short queue at the tunnel. Controllers that look for losses need a long one.
+    const reports = congestion === 'bbr';
     const parts = accessParts(resolveByDns());
     const tcp = await ConnectServer.open({ routes, parts, log });
     const hasUdp = routes.some((route) => route.connect_udp !== undefined);
-    const udp = hasUdp ? await TunnelServer.open({ routes, parts, log }) : undefined;
+    const udp = hasUdp ? await TunnelServer.open({ routes, reports, parts, log }) : undefined;
     return tcp || udp ? new Tunnels(options, udp, tcp) : undefined;
   }
 

@@ -1,6 +1,7 @@
 import type { TunnelOver } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { systemErrorCode } from '../errors/user_error.js';
+import { headerValue } from '../http/exchange.js';
 import { parseRequestTarget } from '../http/request_target.js';
 import { compileRoute, findRoute, type Route } from '../http/router.js';
 import type { RouteOptions } from '../schema/routes.js';
@@ -12,6 +13,9 @@ import { full, isExhausted, proxyStatus, Refusal } from './refusal.js';
 import { parseTarget, type Target } from './target_rules.js';
 import { aboutTunnel, type TunnelRequest } from './tunnel_request.js';
 
+/** Header with which both sides agree on reports (docs/reference/wire.md) */
+const tunnelInfoHeader = 'sheaf-tunnel-info';
+
 /** A route with tunnels */
 interface TunnelRoute {
   options: ConnectUdpOptions;
@@ -21,6 +25,8 @@ interface TunnelRoute {
 
 export interface TunnelServerOptions {
   routes: readonly RouteOptions[];
+  /** Reports about tunnels to clients that ask for it */
+  reports: boolean;
   parts: AccessParts;
   log: Logger;
 }
@@ -28,6 +34,7 @@ export interface TunnelServerOptions {
 /** Answers requests for UDP proxying (RFC 9298): decides who may reach what. The packets are carried natively. */
 export class TunnelServer {
   readonly #routes: Route<TunnelRoute>[];
+  readonly #reports: boolean;
   readonly #log: Logger;
   readonly #answers: Answers;
 
@@ -41,11 +48,12 @@ export class TunnelServer {
         return [compileRoute(route, index, { options: udp, access, index })];
       }),
     );
-    return new TunnelServer(routes.flat(), options.log);
+    return new TunnelServer(routes.flat(), options);
   }
 
-  private constructor(routes: Route<TunnelRoute>[], log: Logger) {
+  private constructor(routes: Route<TunnelRoute>[], { reports, log }: TunnelServerOptions) {
     this.#routes = routes;
+    this.#reports = reports;
     this.#log = log;
     this.#answers = new Answers(log);
   }
@@ -109,13 +117,19 @@ export class TunnelServer {
     const { options, index } = route;
     const { user, owner, place } = admitted;
     const about = aboutTunnel(request, { target, address, user });
+    const reports =
+      this.#reports && request.httpVersion === '3' && headerValue(request.headers, tunnelInfoHeader) === '?1';
     const opened = request.open({
       target: { address, port: target.port },
       idleMs: options.idle,
       queueBytes: options.queue,
       mode: options.mode,
       rate: options.rate === undefined ? undefined : { name: `${index} ${owner}`, bytesPerSecond: options.rate },
-      headers: proxyStatus(`next-hop="${formatAddress({ address, port: target.port })}"`),
+      reports,
+      headers: {
+        ...(reports && { [tunnelInfoHeader]: '?1' }),
+        ...proxyStatus(`next-hop="${formatAddress({ address, port: target.port })}"`),
+      },
       onOver: (over) => {
         place();
         this.#log.info({ ...about, ...accessLine(over, started) }, 'tunnel ended');

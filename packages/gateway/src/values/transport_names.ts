@@ -2,6 +2,7 @@ import type { CongestionControl, PathScheduler, StreamScheduler } from '@sheaf/n
 
 /** Names of congestion controllers in configuration files */
 export const congestionNames = ['cubic', 'newreno', 'bbr', 'olia'] as const;
+export type CongestionName = (typeof congestionNames)[number];
 
 export const pathSchedulerNames = [
   'ecf',
@@ -29,6 +30,6 @@ export const streamSchedulerNames = [
 ] as const satisfies readonly StreamScheduler[];
 
 /** Returns the transport's name of a congestion controller. */
-export function congestionControl(name: (typeof congestionNames)[number]): CongestionControl {
+export function congestionControl(name: CongestionName): CongestionControl {
   return name === 'newreno' ? 'new_reno' : name;
 }

@@ -104,6 +104,7 @@ async function setUp({
         connect_udp: { allow: ['*:443', '10.0.0.0/8:53'], clients: '192.0.2.0/24', ...route },
       }),
     ],
+    reports: true,
     log: pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) }),
     parts: accessParts(resolve, () => new Set(['203.0.114.9'])),
   });

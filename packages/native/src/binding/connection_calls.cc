@@ -98,6 +98,16 @@ Napi::Value update_keys(EndpointParts& parts, const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), updated);
 }
 
+// Arguments: connection, report.
+Napi::Value report_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
+  const auto report = as_bytes(info[1]);
+  const bool sent = hosted && report &&
+                    hosted->driver().connection().paths().report_tunnel(
+                        quic::Bytes(report->Data(), report->ByteLength()));
+  return Napi::Boolean::New(info.Env(), sent);
+}
+
 Napi::Value connection_status(EndpointParts& parts, const Napi::CallbackInfo& info) {
   const HostedConnection* hosted =
       parts.connections.find(static_cast<std::uint32_t>(number_argument(info, 0)));

@@ -17,6 +17,7 @@ void shut_down(EndpointParts& parts, const Napi::CallbackInfo& info);
 void ping(EndpointParts& parts, const Napi::CallbackInfo& info);
 void permit_cancellations(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value update_keys(EndpointParts& parts, const Napi::CallbackInfo& info);
+Napi::Value report_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value connection_status(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value connections(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value counters(EndpointParts& parts, const Napi::CallbackInfo& info);

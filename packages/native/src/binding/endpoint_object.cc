@@ -67,6 +67,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
       method<calls::open_backend>("openBackend"),
       method<calls::permit_cancellations>("permitCancellations"),
       method<calls::update_keys>("updateKeys"),
+      method<calls::report_tunnel>("reportTunnel"),
       method<calls::connection_status>("connectionStatus"),
       method<calls::connections>("connections"),
       method<calls::counters>("counters"),

@@ -59,6 +59,7 @@ enum class EventKind : std::uint32_t {
   kStreamTunnelBytes = 71,
   kStreamTunnelOver = 72,
   kTunnelPeer = 73,
+  kTunnelReport = 74,
 };
 
 }  // namespace sheaf::binding

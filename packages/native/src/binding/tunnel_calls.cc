@@ -36,6 +36,7 @@ void read_common(tunnel_node::TunnelSettings& settings, const Napi::Object& opti
   settings.idle = std::chrono::milliseconds(number(options, "idleMs"));
   settings.queue_limit = number(options, "queueBytes");
   settings.mode = static_cast<quic::TunnelMode>(number(options, "mode"));
+  settings.reports = static_cast<quic::TunnelReports>(number(options, "reports"));
 }
 
 std::optional<tunnel_node::TunnelSettings> tunnel_settings(const Napi::Object& options) {
@@ -203,6 +204,11 @@ void report_tunnels(HostedConnection& hosted, EventList& events) {
     push(events, EventKind::kTunnelOver, hosted, number(end.request().stream().value),
          static_cast<double>(end.reason()), number(*end.request().over()),
          counts_array(events.open(), end.request().counts()));
+  });
+  hosted.tunnels.take_reports([&](TunnelEnd& end) {
+    const quic::Bytes report = end.take_report();
+    push(events, EventKind::kTunnelReport, hosted, number(end.request().stream().value),
+         Napi::Buffer<std::uint8_t>::Copy(events.open(), report.data(), report.size()));
   });
   hosted.tunnels.take_new_peers([&](std::size_t port, LocalPort::PeerId peer) {
     push(events, EventKind::kTunnelPeer, hosted, static_cast<double>(port),

@@ -3,6 +3,7 @@
 #include "congestion/bbr/bbr.h"
 #include "congestion/bbr_v1/bbr_v1.h"
 #include "congestion/cubic.h"
+#include "congestion/guided.h"
 #include "congestion/new_reno.h"
 #include "congestion/olia.h"
 #include "congestion/outside_rate.h"
@@ -10,7 +11,9 @@
 
 namespace sheaf::quic {
 
-std::unique_ptr<CongestionController> make_congestion_controller(const CongestionConfig& config) {
+namespace {
+
+std::unique_ptr<CongestionController> make_own(const CongestionConfig& config) {
   switch (config.algorithm) {
     case CongestionAlgorithm::kNewReno:
       return std::make_unique<NewReno>(config);
@@ -28,6 +31,14 @@ std::unique_ptr<CongestionController> make_congestion_controller(const Congestio
       break;
   }
   return std::make_unique<Unlimited>();
+}
+
+}  // namespace
+
+std::unique_ptr<CongestionController> make_congestion_controller(const CongestionConfig& config) {
+  auto own = make_own(config);
+  if (!config.guided) return own;
+  return std::make_unique<GuidedController>(std::move(own), config);
 }
 
 }  // namespace sheaf::quic

@@ -25,6 +25,20 @@ bool ApplicationDatagrams::send(Bytes payload, std::uint64_t identifier) {
   return payload.size() <= maximum_payload() && parts_.datagrams.send(payload, identifier);
 }
 
+ApplicationDatagrams::Conditions ApplicationDatagrams::conditions() const {
+  Conditions conditions{.minimum_round_trip = Duration::max()};
+  const auto payload = static_cast<double>(maximum_payload());
+  for (PathEntry* entry : parts_.paths.in_use()) {
+    if (!entry->usable() || entry->rules.apart || entry->path->validation.pending()) continue;
+    const PathStats stats = parts_.path_stats(*entry);
+    conditions.rate +=
+        static_cast<std::uint64_t>(static_cast<double>(stats.sending_rate()) * payload / stats.mtu);
+    conditions.minimum_round_trip = std::min(conditions.minimum_round_trip, stats.minimum_rtt);
+  }
+  if (conditions.rate == 0) conditions.minimum_round_trip = {};
+  return conditions;
+}
+
 void ApplicationDatagrams::limit_waiting(std::size_t bytes) {
   parts_.datagrams.limit_outgoing(bytes);
 }

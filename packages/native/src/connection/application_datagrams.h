@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "util/bytes.h"
+#include "util/time.h"
 
 namespace sheaf::quic {
 
@@ -20,6 +21,12 @@ class ApplicationDatagrams {
   // Returns false when the payload is too large or the queue is full. In the second case
   // DatagramsWritableEvent follows.
   bool send(Bytes payload, std::uint64_t identifier);
+  struct Conditions {
+    std::uint64_t rate = 0;  // bytes of payload per second
+    Duration minimum_round_trip{};
+  };
+  // Returns what all paths together let leave, and the shortest round trip of the fastest one.
+  Conditions conditions() const;
   // Bounds the datagrams that wait to be sent, in bytes. A sender with queues of its own wants them
   // to wait there.
   void limit_waiting(std::size_t bytes);

@@ -45,6 +45,10 @@ Status<PathRefusal> ApplicationPaths::set_outside_credit(PathId path, std::uint6
   return {};
 }
 
+bool ApplicationPaths::report_tunnel(Bytes report) {
+  return parts_.peer_parameters.tunnel_reports && parts_.tunnel_report.set(report);
+}
+
 Status<PathRefusal> ApplicationPaths::tolerate_reordering(PathId path, Duration delay) {
   PathEntry* entry = parts_.paths.find(path);
   if (!entry || !entry->open()) return PathRefusal::kUnknownPath;

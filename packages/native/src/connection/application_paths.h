@@ -31,6 +31,9 @@ class ApplicationPaths {
   // Grants the path's controller a rate and so many bytes until the next grant. Only
   // CongestionAlgorithm::kOutsideRate obeys.
   Status<PathRefusal> set_outside_credit(PathId path, std::uint64_t rate, std::uint64_t bytes);
+  // Client: tells the peer what the other end of a tunnel that carries the connection has reported
+  // (tunnel/feedback_report.h). Returns false when the peer does not follow reports.
+  bool report_tunnel(Bytes report);
   // Waits this much longer before overtaken packets count as lost, and adapts to how far packets
   // overtake each other.
   Status<PathRefusal> tolerate_reordering(PathId path, Duration delay);

@@ -40,6 +40,9 @@ struct ConnectionConfig {
   bool discover_mtu = true;
   bool use_ecn = true;
   bool disable_active_migration = false;
+  // Announces that this side follows reports of the peer about a tunnel that carries the connection
+  // (connection/tunnel_reports.h).
+  bool follow_tunnel_reports = false;
   CryptoProvider crypto = CryptoProvider::kAutomatic;
   // Bounds the 1-RTT packets that wait for the client's Finished, in bytes.
   std::size_t max_held_bytes = 24 << 10;

@@ -53,6 +53,7 @@ void FrameOutcome::on_frame_acknowledged(PathId id, const SentFrame& frame) {
       parts_.ack_requests.on_acknowledged(frame.sequence());
       break;
     case Kind::kPing:
+    case Kind::kTunnelReport:
     case Kind::kImmediateAck:
     case Kind::kNewToken:
     case Kind::kNewConnectionId:
@@ -131,12 +132,14 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
       parts_.paths.find(id)->path->mtu.on_probe_lost(frame.probe_size(), now_);
       break;
     // Acknowledgements are renewed, challenges have their own timer, responses are not repeated
-    // (RFC 9000 §13.3), and a blocked side says so again when it matters (RFC 10069 §4.7).
+    // (RFC 9000 §13.3), a blocked side says so again when it matters (RFC 10069 §4.7), and
+    // newer reports follow.
     case Kind::kAck:
     case Kind::kPathAck:
     case Kind::kPathsBlocked:
     case Kind::kPathCidsBlocked:
     case Kind::kPing:
+    case Kind::kTunnelReport:
     case Kind::kImmediateAck:
     case Kind::kPathChallenge:
     case Kind::kPathResponse:

@@ -24,6 +24,7 @@ TransportParameters local_parameters(const ConnectionConfig& config) {
   parameters.max_datagram_frame_size = config.max_datagram_frame_size;
   parameters.grease_quic_bit = true;
   parameters.reset_stream_at = true;
+  parameters.tunnel_reports = config.follow_tunnel_reports;
   if (!config.multipath) return parameters;
   parameters.initial_max_path_id = PathIds::k_max_concurrent - 1;
   if (config.path_policy) config.path_policy->offer(parameters);

@@ -92,8 +92,9 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
 // that a probe leaves here too: the other node may be the one that does not work.
 bool PacketBuilder::frames_precede_data() const {
   return path_wants_to_send() || frames_due_ || parts_.streams.outgoing().has_control_to_send() ||
-         parts_.datagrams.has_pending() || parts_.handshake_frames.has_pending() ||
-         parts_.crypto.has_pending() || path_.received.ack_deadline() <= now_;
+         parts_.datagrams.has_pending() || parts_.tunnel_report.has_pending() ||
+         parts_.handshake_frames.has_pending() || parts_.crypto.has_pending() ||
+         path_.received.ack_deadline() <= now_;
 }
 
 RunBuilder::Outcome PacketBuilder::order_run(const Admission& admission, bool unsealed) {
@@ -130,7 +131,8 @@ bool PacketBuilder::path_management_due() const {
 bool PacketBuilder::connection_wants_to_send() const {
   return parts_.streams.outgoing().has_data_to_send() ||
          parts_.streams.outgoing().has_control_to_send() || parts_.datagrams.has_pending() ||
-         parts_.handshake_frames.has_pending() || parts_.crypto.has_pending() || frames_due_;
+         parts_.tunnel_report.has_pending() || parts_.handshake_frames.has_pending() ||
+         parts_.crypto.has_pending() || frames_due_;
 }
 
 PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
@@ -327,6 +329,7 @@ void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
   }
   if (parts_.streams.outgoing().has_control_to_send())
     parts_.streams.outgoing().write_control(writer, sent);
+  if (parts_.tunnel_report.has_pending()) parts_.tunnel_report.write_frame(writer, sent);
   if (parts_.datagrams.has_pending()) {
     while (const auto dropped = parts_.datagrams.discard_larger_than(
                path_.mtu.current() - draft.job.header_length - k_aead_tag_length)) {

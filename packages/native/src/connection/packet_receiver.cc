@@ -480,6 +480,16 @@ TransportStatus PacketReceiver::handle(const BackendWithdrawFrame&) { return no_
 
 TransportStatus PacketReceiver::handle(const BackendAbandonFrame&) { return no_multi_end(); }
 
+TransportStatus PacketReceiver::handle(const TunnelReportFrame& frame) {
+  constexpr auto k_malformed = TransportErrorCode::kFrameEncodingError;
+  if (!parts_.config.follow_tunnel_reports) {
+    return TransportError{k_malformed, 0, "TUNNEL_REPORT, which was not negotiated"};
+  }
+  if (entry_->rules.apart || !entry_->open()) return {};
+  if (follow_tunnel_report(parts_, *entry_, frame.report, now_)) return {};
+  return TransportError{k_malformed, 0, "malformed TUNNEL_REPORT"};
+}
+
 TransportStatus PacketReceiver::handle(const ConnectionCloseFrame& frame) {
   if (entry_->rules.apart) {
     // This side's own close has ended the path before.

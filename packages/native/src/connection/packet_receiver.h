@@ -61,6 +61,7 @@ class PacketReceiver {
   TransportStatus handle(const BackendOfferFrame&);
   TransportStatus handle(const BackendWithdrawFrame&);
   TransportStatus handle(const BackendAbandonFrame&);
+  TransportStatus handle(const TunnelReportFrame&);
   // Passes on the frames that only path management knows.
   template <typename FrameStruct>
   TransportStatus handle(const FrameStruct& frame);

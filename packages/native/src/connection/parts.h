@@ -22,6 +22,7 @@
 #include "connection/runs.h"
 #include "connection/seed.h"
 #include "connection/stats.h"
+#include "connection/tunnel_reports.h"
 #include "crypto/one_rtt_keys.h"
 #include "crypto/zero_rtt_keys.h"
 #include "recovery/ack_frequency_requests.h"
@@ -67,6 +68,7 @@ struct ConnectionParts {
   bool carries_messages = false;        // `ConnectionExtension::carry_messages`
   CryptoStream crypto;
   DatagramQueue datagrams;
+  OutgoingTunnelReport tunnel_report;
   CloseState close;
   IdleTimer idle;
 

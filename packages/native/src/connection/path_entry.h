@@ -6,6 +6,7 @@
 #include "connection/connection_ids.h"
 #include "connection/path_rules.h"
 #include "path/path.h"
+#include "tunnel/credit.h"
 #include "util/ring.h"
 
 namespace sheaf::quic {
@@ -55,6 +56,7 @@ struct PathEntry {
   PathPreference own_preference;
   PathPreference peer_preference;
   std::unique_ptr<Path> path;
+  std::unique_ptr<Credit> tunnel_credit;  // absent before the first report of a tunnel
   std::optional<Abandonment> abandonment;
   bool cids_blocked_due = false;
   std::unique_ptr<OtherAddresses> probed;  // one pair at a time

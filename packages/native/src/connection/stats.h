@@ -52,11 +52,15 @@ struct PathStats {
   std::uint64_t packets_lost = 0;
   std::uint64_t pacing_rate = 0;  // bytes per second, of the controller; UINT64_MAX: not paced
   std::uint16_t mtu = 0;
+
+  // Returns the bytes per second that window and pace let leave.
+  std::uint64_t sending_rate() const;
 };
 
 struct ConnectionStats {
   std::uint64_t datagrams_sent = 0;      // RFC 9221 frames
   std::uint64_t datagrams_received = 0;  // RFC 9221 frames
+  std::uint64_t tunnel_reports_received = 0;
   std::uint64_t key_updates = 0;
   std::uint64_t streams_total = 0;
   std::size_t streams_open = 0;

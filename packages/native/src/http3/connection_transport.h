@@ -83,6 +83,9 @@ class ConnectionTransport final : public Transport {
   void limit_waiting_datagrams(std::size_t bytes) override {
     connection_.datagrams().limit_waiting(bytes);
   }
+  quic::ApplicationDatagrams::Conditions datagram_conditions() const override {
+    return connection_.datagrams().conditions();
+  }
   std::optional<Bytes> receive_datagram() override { return connection_.datagrams().receive(); }
   void close(std::uint64_t application_error, std::string_view reason, Time now) override {
     connection_.close(application_error, reason, now);

@@ -21,6 +21,10 @@ class RequestDatagrams {
   bool send(StreamId request, Bytes payload, std::uint64_t identifier, Bytes prefix = {});
   // Bounds what waits in the transport for all requests, in bytes (ApplicationDatagrams).
   void limit_waiting(std::size_t bytes) { parts_.transport.limit_waiting_datagrams(bytes); }
+  // Returns what the connection lets leave now.
+  quic::ApplicationDatagrams::Conditions conditions() const {
+    return parts_.transport.datagram_conditions();
+  }
   // Returns whether the peer has announced that it accepts none. DATAGRAM capsules are sent to it
   // instead (§3.5).
   bool peer_lacks_datagrams() const;

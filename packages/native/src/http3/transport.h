@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "connection/application_datagrams.h"
 #include "stream/send_chunk.h"
 #include "stream/stream_set_config.h"
 #include "util/result.h"
@@ -66,6 +67,7 @@ class Transport {
   virtual std::size_t max_datagram_payload() const = 0;
   virtual bool send_datagram(Bytes payload, std::uint64_t identifier) = 0;
   virtual void limit_waiting_datagrams(std::size_t bytes) = 0;
+  virtual quic::ApplicationDatagrams::Conditions datagram_conditions() const = 0;
   virtual std::optional<Bytes> receive_datagram() = 0;
 
   virtual void close(std::uint64_t application_error, std::string_view reason, Time now) = 0;

@@ -174,6 +174,10 @@ class Fields {
     field("sent", frame.use.sent);
     field("streams", frame.use.streams);
   }
+  void operator()(const TunnelReportFrame& frame) const {
+    type("tunnel_report");
+    field("length", frame.report.size());
+  }
 
  private:
   void path(PathId id) const { field("path_id", id.value); }
@@ -239,6 +243,8 @@ const char* name_of(SentFrame::Kind kind) {
       return "path_response";
     case Kind::kHandshakeDone:
       return "handshake_done";
+    case Kind::kTunnelReport:
+      return "tunnel_report";
     case Kind::kImmediateAck:
       return "immediate_ack";
     case Kind::kAckFrequency:

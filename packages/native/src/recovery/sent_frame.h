@@ -21,6 +21,7 @@ class SentFrame {
     kPathChallenge,
     kPathResponse,
     kHandshakeDone,
+    kTunnelReport,  // docs/reference/wire.md
     kImmediateAck,  // draft-ietf-quic-ack-frequency-11 §5
     // Acknowledgements.
     kAck,

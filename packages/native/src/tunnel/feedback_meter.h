@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tunnel/feedback_report.h"
-#include "tunnel/inner_packet_queue.h"
 
 namespace sheaf::quic {
 
@@ -9,6 +8,17 @@ namespace sheaf::quic {
 struct OuterConditions {
   std::uint64_t rate = 0;  // bytes per second at which it sends inner payloads of the flow
   Duration minimum_round_trip{};
+};
+
+// The packets of a flow at the tunnel's server so far, and those that wait
+struct FlowAtTunnel {
+  std::uint64_t bytes_arrived = 0;
+  std::uint64_t bytes_left = 0;    // or were dropped
+  std::uint64_t packets_sent = 0;  // repeats included
+  std::uint64_t packets_repeated = 0;
+  bool waits = false;             // something does
+  std::uint64_t least_bytes = 0;  // that waited since the last report
+  Duration oldest_wait{};
 };
 
 // Makes the reports of a tunnel's server about a flow: one for each smallest round trip of the
@@ -25,7 +35,7 @@ class FeedbackMeter {
     if (next_ == k_never && bytes > k_max_acknowledgement) next_ = now;
   }
   // Makes the report of a cycle, which ends now.
-  FeedbackReport report(InnerPacketQueue& queue, const OuterConditions& outer, Time now);
+  FeedbackReport report(const FlowAtTunnel& flow, const OuterConditions& outer, Time now);
 
  private:
   // Reports are acknowledged. That alone is no reason for another one.

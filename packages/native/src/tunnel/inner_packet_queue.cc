@@ -72,6 +72,16 @@ Duration InnerPacketQueue::oldest_wait(Time now) const {
   return longest;
 }
 
+FlowAtTunnel InnerPacketQueue::take_flow(Time now) {
+  return {.bytes_arrived = counts_.bytes_arrived,
+          .bytes_left = counts_.bytes_left + counts_.bytes_dropped,
+          .packets_sent = counts_.taken,
+          .packets_repeated = counts_.repeated,
+          .waits = !empty(),
+          .least_bytes = take_least_bytes(),
+          .oldest_wait = oldest_wait(now)};
+}
+
 std::size_t InnerPacketQueue::take_least_bytes() { return std::exchange(least_bytes_, bytes_); }
 
 }  // namespace sheaf::quic

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tunnel/feedback_meter.h"
 #include "util/codel_law.h"
 #include "util/datagram_ring.h"
 #include "util/time.h"
@@ -56,6 +57,9 @@ class InnerPacketQueue {
   // Returns the smallest number of bytes that waited since the last call.
   std::size_t take_least_bytes();
   const InnerPacketCounts& counts() const { return counts_; }
+  // Returns what a report says about the packets of this queue, and begins to look for the smallest
+  // number of bytes anew.
+  FlowAtTunnel take_flow(Time now);
 
  private:
   bool has_room(Bytes packet) const {

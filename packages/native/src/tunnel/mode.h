@@ -13,6 +13,9 @@ enum class TunnelMode : std::uint8_t {
   kForward,      // MFT: packets are passed on, without a tunnel
 };
 
+// What an end of a tunnel does with reports about it. Numbers are in lib/tunnel.ts.
+enum class TunnelReports : std::uint8_t { kNone, kMakes, kTakes };
+
 inline bool uses_streams(TunnelMode mode) {
   return mode == TunnelMode::kStream || mode == TunnelMode::kStreamGroup;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "util/datagram_ring.h"
 #include "util/time.h"
@@ -59,8 +60,10 @@ class PacketQueue {
   PacketQueue& operator=(const PacketQueue&) = delete;
 
   bool empty() const { return ring_.empty(); }
+  std::size_t limit() const { return ring_.limit(); }
   std::size_t size() const { return ring_.size(); }
   std::size_t bytes() const { return ring_.bytes(); }
+  std::size_t payload_bytes() const { return payload_bytes_; }
 
   // Copies the packet. Returns false when it finds no room.
   bool push(quic::Bytes packet, quic::Time now) {
@@ -70,6 +73,7 @@ class PacketQueue {
     const auto tag = static_cast<std::uint64_t>(now.time_since_epoch().count());
     const bool taken = ring_.push(packet, tag);
     shared_.give_back(most - (ring_.bytes() - before));
+    if (taken) payload_bytes_ += packet.size();
     return taken;
   }
   // The oldest packet, and when it came. There must be one.
@@ -79,6 +83,7 @@ class PacketQueue {
   }
   void pop() {
     const std::size_t before = ring_.bytes();
+    payload_bytes_ -= front().size();
     ring_.pop();
     shared_.give_back(before - ring_.bytes());
   }
@@ -91,6 +96,29 @@ class PacketQueue {
  private:
   quic::DatagramRing ring_;
   RoomShare shared_;
+  std::size_t payload_bytes_ = 0;
+};
+
+// A queue that most tunnels never need: it exists only while something waits in it.
+class SeldomQueue {
+ public:
+  bool empty() const { return !queue_; }
+  std::size_t payload_bytes() const { return queue_ ? queue_->payload_bytes() : 0; }
+  bool push(quic::Bytes packet, quic::Time now, std::size_t limit, RoomShare shared) {
+    if (!queue_) queue_ = std::make_unique<PacketQueue>(limit, shared);
+    const bool taken = queue_->push(packet, now);
+    if (queue_->empty()) queue_.reset();
+    return taken;
+  }
+  quic::Bytes front() const { return queue_->front(); }
+  void pop() {
+    queue_->pop();
+    if (queue_->empty()) queue_.reset();
+  }
+  void clear() { queue_.reset(); }
+
+ private:
+  std::unique_ptr<PacketQueue> queue_;
 };
 
 }  // namespace sheaf::tunnel

@@ -22,6 +22,7 @@ struct TunnelSettings {
   std::size_t queue_limit = 256 << 10;      // bytes
   // How packets travel to a client with HTTP/3: kStream, kDatagram or kRetransmit
   quic::TunnelMode mode = quic::TunnelMode::kDatagram;
+  quic::TunnelReports reports = quic::TunnelReports::kNone;
   // All tunnels with the same name share a rate in bytes per second. An empty name: no limit.
   std::string rate_name;
   double rate = 0;

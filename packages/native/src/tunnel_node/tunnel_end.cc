@@ -20,7 +20,14 @@ TunnelEnd::TunnelEnd(const Place& place, std::unique_ptr<io::ConnectedSocket> so
     : place_(place),
       side_(place.node, *this, std::move(socket), settings, now),
       request_({place.session, place.stream, place.way, place.node.room(), *this},
-               {settings.queue_limit, settings.mode}, now) {}
+               {settings.queue_limit, settings.mode, settings.reports}, now) {}
+
+// Newer reports take the place of older ones.
+void TunnelEnd::on_report(quic::Bytes report) {
+  if (report.size() > quic::k_longest_feedback_report) return;
+  report_.assign(report.begin(), report.end());
+  if (!std::exchange(report_waits_, true)) place_.ends.note_report(*this);
+}
 
 // The request may ask while it is being made. Whoever keeps the tunnel gives it its first turn.
 void TunnelEnd::want_turn() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "io/endpoint_loop.h"
 #include "tunnel_node/target_side.h"
@@ -35,6 +36,11 @@ class TunnelEnd final : private TargetSide::ClientSide,
   // Of an open tunnel
   const quic::Address& local_address() const { return side_.local_address(); }
   TunnelOver reason() const { return reason_; }
+  // Returns the newest report of the proxy. There must be one.
+  quic::Bytes take_report() {
+    report_waits_ = false;
+    return report_;
+  }
   void on_connection_closed();
   // Does what followed from events and datagrams of the client.
   void on_turn(Time now);
@@ -55,6 +61,7 @@ class TunnelEnd final : private TargetSide::ClientSide,
   void release_spare() override { request_.release_spare(); }
   // TunnelRequest::Target
   void send(quic::Bytes payload) override { side_.send(payload); }
+  void on_report(quic::Bytes report) override;
   void want_turn() override;
 
   // Has the connection send what its tunnels have queued.
@@ -65,6 +72,8 @@ class TunnelEnd final : private TargetSide::ClientSide,
   bool wants_turn_ = false;
   bool told_over_ = false;
   bool unreachable_ = false;
+  bool report_waits_ = false;
+  std::vector<std::uint8_t> report_;
   TunnelOver reason_ = TunnelOver::kClient;
   tunnel_request::TunnelRequest request_;  // last: it may call this object at once
 };

@@ -37,6 +37,13 @@ class TunnelEnds {
       if (TunnelEnd* end = find(stream)) tell(*end);
     }
   }
+  // Calls `tell(end)` once for each tunnel with a new report of the proxy.
+  template <typename Tell>
+  void take_reports(Tell&& tell) {
+    for (const quic::StreamId stream : std::exchange(reports_, {})) {
+      if (TunnelEnd* end = find(stream)) tell(*end);
+    }
+  }
   // Calls `tell(port, peer)` once for each peer of a local port that waits for a tunnel.
   template <typename Tell>
   void take_new_peers(Tell&& tell) {
@@ -56,13 +63,15 @@ class TunnelEnds {
   friend class TunnelEnd;
 
   void want_turn(TunnelEnd& end) { turns_.push_back(end.request().stream()); }
+  void note_report(TunnelEnd& end) { reports_.push_back(end.request().stream()); }
   void note_over(TunnelEnd& end) { over_.push_back(end.request().stream()); }
 
   tunnel_request::SharedWay way_;
   std::unordered_map<quic::StreamId, std::unique_ptr<TunnelEnd>> ends_;
   std::vector<std::unique_ptr<LocalPort>> ports_;
-  std::vector<quic::StreamId> turns_;  // tunnels that have something to do
-  std::vector<quic::StreamId> over_;   // tunnels that ended, of which nobody was told
+  std::vector<quic::StreamId> turns_;    // tunnels that have something to do
+  std::vector<quic::StreamId> over_;     // tunnels that ended, of which nobody was told
+  std::vector<quic::StreamId> reports_;  // tunnels with reports that nobody took
   std::vector<quic::StreamId> closed_;
 };
 

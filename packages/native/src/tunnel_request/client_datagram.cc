@@ -14,7 +14,8 @@ ClientDatagram read_client_datagram(Bytes datagram) {
   const std::uint64_t context = reader.read_varint();
   if (!reader.ok()) return {};
   const Bytes payload = datagram.last(reader.remaining());
-  if (context != 0) return {Kind::kUnknownContext, {}};
+  if (context == k_report_context.front()) return {Kind::kReport, payload};
+  if (context != k_payload_context.front()) return {Kind::kUnknownContext, {}};
   if (payload.size() > k_max_payload) return {};
   return {Kind::kPayload, payload};
 }

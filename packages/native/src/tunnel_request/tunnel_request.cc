@@ -17,6 +17,8 @@ namespace {
 // with its streams.
 constexpr std::uint64_t k_tunnel_mark = std::uint64_t{3} << 62;
 constexpr std::uint64_t k_kept_mark = std::uint64_t{7} << 61;
+// Of reports, which nobody keeps or misses
+constexpr std::uint64_t k_report_identifier = UINT64_MAX;
 
 // Capsules gathered for one call of the session
 constexpr std::size_t k_max_gathered = 64 << 10;
@@ -30,6 +32,10 @@ std::size_t cost_of(Bytes payload) { return payload.size() + k_packet_cost; }
 // Bytes of the connection's datagrams that wait ahead of all tunnels. More of them would delay what
 // is urgent and what another tunnel sends; fewer would leave nothing for a burst.
 constexpr std::size_t k_waiting_ahead = 64 << 10;
+
+// Where reports tell what left, less waits ahead: as much as leaves in this time
+constexpr double k_seconds_ahead = 5e-3;
+constexpr std::size_t k_least_waiting_ahead = 8 << 10;
 
 // A connection knows what its path carries a few round trips after its handshake (RFC 8899), which
 // may be the very time at which the first packets of 1200 bytes come.
@@ -50,14 +56,14 @@ quic::SendChunk chunk_of(std::vector<std::uint8_t> bytes) {
 TunnelRequest::TunnelRequest(const Place& place, const Settings& settings, Time now)
     : place_(place),
       mode_(settings.mode),
+      takes_reports_(settings.reports == quic::TunnelReports::kTakes),
       opened_(now),
       capsules_(capsule_rule),
-      queue_(settings.queue_limit, {place.room, place.way.waiting_bytes}),
-      repeats_(settings.queue_limit, {place.room, place.way.waiting_bytes}),
-      larger_(k_larger_limit, {place.room, place.way.waiting_bytes}) {
+      queue_(settings.queue_limit, share()) {
   if (mode_ == quic::TunnelMode::kRetransmit && !place.way.kept) {
-    place.way.kept.emplace(tunnel::RoomShare(place.room, place.way.waiting_bytes));
+    place.way.kept.emplace(share());
   }
+  if (settings.reports == quic::TunnelReports::kMakes) feedback_ = std::make_unique<TunnelFeedback>();
   place_.session.datagrams().limit_waiting(k_waiting_ahead);
   place_.session.datagrams().serve(place_.stream, *this);
   read_capsules(now);
@@ -123,7 +129,7 @@ bool TunnelRequest::on_event(const http3::SessionEvent& event, Time now) {
 
 void TunnelRequest::on_lost(Bytes kept, Time now) {
   if (kept.empty()) return counts_.drop(DropReason::kClientLost);
-  wait(repeats_, kept, now);
+  wait_in(repeats_, queue_.limit(), kept, now);
 }
 
 void TunnelRequest::read_capsules(Time now) {
@@ -145,7 +151,9 @@ void TunnelRequest::take_datagram(Bytes datagram) {
   const ClientDatagram read = read_client_datagram(datagram);
   if (read.kind == ClientDatagram::Kind::kMalformed) {
     fault_ = ErrorCode::kDatagramError;
-  } else if (read.kind == ClientDatagram::Kind::kUnknownContext) {
+  } else if (read.kind == ClientDatagram::Kind::kReport && takes_reports_) {
+    place_.target.on_report(read.payload);
+  } else if (read.kind != ClientDatagram::Kind::kPayload) {
     counts_.drop(DropReason::kUnknownContext);
   } else {
     place_.target.send(read.payload);
@@ -161,21 +169,31 @@ void TunnelRequest::on_turn() {
 
 void TunnelRequest::send(Bytes payload, Time now) {
   if (over_) return;
+  if (feedback_) feedback_->on_arrival(payload.size(), now);
+  pass_or_wait(payload, now);
+  note_queue(now);
+}
+
+void TunnelRequest::pass_or_wait(Bytes payload, Time now) {
   if (!has_turn_to_take()) {
     const Passed passed = pass(payload);
     if (passed == Passed::kSent) return;
     if (passed == Passed::kTooLarge) {
       // Smaller packets overtake it: a probe for a larger path must not hold a page up.
-      if (may_fit_later(payload, now)) return wait(larger_, payload, now);
+      if (may_fit_later(payload, now)) return wait_in(larger_, k_larger_limit, payload, now);
       return counts_.drop(DropReason::kClientTooLarge);
     }
   }
-  wait(queue_, payload, now);
+  note_wait(queue_.push(payload, now));
 }
 
-void TunnelRequest::wait(tunnel::PacketQueue& queue, Bytes payload, Time now) {
-  if (over_) return;
-  if (!queue.push(payload, now)) return counts_.drop(DropReason::kQueueFull);
+void TunnelRequest::wait_in(tunnel::SeldomQueue& queue, std::size_t limit, Bytes payload,
+                            Time now) {
+  if (!over_) note_wait(queue.push(payload, now, limit, share()));
+}
+
+void TunnelRequest::note_wait(bool taken) {
+  if (!taken) return counts_.drop(DropReason::kQueueFull);
   if (std::exchange(listed_, true)) return;
   place_.way.waiting.push_back(this);
 }
@@ -195,6 +213,7 @@ void TunnelRequest::send_all_waiting(SharedWay& way, Time now) {
   }
   for (TunnelRequest* served : way.served) {
     served->served_ = false;
+    served->note_queue(now);
     served->flush();
   }
   way.served.clear();
@@ -242,7 +261,7 @@ bool TunnelRequest::send_waiting(Time now) {
     if (passed == Passed::kSent) {
       deficit_ -= cost_of(payload);
     } else if (may_fit_later(payload, now)) {
-      wait(larger_, payload, now);
+      wait_in(larger_, k_larger_limit, payload, now);
     } else {
       counts_.drop(DropReason::kClientTooLarge);
     }
@@ -299,6 +318,37 @@ TunnelRequest::Passed TunnelRequest::pass_datagram(Bytes payload) {
   return Passed::kSent;
 }
 
+void TunnelRequest::note_queue(Time now) {
+  if (!feedback_ || over_) return;
+  feedback_->note_waiting(waiting_bytes());
+  if (feedback_->due(now)) send_report(now);
+}
+
+void TunnelRequest::send_report(Time now) {
+  http3::RequestDatagrams& datagrams = place_.session.datagrams();
+  const auto conditions = datagrams.conditions();
+  // Tunnels whose packets wait share what leaves.
+  const std::size_t sharing = std::max<std::size_t>(place_.way.waiting.size() + !listed_, 1);
+  const Time oldest = queue_.empty() ? now : queue_.front_time();
+  const quic::FeedbackReport made =
+      feedback_->report(counts_,
+                        {.waiting_bytes = waiting_bytes(),
+                         .oldest_wait = now - oldest,
+                         .outer = {.rate = conditions.rate / sharing,
+                                   .minimum_round_trip = conditions.minimum_round_trip}},
+                        now);
+  std::array<std::uint8_t, quic::k_longest_feedback_report> buffer;
+  quic::Writer writer(buffer);
+  encode(writer, made);
+  // One that finds no room is worth nothing later.
+  if (datagrams.send(place_.stream, writer.written(), k_report_identifier, k_report_context)) {
+    place_.way.queued = true;
+  }
+  const auto ahead =
+      static_cast<std::size_t>(k_seconds_ahead * static_cast<double>(conditions.rate));
+  datagrams.limit_waiting(std::clamp(ahead, k_least_waiting_ahead, k_waiting_ahead));
+}
+
 TunnelRequest::Passed TunnelRequest::pass_capsule(Bytes payload) {
   if (gathered_.size() + payload.size() + k_capsule_overhead > k_max_gathered) flush();
   if (!writable_ || over_) return Passed::kNoRoom;
@@ -317,9 +367,7 @@ void TunnelRequest::flush() {
 
 void TunnelRequest::release_spare() {
   queue_.release();
-  repeats_.release();
   if (place_.way.kept) place_.way.kept->release_spare();
-  larger_.release();
   capsules_.release_spare();
 }
 
@@ -352,8 +400,8 @@ void TunnelRequest::finish(std::uint64_t code) {
   over_ = code;
   gathered_ = {};
   while (!queue_.empty()) queue_.pop();
-  while (!repeats_.empty()) repeats_.pop();
-  while (!larger_.empty()) larger_.pop();
+  repeats_.clear();
+  larger_.clear();
   capsules_ = http3::CapsuleReader(capsule_rule);
   release_spare();
   if (std::exchange(listed_, false)) std::erase(place_.way.waiting, this);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "tunnel/packet_queue.h"
 #include "tunnel_request/client_datagram.h"
 #include "tunnel_request/kept_datagrams.h"
+#include "tunnel_request/tunnel_feedback.h"
 #include "util/codel_law.h"
 
 namespace sheaf::tunnel_request {
@@ -47,6 +49,8 @@ class TunnelRequest final : public http3::DatagramConsumer {
     virtual ~Target() = default;
     // The payload is valid during the call. Must not call the session.
     virtual void send(Bytes payload) = 0;
+    // The proxy reports (tunnel/feedback_report.h), for a tunnel that takes reports.
+    virtual void on_report(Bytes report) = 0;
     // There is something for `on_turn` to do.
     virtual void want_turn() = 0;
   };
@@ -62,6 +66,7 @@ class TunnelRequest final : public http3::DatagramConsumer {
   struct Settings {
     std::size_t queue_limit;  // bytes
     quic::TunnelMode mode = quic::TunnelMode::kDatagram;
+    quic::TunnelReports reports = quic::TunnelReports::kNone;
   };
   // A datagram that was lost. The payload is empty when it was not kept.
   struct Lost {
@@ -128,12 +133,18 @@ class TunnelRequest final : public http3::DatagramConsumer {
   void take_datagram(Bytes payload);
   // These count a packet that was sent, unless `again` says that it was counted before.
   Passed pass(Bytes payload, bool again = false);
+  void pass_or_wait(Bytes payload, Time now);
   Passed pass_datagram(Bytes payload);
+  std::uint64_t waiting_bytes() const { return queue_.payload_bytes() + larger_.payload_bytes(); }
+  void note_queue(Time now);
+  void send_report(Time now);
   Passed pass_capsule(Bytes payload);
   // Whether a packet that is too large may fit soon, when the connection has found what its path
   // carries.
   bool may_fit_later(Bytes payload, Time now) const;
-  void wait(tunnel::PacketQueue& queue, Bytes payload, Time now);
+  tunnel::RoomShare share() { return {place_.room, place_.way.waiting_bytes}; }
+  void wait_in(tunnel::SeldomQueue& queue, std::size_t limit, Bytes payload, Time now);
+  void note_wait(bool taken);
   bool has_turn_to_take() const { return !queue_.empty() || !repeats_.empty(); }
   bool waits() const { return has_turn_to_take() || !larger_.empty(); }
   void finish_writing();
@@ -141,11 +152,12 @@ class TunnelRequest final : public http3::DatagramConsumer {
 
   Place place_;
   quic::TunnelMode mode_;
+  bool takes_reports_;
   Time opened_;
   http3::CapsuleReader capsules_;
   tunnel::PacketQueue queue_;
-  tunnel::PacketQueue repeats_;  // packets that were lost
-  tunnel::PacketQueue larger_;   // packets that are too large until the path is known better
+  tunnel::SeldomQueue repeats_;  // packets that were lost
+  tunnel::SeldomQueue larger_;   // packets that are too large until the path is known better
   quic::CoDelLaw law_;
   std::size_t deficit_ = 0;             // bytes that the tunnel may send
   std::vector<std::uint8_t> gathered_;  // capsules of a burst
@@ -157,6 +169,7 @@ class TunnelRequest final : public http3::DatagramConsumer {
   bool closed_ = false;
   std::optional<std::uint64_t> over_;
   tunnel::Counts counts_;
+  std::unique_ptr<TunnelFeedback> feedback_;  // null unless this end makes reports
 };
 
 }  // namespace sheaf::tunnel_request

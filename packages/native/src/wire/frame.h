@@ -192,6 +192,12 @@ struct BackendAbandonFrame {
   BackendUse use{};
 };
 
+// What a client tells about the tunnel that carries the connection: a report of the tunnel's other
+// end, as it came (QUIC_INFO of TECC, NSDI 2024, §4.1; docs/reference/wire.md)
+struct TunnelReportFrame {
+  Bytes report;
+};
+
 using Frame =
     std::variant<PaddingFrame, PingFrame, AckFrame, ResetStreamFrame, StopSendingFrame, CryptoFrame,
                  NewTokenFrame, StreamFrame, MaxDataFrame, MaxStreamDataFrame, MaxStreamsFrame,
@@ -201,7 +207,7 @@ using Frame =
                  PathAckFrame, PathAbandonFrame, PathStatusFrame, PathNewConnectionIdFrame,
                  PathRetireConnectionIdFrame, MaxPathIdFrame, PathsBlockedFrame,
                  PathCidsBlockedFrame, BackendOfferFrame, BackendWithdrawFrame, BackendAbandonFrame,
-                 AckFrequencyFrame, ImmediateAckFrame>;
+                 TunnelReportFrame, AckFrequencyFrame, ImmediateAckFrame>;
 
 // RFC 9000 §19, RFC 9221 §4, draft-ietf-quic-reliable-stream-reset-09 §4,
 // draft-ietf-quic-ack-frequency-11 §10.2, RFC 10069 §4, and private ones (docs/reference/wire.md).
@@ -248,6 +254,7 @@ enum class FrameType : std::uint64_t {
   kBackendOffer = 0x5ea0,
   kBackendWithdraw = 0x5ea1,
   kBackendAbandon = 0x5ea2,
+  kTunnelReport = 0x5ea3,
 };
 
 constexpr FrameType type_of(const ResetStreamFrame& frame) {

@@ -49,6 +49,7 @@ bool forbidden_in_zero_rtt(FrameType type) {
     case FrameType::kBackendOffer:
     case FrameType::kBackendWithdraw:
     case FrameType::kBackendAbandon:
+    case FrameType::kTunnelReport:
       return true;
     default:
       return false;
@@ -386,6 +387,8 @@ Decoded decode_body(Reader& reader, FrameType type) {
       return decode_backend_withdraw(reader);
     case FrameType::kBackendAbandon:
       return decode_backend_abandon(reader);
+    case FrameType::kTunnelReport:
+      return complete(reader, type, TunnelReportFrame{reader.read_bytes(reader.read_varint())});
     default:
       return encoding_error(type, "unknown frame type");
   }

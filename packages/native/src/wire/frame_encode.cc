@@ -176,6 +176,10 @@ class FrameVisitor {
     integers({frame.path.value, frame.error});
     integers({frame.use.received, frame.use.sent, frame.use.streams});
   }
+  void operator()(const TunnelReportFrame& frame) {
+    type(FrameType::kTunnelReport);
+    prefixed(frame.report);
+  }
 
  private:
   void type(FrameType value) { sink_.write_varint(static_cast<std::uint64_t>(value)); }

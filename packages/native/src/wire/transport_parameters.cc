@@ -30,6 +30,7 @@ enum class ParameterId : std::uint64_t {
   kInitialMaxPathId = 0x3e,
   kGreaseQuicBit = 0x2ab2,
   kMultiEnd = 0x5ea0,
+  kTunnelReports = 0x5ea1,
   kReturnPaths = 0x5ea2,
   kFirstMinAckDelay = 0xff02de1a,             // draft-iyengar-quic-delayed-ack-02 §3
   kMinAckDelay = 0xff04de1b,                  // draft-ietf-quic-ack-frequency-11 §3
@@ -148,6 +149,9 @@ const char* read_value(TransportParameters& out, ParameterId id, Reader& value) 
     case ParameterId::kMultiEnd:
     case ParameterId::kReturnPaths:
       return read_private_value(out, id, value);
+    case ParameterId::kTunnelReports:
+      out.tunnel_reports = true;
+      return nullptr;
     case ParameterId::kResetStreamAt:
     case ParameterId::kResetStreamAtOfDrafts:
       out.reset_stream_at = true;
@@ -219,6 +223,7 @@ void append_extension_parameters(std::vector<std::uint8_t>& out,
     const MutableBytes written = writer.written();
     out.insert(out.end(), written.begin(), written.end());
   };
+  if (parameters.tunnel_reports) append(ParameterId::kTunnelReports, std::nullopt);
   if (parameters.reset_stream_at) {
     append(ParameterId::kResetStreamAt, std::nullopt);
     append(ParameterId::kResetStreamAtOfDrafts, std::nullopt);

@@ -62,6 +62,8 @@ struct TransportParameters {
   // (docs/reference/wire.md): 1 to `k_max_return_paths`, with `initial_max_path_id`. Other values
   // are ignored.
   std::optional<std::uint64_t> return_paths;
+  // This side follows TUNNEL_REPORT (docs/reference/wire.md).
+  bool tunnel_reports = false;
   std::optional<StatelessResetToken> stateless_reset_token;
 };
 

@@ -163,6 +163,10 @@ class MemoryNetwork {
       return true;
     }
     void limit_waiting_datagrams(std::size_t bytes) override { waiting_limit = bytes; }
+    quic::ApplicationDatagrams::Conditions datagram_conditions() const override {
+      return conditions;
+    }
+    quic::ApplicationDatagrams::Conditions conditions;
     std::optional<Bytes> receive_datagram() override {
       if (datagrams_.empty()) return std::nullopt;
       datagram_ = std::move(datagrams_.front());

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tunnel/inner_packet_queue.h"
+
 namespace sheaf::quic {
 namespace {
 
@@ -16,7 +18,7 @@ class FeedbackMeterTest : public ::testing::Test {
     queue_.pop();
   }
   FeedbackReport report(Time now) {
-    return meter_.report(queue_, {.rate = 1000, .minimum_round_trip = 40ms}, now);
+    return meter_.report(queue_.take_flow(now), {.rate = 1000, .minimum_round_trip = 40ms}, now);
   }
 
   const Time start_ = Time{} + 1s;

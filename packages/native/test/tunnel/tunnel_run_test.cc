@@ -199,6 +199,36 @@ TEST(TunnelRun, TunnelsOutliveOutages) {
   }
 }
 
+// As in the product: the server keeps its own controller, and follows reports within it.
+TEST(TunnelRun, AGuidedServerKeepsTheQueueShortAndIsNotSlower) {
+  const auto queue = [](const TunnelResult& result) {
+    std::vector<std::size_t> bytes;
+    for (const TunnelSample& sample : result.samples) bytes.push_back(sample.queue_bytes);
+    std::ranges::sort(bytes);
+    return bytes[bytes.size() * 95 / 100];
+  };
+  for (const double loss : {0.0, 0.05}) {
+    SCOPED_TRACE(loss);
+    TunnelSetting setting{.world = {.mode = TunnelMode::kRetransmit,
+                                    .loss_down = loss,
+                                    .outer = CongestionAlgorithm::kBbr,
+                                    .inner = CongestionAlgorithm::kCubic,
+                                    .fair = true},
+                          .bytes = 3'000'000,
+                          .warm_bytes = 300'000};
+    const TunnelResult plain = run(setting);
+    setting.world.guided = true;
+    const TunnelResult guided = run(setting);
+    EXPECT_LT(guided.completion, 1.02 * plain.completion);
+    if (loss == 0) {
+      EXPECT_LT(queue(guided), queue(plain) / 3);
+    } else {
+      // What the tunnel repairs is not sent once more.
+      EXPECT_LT(guided.inner_lost, plain.inner_lost / 2);
+    }
+  }
+}
+
 TEST(TunnelRun, ATraceGivesTheRateAndItsOffsetComesFromTheSeed) {
   const auto trace = CapacityTrace::parse("2\n4\n6\n8\n1000\n");
   ASSERT_TRUE(trace);

@@ -13,9 +13,11 @@ using namespace std::chrono_literals;
 // Keeps what a tunnel sends to its target.
 struct RecordedTarget final : TunnelRequest::Target {
   void send(Bytes payload) override { payloads.push_back(http3::text_of(payload)); }
+  void on_report(Bytes report) override { reports.push_back(http3::text_of(report)); }
   void want_turn() override { ++turns; }
 
   std::vector<std::string> payloads;
+  std::vector<std::string> reports;
   int turns = 0;
 };
 
@@ -35,7 +37,7 @@ struct TunnelPair {
   void answer() {
     http.run();
     proxy.emplace(TunnelRequest::Place{http.server.session, stream, way, room, target},
-                  TunnelRequest::Settings{limit, mode}, now);
+                  TunnelRequest::Settings{limit, mode, reports}, now);
     EXPECT_TRUE(http.server.session.submit_response(stream, {{":status", "200"}}, true));
     http.client.session.datagrams().claim(stream, http.client);
     settle();
@@ -123,7 +125,9 @@ struct TunnelPair {
   tunnel::SharedRoom room{1 << 20};
   RecordedTarget target;
   std::size_t limit = 0;
-  quic::TunnelMode mode = quic::TunnelMode::kDatagram;  // of the next `answer`
+  // Of the next `answer`
+  quic::TunnelMode mode = quic::TunnelMode::kDatagram;
+  quic::TunnelReports reports = quic::TunnelReports::kNone;
   quic::StreamId stream;
   std::optional<TunnelRequest> proxy;
 };

@@ -427,6 +427,88 @@ TEST(TunnelRequest, WritesPacketsToItsStream) {
   EXPECT_EQ(pair.proxy->counts().to_client.packets, 1u);
 }
 
+// --- reports ------------------------------------------------------------------------------------
+
+// Reads the reports that came to the client.
+std::vector<quic::FeedbackReport> reports_at_client(const TunnelPair& pair) {
+  std::vector<quic::FeedbackReport> reports;
+  for (const auto& [of, datagram] : pair.http.client.datagrams) {
+    if (datagram[0] != 1) continue;
+    const auto report = quic::decode_feedback_report(http3::bytes_of(datagram).subspan(1));
+    EXPECT_TRUE(report);
+    if (report) reports.push_back(*report);
+  }
+  return reports;
+}
+
+TEST(TunnelRequest, ReportsOnceInARoundTripWhilePacketsCome) {
+  TunnelPair pair;
+  pair.reports = quic::TunnelReports::kMakes;
+  pair.http.server.transport.conditions = {.rate = 800'000, .minimum_round_trip = 40ms};
+  pair.answer();
+  const std::string packet(1000, 'x');
+  pair.receive(packet);
+  ASSERT_EQ(reports_at_client(pair).size(), 1u);
+  pair.now += 20ms;
+  pair.receive(packet);
+  ASSERT_EQ(reports_at_client(pair).size(), 1u);
+  // What has no room waits, and counts as not having left.
+  pair.make_room(1);
+  pair.receive(packet);
+  pair.receive(packet);
+  pair.now += 20ms;
+  pair.make_room(9);
+  const auto reports = reports_at_client(pair);
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_EQ(reports[1].sequence, 2u);
+  EXPECT_EQ(reports[1].rate, 800'000u);
+  EXPECT_EQ(reports[1].tunnel_round_trip, 40ms);
+  EXPECT_EQ(reports[1].arrived, 4000u);
+  EXPECT_EQ(reports[1].left, 4000u);
+  EXPECT_EQ(pair.proxy->counts().to_client.packets, 4u);
+  // Only what leaves in 5 ms may wait in the connection, since that counts as having left.
+  EXPECT_EQ(pair.http.server.transport.waiting_limit, std::size_t{8} << 10);
+  pair.http.server.transport.conditions.rate = 4'000'000;
+  pair.now += 40ms;
+  pair.receive(packet);
+  EXPECT_EQ(pair.http.server.transport.waiting_limit, 20'000u);
+}
+
+TEST(TunnelRequest, TunnelsWhosePacketsWaitShareTheRateThatIsReported) {
+  TunnelPair pair;
+  pair.reports = quic::TunnelReports::kMakes;
+  pair.http.server.transport.conditions = {.rate = 900'000, .minimum_round_trip = 40ms};
+  const quic::StreamId other = pair.ask();
+  pair.answer();
+  RecordedTarget target;
+  TunnelRequest second({pair.http.server.session, other, pair.way, pair.room, target}, {pair.limit},
+                       pair.now);
+  // The connection has no room for packets, and some for reports.
+  pair.way.blocked = true;
+  for (int i = 0; i < 3; ++i) second.send(http3::bytes_of(std::string(500, 'b')), pair.now);
+  pair.receive(std::string(500, 'a'));
+  pair.now += 50ms;
+  pair.receive(std::string(500, 'a'));
+  const auto reports = reports_at_client(pair);
+  ASSERT_FALSE(reports.empty());
+  EXPECT_EQ(reports.back().rate, 450'000u);
+  EXPECT_EQ(reports.back().oldest_wait, 50ms);
+  EXPECT_EQ(reports.back().left, 0u);
+}
+
+TEST(TunnelRequest, GivesReportsToWhoeverTakesThem) {
+  for (const quic::TunnelReports use : {quic::TunnelReports::kNone, quic::TunnelReports::kTakes}) {
+    TunnelPair pair;
+    pair.reports = use;
+    pair.answer();
+    pair.send("\x01 a report");
+    const bool takes = use == quic::TunnelReports::kTakes;
+    EXPECT_EQ(pair.target.reports.size(), takes ? 1u : 0u);
+    EXPECT_EQ(pair.dropped(DropReason::kUnknownContext), takes ? 0u : 1u);
+    EXPECT_TRUE(pair.target.payloads.empty());
+  }
+}
+
 TEST(TunnelRequest, KnowsItsDatagramsByTheirIdentifiers) {
   EXPECT_FALSE(TunnelRequest::is_of_tunnel(4));                       // a WebTransport session
   EXPECT_FALSE(TunnelRequest::is_of_tunnel(std::uint64_t{1} << 63));  // a channel

@@ -135,6 +135,7 @@ std::vector<Golden> goldens() {
       {"BACKEND_WITHDRAW", BackendWithdrawFrame{BackendId{2}, 65, 0x101}, "80005ea1 02 4041 4101"},
       {"BACKEND_ABANDON", BackendAbandonFrame{PathId{5}, 0x3e, {64, 1, 2}},
        "80005ea2 05 3e 4040 01 02"},
+      {"TUNNEL_REPORT", TunnelReportFrame{k_data}, "80005ea3 05 0102030405"},
   };
 }
 

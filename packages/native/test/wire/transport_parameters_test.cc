@@ -222,6 +222,12 @@ TEST(TransportParameters, AppendsTheOnesOfMultipath) {
   out.clear();
   append_extension_parameters(out, parameters);
   EXPECT_EQ(out, from_hex("3e 02 412c 80005ea2 01 08"));
+  out.clear();
+  parameters = {};
+  parameters.tunnel_reports = true;
+  append_extension_parameters(out, parameters);
+  EXPECT_EQ(out, from_hex("80005ea1 00"));
+  EXPECT_TRUE(decode_transport_parameters(out)->tunnel_reports);
 }
 
 // Up to eight of them, on a connection with several paths

@@ -7,8 +7,6 @@ namespace sheaf::quic {
 
 namespace {
 
-constexpr double k_min_round_trip = 1e-3;  // seconds
-
 // Calls `take` with each datagram of a batch.
 template <typename Take>
 void for_each_datagram(const TransmitBatch& batch, Take&& take) {
@@ -47,7 +45,8 @@ TunnelClientHost::TunnelClientHost(TunnelEnd& tunnel, std::vector<Flow> flows)
   tunnel_.take_report = [this](std::size_t flow, Bytes report) {
     if (!carries(flow)) return;
     last_report_ = decode_feedback_report(report);
-    flows_[flow].inner->connection.datagrams().send(report, 0);
+    Connection& inner = flows_[flow].inner->connection;
+    if (!inner.paths().report_tunnel(report)) inner.datagrams().send(report, 0);
   };
 }
 
@@ -131,13 +130,10 @@ void TunnelServerHost::report(Meter& meter, Time now) {
   // The outer connection counts its own headers.
   const double share = static_cast<double>(tunnel_.outer.connection.datagrams().maximum_payload()) /
                        static_cast<double>(path.mtu);
-  // Before the first round trip the pace is a guess. The window bounds what leaves.
-  const double windowed = static_cast<double>(path.congestion_window) /
-                          std::max(to_seconds(path.smoothed_rtt), k_min_round_trip);
-  const double rate = std::min(static_cast<double>(path.pacing_rate), windowed) * share /
-                      static_cast<double>(active);
+  const double rate =
+      static_cast<double>(path.sending_rate()) * share / static_cast<double>(active);
   const FeedbackReport made = meter.of_queue.report(
-      tunnel_.queues().of(meter.flow),
+      tunnel_.queues().of(meter.flow).take_flow(now),
       {.rate = static_cast<std::uint64_t>(rate), .minimum_round_trip = path.minimum_rtt}, now);
   std::array<std::uint8_t, k_longest_feedback_report> buffer;
   Writer writer(buffer);

@@ -84,6 +84,7 @@ ConnectionConfig TunnelWorld::inner_config(std::size_t flow) const {
   config.congestion.algorithm =
       setting_.obedience ? CongestionAlgorithm::kOutsideRate : setting_.inner;
   config.congestion.seed = simulation.seed() + 2 * flow;
+  config.follow_tunnel_reports = setting_.guided;
   return config;
 }
 
@@ -159,7 +160,7 @@ void TunnelWorld::connect_tunnel(std::size_t index) {
   }
   tunnel.client.emplace(tunnel.client_end, std::move(at_client));
   tunnel.server.emplace(tunnel.server_end, std::move(targets));
-  if (setting_.obedience) tunnel.server->start_reports();
+  if (setting_.obedience || setting_.guided) tunnel.server->start_reports();
   simulation.add_host(client_name(index), *tunnel.client);
   simulation.add_host(tunnel_name(index), *tunnel.server);
   const AddressPair outer{client_address(index), tunnel_address(index)};

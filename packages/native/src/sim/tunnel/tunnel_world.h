@@ -26,6 +26,8 @@ struct TunnelWorldSetting {
   InnerPacketQueueConfig queue{};  // at the tunnel's server
   // The servers obey reports of the tunnel in place of `inner`.
   std::optional<ObedienceConfig> obedience{};
+  // The servers keep `inner`, and follow reports within it, as the product does.
+  bool guided = false;
   bool fair = false;             // flows of a tunnel take turns
   bool warm_start = false;       // clients tell servers the tunnel's rate with the request
   bool probes_steadily = false;  // the tunnel looks for its path at most two round trips apart
