@@ -3,7 +3,6 @@
 #include "congestion/bbr/bbr.h"
 #include "congestion/bbr_v1/bbr_v1.h"
 #include "congestion/cubic.h"
-#include "congestion/guided.h"
 #include "congestion/new_reno.h"
 #include "congestion/olia.h"
 #include "congestion/outside_rate.h"
@@ -11,9 +10,7 @@
 
 namespace sheaf::quic {
 
-namespace {
-
-std::unique_ptr<CongestionController> make_own(const CongestionConfig& config) {
+std::unique_ptr<CongestionController> make_congestion_controller(const CongestionConfig& config) {
   switch (config.algorithm) {
     case CongestionAlgorithm::kNewReno:
       return std::make_unique<NewReno>(config);
@@ -31,14 +28,6 @@ std::unique_ptr<CongestionController> make_own(const CongestionConfig& config) {
       break;
   }
   return std::make_unique<Unlimited>();
-}
-
-}  // namespace
-
-std::unique_ptr<CongestionController> make_congestion_controller(const CongestionConfig& config) {
-  auto own = make_own(config);
-  if (!config.guided) return own;
-  return std::make_unique<GuidedController>(std::move(own), config);
 }
 
 }  // namespace sheaf::quic

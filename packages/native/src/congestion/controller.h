@@ -65,14 +65,6 @@ inline constexpr std::uint64_t k_unlimited = UINT64_MAX;
 // Bound on the window of all other controllers: 100 Gbit/s at a third of a second
 inline constexpr std::uint64_t k_max_congestion_window = std::uint64_t{1} << 32;
 
-// What is known from outside about what a path can take
-struct Guidance {
-  Time now{};
-  Time until{};
-  std::uint64_t rate = 0;   // bytes per second
-  std::uint64_t bytes = 0;  // that may be sent beyond what is in flight
-};
-
 // A congestion controller (RFC 9002 §7). It knows nothing of connections, and can be tested alone.
 class CongestionController {
  public:
@@ -94,8 +86,6 @@ class CongestionController {
   // Grants so many bytes beyond what is in flight, in place of earlier credit and of a window. Only
   // OutsideRate uses it.
   virtual void set_outside_credit(std::uint64_t bytes) { static_cast<void>(bytes); }
-  // Keeps within what is known from outside, for a while. Only GuidedController does.
-  virtual void set_guidance(const Guidance& guidance) { static_cast<void>(guidance); }
   // Says by which factor round trips are longer than they would be if this node sent everything
   // itself: 1 at least. A window that grows with acknowledgements then permits the rate that it
   // would permit without the detour.
@@ -124,7 +114,6 @@ class OliaCoupling;
 
 struct CongestionConfig {
   CongestionAlgorithm algorithm = CongestionAlgorithm::kCubic;
-  bool guided = false;                        // takes guidance (congestion/guided.h)
   std::uint64_t initial_window_packets = 10;  // RFC 9002 §7.2
   std::uint64_t max_datagram_size = 1200;
   // Seed of random decisions. Give each path another, so that competing paths do not probe

@@ -6,15 +6,26 @@
 
 namespace sheaf::quic {
 
+// What is known from outside about what a path can take
+struct Guidance {
+  Time now{};
+  Time until{};
+  std::uint64_t rate = 0;   // bytes per second
+  std::uint64_t bytes = 0;  // that may be sent beyond what is in flight
+};
+
 // A controller that keeps within what a tunnel on the path can take, as the peer reports it, and
 // within what it would send by itself. So a report that lies gains nothing, and a network without
 // news is an ordinary one: guidance ends by itself.
 class GuidedController final : public CongestionController {
  public:
-  GuidedController(std::unique_ptr<CongestionController> own, const CongestionConfig& config)
-      : own_(std::move(own)), guide_(config), datagram_(config.max_datagram_size) {}
+  // `own` may have sent before.
+  GuidedController(std::unique_ptr<CongestionController> own, std::uint64_t max_datagram_size)
+      : own_(std::move(own)),
+        guide_({.max_datagram_size = max_datagram_size}),
+        datagram_(max_datagram_size) {}
 
-  void set_guidance(const Guidance& guidance) override;
+  void set_guidance(const Guidance& guidance);
   void on_packet_sent(Time now, PacketNumber number, std::uint64_t bytes,
                       std::uint64_t bytes_in_flight) override;
   void on_acknowledgement(const AckSample& sample) override;

@@ -41,7 +41,6 @@ Path& ConnectionParts::make_path(PathEntry& entry, const AddressPair& addresses)
   CongestionConfig congestion = config.congestion;
   congestion.seed = random.next();
   congestion.coupling = coupling;
-  congestion.guided = config.follow_tunnel_reports;
   const PathConfig path_config{.congestion = congestion,
                                .initial_mtu = std::min(config.initial_udp_payload_size, maximum),
                                .maximum_mtu = config.discover_mtu ? maximum : std::uint16_t{0},

@@ -37,11 +37,10 @@ bool follow_tunnel_report(ConnectionParts& parts, PathEntry& entry, Bytes bytes,
   const Duration cycle = std::max(report->tunnel_round_trip, k_shortest_cycle);
   const Duration lasts =
       std::min(k_missing_reports * cycle + path.rtt.smoothed(), k_longest_guidance);
-  path.controller->set_guidance({.now = now,
-                                 .until = now + lasts,
-                                 .rate = entry.tunnel_credit->rate(),
-                                 .bytes = entry.tunnel_credit->bytes()});
-  path.update_pacing(now);
+  path.follow({.now = now,
+               .until = now + lasts,
+               .rate = entry.tunnel_credit->rate(),
+               .bytes = entry.tunnel_credit->bytes()});
   // A packet that the tunnel sends again comes about one loss detection of the tunnel later.
   path.loss.reordering.expect(
       std::min<Duration>(report->tunnel_round_trip * 9 / 8, path.rtt.smoothed()));

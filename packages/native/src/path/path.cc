@@ -50,6 +50,17 @@ std::uint64_t Path::kept_for_probe(std::uint16_t size) const {
   return jumbo && controller->window() >= 4 * std::uint64_t{size} ? size : 0;
 }
 
+void Path::follow(const Guidance& guidance) {
+  if (!guided_) {
+    auto guided = std::make_unique<GuidedController>(std::move(controller), mtu.current());
+    guided_ = guided.get();
+    controller = std::move(guided);
+    loss.set_controller(*controller);
+  }
+  guided_->set_guidance(guidance);
+  update_pacing(guidance.now);
+}
+
 void Path::update_pacing(Time now) {
   std::uint64_t rate = controller->pacing_rate();
   if (rate == 0 && rtt.has_sample()) {
@@ -94,6 +105,7 @@ bool Path::revert(Time now) {
 void Path::reset_congestion(Time now) {
   rtt = RttEstimator{};
   controller = make_congestion_controller(config_.congestion);
+  guided_ = nullptr;
   loss.set_controller(*controller);
   mtu = MtuDiscovery(config_.initial_mtu, config_.maximum_mtu, config_.jumbo_mtu);
   ecn.restart();

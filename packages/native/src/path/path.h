@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "congestion/controller.h"
+#include "congestion/guided.h"
 #include "path/anti_amplification.h"
 #include "path/path_responses.h"
 #include "path/path_validation.h"
@@ -70,6 +71,8 @@ class Path {
   // Returns how many bytes of the window data leaves to a probe that is due. Data takes the room of
   // each packet as soon as it is acknowledged, so a jumbo frame would never find enough otherwise.
   std::uint64_t kept_for_probe(std::uint16_t size) const;
+  // Keeps within what is known from outside, for a while. An ordinary path pays nothing for it.
+  void follow(const Guidance& guidance);
   // Adjusts the pacer after the RTT or the window changed.
   void update_pacing(Time now);
   // Starts over on other addresses, which are validated unless they are known to work. Keeps RTT
@@ -88,6 +91,7 @@ class Path {
   void reset_congestion(Time now);
 
   PathConfig config_;
+  GuidedController* guided_ = nullptr;  // `controller`, once there was guidance
   std::optional<AddressPair> last_validated_;
 };
 
