@@ -40,7 +40,8 @@ import { WebTransportConnection, isSessionEvent } from './webtransport/connectio
 import type { NativeSession } from './webtransport/native_session.js';
 import type { SessionClient } from './webtransport/session_client.js';
 import { isTunnelEvent, onTunnelEvent, openTunnelPort } from './tunnel_port.js';
-import type { TunnelPort, TunnelPortOptions } from './tunnel_types.js';
+import { tunnelTotals } from './tunnel.js';
+import type { TunnelPort, TunnelPortOptions, TunnelTotals } from './tunnel_types.js';
 import { isChannelEvent, onChannelEvent, onChannelsLost } from './watched_channel.js';
 import { WebSession } from './webtransport/web_session.js';
 
@@ -304,6 +305,10 @@ class Client
     const port = openTunnelPort({ endpoint: this.endpoint, connection: this.handle }, request, options);
     if (!port) throw new QuicError('CONNECTION_CLOSED', 'the connection is closed');
     return port;
+  }
+
+  tunnels(): TunnelTotals {
+    return tunnelTotals(this.endpoint);
   }
 
   updateKeys(): boolean {

@@ -308,6 +308,8 @@ export interface Http3Client
    * `datagrams`. Throws with the system's `code`, such as `EADDRINUSE`.
    */
   openTunnelPort(options: TunnelPortOptions): TunnelPort;
+  /** Reads the counts of the tunnels of all its ports so far; a copy. The target is the peer of the port here. */
+  tunnels(): TunnelTotals;
   /** Reads the state of the connection; a copy, and the last one after the connection is over. */
   status(): ConnectionStatus;
   /** Closes the connection with an error code of HTTP/3 (RFC 9114 §8.1; default H3_NO_ERROR) and a reason for the peer's log. */

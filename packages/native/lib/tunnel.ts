@@ -1,4 +1,4 @@
-import type { NativeTunnelOptions } from './addon.js';
+import type { NativeEndpoint, NativeTunnelOptions } from './addon.js';
 import { IncomingBody } from './http3_body.js';
 import { Http3ServerResponse } from './server_response.js';
 import type { ServerRequest, ServerResponse } from './types.js';
@@ -9,6 +9,7 @@ import {
   type TunnelCounts,
   type TunnelOptions,
   type TunnelOver,
+  type TunnelTotals,
 } from './tunnel_types.js';
 
 export const defaultIdleMs = 120_000;
@@ -26,6 +27,12 @@ export function tunnelCounts(values: readonly number[]): TunnelCounts {
       tunnelDropReasons.map((reason, index) => [reason, drops[index] ?? 0]),
     ) as TunnelCounts['drops'],
   };
+}
+
+/** Reads the counts of all tunnels of an endpoint so far. */
+export function tunnelTotals(endpoint: NativeEndpoint): TunnelTotals {
+  const [open, counts] = endpoint.tunnelCounts() ?? [0, []];
+  return { open, ...tunnelCounts(counts) };
 }
 
 export function tunnelOver(reason: number, code: number, values: readonly number[]): TunnelOver {

@@ -1,0 +1,68 @@
+import { createServer, type Socket } from 'node:net';
+import { LocalListener } from '../local_listener.js';
+import type { RefusalCause } from '../refused.js';
+import type { TcpTunnels } from '../tcp_tunnels.js';
+import { SocksHandshake, socksReplies, socksReply, type SocksStep } from './handshake.js';
+
+/** Milliseconds for the handshake of a program */
+const handshakeMs = 10_000;
+
+const replies: Readonly<Record<RefusalCause, number>> = {
+  gateway: socksReplies.networkUnreachable,
+  credentials: socksReplies.generalFailure,
+  forbidden: socksReplies.notAllowed,
+  name: socksReplies.hostUnreachable,
+  refused: socksReplies.connectionRefused,
+  unreachable: socksReplies.hostUnreachable,
+  busy: socksReplies.generalFailure,
+  other: socksReplies.generalFailure,
+};
+
+/** Makes a port that speaks SOCKS5 (RFC 1928) with the command CONNECT. */
+export function socksServer(tunnels: TcpTunnels): LocalListener {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    readHandshake(socket, (step) => {
+      if (step.type === 'connect') return lead(tunnels, socket, step);
+      listener.noteRefused();
+      socket.end(step.bytes ?? '');
+      socket.destroySoon();
+    });
+  });
+  const listener = new LocalListener(server, { kind: 'socks5' });
+  return listener;
+}
+
+type LastStep = Extract<SocksStep, { type: 'connect' | 'end' }>;
+
+/** Answers a handshake, and calls `onDone` once with its last step. */
+function readHandshake(socket: Socket, onDone: (step: LastStep) => void): void {
+  const handshake = new SocksHandshake();
+  const done = (step: LastStep): void => {
+    clearTimeout(limit);
+    socket.off('data', read).off('end', leave).pause();
+    onDone(step);
+  };
+  const leave = (): void => done({ type: 'end', bytes: undefined });
+  const limit = setTimeout(leave, handshakeMs);
+  const read = (bytes: Buffer): void => {
+    handshake.push(bytes);
+    for (let step = handshake.next(); step.type !== 'more'; step = handshake.next()) {
+      if (step.type !== 'answer') return done(step);
+      socket.write(step.bytes);
+    }
+  };
+  socket.on('data', read).once('end', leave);
+  socket.once('close', () => clearTimeout(limit));
+}
+
+function lead(tunnels: TcpTunnels, socket: Socket, { target, rest }: Extract<SocksStep, { type: 'connect' }>): void {
+  if (rest.length > 0) socket.unshift(rest);
+  void tunnels.carry(socket, target, {
+    kind: 'socks5',
+    accept: () => socket.write(socksReply(socksReplies.succeeded)),
+    refuse: ({ why }) => {
+      socket.end(socksReply(replies[why]));
+      socket.destroySoon();
+    },
+  });
+}
