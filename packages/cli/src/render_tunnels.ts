@@ -7,26 +7,38 @@ function refusedRequests(answers: Readonly<Record<string, number>>): string {
   return refused.map(([status, requests]) => `${requests} by ${status}`).join(', ');
 }
 
-export function renderTcpTunnels({ open, answers, bytesToTarget, bytesToClient }: TcpTunnelStatus): string {
-  const row = [open, answers['200'] ?? 0, refusedRequests(answers), `${bytesToTarget} bytes`, `${bytesToClient} bytes`];
-  return renderTable(['tunnels for TCP', 'opened', 'refused', 'to targets', 'to clients'], [row.map(String)]);
+export function renderTcpTunnels({ open, answers, bytesToTarget, bytesToClient, openingMs }: TcpTunnelStatus): string {
+  const row = [
+    open,
+    answers['200'] ?? 0,
+    refusedRequests(answers),
+    `${bytesToTarget} bytes`,
+    `${bytesToClient} bytes`,
+    openingMs === undefined ? '' : `${openingMs.toFixed(1)} ms`,
+  ];
+  return renderTable(
+    ['tunnels for TCP', 'opened', 'refused', 'to targets', 'to clients', 'opening'],
+    [row.map(String)],
+  );
 }
 
 export function renderTunnels(tunnels: TunnelStatus): string {
-  const { open, packetsToTarget, bytesToTarget, packetsToClient, bytesToClient, drops, answers } = tunnels;
+  const { open, waitingBytes, packetsToTarget, bytesToTarget, packetsToClient, bytesToClient, drops, answers } =
+    tunnels;
   const row = [
     open,
     answers['200'] ?? 0,
     refusedRequests(answers),
     `${packetsToTarget} packets, ${bytesToTarget} bytes`,
     `${packetsToClient} packets, ${bytesToClient} bytes`,
+    `${waitingBytes} bytes`,
     Object.entries(drops)
       .filter(([, packets]) => packets > 0)
       .map(([reason, packets]) => `${packets} ${reason}`)
       .join(', '),
   ];
   return renderTable(
-    ['tunnels', 'opened', 'refused', 'to targets', 'to clients', 'dropped packets'],
+    ['tunnels', 'opened', 'refused', 'to targets', 'to clients', 'waiting', 'dropped packets'],
     [row.map(String)],
   );
 }

@@ -164,6 +164,7 @@ it('shows what channels lose before and after repairs, and how soon receivers he
 const drops = { unknownContext: 0, targetTooLarge: 2, targetBlocked: 0, targetRefused: 0, clientTooLarge: 7 };
 const tunnels = {
   open: 3,
+  waitingBytes: 1_500,
   packetsToTarget: 10,
   bytesToTarget: 9_000,
   packetsToClient: 20,
@@ -171,7 +172,13 @@ const tunnels = {
   drops: { ...drops, queueFull: 0, queueStanding: 0, clientLost: 0, overRate: 0 },
   answers: { 200: 5, 403: 1, 407: 4 },
 };
-const tcpTunnels = { open: 2, bytesToTarget: 700, bytesToClient: 90_000, answers: { 200: 8, 502: 1 } };
+const tcpTunnels = {
+  open: 2,
+  bytesToTarget: 700,
+  bytesToClient: 90_000,
+  openingMs: 12.34,
+  answers: { 200: 8, 502: 1 },
+};
 
 /** Lines with bars between the columns */
 const rowsOf = (status: NodeStatus): string[] =>
@@ -181,9 +188,9 @@ const rowsOf = (status: NodeStatus): string[] =>
 
 function expectTunnels(rows: readonly string[]): void {
   expect(rows).toContain(
-    '3 | 5 | 1 by 403, 4 by 407 | 10 packets, 9000 bytes | 20 packets, 24000 bytes | 2 targetTooLarge, 7 clientTooLarge',
+    '3 | 5 | 1 by 403, 4 by 407 | 10 packets, 9000 bytes | 20 packets, 24000 bytes | 1500 bytes | 2 targetTooLarge, 7 clientTooLarge',
   );
-  expect(rows).toContain('2 | 8 | 1 by 502 | 700 bytes | 90000 bytes');
+  expect(rows).toContain('2 | 8 | 1 by 502 | 700 bytes | 90000 bytes | 12.3 ms');
 }
 
 it('shows what tunnels carried and dropped, and which requests got none', () => {

@@ -31,8 +31,8 @@ export function tunnelCounts(values: readonly number[]): TunnelCounts {
 
 /** Reads the counts of all tunnels of an endpoint so far. */
 export function tunnelTotals(endpoint: NativeEndpoint): TunnelTotals {
-  const [open, counts] = endpoint.tunnelCounts() ?? [0, []];
-  return { open, ...tunnelCounts(counts) };
+  const [open, waitingBytes, counts] = endpoint.tunnelCounts() ?? [0, 0, []];
+  return { open, waitingBytes, ...tunnelCounts(counts) };
 }
 
 export function tunnelOver(reason: number, code: number, values: readonly number[]): TunnelOver {

@@ -35,6 +35,8 @@ export interface TunnelCounts {
 export interface TunnelTotals extends TunnelCounts {
   /** Tunnels that are open now */
   open: number;
+  /** Bytes of packets that wait for the connections of tunnels now */
+  waitingBytes: number;
 }
 
 /** What became of a tunnel. */

@@ -71,6 +71,8 @@ export interface TcpTunnelStatus {
   open: number;
   bytesToTarget: number;
   bytesToClient: number;
+  /** Smoothed time until a tunnel is open: of a gateway, until its target has accepted; of a tunnel node, with names and the way to the gateway */
+  openingMs?: number;
   /** Number of requests by status */
   answers: Record<string, number>;
 }

@@ -59,8 +59,8 @@ export class TcpTunnels {
   }
 
   get totals() {
-    const { open, written, read } = this.#carried.totals;
-    return { open, bytesToTarget: read, bytesToClient: written, answers: Object.fromEntries(this.#answers) };
+    const { written, read, ...others } = this.#carried.totals;
+    return { ...others, bytesToTarget: read, bytesToClient: written, answers: Object.fromEntries(this.#answers) };
   }
 
   /** Opens a tunnel, tells the program, and carries the bytes of its connection. Never rejects. */
@@ -95,7 +95,7 @@ export class TcpTunnels {
     for (let attempt = 0; ; attempt++) {
       const client = await gateway.open();
       try {
-        return await this.#ask(client, target, signal);
+        return await this.#carried.timed(this.#ask(client, target, signal));
       } catch (error) {
         if (error instanceof TunnelRefused || !lostConnection(error)) throw error;
         gateway.retire(client);

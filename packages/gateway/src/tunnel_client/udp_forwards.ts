@@ -96,12 +96,14 @@ export class UdpForwards {
 
   /** All tunnels so far. What a proxy calls the target is the program here. */
   get totals() {
-    const { bytesToClient, bytesToTarget, packetsToClient, packetsToTarget, drops } = this.#client
-      ? sum(this.#before, this.#client.tunnels())
+    const now = this.#client?.tunnels();
+    const { bytesToClient, bytesToTarget, packetsToClient, packetsToTarget, drops } = now
+      ? sum(this.#before, now)
       : this.#before;
     const open = this.#forwards.reduce((total, { port }) => total + (port?.tunnels ?? 0), 0);
     return {
       open,
+      waitingBytes: now?.waitingBytes ?? 0,
       packetsToTarget: packetsToClient,
       bytesToTarget: bytesToClient,
       packetsToClient: packetsToTarget,

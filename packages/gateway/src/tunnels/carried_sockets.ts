@@ -16,19 +16,31 @@ export class CarriedSockets {
   readonly #open = new Set<Socket>();
   #written = 0;
   #read = 0;
+  #openingMs: number | undefined;
 
   /** `idleMs`: time without a byte after which a tunnel ends */
   constructor(idleMs: number) {
     this.#idleMs = idleMs;
   }
 
-  get totals(): { open: number; written: number; read: number } {
+  get totals(): { open: number; written: number; read: number; openingMs?: number } {
     const open = [...this.#open];
     return {
       open: open.length,
       written: open.reduce((sum, { bytesWritten }) => sum + bytesWritten, this.#written),
       read: open.reduce((sum, { bytesRead }) => sum + bytesRead, this.#read),
+      ...(this.#openingMs !== undefined && { openingMs: this.#openingMs }),
     };
+  }
+
+  /** Waits for what opens a tunnel, and notes how long that took. */
+  async timed<Opened>(opening: Promise<Opened>): Promise<Opened> {
+    const started = performance.now();
+    const opened = await opening;
+    const took = performance.now() - started;
+    // As round trips are smoothed (RFC 6298 §2)
+    this.#openingMs = this.#openingMs === undefined ? took : (7 * this.#openingMs + took) / 8;
+    return opened;
   }
 
   /** Carries bytes between both until they have ended. Calls `onOver` once. */

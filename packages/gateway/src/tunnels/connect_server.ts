@@ -39,8 +39,8 @@ export class ConnectServer {
 
   /** What tunnels did so far, and how many are open now */
   get totals() {
-    const { open, written, read } = this.#carried.totals;
-    return { open, bytesToTarget: written, bytesToClient: read, answers: this.#answers.counts };
+    const { written, read, ...others } = this.#carried.totals;
+    return { ...others, bytesToTarget: written, bytesToClient: read, answers: this.#answers.counts };
   }
 
   answer(request: ConnectRequest): Promise<void> {
@@ -55,7 +55,8 @@ export class ConnectServer {
     try {
       const left = new AbortController();
       request.whenClosed(() => left.abort());
-      const socket = await connectTo(await this.#access.addresses(target), target.port, left.signal);
+      const addresses = await this.#access.addresses(target);
+      const socket = await this.#carried.timed(connectTo(addresses, target.port, left.signal));
       if (socket) this.#join(request, socket, { target, admitted });
       else admitted.place();
       return socket !== undefined;

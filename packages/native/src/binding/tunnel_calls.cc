@@ -185,12 +185,13 @@ void leave_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
   if (StreamEnd* end = stream_tunnel(parts, info)) end->abandon();
 }
 
-// Returns the counts of all tunnels so far, with the number of those that are open in front.
+// Returns the number of open tunnels, the bytes that wait in them, and the counts of all so far.
 Napi::Value tunnel_counts(EndpointParts& parts, const Napi::CallbackInfo& info) {
   if (!parts.tunnels) return info.Env().Undefined();
-  Napi::Array out = Napi::Array::New(info.Env(), 2);
+  Napi::Array out = Napi::Array::New(info.Env(), 3);
   out.Set(0u, static_cast<double>(parts.tunnels->open_tunnels()));
-  out.Set(1u, counts_array(info.Env(), parts.tunnels->counts()));
+  out.Set(1u, static_cast<double>(parts.tunnels->room().used()));
+  out.Set(2u, counts_array(info.Env(), parts.tunnels->counts()));
   return out;
 }
 

@@ -97,7 +97,9 @@ it('a program gets a reset when its target is gone, also after that of another o
 
 it('packets of UDP travel both ways, for each peer by a tunnel of its own', async () => {
   const target = await startUdpTarget((packet) => Buffer.from(`echo of ${packet.toString()}`));
-  const { tunnel, portOf } = await startTunnelPair({ tunnel: [forwardTo(target.address().port, 'udp')] });
+  const { tunnel, portOf } = await startTunnelPair({
+    tunnel: [forwardTo(target.address().port, 'udp'), 'admin: 127.0.0.1:0'],
+  });
   await vi.waitFor(() => expect(tunnel.status().listeners[0]).not.toHaveProperty('reason'));
   await vi.waitFor(() => expect(tunnel.status().gateway.state).toBe('open'));
   for (const peer of ['one', 'two']) {
@@ -118,6 +120,27 @@ it('packets of UDP travel both ways, for each peer by a tunnel of its own', asyn
       answers: { 200: 2 },
     },
   });
+  const admin = async (path: string) => fetch(`http://127.0.0.1:${tunnel.adminAddress?.port}${path}`);
+  expect(await (await admin('/metrics')).text()).toContain('sheaf_tunnel_packets_total{direction="to_target"} 2\n');
+  expect(await (await admin('/tunnels/report')).json()).toMatchObject({
+    node: 'laptop',
+    role: 'tunnel',
+    openUdp: 2,
+    bytesToTarget: 6,
+    bytesToClient: 22,
+    paths: [{ id: 0, state: 'active' }],
+  });
+  const files = ['', 'tunnels.js', 'live.css', 'fonts/archivo.woff2', 'absent.js', '../status'];
+  const answers = await Promise.all(files.map((file) => admin(`/tunnels/${file}`)));
+  expect(answers.map(({ status, headers }) => [status, headers.get('content-type')])).toEqual([
+    [200, 'text/html; charset=utf-8'],
+    [200, 'text/javascript; charset=utf-8'],
+    [200, 'text/css; charset=utf-8'],
+    [200, 'font/woff2'],
+    [404, 'text/plain'],
+    // `fetch` resolves the path.
+    [200, 'application/json'],
+  ]);
 });
 
 it('credentials come from a file that only its owner may read, and stand in no log', async () => {
