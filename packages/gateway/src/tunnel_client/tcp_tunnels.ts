@@ -94,6 +94,8 @@ export class TcpTunnels {
     const { gateway } = this.#options;
     for (let attempt = 0; ; attempt++) {
       const client = await gateway.open();
+      // The program may have left meanwhile.
+      signal.throwIfAborted();
       try {
         return await this.#carried.timed(this.#ask(client, target, signal));
       } catch (error) {
@@ -110,7 +112,6 @@ export class TcpTunnels {
     const cancel = new AbortController();
     const leave = (): void => cancel.abort();
     signal.addEventListener('abort', leave);
-    if (signal.aborted) leave();
     try {
       const incoming = await client.request({
         method: 'CONNECT',

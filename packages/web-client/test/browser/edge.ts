@@ -5,7 +5,7 @@ import { LinkedNodes } from './linked_nodes.js';
 /** A gateway and an edge whose two paths lead over two links. */
 export class EdgeProcesses {
   private constructor(
-    private readonly linked: LinkedNodes,
+    readonly linked: LinkedNodes,
     readonly port: number,
     private readonly httpPort: number,
   ) {}

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect } from '@playwright/test';
 import { freePort } from './free_port.js';
 import { SheafProcess } from './sheaf_process.js';
 
@@ -66,6 +67,13 @@ export class LinkedNodes {
   /** Bytes that each path has brought so far. */
   async received(): Promise<number[]> {
     return ((await this.status()).gateway.connection?.paths ?? []).map(({ bytesReceived }) => bytesReceived);
+  }
+
+  /** Waits until each path has brought so many bytes more than `before`: both carry what comes. */
+  async expectBothToCarry(bytes: number, before: readonly number[]): Promise<void> {
+    const least = async (): Promise<number> =>
+      Math.min(...(await this.received()).map((now, path) => now - (before[path] ?? 0)));
+    await expect.poll(least, { intervals: [20] }).toBeGreaterThan(bytes);
   }
 
   async remove(): Promise<void> {

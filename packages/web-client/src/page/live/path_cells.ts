@@ -27,6 +27,19 @@ export function pathCells(series: PathSeries): [Cell, Cell, ...Cell[]] {
   ];
 }
 
+/** Returns a row with the labels of the columns. */
+export function tableHead(cells: readonly Cell[]): HTMLTableRowElement {
+  const line = document.createElement('tr');
+  for (const [label, , className] of cells) {
+    const cell = document.createElement('th');
+    cell.scope = 'col';
+    cell.textContent = label;
+    cell.classList.toggle('number', className === 'number');
+    line.append(cell);
+  }
+  return line;
+}
+
 export function tableRow(cells: readonly Cell[]): HTMLTableRowElement {
   const line = document.createElement('tr');
   for (const [label, content, className] of cells) {

@@ -1,7 +1,7 @@
 import type { TunnelReport } from '../../protocol/index.js';
 import { find, write } from '../elements.js';
 import { formatBytes, formatNumber } from '../live/format.js';
-import { pathCells, tableRow } from '../live/path_cells.js';
+import { pathCells, tableHead, tableRow } from '../live/path_cells.js';
 import { PathChart, type ChartSample } from '../live/path_charts.js';
 import { PathHistory } from '../live/path_history.js';
 import { total, TunnelHistory, type TunnelSample } from './tunnel_history.js';
@@ -62,7 +62,9 @@ function show(report: TunnelReport, now: number): void {
   );
   charts.waiting.draw([{ place: 0, samples: pointsOf(samples, ({ waiting }) => waiting) }], now);
   charts.roundTrip.draw(paths.series(), now);
-  find('paths').replaceChildren(...paths.series().map((series) => tableRow(pathCells(series))));
+  const cells = paths.series().map(pathCells);
+  find('paths-head').replaceChildren(...cells.slice(0, 1).map(tableHead));
+  find('paths').replaceChildren(...cells.map(tableRow));
   const losses: [what: string, count: number][] = [
     ...Object.entries(report.drops).map(([reason, count]): [string, number] => [reasons[reason] ?? reason, count]),
     ...Object.entries(report.refused).map(([status, count]): [string, number] => [
