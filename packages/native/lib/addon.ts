@@ -381,10 +381,16 @@ export interface NativeEndpoint {
    */
   openTunnel(connection: number, stream: number, options: NativeTunnelOptions): SocketAddress | undefined;
   /**
-   * Opens a local port of which each peer gets a tunnel. Returns its number and address; undefined when the connection is gone. Throws
-   * with the system's `code`. `tunnelPeer` follows for each peer that sends something.
+   * Opens a local port of which each peer gets a tunnel. With the address of a program, it is a relay instead: that program names the
+   * target of each packet in front of it, and each target gets a tunnel. Returns its number and address; undefined when the connection
+   * is gone. Throws with the system's `code`. `tunnelPeer` follows for each peer that sends something, or for each target, which it
+   * names then.
    */
-  openTunnelPort(connection: number, local: NativeAddress): [port: number, address: SocketAddress] | undefined;
+  openTunnelPort(
+    connection: number,
+    local: NativeAddress,
+    program?: NativeAddress,
+  ): [port: number, address: SocketAddress] | undefined;
   /**
    * Connects a request for UDP proxying, whose response has come, to a peer of a local port. Returns false when the connection or the
    * peer is gone. Throws with the system's `code`.
@@ -398,6 +404,8 @@ export interface NativeEndpoint {
   ): boolean;
   /** Drops what a peer has sent. The next packet asks again. */
   refuseTunnelPeer(connection: number, port: number, peer: number): void;
+  /** Closes a local port and ends its tunnels, of which `tunnelOver` tells. */
+  closeTunnelPort(connection: number, port: number): void;
   /**
    * Connects a tunnel whose stream is carried here, as one of its carrier's. Returns also its number; undefined when the endpoint
    * is closed, or the target is no IP address. Throws as `openTunnel`. Bytes for the client come as events, and no more of them

@@ -12,10 +12,13 @@ export const tunnelDropReasons = [
   'queueStanding',
   'clientLost',
   'overRate',
+  'fragment',
+  'badHeader',
+  'noTunnel',
 ] as const;
 
 /** Reasons for which a tunnel ends; the order is that of `TunnelOver` in src/tunnel_node/tunnel_end.h. */
-export const tunnelEnds = ['client', 'connection', 'idle', 'unreachable'] as const;
+export const tunnelEnds = ['client', 'connection', 'idle', 'unreachable', 'closed'] as const;
 
 /** What a tunnel, or several together, did so far. */
 export interface TunnelCounts {
@@ -81,6 +84,8 @@ export interface TunnelOptions {
 
 /** Why a peer of a local port has no tunnel: the response of the proxy, or what kept the request from it */
 export interface TunnelRefusal {
+  /** Path of the request, with the target in it */
+  path: string;
   /** Status of the response; undefined where none came. */
   status?: number;
   /** Field `Proxy-Status` of the response (RFC 9209). */
@@ -103,18 +108,30 @@ export interface TunnelPortOptions {
   idleMs?: number;
   /** Bytes that may wait for the proxy, for each tunnel. Default 256 KiB. */
   queueBytes?: number;
+  /** Called for each tunnel that opens. */
+  onOpened?(): void;
   /** Called for each tunnel that is over. What goes to the target goes to the peer here. */
   onOver?(over: TunnelOver): void;
   /** Called when a peer gets no tunnel. Its next packet asks again. */
   onRefused?(refusal: TunnelRefusal): void;
 }
 
-/** A local UDP port whose peers have a tunnel each. It closes with its connection. */
+/** Options of `openTunnelRelay`. */
+export interface TunnelRelayOptions extends Omit<TunnelPortOptions, 'path'> {
+  /** Address of the program that may use the relay; with port 0, the first of its ports that sends something */
+  program: { address: string; port: number };
+  /** Returns the path of the request for a target, from the proxy's template (RFC 9298 §2). Names may stand in any letters. */
+  pathTo(host: string, port: number): string;
+}
+
+/** A local UDP port whose peers have a tunnel each, or a relay whose targets have. It closes with its connection. */
 export interface TunnelPort {
   /** Address of the port. */
   readonly address: SocketAddress;
   /** Tunnels that are open now. */
   readonly tunnels: number;
+  /** Closes the port and ends its tunnels. */
+  close(): void;
 }
 
 /** A tunnel that was opened. */

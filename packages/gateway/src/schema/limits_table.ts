@@ -273,6 +273,12 @@ const fixed: Bound[] = [
     gets: 'its packets are dropped',
   },
   {
+    resource: 'relays of UDP of a tunnel node; targets of each, and those that wait for a tunnel',
+    default: '64; 256; 32, each with 16 KiB',
+    pays: 'the program',
+    gets: 'a refusal; its packets are dropped',
+  },
+  {
     resource: 'wrong passwords of a tunnel from one network',
     default: '10 in a minute',
     pays: 'the network',

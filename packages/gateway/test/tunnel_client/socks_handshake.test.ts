@@ -47,6 +47,20 @@ describe('a handshake of SOCKS5', () => {
     expect(byteByByte([...greeting, ...request])).toEqual(expected);
   });
 
+  it('asks for a relay of UDP, with the port that the program will send from', () => {
+    const expected: SocksStep[] = [accepted, { type: 'associate', port: 0x1234 }];
+    expect(byteByByte([...greeting, 5, 3, 0, 1, 0, 0, 0, 0, 0x12, 0x34])).toEqual(expected);
+    expect(byteByByte([...greeting, ...ofName('', 0x1234, 3)])).toEqual(expected);
+  });
+
+  it('is answered with the address of the relay', () => {
+    expect([...socksReply(0, { address: '127.0.0.1', port: 258 })]).toEqual([5, 0, 0, 1, 127, 0, 0, 1, 1, 2]);
+    const zeros = (count: number): number[] => Array<number>(count).fill(0);
+    expect([...socksReply(0, { address: '::1', port: 1 })]).toEqual([5, 0, 0, 4, ...zeros(15), 1, 0, 1]);
+    const six = [0x20, 1, 0xd, 0xb8, 0, 1, ...zeros(8), 0, 7];
+    expect([...socksReply(0, { address: '2001:db8:1::7', port: 1 })]).toEqual([5, 0, 0, 4, ...six, 0, 1]);
+  });
+
   it('leaves what stands behind the request to the tunnel', () => {
     expect(steps([...greeting, ...ofName('a.example', 1), ...Buffer.from('hello')])).toEqual(
       connects('a.example', 1, 'hello'),

@@ -163,8 +163,7 @@ export class Edge extends FrontNode {
   #openUplink(module: NativeModule): { uplink: Uplink; backends: GatewayBackends } {
     const { limits, stream_scheduler: streamScheduler } = this.#loaded.node;
     const { gatewayAddress, keyLog } = this.#options;
-    const backends = new GatewayBackends(() => uplink.connection);
-    const uplink: Uplink = new Uplink({
+    const uplink = new Uplink({
       loaded: this.#loaded,
       module,
       gatewayAddress,
@@ -179,11 +178,12 @@ export class Edge extends FrontNode {
         maxConnectionWindow: connectionWindow,
         idleTimeoutMs: limits.idle,
       },
-      onOpen: (client) => {
-        backends.add(client);
-        this.#leases = new LeaseReports(client);
-      },
     });
+    const backends = new GatewayBackends(uplink.connection);
+    uplink.onOpen = (client) => {
+      backends.add(client);
+      this.#leases = new LeaseReports(client);
+    };
     return { uplink, backends };
   }
 }

@@ -8,11 +8,11 @@ const anewMs = 15_000;
 
 /** What sends the requests of an edge to the gateway and its backends: one client for each connection */
 export class GatewayBackends {
-  readonly #gateway: () => GatewayConnection;
+  readonly #gateway: GatewayConnection;
   readonly #clients = new WeakMap<Http3Client, BackendClient>();
   readonly #routes = new RouteMapCache();
 
-  constructor(gateway: () => GatewayConnection) {
+  constructor(gateway: GatewayConnection) {
     this.#gateway = gateway;
   }
 
@@ -31,7 +31,7 @@ export class GatewayBackends {
 
   /** Repeats a request over another connection, since its own has lost the gateway, which may return. */
   async #askAnew(request: ClientRequestOptions): Promise<ClientResponse> {
-    const gateway = this.#gateway();
+    const gateway = this.#gateway;
     const deadline = Date.now() + anewMs;
     for (;;) {
       try {

@@ -10,6 +10,8 @@ import { socksServer } from '../../tunnel_client/socks/socks_server.js';
 import { tcpForward } from '../../tunnel_client/tcp_forward.js';
 import { TcpTunnels } from '../../tunnel_client/tcp_tunnels.js';
 import { UdpForwards } from '../../tunnel_client/udp_forwards.js';
+import { UdpRelays } from '../../tunnel_client/udp_relays.js';
+import { UdpTunnels } from '../../tunnel_client/udp_tunnels.js';
 import { listenError } from '../../values/listen_error.js';
 import type { ValuePath } from '../../values/document.js';
 import type { ListenAddress } from '../../values/scalars.js';
@@ -39,7 +41,8 @@ export class TunnelNode implements RunningNode {
   readonly #life: NodeLife;
   readonly #uplink: Uplink;
   readonly #tcp: TcpTunnels;
-  readonly #udp: UdpForwards;
+  readonly #udp: UdpTunnels;
+  readonly #forwards: UdpForwards;
   readonly #listeners: LocalListener[] = [];
 
   private constructor(
@@ -51,7 +54,9 @@ export class TunnelNode implements RunningNode {
     this.#uplink = uplink;
     const common = { gateway: uplink.connection, headers, log: life.log };
     this.#tcp = new TcpTunnels(common);
-    this.#udp = new UdpForwards(common);
+    this.#udp = new UdpTunnels(common);
+    this.#forwards = new UdpForwards(this.#udp, life.log);
+    uplink.onOpen = (client) => this.#udp.watch(client);
   }
 
   /** Starts to listen. The connection to the gateway opens meanwhile. @throws UserError */
@@ -109,20 +114,20 @@ export class TunnelNode implements RunningNode {
   async #start(): Promise<void> {
     const { node } = this.#loaded;
     this.#life.shutdown.add(() => this.#uplink.connection.close());
-    this.#life.shutdown.add(() => this.#udp.close());
-    if (node.socks5) await this.#listen(socksServer(this.#tcp), node.socks5, ['socks5']);
+    this.#life.shutdown.add(() => this.#forwards.close());
+    if (node.socks5) await this.#listen(socksServer(this.#tcp, new UdpRelays(this.#udp)), node.socks5, ['socks5']);
     if (node.http_proxy) await this.#listen(httpProxy(this.#tcp), node.http_proxy, ['http_proxy']);
     for (const [index, { listen, to: target, protocol }] of node.forward.entries()) {
       const path = ['forward', index, 'listen'];
       if (protocol === 'tcp') await this.#listen(tcpForward(this.#tcp, target), listen, path);
-      else await this.#udp.add(listen, target).catch((error: unknown) => this.#refuse(error, listen, 'UDP', path));
+      else await this.#forwards.add(listen, target).catch((error: unknown) => this.#refuse(error, listen, 'UDP', path));
     }
     await this.#life.listenAdmin({
       registry: createTunnelNodeMetrics(() => this.status()),
       status: () => this.status(),
       refresh: () => Promise.resolve(),
     });
-    void this.#udp.run();
+    void this.#forwards.run();
     // Programs need not wait for a handshake then. `status` says why it fails.
     this.#uplink.connection.open().catch(() => undefined);
     this.#life.serve(this.entrances.map(({ at }) => at).join(', '));
@@ -139,7 +144,7 @@ export class TunnelNode implements RunningNode {
   }
 
   #listenerStatus(): TunnelNodeStatus['listeners'] {
-    return [...this.#listeners.map(({ status }) => status), ...this.#udp.listeners];
+    return [...this.#listeners.map(({ status }) => status), ...this.#forwards.listeners];
   }
 }
 
@@ -160,6 +165,8 @@ function openUplink(
       // No connection of a program is more urgent than another one.
       streamScheduler: 'rr',
       maxStreamWindow,
+      // From the start, since unread data would keep it from growing
+      initialConnectionWindow: connectionWindow,
       maxConnectionWindow: connectionWindow,
       idleTimeoutMs,
     },

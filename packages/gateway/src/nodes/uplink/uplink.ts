@@ -42,14 +42,14 @@ export interface UplinkOptions {
   /** File for TLS secrets (SSLKEYLOGFILE) */
   keyLog?: string | undefined;
   transport: TransportOfRole;
-  /** Informs about a new connection. */
-  onOpen?(client: Http3Client): void;
   log: Logger;
 }
 
 /** The way of a node to its gateway: one connection at a time, over the paths that the node should have */
 export class Uplink {
   readonly connection: GatewayConnection;
+  /** Informs the owner about a new connection. */
+  onOpen: ((client: Http3Client) => void) | undefined;
   readonly #options: UplinkOptions;
   readonly #target: GatewayTarget;
   /** IP address of the gateway at the latest attempt to connect */
@@ -68,7 +68,7 @@ export class Uplink {
       log: options.log,
       connect: (attempt) => this.#connect(attempt),
       onOpen: (client) => {
-        options.onOpen?.(client);
+        this.onOpen?.(client);
         return this.#keepPaths(client);
       },
     });

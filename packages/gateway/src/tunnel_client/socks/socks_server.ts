@@ -2,6 +2,7 @@ import { createServer, type Socket } from 'node:net';
 import { LocalListener } from '../local_listener.js';
 import type { RefusalCause } from '../refused.js';
 import type { TcpTunnels } from '../tcp_tunnels.js';
+import type { UdpRelays } from '../udp_relays.js';
 import { SocksHandshake, socksReplies, socksReply, type SocksStep } from './handshake.js';
 
 /** Milliseconds for the handshake of a program */
@@ -18,11 +19,12 @@ const replies: Readonly<Record<RefusalCause, number>> = {
   other: socksReplies.generalFailure,
 };
 
-/** Makes a port that speaks SOCKS5 (RFC 1928) with the command CONNECT. */
-export function socksServer(tunnels: TcpTunnels): LocalListener {
+/** Makes a port that speaks SOCKS5 (RFC 1928) with the commands CONNECT and UDP ASSOCIATE. */
+export function socksServer(tunnels: TcpTunnels, relays: UdpRelays): LocalListener {
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     readHandshake(socket, (step) => {
       if (step.type === 'connect') return lead(tunnels, socket, step);
+      if (step.type === 'associate') return void associate(relays, socket, step.port);
       listener.noteRefused();
       socket.end(step.bytes ?? '');
       socket.destroySoon();
@@ -32,7 +34,7 @@ export function socksServer(tunnels: TcpTunnels): LocalListener {
   return listener;
 }
 
-type LastStep = Extract<SocksStep, { type: 'connect' | 'end' }>;
+type LastStep = Exclude<SocksStep, { type: 'more' | 'answer' }>;
 
 /** Answers a handshake, and calls `onDone` once with its last step. */
 function readHandshake(socket: Socket, onDone: (step: LastStep) => void): void {
@@ -65,4 +67,21 @@ function lead(tunnels: TcpTunnels, socket: Socket, { target, rest }: Extract<Soc
       socket.destroySoon();
     },
   });
+}
+
+/** Opens a relay for UDP, which lasts until the program ends its connection (RFC 1928 §7). Never rejects. */
+async function associate(relays: UdpRelays, socket: Socket, port: number): Promise<void> {
+  const refuse = (reply: number): void => {
+    socket.end(socksReply(reply));
+    socket.destroySoon();
+  };
+  try {
+    const address = await relays.open(socket, port);
+    if (!address) return refuse(socksReplies.generalFailure);
+    socket.write(socksReply(socksReplies.succeeded, address));
+    // What it says now has no meaning.
+    socket.resume().once('end', () => socket.destroy());
+  } catch {
+    refuse(socksReplies.networkUnreachable);
+  }
 }

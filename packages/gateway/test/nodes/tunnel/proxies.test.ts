@@ -1,22 +1,27 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { createSocket } from 'node:dgram';
 import type { Socket } from 'node:net';
 import { promisify } from 'node:util';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { freePort } from '../../../src/values/free_port.js';
 import { readAll, startTarget } from '../../support/tcp_target.js';
 import { connectTo, startTunnelPair } from '../../support/tunnel_node.js';
+import { startTarget as startUdpTarget } from '../../support/udp_target.js';
 
 const proxies = ['socks5: 127.0.0.1:0', 'http_proxy: 127.0.0.1:0'];
 
 /** Reads so many bytes; what follows stays in the socket. */
 async function readBytes(socket: Socket, count: number): Promise<Buffer> {
-  for (;;) {
-    const bytes = socket.read(count) as Buffer | null;
-    if (bytes) return bytes;
-    if (socket.readableEnded || socket.destroyed) throw new Error('the connection is over');
-    await Promise.race([once(socket, 'readable'), once(socket, 'close')]);
+  let bytes = Buffer.alloc(0);
+  while (bytes.length < count) {
+    const more = socket.read() as Buffer | null;
+    if (more) bytes = Buffer.concat([bytes, more]);
+    else if (socket.readableEnded || socket.destroyed) throw new Error('the connection is over');
+    else await Promise.race([once(socket, 'readable'), once(socket, 'close')]);
   }
+  if (bytes.length > count) socket.unshift(bytes.subarray(count));
+  return bytes.subarray(0, count);
 }
 
 function socksRequest(host: string, port: number): Buffer {
@@ -140,6 +145,57 @@ it('tells programs of a gateway without such tunnels', async () => {
   expect(await readAll(socket)).toContain('the gateway opens no tunnel (501)');
 });
 
+/** Asks by SOCKS5 for a relay of UDP. Returns the connection that it lasts as long as, and the port. */
+async function askRelay(port: number): Promise<[Socket, number]> {
+  const socket = await connectTo(port);
+  socket.write(Buffer.from([5, 1, 0, 5, 3, 0, 1, 0, 0, 0, 0, 0, 0]));
+  const answer = await readBytes(socket, 12);
+  expect([...answer.subarray(0, 10)]).toEqual([5, 0, 5, 0, 0, 1, 127, 0, 0, 1]);
+  return [socket, answer.readUInt16BE(10)];
+}
+
+it('a program with a relay of UDP reaches each target by the header of its packets', async () => {
+  const targets = await Promise.all(
+    ['one', 'two'].map((name) => startUdpTarget((packet) => Buffer.from(`${name}: ${packet.toString()}`))),
+  );
+  const { portOf, tunnel } = await startTunnelPair({ tunnel: proxies });
+  const [control, relay] = await askRelay(portOf('socks5'));
+  const program = createSocket('udp4');
+  onTestFinished(() => void program.close());
+  const headers = targets.map((target) => {
+    const { port } = target.address();
+    return Buffer.from([0, 0, 0, 1, 127, 0, 0, 1, port >> 8, port & 0xff]);
+  });
+  for (const [index, name] of ['one', 'two', 'one'].entries()) {
+    const header = headers[index % 2]!;
+    program.send(Buffer.concat([header, Buffer.from('hello')]), relay, '127.0.0.1');
+    const [reply] = (await once(program, 'message')) as [Buffer];
+    expect(reply).toEqual(Buffer.concat([header, Buffer.from(`${name}: hello`)]));
+  }
+  expect(tunnel.status().tunnels).toMatchObject({
+    ...{ open: 2, packetsToTarget: 3, bytesToTarget: 15, packetsToClient: 3, bytesToClient: 30 },
+    answers: { 200: 2 },
+  });
+  const fragment = Buffer.concat([headers[0]!, Buffer.from('hello')]);
+  fragment[2] = 1;
+  program.send(fragment, relay, '127.0.0.1');
+  program.send(Buffer.from('no header'), relay, '127.0.0.1');
+  await vi.waitFor(() =>
+    expect(tunnel.status().tunnels.drops).toMatchObject({ fragment: 1, badHeader: 1, noTunnel: 0 }),
+  );
+  // A target that is not permitted gets nothing, and ends nothing.
+  program.send(Buffer.from([0, 0, 0, 1, 127, 0, 0, 2, 0, 9]), relay, '127.0.0.1');
+  await vi.waitFor(() => expect(tunnel.status().tunnels.answers).toEqual({ 200: 2, 403: 1 }));
+  control.end();
+  await vi.waitFor(() => expect(tunnel.status().tunnels.open).toBe(0), 10_000);
+});
+
+it('a relay of UDP ends with the connection to the gateway', async () => {
+  const pair = await startTunnelPair({ tunnel: proxies });
+  const [control] = await askRelay(pair.portOf('socks5'));
+  await Promise.all([ended(control), pair.gateway.close(0)]);
+});
+
 describe('a program that says something else', () => {
   it('gets an explanation over HTTP, and the end of its connection', async () => {
     const { portOf, tunnel } = await startTunnelPair({ tunnel: proxies });
@@ -168,7 +224,7 @@ describe('a program that says something else', () => {
     for (const bytes of [
       Buffer.from('GET / HTTP/1.1\r\n\r\n'),
       Buffer.from([5, 1, 2]),
-      Buffer.from([5, 1, 0, 5, 3, 0]),
+      Buffer.from([5, 1, 0, 5, 2, 0]),
     ]) {
       const socket = await connectTo(portOf('socks5'));
       socket.write(bytes);

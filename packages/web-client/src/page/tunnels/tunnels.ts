@@ -19,6 +19,9 @@ const reasons: Readonly<Record<string, string>> = {
   queueStanding: 'waited too long',
   clientLost: 'lost on its way',
   overRate: 'above the rate of the user',
+  fragment: 'a part of a packet',
+  badHeader: 'without a target',
+  noTunnel: 'to too many targets',
 };
 
 interface Point extends ChartSample {
