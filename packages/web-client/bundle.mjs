@@ -21,6 +21,7 @@ const fonts = {
 await rm(output(''), { recursive: true, force: true });
 await mkdir(output('page_loader'), { recursive: true });
 await mkdir(output('live/fonts'), { recursive: true });
+await mkdir(output('tunnels'), { recursive: true });
 await Promise.all([
   // A classic worker: the form that every browser with Service Workers takes.
   build({
@@ -55,6 +56,12 @@ await Promise.all([
     entryPoints: [source('page/live/live.ts')],
     outfile: output('live/live.js'),
   }),
+  build({
+    ...shared,
+    format: 'esm',
+    entryPoints: [source('page/tunnels/tunnels.ts')],
+    outfile: output('tunnels/tunnels.js'),
+  }),
   // The script of the page in fixtures/multi-end.
   build({
     ...shared,
@@ -74,5 +81,6 @@ await Promise.all([
   ...['index.html', 'live.css', 'charts.css', 'icon.svg'].map((file) =>
     cp(source(`page/live/${file}`), output(`live/${file}`)),
   ),
+  cp(source('page/tunnels/index.html'), output('tunnels/index.html')),
   ...Object.entries(fonts).map(([file, path]) => cp(resolve(path), output(`live/fonts/${file}`))),
 ]);

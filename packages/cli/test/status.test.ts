@@ -1,4 +1,4 @@
-import type { BackendNodeStatus, GatewayBackend, GatewayStatus, LinkStatus } from '@sheaf/gateway';
+import type { BackendNodeStatus, GatewayBackend, GatewayStatus, LinkStatus, NodeStatus } from '@sheaf/gateway';
 import { expect, it } from 'vitest';
 import { renderStatus } from '../src/commands/status.js';
 
@@ -161,28 +161,59 @@ it('shows what channels lose before and after repairs, and how soon receivers he
   expect(rows.find((row) => row.startsWith('idle'))).toMatch(/^idle \| copies alone \| 0 \| 0 \| 0 \| 0 \|.* 7$/);
 });
 
-it('shows what tunnels carried and dropped, and which requests got none', () => {
-  const drops = { unknownContext: 0, targetTooLarge: 2, targetBlocked: 0, targetRefused: 0, clientTooLarge: 7 };
-  const traffic = { packetsToTarget: 10, bytesToTarget: 9_000, packetsToClient: 20, bytesToClient: 24_000 };
-  const status: GatewayStatus = {
-    ...front,
-    alpn: ['h3'],
-    connections: [],
-    routes: [],
-    role: 'gateway',
-    tunnels: {
-      open: 3,
-      ...traffic,
-      drops: { ...drops, queueFull: 0, queueStanding: 0, clientLost: 0, overRate: 0 },
-      answers: { 200: 5, 403: 1, 407: 4 },
-    },
-    tcpTunnels: { open: 2, bytesToTarget: 700, bytesToClient: 90_000, answers: { 200: 8, 502: 1 } },
-  };
-  const rows = renderStatus(status)
+const drops = { unknownContext: 0, targetTooLarge: 2, targetBlocked: 0, targetRefused: 0, clientTooLarge: 7 };
+const tunnels = {
+  open: 3,
+  waitingBytes: 1_500,
+  packetsToTarget: 10,
+  bytesToTarget: 9_000,
+  packetsToClient: 20,
+  bytesToClient: 24_000,
+  drops: { ...drops, queueFull: 0, queueStanding: 0, clientLost: 0, overRate: 0 },
+  answers: { 200: 5, 403: 1, 407: 4 },
+};
+const tcpTunnels = {
+  open: 2,
+  bytesToTarget: 700,
+  bytesToClient: 90_000,
+  openingMs: 12.34,
+  answers: { 200: 8, 502: 1 },
+};
+
+/** Lines with bars between the columns */
+const rowsOf = (status: NodeStatus): string[] =>
+  renderStatus(status)
     .split('\n')
     .map((row) => row.replace(/ {2,}/g, ' | ').trim());
+
+function expectTunnels(rows: readonly string[]): void {
   expect(rows).toContain(
-    '3 | 5 | 1 by 403, 4 by 407 | 10 packets, 9000 bytes | 20 packets, 24000 bytes | 2 targetTooLarge, 7 clientTooLarge',
+    '3 | 5 | 1 by 403, 4 by 407 | 10 packets, 9000 bytes | 20 packets, 24000 bytes | 1500 bytes | 2 targetTooLarge, 7 clientTooLarge',
   );
-  expect(rows).toContain('2 | 8 | 1 by 502 | 700 bytes | 90000 bytes');
+  expect(rows).toContain('2 | 8 | 1 by 502 | 700 bytes | 90000 bytes | 12.3 ms');
+}
+
+it('shows what tunnels carried and dropped, and which requests got none', () => {
+  const site = { ...front, alpn: ['h3'], connections: [], routes: [] };
+  expectTunnels(rowsOf({ ...site, role: 'gateway', tunnels, tcpTunnels }));
+});
+
+it('shows the ports of a tunnel node, its tunnels, and its connection to the gateway', () => {
+  const { version, pid, state, startedAt, uptimeSeconds } = front;
+  const rows = rowsOf({
+    ...{ version, pid, state, startedAt, uptimeSeconds },
+    node: 'laptop',
+    role: 'tunnel',
+    gateway: { address: '203.0.113.7:443', state: 'waiting', opened: 1, reason: 'no response within 5 s' },
+    listeners: [
+      { kind: 'socks5', listen: '127.0.0.1:1080', open: 2, refused: 1 },
+      { kind: 'udp', listen: '127.0.0.1:5443', to: 'a.example:443', reason: 'no connection', open: 0, refused: 0 },
+    ],
+    ...{ tunnels, tcpTunnels },
+  });
+  expect(rows).toContain('node | laptop (tunnel)');
+  expect(rows).toContain('gateway | 203.0.113.7:443, waiting, 1 connection so far; no response within 5 s');
+  expect(rows).toContain('127.0.0.1:1080 | socks5 | any target | 2 | 1');
+  expect(rows).toContain('127.0.0.1:5443: no connection | udp | a.example:443 | 0 | 0');
+  expectTunnels(rows);
 });

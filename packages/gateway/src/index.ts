@@ -12,8 +12,12 @@ export type { BackendReport, LinkStatus } from './observability/backend_report.j
 export { remediesFor } from './http/fallback_reasons.js';
 export { adminHeader } from './observability/admin_server.js';
 export { Gateway } from './nodes/gateway.js';
-export { closeNodes, startNodes, type RunningNode } from './nodes/start_nodes.js';
+export { FrontNode } from './nodes/front/front_node.js';
+export type { RunningNode } from './nodes/life/running_node.js';
+export { TunnelNode } from './nodes/tunnel/tunnel_node.js';
+export { closeNodes, startNodes } from './nodes/start_nodes.js';
 export type { Published } from './channels/publication.js';
+export { browserUrl } from './values/browser_url.js';
 export { listenError } from './values/listen_error.js';
 export { certificateNames } from './configuration/certificate_names.js';
 export type {
@@ -28,6 +32,8 @@ export type {
   GatewayBackend,
   ReturnStatus,
   TcpTunnelStatus,
+  TunnelListenerStatus,
+  TunnelNodeStatus,
   TunnelStatus,
 } from './observability/status.js';
 export { certificateExpiry, certificateHash } from './tls/certificate_files.js';

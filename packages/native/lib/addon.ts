@@ -383,10 +383,16 @@ export interface NativeEndpoint {
    */
   openTunnel(connection: number, stream: number, options: NativeTunnelOptions): SocketAddress | undefined;
   /**
-   * Opens a local port of which each peer gets a tunnel. Returns its number and address; undefined when the connection is gone. Throws
-   * with the system's `code`. `tunnelPeer` follows for each peer that sends something.
+   * Opens a local port of which each peer gets a tunnel. With the address of a program, it is a relay instead: that program names the
+   * target of each packet in front of it, and each target gets a tunnel. Returns its number and address; undefined when the connection
+   * is gone. Throws with the system's `code`. `tunnelPeer` follows for each peer that sends something, or for each target, which it
+   * names then.
    */
-  openTunnelPort(connection: number, local: NativeAddress): [port: number, address: SocketAddress] | undefined;
+  openTunnelPort(
+    connection: number,
+    local: NativeAddress,
+    program?: NativeAddress,
+  ): [port: number, address: SocketAddress] | undefined;
   /**
    * Connects a request for UDP proxying, whose response has come, to a peer of a local port. Returns false when the connection or the
    * peer is gone. Throws with the system's `code`.
@@ -400,6 +406,8 @@ export interface NativeEndpoint {
   ): boolean;
   /** Drops what a peer has sent. The next packet asks again. */
   refuseTunnelPeer(connection: number, port: number, peer: number): void;
+  /** Closes a local port and ends its tunnels, of which `tunnelOver` tells. */
+  closeTunnelPort(connection: number, port: number): void;
   /**
    * Connects a tunnel whose stream is carried here, as one of its carrier's. Returns also its number; undefined when the endpoint
    * is closed, or the target is no IP address. Throws as `openTunnel`. Bytes for the client come as events, and no more of them
@@ -413,7 +421,7 @@ export interface NativeEndpoint {
   /** The client is gone. */
   leaveStreamTunnel(tunnel: number): void;
   /** Returns how many tunnels are open, and the counts of all so far (lib/tunnel.ts); undefined before the first one. */
-  tunnelCounts(): [open: number, counts: number[]] | undefined;
+  tunnelCounts(): [open: number, waitingBytes: number, counts: number[]] | undefined;
   /** Returns 0 or a `BackendRefusal`, as does the next. */
   offerBackend(connection: number, backend: number): number;
   withdrawBackend(connection: number, backend: number, gone: boolean): number;

@@ -39,8 +39,9 @@ import type {
 import { WebTransportConnection, isSessionEvent } from './webtransport/connection.js';
 import type { NativeSession } from './webtransport/native_session.js';
 import type { SessionClient } from './webtransport/session_client.js';
-import { isTunnelEvent, onTunnelEvent, openTunnelPort } from './tunnel_port.js';
-import type { TunnelPort, TunnelPortOptions } from './tunnel_types.js';
+import { isTunnelEvent, onTunnelEvent, openTunnelPort, type PortOptions } from './tunnel_port.js';
+import { tunnelTotals } from './tunnel.js';
+import type { TunnelPort, TunnelPortOptions, TunnelRelayOptions, TunnelTotals } from './tunnel_types.js';
 import { isChannelEvent, onChannelEvent, onChannelsLost } from './watched_channel.js';
 import { WebSession } from './webtransport/web_session.js';
 
@@ -298,7 +299,13 @@ class Client
     return this.backends!.open(backend, local === undefined ? undefined : { address: local, port: localPort });
   }
 
-  openTunnelPort(options: TunnelPortOptions): TunnelPort {
+  openTunnelPort({ path, ...options }: TunnelPortOptions): TunnelPort {
+    return this.tunnelPort({ ...options, pathTo: () => path });
+  }
+  openTunnelRelay(options: TunnelRelayOptions): TunnelPort {
+    return this.tunnelPort(options);
+  }
+  private tunnelPort(options: PortOptions): TunnelPort {
     this.assertOpen();
     const request = (each: ClientRequestOptions): Promise<ReceivedResponse> => this.request(each);
     const port = openTunnelPort({ endpoint: this.endpoint, connection: this.handle }, request, options);
@@ -308,6 +315,10 @@ class Client
 
   reportTunnel(report: Uint8Array): boolean {
     return !this.closed && this.endpoint.reportTunnel(this.handle, report);
+  }
+
+  tunnels(): TunnelTotals {
+    return tunnelTotals(this.endpoint);
   }
 
   updateKeys(): boolean {

@@ -12,7 +12,7 @@ import { Liveness } from './liveness.js';
 import { onReturnedBodyEvent } from './returned_body.js';
 import { Http3ServerRequest } from './server_request.js';
 import { Http3ServerResponse } from './server_response.js';
-import { tunnelCounts, tunnelOver } from './tunnel.js';
+import { tunnelOver, tunnelTotals } from './tunnel.js';
 import type {
   CarriedStream,
   CertificatePair,
@@ -70,8 +70,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
     return { ...counters, connectionsClosed: Object.fromEntries(this.closedBy) };
   }
   tunnels(): TunnelTotals {
-    const [open, counts] = this.endpoint.tunnelCounts() ?? [0, []];
-    return { open, ...tunnelCounts(counts) };
+    return tunnelTotals(this.endpoint);
   }
   carryTunnel(stream: CarriedStream, options: TunnelOptions): OpenedTunnel | undefined {
     return this.carried.carry(stream, options);

@@ -21,6 +21,7 @@ import type {
   TunnelOptions,
   TunnelPort,
   TunnelPortOptions,
+  TunnelRelayOptions,
   TunnelTotals,
 } from './tunnel_types.js';
 import type { WebTransportRequest, WebTransportSession } from './webtransport_types.js';
@@ -313,6 +314,14 @@ export interface Http3Client
    * connection. The newest report counts. Returns false when the server follows none, or the connection is over.
    */
   reportTunnel(report: Uint8Array): boolean;
+  /**
+   * Opens a local UDP port for one program that names the target of each packet in a header in front of it (SOCKS 5, RFC 1928 §7). Each
+   * target gets a tunnel, as with `openTunnelPort`, and what comes back has the same header. Fragments are dropped, and so is what goes to
+   * more than 256 targets at one time.
+   */
+  openTunnelRelay(options: TunnelRelayOptions): TunnelPort;
+  /** Reads the counts of the tunnels of all its ports so far; a copy. The target is the peer of the port here. */
+  tunnels(): TunnelTotals;
   /** Reads the state of the connection; a copy, and the last one after the connection is over. */
   status(): ConnectionStatus;
   /** Closes the connection with an error code of HTTP/3 (RFC 9114 §8.1; default H3_NO_ERROR) and a reason for the peer's log. */

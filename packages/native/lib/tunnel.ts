@@ -1,4 +1,4 @@
-import type { NativeTunnelCarriage, NativeTunnelOptions } from './addon.js';
+import type { NativeEndpoint, NativeTunnelCarriage, NativeTunnelOptions } from './addon.js';
 import { IncomingBody } from './http3_body.js';
 import { Http3ServerResponse } from './server_response.js';
 import type { ServerRequest, ServerResponse } from './types.js';
@@ -11,6 +11,7 @@ import {
   type TunnelCounts,
   type TunnelOptions,
   type TunnelOver,
+  type TunnelTotals,
 } from './tunnel_types.js';
 
 /** As `TunnelReports` in src/tunnel/mode.h */
@@ -42,6 +43,12 @@ export function tunnelCounts(values: readonly number[]): TunnelCounts {
       tunnelDropReasons.map((reason, index) => [reason, drops[index] ?? 0]),
     ) as TunnelCounts['drops'],
   };
+}
+
+/** Reads the counts of all tunnels of an endpoint so far. */
+export function tunnelTotals(endpoint: NativeEndpoint): TunnelTotals {
+  const [open, waitingBytes, counts] = endpoint.tunnelCounts() ?? [0, 0, []];
+  return { open, waitingBytes, ...tunnelCounts(counts) };
 }
 
 export function tunnelOver(reason: number, code: number, values: readonly number[]): TunnelOver {

@@ -3,15 +3,27 @@ import type { SocketAddress } from './address.js';
 import { headBody } from './engine_body.js';
 import { IncomingBody } from './http3_body.js';
 import { carriageOptions, tunnelInfoHeader, tunnelOver } from './tunnel.js';
-import type { TunnelPort, TunnelPortOptions } from './tunnel_types.js';
+import type { TunnelPort, TunnelRelayOptions } from './tunnel_types.js';
 import type { ClientRequestOptions, ReceivedResponse } from './types.js';
 
 type Request = (options: ClientRequestOptions) => Promise<ReceivedResponse>;
 
-/** A local port of which each peer has a tunnel through a proxy for UDP (RFC 9298). Packets are carried natively. */
+/** Options of a port. Without a program, each peer of it has a tunnel, and `pathTo` gets no target. */
+export type PortOptions = Omit<TunnelRelayOptions, 'program'> & Partial<Pick<TunnelRelayOptions, 'program'>>;
+
+/** A request for the tunnel of a peer, or of a target */
+interface AnsweredRequest {
+  peer: number;
+  path: string;
+  response: ReceivedResponse;
+  end: () => void;
+}
+
+/** A local port whose flows have a tunnel each through a proxy for UDP (RFC 9298). Packets are carried natively. */
 class Port implements TunnelPort {
   /** Ends the requests of open tunnels, by their streams. */
   private readonly open = new Map<number, () => void>();
+  private closed = false;
 
   constructor(
     readonly address: SocketAddress,
@@ -19,17 +31,33 @@ class Port implements TunnelPort {
     private readonly connection: number,
     private readonly number: number,
     private readonly request: Request,
-    private readonly options: TunnelPortOptions,
+    private readonly options: PortOptions,
   ) {}
 
   get tunnels(): number {
     return this.open.size;
   }
 
-  onPeer(peer: number): void {
-    this.openTunnel(peer).catch((error: unknown) => {
+  /** Whether nothing more happens here. */
+  get over(): boolean {
+    return this.closed && this.open.size === 0;
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.endpoint.closeTunnelPort(this.connection, this.number);
+    if (this.over) ports.get(this.endpoint)?.delete(this);
+  }
+
+  has(number: number): boolean {
+    return number === this.number && !this.closed;
+  }
+
+  onPeer(peer: number, path: string): void {
+    this.openTunnel(peer, path).catch((error: unknown) => {
       this.endpoint.refuseTunnelPeer(this.connection, this.number, peer);
-      this.options.onRefused?.({ error: error instanceof Error ? error : new Error(String(error)) });
+      this.options.onRefused?.({ path, error: error instanceof Error ? error : new Error(String(error)) });
     });
   }
 
@@ -43,12 +71,16 @@ class Port implements TunnelPort {
     return true;
   }
 
+  pathTo(host: string, port: number): string {
+    return this.options.pathTo(host, port);
+  }
+
   onReport(stream: number, report: Uint8Array): void {
     if (this.open.has(stream)) this.options.onReport?.(report);
   }
 
-  private async openTunnel(peer: number): Promise<void> {
-    const { path, authority, headers, onReport } = this.options;
+  private async openTunnel(peer: number, path: string): Promise<void> {
+    const { authority, headers, onReport } = this.options;
     const { body, end } = headBody();
     let response: ReceivedResponse | undefined;
     let isOpen = false;
@@ -61,7 +93,7 @@ class Port implements TunnelPort {
         headers: { ...headers, 'capsule-protocol': '?1', ...(onReport && { [tunnelInfoHeader]: '?1' }) },
         body,
       });
-      isOpen = this.forward(peer, response, end);
+      isOpen = this.forward({ peer, path, response, end });
     } finally {
       if (!isOpen) {
         response?.destroy();
@@ -71,12 +103,13 @@ class Port implements TunnelPort {
   }
 
   /** Gives the peer the tunnel that the proxy has opened. Returns false when it refused, or the peer is gone. */
-  private forward(peer: number, response: ReceivedResponse, end: () => void): boolean {
+  private forward({ peer, path, response, end }: AnsweredRequest): boolean {
     const { status } = response;
     if (status < 200 || status > 299 || !(response instanceof IncomingBody) || response.ended) {
       const proxyStatus = response.headers['proxy-status'];
       this.endpoint.refuseTunnelPeer(this.connection, this.number, peer);
       this.options.onRefused?.({
+        path,
         status,
         proxyStatus: Array.isArray(proxyStatus) ? proxyStatus.join(', ') : proxyStatus,
       });
@@ -87,25 +120,24 @@ class Port implements TunnelPort {
     const carriage = carriageOptions(this.options, reports);
     if (!this.endpoint.forwardTunnelPeer(this.connection, stream, this.number, peer, carriage)) return false;
     this.open.set(stream, end);
+    this.options.onOpened?.();
     return true;
   }
 }
 
-const ports = new WeakMap<NativeEndpoint, Port[]>();
+const ports = new WeakMap<NativeEndpoint, Set<Port>>();
 
 /** Opens a local port for tunnels of a connection. @throws Error with the system's `code`, such as `EADDRINUSE` */
 export function openTunnelPort(
   { endpoint, connection }: { endpoint: NativeEndpoint; connection: number },
   request: Request,
-  options: TunnelPortOptions,
+  options: PortOptions,
 ): TunnelPort | undefined {
-  const opened = endpoint.openTunnelPort(connection, options.local);
+  const opened = endpoint.openTunnelPort(connection, options.local, options.program);
   if (!opened) return undefined;
   const port = new Port(opened[1], endpoint, connection, opened[0], request, options);
-  const known = ports.get(endpoint) ?? [];
-  ports.set(endpoint, known);
-  // Their numbers are those of the engine, which counts from 0.
-  known[opened[0]] = port;
+  const known = ports.get(endpoint) ?? new Set();
+  ports.set(endpoint, known.add(port));
   return port;
 }
 
@@ -113,10 +145,20 @@ export const isTunnelEvent = (kind: EventKind): boolean =>
   kind === EventKind.tunnelOver || kind === EventKind.tunnelPeer || kind === EventKind.tunnelReport;
 
 export function onTunnelEvent(endpoint: NativeEndpoint, event: NativeEvent): void {
-  const known = ports.get(endpoint) ?? [];
-  if (event[0] === EventKind.tunnelPeer) return known[event[2] as number]?.onPeer(event[3] as number);
-  if (event[0] === EventKind.tunnelReport)
-    return known.forEach((port) => port.onReport(event[2] as number, event[3] as Uint8Array));
+  const known = ports.get(endpoint) ?? new Set<Port>();
+  if (event[0] === EventKind.tunnelPeer) {
+    const [, , number, peer, host, targetPort] = event as [EventKind, number, number, number, string, number];
+    for (const port of known) if (port.has(number)) port.onPeer(peer, port.pathTo(host, targetPort));
+    return;
+  }
+  if (event[0] === EventKind.tunnelReport) {
+    for (const port of known) port.onReport(event[2] as number, event[3] as Uint8Array);
+    return;
+  }
   const [, , stream, reason, code, counts] = event as [EventKind, number, number, number, number, number[]];
-  known.some((port) => port.onOver(stream, reason, code, counts));
+  for (const port of known) {
+    if (!port.onOver(stream, reason, code, counts)) continue;
+    if (port.over) known.delete(port);
+    return;
+  }
 }

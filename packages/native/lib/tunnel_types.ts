@@ -12,10 +12,13 @@ export const tunnelDropReasons = [
   'queueStanding',
   'clientLost',
   'overRate',
+  'fragment',
+  'badHeader',
+  'noTunnel',
 ] as const;
 
 /** Reasons for which a tunnel ends; the order is that of `TunnelOver` in src/tunnel_node/tunnel_end.h. */
-export const tunnelEnds = ['client', 'connection', 'idle', 'unreachable'] as const;
+export const tunnelEnds = ['client', 'connection', 'idle', 'unreachable', 'closed'] as const;
 
 /** How packets travel to a peer with HTTP/3; the order is that of `TunnelMode` in src/tunnel/mode.h. */
 export const tunnelModes = ['stream', 'stream-group', 'datagram', 'retransmit'] as const;
@@ -40,6 +43,8 @@ export interface TunnelCounts {
 export interface TunnelTotals extends TunnelCounts {
   /** Tunnels that are open now */
   open: number;
+  /** Bytes of packets that wait for the connections of tunnels now */
+  waitingBytes: number;
 }
 
 /** What became of a tunnel. */
@@ -98,6 +103,8 @@ export interface TunnelOptions extends TunnelCarriage {
 
 /** Why a peer of a local port has no tunnel: the response of the proxy, or what kept the request from it */
 export interface TunnelRefusal {
+  /** Path of the request, with the target in it */
+  path: string;
   /** Status of the response; undefined where none came. */
   status?: number;
   /** Field `Proxy-Status` of the response (RFC 9209). */
@@ -116,6 +123,8 @@ export interface TunnelPortOptions extends TunnelCarriage {
   authority?: string;
   /** Further fields of each request, such as `proxy-authorization` */
   headers?: Readonly<Record<string, string>>;
+  /** Called for each tunnel that opens. */
+  onOpened?(): void;
   /** Called for each tunnel that is over. What goes to the target goes to the peer here. */
   onOver?(over: TunnelOver): void;
   /**
@@ -127,12 +136,22 @@ export interface TunnelPortOptions extends TunnelCarriage {
   onRefused?(refusal: TunnelRefusal): void;
 }
 
-/** A local UDP port whose peers have a tunnel each. It closes with its connection. */
+/** Options of `openTunnelRelay`. */
+export interface TunnelRelayOptions extends Omit<TunnelPortOptions, 'path'> {
+  /** Address of the program that may use the relay; with port 0, the first of its ports that sends something */
+  program: { address: string; port: number };
+  /** Returns the path of the request for a target, from the proxy's template (RFC 9298 §2). Names may stand in any letters. */
+  pathTo(host: string, port: number): string;
+}
+
+/** A local UDP port whose peers have a tunnel each, or a relay whose targets have. It closes with its connection. */
 export interface TunnelPort {
   /** Address of the port. */
   readonly address: SocketAddress;
   /** Tunnels that are open now. */
   readonly tunnels: number;
+  /** Closes the port and ends its tunnels. */
+  close(): void;
 }
 
 /** A tunnel that was opened. */

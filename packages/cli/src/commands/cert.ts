@@ -71,7 +71,7 @@ async function subject(file: string, cwd: string): Promise<{ directory: string; 
   const directory = dirname(resolve(cwd, file));
   try {
     const { nodes } = await loadConfiguration(shownPath(file, cwd));
-    const [first] = nodes.filter(({ node }) => node.tls === 'dev');
+    const [first] = nodes.filter(({ node }) => 'tls' in node && node.tls === 'dev');
     if (!first)
       throw new UserError('CONFIG_CONFLICT', `${file} names certificate files: there is no development certificate`, {
         hint: 'set `tls: dev` to use one',

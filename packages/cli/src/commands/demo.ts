@@ -1,8 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { exitCodes, Gateway, onlyGateway, parseConfiguration, UserError, type ListenAddress } from '@sheaf/gateway';
-import { announceNode, announceReady, browserUrl } from '../announce.js';
+import {
+  browserUrl,
+  exitCodes,
+  Gateway,
+  onlyGateway,
+  parseConfiguration,
+  UserError,
+  type ListenAddress,
+} from '@sheaf/gateway';
+import { announceNode, announceReady } from '../announce.js';
 import type { Command } from '../command.js';
 import { demoConfiguration } from '../demo/configuration.js';
 import { MultiEndSite } from '../demo/multi_end_site.js';

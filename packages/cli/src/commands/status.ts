@@ -12,12 +12,11 @@ import {
   type NodeStatus,
   type ReturnStatus,
   type RouteStatus,
-  type TcpTunnelStatus,
-  type TunnelStatus,
 } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
 import type { Command } from '../command.js';
 import { nodeOf, shownPath } from '../configuration_file.js';
+import { renderListeners, renderTcpTunnels, renderTunnels } from '../render_tunnels.js';
 import { renderTable } from '../table.js';
 import { printLine } from '../world.js';
 
@@ -112,38 +111,6 @@ function renderChannels(channels: readonly ChannelStatus[]): string {
   ].join('\n\n');
 }
 
-/** Requests that got no tunnel, by the status of their response */
-function refusedRequests(answers: Readonly<Record<string, number>>): string {
-  const refused = Object.entries(answers).filter(([status]) => status !== '200');
-  return refused.map(([status, requests]) => `${requests} by ${status}`).join(', ');
-}
-
-function renderTcpTunnels({ open, answers, bytesToTarget, bytesToClient }: TcpTunnelStatus): string {
-  const row = [open, answers['200'] ?? 0, refusedRequests(answers), `${bytesToTarget} bytes`, `${bytesToClient} bytes`];
-  return renderTable(['tunnels for TCP', 'opened', 'refused', 'to targets', 'to clients'], [row.map(String)]);
-}
-
-function renderTunnels(tunnels: TunnelStatus): string {
-  const { open, packetsToTarget, bytesToTarget, packetsToClient, bytesToClient, packetsRepeated, drops, answers } =
-    tunnels;
-  const row = [
-    open,
-    answers['200'] ?? 0,
-    refusedRequests(answers),
-    `${packetsToTarget} packets, ${bytesToTarget} bytes`,
-    `${packetsToClient} packets, ${bytesToClient} bytes`,
-    packetsRepeated,
-    Object.entries(drops)
-      .filter(([, packets]) => packets > 0)
-      .map(([reason, packets]) => `${packets} ${reason}`)
-      .join(', '),
-  ];
-  return renderTable(
-    ['tunnels', 'opened', 'refused', 'to targets', 'to clients', 'sent again', 'dropped packets'],
-    [row.map(String)],
-  );
-}
-
 function renderEdgeMedia(media: readonly EdgeMediaStatus[]): string {
   const rows = media.map(({ route, channel, state, reason, broadcasts, viewers, unicastShare, lost, expired }) => [
     route,
@@ -162,13 +129,24 @@ function renderEdgeMedia(media: readonly EdgeMediaStatus[]): string {
 }
 
 export function renderStatus(status: NodeStatus): string {
-  const { transport, certificate } = status;
   const facts: [string, string][] = [
     ['node', `${status.node} (${status.role})`],
     [
       'state',
       `${status.state} for ${formatSeconds(status.uptimeSeconds)} (pid ${status.pid}, version ${status.version})`,
     ],
+    ...(status.role === 'tunnel' ? [] : frontFacts(status)),
+    ...roleFacts(status),
+  ];
+  const table = renderTable(['', ''], facts).replace(/^\s*\n/, '');
+  return [table, ...roleSections(status), ...(status.role === 'tunnel' ? [] : clientSections(status))].join('\n\n');
+}
+
+type FrontStatus = Exclude<NodeStatus, { role: 'tunnel' }>;
+
+function frontFacts(status: FrontStatus): [string, string][] {
+  const { transport, certificate } = status;
+  return [
     ['listen', `${status.listen} (${status.alpn.join(', ')})`],
     [
       'certificate',
@@ -179,40 +157,75 @@ export function renderStatus(status: NodeStatus): string {
       'connections',
       `${transport?.connectionsOpenGauge ?? 0} QUIC, ${status.tcpConnections} TCP, ${status.webTransportSessions} WebTransport sessions`,
     ],
+    ...(transport
+      ? [
+          [
+            'UDP',
+            `${transport.bytesReceived} bytes received, ${transport.bytesSent} sent, ${transport.packetsLost} packets lost`,
+          ] as [string, string],
+        ]
+      : []),
   ];
-  if (transport)
-    facts.push([
-      'UDP',
-      `${transport.bytesReceived} bytes received, ${transport.bytesSent} sent, ${transport.packetsLost} packets lost`,
-    ]);
-  if (status.role === 'edge') facts.push(['gateway', describeLink(status.gateway)]);
-  if (status.role === 'backend')
-    facts.push([
-      'primary',
-      `${status.primary.name}, ${status.primary.connected ? 'connected' : 'not connected'}; ${status.guests} of its connections here${status.serving ? '' : ', draining'}`,
-    ]);
-  if (status.role === 'backend' && status.return) facts.push(['return', describeReturn(status.return)]);
-  const link = status.role === 'edge' ? status.gateway.connection : undefined;
-  const sections = [renderTable(['', ''], facts).replace(/^\s*\n/, '')];
-  if (status.role !== 'edge') sections.push(renderRoutes(status.routes));
-  if (status.role === 'edge' && status.media) sections.push(renderEdgeMedia(status.media));
-  if (status.role === 'gateway' && status.channels) sections.push(renderChannels(status.channels));
-  if (status.role === 'gateway' && status.tunnels) sections.push(renderTunnels(status.tunnels));
-  if (status.role === 'gateway' && status.tcpTunnels) sections.push(renderTcpTunnels(status.tcpTunnels));
-  if (status.role === 'gateway' && status.backends)
-    sections.push(renderBackends(status.backends), ...returnedResponses(status.backends));
-  if (link)
-    sections.push(renderTable(['to the gateway', ...pathColumns], pathRows(link)), ...connectionBackends([link]));
-  if (status.connections.length > 0) {
-    sections.push(
-      renderTable(['connection', 'protocol', 'state', 'age', 'streams'], status.connections.map(connectionRow)),
-    );
-    sections.push(
-      renderTable(['connection', ...pathColumns], status.connections.flatMap(pathRows)),
-      ...connectionBackends(status.connections),
-    );
+}
+
+function roleFacts(status: NodeStatus): [string, string][] {
+  switch (status.role) {
+    case 'gateway':
+      return [];
+    case 'edge':
+    case 'tunnel':
+      return [['gateway', describeLink(status.gateway)]];
+    case 'backend':
+      return [
+        [
+          'primary',
+          `${status.primary.name}, ${status.primary.connected ? 'connected' : 'not connected'}; ${status.guests} of its connections here${status.serving ? '' : ', draining'}`,
+        ],
+        ...(status.return ? [['return', describeReturn(status.return)] as [string, string]] : []),
+      ];
   }
-  return sections.join('\n\n');
+}
+
+function roleSections(status: NodeStatus): string[] {
+  switch (status.role) {
+    case 'gateway': {
+      const { routes, channels, tunnels, tcpTunnels, backends } = status;
+      return [
+        renderRoutes(routes),
+        ...(channels ? [renderChannels(channels)] : []),
+        ...(tunnels ? [renderTunnels(tunnels)] : []),
+        ...(tcpTunnels ? [renderTcpTunnels(tcpTunnels)] : []),
+        ...(backends ? [renderBackends(backends), ...returnedResponses(backends)] : []),
+      ];
+    }
+    case 'backend':
+      return [renderRoutes(status.routes)];
+    case 'edge':
+      return [...(status.media ? [renderEdgeMedia(status.media)] : []), ...renderLink(status.gateway)];
+    case 'tunnel':
+      return [
+        renderListeners(status.listeners),
+        renderTunnels(status.tunnels),
+        renderTcpTunnels(status.tcpTunnels),
+        ...renderLink(status.gateway),
+      ];
+  }
+}
+
+/** Renders the connection to a gateway, while there is one. */
+function renderLink({ connection }: GatewayLinkStatus): string[] {
+  if (!connection) return [];
+  return [renderTable(['to the gateway', ...pathColumns], pathRows(connection)), ...connectionBackends([connection])];
+}
+
+/** Renders the connections of clients, if there are any. */
+function clientSections({ connections }: FrontStatus): string[] {
+  if (connections.length === 0) return [];
+  return [
+    renderTable(['connection', 'protocol', 'state', 'age', 'streams'], connections.map(connectionRow)),
+    renderTable(['connection', ...pathColumns], connections.flatMap(pathRows)),
+    ...connectionBackends(connections),
+  ];
 }
 
 function renderRoutes(routes: readonly RouteStatus[]): string {
@@ -339,7 +352,7 @@ function upstreamHealth({ origin, up, since, reason, waiting, refused }: Upstrea
   return `${origin} ${up ? 'up' : 'down'}${duration}${reason === undefined ? '' : `: ${reason}`}${queue}`;
 }
 
-type Connection = NodeStatus['connections'][number];
+type Connection = FrontStatus['connections'][number];
 
 const shortId = ({ id }: Connection): string => id.slice(0, 16);
 

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   closeNodes,
+  Edge,
   formatAddress,
   Gateway,
   loadConfiguration,
@@ -66,8 +67,8 @@ export class MultiEndSite implements DemoSite, ControlledSite {
     return this.#nodes;
   }
 
-  get edge(): RunningNode {
-    return this.#nodes.find(({ role }) => role === 'edge')!;
+  get edge(): Edge {
+    return this.#nodes.find((node) => node instanceof Edge)!;
   }
 
   /** Where browsers reach the gateway itself, over HTTP/3 alone */

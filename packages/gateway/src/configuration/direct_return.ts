@@ -15,6 +15,7 @@ export function checkDirectReturn(nodes: readonly ParsedNode[], document: Config
       case 'backend':
         return checkAddresses(node, nodes, document);
       case 'edge':
+      case 'tunnel':
         return [];
     }
   });

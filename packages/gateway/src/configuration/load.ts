@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { EdgeConfiguration } from '../schema/edge.js';
-import type { BackendConfiguration } from '../schema/backends.js';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
 import { renderDiagnostic, type Diagnostic } from '../values/diagnostic.js';
 import { ConfigurationDocument } from '../values/document.js';
@@ -13,7 +11,7 @@ import type { LoadedConfiguration } from '../schema/loaded.js';
 import { jsonSchema, schemaOf, type NamedNode, type NodeConfiguration } from '../schema/node.js';
 import { checkNodes } from './nodes.js';
 import type { ParsedNode } from './parsed_node.js';
-import { resolveEdgePaths, resolvePaths } from './paths.js';
+import { resolveEdgePaths, resolvePaths, resolveTunnelPaths } from './paths.js';
 import { checkPorts } from './ports.js';
 import { visibleNodes } from './visible.js';
 
@@ -93,15 +91,18 @@ function parseDocument(document: ConfigurationDocument): { nodes?: ParsedNode[];
 
 function nodesOf(file: NodeConfiguration | { nodes: Record<string, NamedNode> }, directory: string): ParsedNode[] {
   if (!('nodes' in file)) return [{ name: 'gateway', role: 'gateway', at: [], node: resolvePaths(file, directory) }];
-  return Object.entries(file.nodes).map(([name, { role, ...node }]): ParsedNode => {
+  return Object.entries(file.nodes).map(([name, node]): ParsedNode => {
+    const { role } = node;
     const at = ['nodes', name];
     switch (role) {
       case 'edge':
-        return { name, role, at, node: resolveEdgePaths(node as EdgeConfiguration, directory) };
+        return { name, role, at, node: resolveEdgePaths(node, directory) };
+      case 'tunnel':
+        return { name, role, at, node: resolveTunnelPaths(node, directory) };
       case 'backend':
-        return { name, role, at, node: resolvePaths(node as BackendConfiguration, directory) };
+        return { name, role, at, node: resolvePaths(node, directory) };
       case 'gateway':
-        return { name, role, at, node: resolvePaths(node as NodeConfiguration, directory) };
+        return { name, role, at, node: resolvePaths(node, directory) };
     }
   });
 }

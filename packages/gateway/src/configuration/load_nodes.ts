@@ -22,7 +22,7 @@ export function loadNodes(
   document: ConfigurationDocument,
 ): LoadedNode[] {
   // A directory has one development certificate. If each node made its own, they would replace each other's.
-  const names = certificateNames(nodes.filter(({ node }) => node.tls === 'dev').map(({ node }) => node));
+  const names = certificateNames(nodes.flatMap(({ node }) => ('tls' in node && node.tls === 'dev' ? [node] : [])));
   const base = ({ name, at }: ParsedNode) => ({
     name,
     directory,
@@ -39,6 +39,8 @@ export function loadNodes(
   const gateways = new Map(
     nodes.flatMap((parsed) => (parsed.role === 'gateway' ? [[parsed.name, gateway(parsed)]] : [])),
   );
+  const gatewayOf = ({ node }: Parsed<'edge' | 'tunnel'>): LoadedGateway | undefined =>
+    typeof node.gateway === 'string' ? gateways.get(node.gateway) : undefined;
   return nodes.map((parsed): LoadedNode => {
     switch (parsed.role) {
       case 'gateway':
@@ -46,12 +48,9 @@ export function loadNodes(
       case 'backend':
         return { ...base(parsed), role: 'backend', node: parsed.node, primary: primaryOf(parsed, nodes, directory) };
       case 'edge':
-        return {
-          ...base(parsed),
-          role: 'edge',
-          node: parsed.node,
-          gateway: typeof parsed.node.gateway === 'string' ? gateways.get(parsed.node.gateway) : undefined,
-        };
+        return { ...base(parsed), role: 'edge', node: parsed.node, gateway: gatewayOf(parsed) };
+      case 'tunnel':
+        return { ...base(parsed), role: 'tunnel', node: parsed.node, gateway: gatewayOf(parsed) };
     }
   });
 }

@@ -17,6 +17,7 @@ export function checkMultiEnd(nodes: readonly ParsedNode[], document: Configurat
       case 'backend':
         return checkBackend(node, new Place(node.at, document), nodes);
       case 'edge':
+      case 'tunnel':
         return [];
     }
   });

@@ -8,9 +8,11 @@ import type { TlsOptions } from '../schema/tls.js';
 import type { UpstreamTlsOptions } from '../schema/upstream.js';
 import { isBuiltIn } from '../targets/webtransport/built_in.js';
 import type { NodeConfiguration } from '../schema/node.js';
+import type { TunnelNodeConfiguration } from '../schema/tunnel_node.js';
+import type { UplinkConfiguration } from '../schema/uplink.js';
 
 /** Keys that name files in every role */
-type FileKeys = Pick<NodeConfiguration, 'tls' | 'qlog' | 'log'>;
+type FileKeys = Pick<NodeConfiguration, 'qlog' | 'log'>;
 
 /** Returns the same configuration with relative paths resolved against `directory`. */
 export function resolvePaths<Node extends NodeConfiguration | BackendConfiguration>(
@@ -20,6 +22,7 @@ export function resolvePaths<Node extends NodeConfiguration | BackendConfigurati
   const absolute = (path: string): string => resolve(directory, path);
   return {
     ...resolveFileKeys(node, absolute),
+    tls: resolveTls(node.tls, absolute),
     key: resolveKey(node.key, absolute),
     ...('channels' in node && { channels: resolveChannels(node.channels, absolute) }),
     routes: node.routes.map((route) => resolveRoute(route, absolute)),
@@ -28,19 +31,35 @@ export function resolvePaths<Node extends NodeConfiguration | BackendConfigurati
 
 export function resolveEdgePaths(edge: EdgeConfiguration, directory: string): EdgeConfiguration {
   const absolute = (path: string): string => resolve(directory, path);
-  const { gateway } = edge;
-  if (typeof gateway === 'string' || typeof gateway.certificate !== 'object' || gateway.certificate.ca === undefined)
-    return resolveFileKeys(edge, absolute);
   return {
     ...resolveFileKeys(edge, absolute),
-    gateway: { ...gateway, certificate: { ca: absolute(gateway.certificate.ca) } },
+    tls: resolveTls(edge.tls, absolute),
+    gateway: resolveGateway(edge.gateway, absolute),
   };
+}
+
+export function resolveTunnelPaths(tunnel: TunnelNodeConfiguration, directory: string): TunnelNodeConfiguration {
+  const absolute = (path: string): string => resolve(directory, path);
+  const { user, gateway } = tunnel;
+  return {
+    ...resolveFileKeys(tunnel, absolute),
+    gateway: resolveGateway(gateway, absolute),
+    ...(user && { user: 'file' in user ? { file: absolute(user.file) } : user }),
+  };
+}
+
+function resolveGateway(
+  gateway: UplinkConfiguration['gateway'],
+  absolute: (path: string) => string,
+): UplinkConfiguration['gateway'] {
+  if (typeof gateway === 'string' || typeof gateway.certificate !== 'object' || gateway.certificate.ca === undefined)
+    return gateway;
+  return { ...gateway, certificate: { ca: absolute(gateway.certificate.ca) } };
 }
 
 function resolveFileKeys<Node extends FileKeys>(node: Node, absolute: (path: string) => string): Node {
   return {
     ...node,
-    tls: resolveTls(node.tls, absolute),
     ...(node.qlog === undefined ? {} : { qlog: absolute(node.qlog) }),
     log: { ...node.log, ...(node.log.file === undefined ? {} : { file: absolute(node.log.file) }) },
   };

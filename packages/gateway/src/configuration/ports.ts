@@ -13,20 +13,21 @@ import type { VisibleConfiguration } from './visible.js';
 
 /** Tries to listen on the ports of a node and to open what it sends from, and releases all of it. */
 export async function checkPorts(
-  { at, listen, http, admin, backbone, return: returns }: VisibleConfiguration,
+  { at, listen, http, admin, backbone, localPorts, return: returns }: VisibleConfiguration,
   document: ConfigurationDocument,
 ): Promise<Diagnostic[]> {
   const tried = [
     ...(listen ? eachAddress(listen) : []).flatMap((address) =>
-      (['TCP', 'UDP'] as const).map((protocol) => ({ option: 'listen', address, protocol })),
+      (['TCP', 'UDP'] as const).map((protocol) => ({ option: ['listen'], address, protocol })),
     ),
-    { option: 'http', address: http, protocol: 'TCP' as const },
-    { option: 'admin', address: admin, protocol: 'TCP' as const },
-    { option: 'backbone', address: backbone, protocol: 'UDP' as const },
+    { option: ['http'], address: http, protocol: 'TCP' as const },
+    { option: ['admin'], address: admin, protocol: 'TCP' as const },
+    { option: ['backbone'], address: backbone, protocol: 'UDP' as const },
+    ...localPorts.map(({ path, address, protocol }) => ({ option: path, address, protocol })),
   ];
   const warnings: Diagnostic[] = [];
   for (const { option, address, protocol } of tried) {
-    const warning = await check([...at, option], address, protocol, document);
+    const warning = await check([...at, ...option], address, protocol, document);
     if (warning) warnings.push(warning);
   }
   return returns ? [...warnings, ...(await checkReturnAddresses(at, returns, document))] : warnings;

@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { returnOptions, type ReturnOptions } from '../schema/backends.js';
+import { forwardOptions } from '../schema/tunnel_node.js';
 import { routeOptions, type RouteOptions } from '../schema/routes.js';
 import { tlsOptions, type TlsOptions } from '../schema/tls.js';
 import type { ValuePath } from '../values/document.js';
 import { isMap } from '../schema/node.js';
+import { localPorts, type LocalPort } from './local_ports.js';
 import { resolveRoute, resolveTls } from './paths.js';
 import { listenAddress, listenAddresses, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 
@@ -16,6 +18,8 @@ export interface VisibleConfiguration {
   http?: ListenAddress | undefined;
   admin?: ListenAddress | undefined;
   backbone?: ListenAddress | undefined;
+  /** Ports of a tunnel node */
+  localPorts: readonly LocalPort[];
   /** Addresses from which a backend sends */
   return?: ReturnOptions | undefined;
   tls?: TlsOptions | undefined;
@@ -46,6 +50,11 @@ function visibleParts(value: unknown, directory: string, at: ValuePath): Visible
     http: understood(listenAddress, holder['http']),
     admin: understood(listenAddress, holder['admin']),
     backbone: understood(listenAddress, holder['backbone']),
+    localPorts: localPorts({
+      socks5: understood(listenAddress, holder['socks5']),
+      http_proxy: understood(listenAddress, holder['http_proxy']),
+      forward: understood(z.array(forwardOptions), holder['forward']),
+    }),
     return: understood(returnOptions, holder['return']),
     tls: tls && resolveTls(tls, absolute),
     certificateAuthority: typeof authority === 'string' ? absolute(authority) : undefined,

@@ -34,7 +34,8 @@ export const errorCodes = {
   KEY_EXISTS: { exitCode: exitCodes.usage, meaning: '`sheaf keys new` would overwrite a key.' },
   CREDENTIALS_UNUSABLE: {
     exitCode: exitCodes.environment,
-    meaning: 'The file of the users of a proxy cannot be read, every user of the machine can read it, or it is faulty.',
+    meaning:
+      'The file of the users of a proxy, or of the credentials for one, cannot be read, every user of the machine can read it, or it is faulty.',
   },
   KEY_UNUSABLE: {
     exitCode: exitCodes.environment,

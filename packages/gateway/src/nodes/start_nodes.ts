@@ -1,23 +1,22 @@
-import type { LoadedNode } from '../schema/loaded.js';
+import type { LoadedNode, LoadedUplink } from '../schema/loaded.js';
+import type { ListenAddress } from '../values/scalars.js';
 import { Edge } from './edge/edge.js';
 import { Backend } from './backend.js';
-import type { NodeOptions } from './front/front.js';
+import type { NodeOptions, RunningNode } from './life/running_node.js';
+import { TunnelNode } from './tunnel/tunnel_node.js';
 import { Gateway } from './gateway.js';
 import { RunningAddresses } from '../values/running_addresses.js';
 
-/** A node that runs in this process */
-export type RunningNode = Gateway | Backend | Edge;
-
 /**
- * Starts the nodes of one file. Backends start first, then gateways, which call their backends, then edges, which need
- * gateways. If one cannot start, the others are stopped.
+ * Starts the nodes of one file. Backends start first, then gateways, which call their backends, then those
+ * that need gateways. If one cannot start, the others are stopped.
  * @throws UserError
  */
 export async function startNodes(nodes: readonly LoadedNode[], options: NodeOptions = {}): Promise<RunningNode[]> {
   const started = new Map<LoadedNode, RunningNode>();
   const running = new RunningAddresses();
   try {
-    for (const role of ['backend', 'gateway', 'edge'] as const) {
+    for (const role of ['backend', 'gateway', 'edge', 'tunnel'] as const) {
       for (const loaded of nodes)
         if (loaded.role === role) started.set(loaded, await startNode(loaded, { ...options, running }));
     }
@@ -42,11 +41,15 @@ async function startNode(
       running.set(loaded.name, { listen: node.address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
       return node;
     }
-    case 'edge': {
-      const gatewayAddress = loaded.gateway && running.listenOf(loaded.gateway.name);
-      return Edge.start(loaded, { ...options, ...(gatewayAddress === undefined ? {} : { gatewayAddress }) });
-    }
+    case 'edge':
+      return Edge.start(loaded, { ...options, gatewayAddress: gatewayAddress(loaded, running) });
+    case 'tunnel':
+      return TunnelNode.start(loaded, { ...options, gatewayAddress: gatewayAddress(loaded, running) });
   }
+}
+
+function gatewayAddress({ gateway }: LoadedUplink, running: RunningAddresses): ListenAddress | undefined {
+  return gateway && running.listenOf(gateway.name);
 }
 
 /** Drains all nodes at the same time. */

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIP, type AddressInfo } from 'node:net';
+import { tunnelPageResource } from '@sheaf/web-client/server';
 import type { Registry } from 'prom-client';
 import type { ListenAddress } from '../values/scalars.js';
 import { hostName } from '../http/router.js';
 import type { Published, Title } from '../channels/publication.js';
 import type { NodeStatus } from './status.js';
+import { tunnelReport } from './tunnel_report.js';
 
 /** The sources of an operator's answers */
 export interface AdminSources {
@@ -68,13 +70,13 @@ function isOwnName(host: string): boolean {
   );
 }
 
-type Send = (code: number, type: string, text: string) => void;
+type Send = (code: number, type: string, body: string | Uint8Array, headers?: Readonly<Record<string, string>>) => void;
 
 async function answer(request: IncomingMessage, response: ServerResponse, sources: AdminSources): Promise<void> {
-  const send: Send = (code, type, text) => {
+  const send: Send = (code, type, body, headers) => {
     response
-      .writeHead(code, { 'content-type': type, 'cache-control': 'no-store' })
-      .end(request.method === 'HEAD' ? undefined : text);
+      .writeHead(code, { 'content-type': type, 'cache-control': 'no-store', ...headers })
+      .end(request.method === 'HEAD' ? undefined : body);
   };
   const { host } = request.headers;
   if (host !== undefined && !isOwnName(host)) {
@@ -121,8 +123,20 @@ async function publish(channel: string, request: IncomingMessage, send: Send, so
   send(200, 'application/json', `${JSON.stringify(await published)}\n`);
 }
 
+/** Answers a request for the page that charts tunnels, or for what it shows. */
+async function showTunnels(path: string, send: Send, status: AdminSources['status']): Promise<void> {
+  const report = tunnelReport(status());
+  if (!report) return send(404, 'text/plain', '404 Not Found: this node has no tunnels\n');
+  if (path === 'report') return send(200, 'application/json', `${JSON.stringify(report)}\n`);
+  const resource = await tunnelPageResource(path);
+  if (!resource) return send(404, 'text/plain', '404 Not Found\n');
+  send(200, '', resource.body, resource.headers);
+}
+
 /** Answers a request for one of the readable resources. */
-async function show(path: string | undefined, send: Send, { registry, status, refresh }: AdminSources): Promise<void> {
+async function show(path: string | undefined, send: Send, sources: AdminSources): Promise<void> {
+  const { registry, status, refresh } = sources;
+  if (path?.startsWith('/tunnels/')) return showTunnels(path.slice('/tunnels/'.length), send, status);
   switch (path) {
     case '/healthz': {
       // The process is alive when it answers. /readyz tells whether it accepts requests.
@@ -147,7 +161,11 @@ async function show(path: string | undefined, send: Send, { registry, status, re
         return;
       }
     default: {
-      send(404, 'text/plain', '404 Not Found: /healthz, /readyz, /metrics and /status are here\n');
+      send(
+        404,
+        'text/plain',
+        '404 Not Found: /healthz, /readyz, /metrics and /status are here, and /tunnels/ where there are any\n',
+      );
       return;
     }
   }

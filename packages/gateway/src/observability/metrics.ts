@@ -1,13 +1,12 @@
 import type { ExecutorStats, TransportCounters } from '@sheaf/native';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { strayErrorCounts } from '../errors/stray_errors.js';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { RequestObserver } from '../http/request_handler.js';
 import type { SlowReason } from '../slow_clients/slow_clients.js';
 import type { BackendReport } from './backend_report.js';
 import { DeliveryCounts, type BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
-import { logLinesDropped } from './log_stream.js';
 import { mediaMetrics } from './media_metrics.js';
+import { processMetrics } from './process_metrics.js';
 import type { EdgeMediaStatus } from './status.js';
 import type { SessionObserver } from '../targets/webtransport/session_server.js';
 
@@ -40,7 +39,7 @@ export class Metrics {
   });
 
   constructor(sources: MetricSources) {
-    collectDefaultMetrics({ register: this.registry });
+    processMetrics(this.registry);
     transportMetrics(this.registry, sources);
     upstreamMetrics(this.registry, sources);
     deliveryMetrics(this.registry, this.deliveries);
@@ -57,22 +56,6 @@ export class Metrics {
         this.set(sources.tcpConnections());
       },
     });
-    new Counter({
-      name: 'sheaf_log_lines_dropped_total',
-      help: 'Lines of logs that could not be written, of this process.',
-      registers,
-      collect() {
-        this.reset();
-        this.inc(logLinesDropped());
-      },
-    });
-    labelled(
-      this.registry,
-      'sheaf_stray_errors_total',
-      'Errors of this process that nobody caught and that belong to no session.',
-      'kind',
-      strayErrorCounts,
-    );
     new Gauge({
       name: 'sheaf_certificate_expiry_seconds',
       help: "End of the certificate's validity, Unix time.",

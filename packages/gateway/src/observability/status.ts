@@ -14,8 +14,8 @@ import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
 
 export type NodeState = 'starting' | 'serving' | 'draining' | 'stopped';
 
-/** Status of the listeners, which every node has */
-export interface FrontStatus {
+/** Status that every node has */
+export interface LifeStatus {
   version: string;
   pid: number;
   /** Name of the node */
@@ -24,6 +24,10 @@ export interface FrontStatus {
   /** ISO 8601 */
   startedAt: string;
   uptimeSeconds: number;
+}
+
+/** Status of the listeners for clients of the web */
+export interface FrontStatus extends LifeStatus {
   listen: string;
   /** Address where clients find the node, if one is configured */
   publicUrl?: string;
@@ -67,6 +71,8 @@ export interface TcpTunnelStatus {
   open: number;
   bytesToTarget: number;
   bytesToClient: number;
+  /** Smoothed time until a tunnel is open: of a gateway, until its target has accepted; of a tunnel node, with names and the way to the gateway */
+  openingMs?: number;
   /** Number of requests by status */
   answers: Record<string, number>;
 }
@@ -162,5 +168,29 @@ export interface EdgeStatus extends FrontStatus {
   media?: EdgeMediaStatus[];
 }
 
+/** Local ports of a tunnel node that one kind of program uses */
+export interface TunnelListenerStatus {
+  /** What is spoken there; `tcp` and `udp` lead to one target. */
+  kind: 'socks5' | 'http' | 'tcp' | 'udp';
+  listen: string;
+  /** Host and port that it leads to */
+  to?: string;
+  /** Why a port of UDP is closed at the moment */
+  reason?: string;
+  /** Connections that are open now; of UDP, peers that have a tunnel */
+  open: number;
+  /** Connections that found no place, or that said nothing sensible */
+  refused: number;
+}
+
+export interface TunnelNodeStatus extends LifeStatus {
+  role: 'tunnel';
+  gateway: GatewayLinkStatus;
+  listeners: TunnelListenerStatus[];
+  /** Tunnels for UDP. What goes to the target goes to the program here. */
+  tunnels: TunnelStatus;
+  tcpTunnels: TcpTunnelStatus;
+}
+
 /** The response of /status, which `sheaf status` shows */
-export type NodeStatus = GatewayStatus | BackendNodeStatus | EdgeStatus;
+export type NodeStatus = GatewayStatus | BackendNodeStatus | EdgeStatus | TunnelNodeStatus;

@@ -52,6 +52,14 @@ export function tcpTunnelMetrics(registry: Registry, status: () => TcpTunnelStat
 /** Registers the metrics of a gateway's tunnels for UDP. */
 export function tunnelMetrics(registry: Registry, status: () => TunnelStatus | undefined): void {
   const total = register(registry, { name: 'tunnel', help: 'Tunnels' }, status);
+  new Gauge({
+    name: 'sheaf_tunnel_waiting_bytes',
+    help: 'Bytes of UDP packets that wait in tunnels for connections.',
+    registers: [registry],
+    collect() {
+      this.set(status()?.waitingBytes ?? 0);
+    },
+  });
   total('requests', 'Requests for tunnels, by the status of the response.', 'status', ({ answers }) => answers);
   total('packets', 'UDP packets that tunnels carried.', 'direction', (tunnels) => ({
     to_target: tunnels.packetsToTarget,

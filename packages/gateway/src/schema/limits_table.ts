@@ -255,6 +255,30 @@ const fixed: Bound[] = [
     gets: 'further ones are dropped',
   },
   {
+    resource: 'connections of programs at one port of a tunnel node',
+    default: '1024',
+    pays: 'the program',
+    gets: 'its connection is closed',
+  },
+  {
+    resource: 'time of a handshake of SOCKS, or of a header, with a tunnel node',
+    default: '10 s; at most 262 bytes of SOCKS, 16 KiB of HTTP',
+    pays: 'the program',
+    gets: 'its connection is closed; 400 for a header that is too large',
+  },
+  {
+    resource: 'programs that wait for a tunnel at one port of UDP of a tunnel node',
+    default: '256, each with 16 KiB',
+    pays: 'the program',
+    gets: 'its packets are dropped',
+  },
+  {
+    resource: 'relays of UDP of a tunnel node; targets of each, and those that wait for a tunnel',
+    default: '64; 256; 32, each with 16 KiB',
+    pays: 'the program',
+    gets: 'a refusal; its packets are dropped',
+  },
+  {
     resource: 'wrong passwords of a tunnel from one network',
     default: '10 in a minute',
     pays: 'the network',

@@ -5,6 +5,8 @@ import type { BackendConfiguration, BackendHealthOptions } from './backends.js';
 import type { ValuePath } from '../values/document.js';
 import type { NodeConfiguration } from './node.js';
 import type { ListenAddress } from '../values/scalars.js';
+import type { TunnelNodeConfiguration } from './tunnel_node.js';
+import type { UplinkConfiguration } from './uplink.js';
 
 interface LoadedBase {
   /** Name of the node in the file; `gateway` when the whole file describes one gateway */
@@ -65,15 +67,25 @@ export interface LoadedBackend extends LoadedBase {
   primary: LoadedPeer;
 }
 
-export interface LoadedEdge extends LoadedBase {
-  role: 'edge';
-  node: EdgeConfiguration;
+/** A node with a connection to a gateway */
+export interface LoadedUplink extends LoadedBase {
+  node: UplinkConfiguration;
   /** The gateway, if it is a node of the same file */
   gateway: LoadedGateway | undefined;
 }
 
+export interface LoadedEdge extends LoadedUplink {
+  role: 'edge';
+  node: EdgeConfiguration;
+}
+
+export interface LoadedTunnelNode extends LoadedUplink {
+  role: 'tunnel';
+  node: TunnelNodeConfiguration;
+}
+
 /** A valid node, with every path absolute. */
-export type LoadedNode = LoadedGateway | LoadedBackend | LoadedEdge;
+export type LoadedNode = LoadedGateway | LoadedBackend | LoadedEdge | LoadedTunnelNode;
 
 /** A valid configuration file: one gateway, or the nodes that it names. */
 export interface LoadedConfiguration {

@@ -7,6 +7,7 @@ import { frontKeys } from './front.js';
 import { reachKeys } from './reach.js';
 import { limitsOptions } from './limits.js';
 import { routeOptions } from './routes.js';
+import { tunnelNodeConfiguration } from './tunnel_node.js';
 import { pageLoaderOption } from './webtransport.js';
 
 /** Keys of a gateway, which is a node of a file or the whole file */
@@ -42,20 +43,23 @@ export const nodeConfiguration = z
 export type NodeConfiguration = z.output<typeof nodeConfiguration>;
 
 const roleDescription =
-  "What the node does: `gateway` answers requests, `backend` answers some of a gateway's directly, `edge` proxies those of a browser beside it to a gateway.";
+  "What the node does: `gateway` answers requests, `backend` answers some of a gateway's directly, `edge` proxies those of a browser beside it to a gateway, `tunnel` leads programs beside it through a gateway to other servers.";
 
 const gatewayNode = nodeConfiguration.extend({ role: z.literal('gateway').describe(roleDescription) });
 const backendNode = backendConfiguration.extend({ role: z.literal('backend').describe(roleDescription) });
 const edgeNode = edgeConfiguration.extend({ role: z.literal('edge').describe(roleDescription) });
+const tunnelNode = tunnelNodeConfiguration.extend({ role: z.literal('tunnel').describe(roleDescription) });
+
+const namedNodes = [gatewayNode, backendNode, edgeNode, tunnelNode] as const;
 
 /** A node in the map `nodes` */
-export type NamedNode = z.output<typeof gatewayNode> | z.output<typeof backendNode> | z.output<typeof edgeNode>;
+export type NamedNode = z.output<(typeof namedNodes)[number]>;
 
 const nodeName = z.string().regex(/^[a-z][a-z0-9_-]*$/i, 'a name is made of letters, digits, `-` and `_`');
 
 const nodesConfiguration = z.strictObject({
   nodes: z
-    .record(nodeName, z.discriminatedUnion('role', [gatewayNode, backendNode, edgeNode]))
+    .record(nodeName, z.discriminatedUnion('role', namedNodes))
     .describe('Several nodes by name, such as `nodes: { site: { role: gateway, … } }`.'),
 });
 
@@ -65,7 +69,7 @@ const atLeastOneNode = nodesConfiguration.shape.nodes.refine((map) => Object.key
 });
 
 /** A node with an unknown role. Its other keys are checked once the role is right. */
-const roleAlone = z.looseObject({ role: z.enum(['gateway', 'backend', 'edge']).describe(roleDescription) });
+const roleAlone = z.looseObject({ role: z.enum(['gateway', 'backend', 'edge', 'tunnel']).describe(roleDescription) });
 
 /** A whole file with a role, which belongs into a node. Its other keys are checked once they stand in a node. */
 const roleOfFile = z.looseObject({ role: z.unknown() }).superRefine((_file, context) => {
@@ -112,6 +116,8 @@ function schemaOfNode(value: unknown): z.ZodType {
       return edgeNode;
     case 'backend':
       return backendNode;
+    case 'tunnel':
+      return tunnelNode;
     default:
       return roleAlone;
   }

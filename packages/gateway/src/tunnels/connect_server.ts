@@ -5,8 +5,8 @@ import type { ConnectOptions } from '../schema/tunnels.js';
 import { formatAddress } from '../values/listen_error.js';
 import { Access, type AccessParts, type Admitted } from './access.js';
 import { Answers } from './answers.js';
+import { CarriedSockets } from './carried_sockets.js';
 import { connectFirst, UnreachableError } from './connect_first.js';
-import { joinStreams } from './joined_streams.js';
 import { full, isExhausted, proxyStatus, Refusal } from './refusal.js';
 import { readAuthority, type Target } from './target_rules.js';
 import { aboutTunnel, type ConnectRequest } from './tunnel_request.js';
@@ -19,13 +19,10 @@ export interface ConnectServerOptions {
 
 /** Answers CONNECT (RFC 9110 §9.3.6): decides who may reach what, and carries bytes to TCP servers and back. */
 export class ConnectServer {
-  readonly #options: ConnectOptions;
   readonly #access: Access;
   readonly #log: Logger;
   readonly #answers: Answers;
-  readonly #targets = new Set<Socket>();
-  #bytesToTarget = 0;
-  #bytesToClient = 0;
+  readonly #carried: CarriedSockets;
 
   /** Returns undefined without a route for CONNECT. @throws UserError when its users cannot be read */
   static async open({ routes, parts, log }: ConnectServerOptions): Promise<ConnectServer | undefined> {
@@ -34,7 +31,7 @@ export class ConnectServer {
   }
 
   private constructor(options: ConnectOptions, access: Access, log: Logger) {
-    this.#options = options;
+    this.#carried = new CarriedSockets(options.idle);
     this.#access = access;
     this.#log = log;
     this.#answers = new Answers(log);
@@ -42,13 +39,8 @@ export class ConnectServer {
 
   /** What tunnels did so far, and how many are open now */
   get totals() {
-    const open = [...this.#targets];
-    return {
-      open: open.length,
-      bytesToTarget: open.reduce((sum, { bytesWritten }) => sum + bytesWritten, this.#bytesToTarget),
-      bytesToClient: open.reduce((sum, { bytesRead }) => sum + bytesRead, this.#bytesToClient),
-      answers: this.#answers.counts,
-    };
+    const { written, read, ...others } = this.#carried.totals;
+    return { ...others, bytesToTarget: written, bytesToClient: read, answers: this.#answers.counts };
   }
 
   answer(request: ConnectRequest): Promise<void> {
@@ -57,15 +49,15 @@ export class ConnectServer {
 
   /** Returns false when the client has left meanwhile. @throws Refusal */
   async #open(request: ConnectRequest): Promise<boolean> {
-    const started = performance.now();
     const target = readAuthority(request.authority);
     if (!target) throw new Refusal(400);
     const admitted = this.#access.admit(request, target);
     try {
       const left = new AbortController();
       request.whenClosed(() => left.abort());
-      const socket = await connectTo(await this.#access.addresses(target), target.port, left.signal);
-      if (socket) this.#join(request, socket, { target, admitted, started });
+      const addresses = await this.#access.addresses(target);
+      const socket = await this.#carried.timed(connectTo(addresses, target.port, left.signal));
+      if (socket) this.#join(request, socket, { target, admitted });
       else admitted.place();
       return socket !== undefined;
     } catch (error) {
@@ -74,29 +66,26 @@ export class ConnectServer {
     }
   }
 
-  #join(request: ConnectRequest, socket: Socket, { target, admitted, started }: Opened): void {
+  #join(request: ConnectRequest, socket: Socket, { target, admitted }: Opened): void {
     const { stream } = request;
     const { user, place } = admitted;
     const address = socket.remoteAddress ?? '';
     stream.accept(proxyStatus(`next-hop="${formatAddress({ address, port: target.port })}"`));
-    this.#targets.add(socket);
-    joinStreams(stream, socket, this.#options.idle, (reason) => {
+    this.#carried.join(stream, socket, ({ reason, written, read, seconds }) => {
       place();
-      this.#targets.delete(socket);
-      const { bytesWritten: bytesToTarget, bytesRead: bytesToClient } = socket;
-      this.#bytesToTarget += bytesToTarget;
-      this.#bytesToClient += bytesToClient;
       const about = aboutTunnel(request, { target, address, user });
-      const seconds = (performance.now() - started) / 1_000;
-      this.#log.info({ ...about, reason, bytesToTarget, bytesToClient, seconds }, 'TCP tunnel ended');
+      const ended = { reason: sides[reason], bytesToTarget: written, bytesToClient: read, seconds };
+      this.#log.info({ ...about, ...ended }, 'TCP tunnel ended');
     });
   }
 }
 
+/** What the log calls the sides of a tunnel */
+const sides = { ended: 'ended', stream: 'client', socket: 'target', idle: 'idle' } as const;
+
 interface Opened {
   target: Target;
   admitted: Admitted;
-  started: number;
 }
 
 /** Resolves with undefined when the client leaves. @throws Refusal with the error of Proxy-Status (RFC 9209 §2.3) */

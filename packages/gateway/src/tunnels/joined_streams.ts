@@ -2,15 +2,20 @@ import type { Socket } from 'node:net';
 import type { TakenStream } from '../http/taken_stream.js';
 
 /** Why a tunnel for TCP is over: both sides have ended, one has broken off, or nothing came for too long. */
-export type JoinOver = 'ended' | 'client' | 'target' | 'idle';
+export type JoinOver = 'ended' | 'stream' | 'socket' | 'idle';
+
+/** The two directions of a stream of HTTP, and what ends it with an error because of the socket */
+export interface JoinedStream extends Pick<TakenStream, 'incoming' | 'outgoing'> {
+  abort(cause: 'target'): void;
+}
 
 /**
- * Carries bytes between the stream of a client and a target until both sides have ended. An end goes on to the other side, and so
+ * Carries bytes between a stream and a socket until both sides have ended. An end goes on to the other side, and so
  * does a reset (RFC 9114 §4.4, RFC 9113 §8.5). Calls `onOver` once.
  */
 export function joinStreams(
-  { incoming, outgoing, abort }: Pick<TakenStream, 'incoming' | 'outgoing' | 'abort'>,
-  target: Socket,
+  { incoming, outgoing, abort }: JoinedStream,
+  socket: Socket,
   idleMs: number,
   onOver: (reason: JoinOver) => void,
 ): void {
@@ -23,36 +28,36 @@ export function joinStreams(
   };
   // What both have said is on its way to them.
   const onEnd = (): void => {
-    if (incoming.readableEnded && target.readableEnded && finish('ended')) destroyLater(outgoing, idleMs);
+    if (incoming.readableEnded && socket.readableEnded && finish('ended')) destroyLater(outgoing, idleMs);
   };
-  const onTargetLost = (): void => {
-    if (finish('target')) abort('target');
+  const onSocketLost = (): void => {
+    if (finish('socket')) abort('target');
   };
-  const onClientClosed = (): void => {
-    // A response over HTTP/3 closes when it is complete, whatever the client still sends.
-    const complete = target.readableEnded && outgoing.writableFinished;
+  const onStreamClosed = (): void => {
+    // A response over HTTP/3 closes when it is complete, whatever the other side still sends.
+    const complete = socket.readableEnded && outgoing.writableFinished;
     const hears = !outgoing.destroyed || complete;
     const speaks = !incoming.destroyed || incoming.readableEnded;
-    if ((hears && speaks) || !finish('client')) return;
-    // A connection of HTTP/1.1 closes in both directions. What the client has sent is still delivered (RFC 9110 §9.3.6), and a
+    if ((hears && speaks) || !finish('stream')) return;
+    // A connection of HTTP/1.1 closes in both directions. What it has sent is still delivered (RFC 9110 §9.3.6), and a
     // socket that is about to end cannot be reset.
-    if (incoming.readableEnded) target.destroySoon();
-    else target.resetAndDestroy();
+    if (incoming.readableEnded) socket.destroySoon();
+    else socket.resetAndDestroy();
   };
   incoming.once('end', onEnd);
-  target.once('end', onEnd).on('error', onTargetLost).once('close', onTargetLost);
-  for (const each of new Set([incoming, outgoing])) each.on('error', onClientClosed).once('close', onClientClosed);
-  target.setTimeout(idleMs, () => {
-    target.destroy();
+  socket.once('end', onEnd).on('error', onSocketLost).once('close', onSocketLost);
+  for (const each of new Set([incoming, outgoing])) each.on('error', onStreamClosed).once('close', onStreamClosed);
+  socket.setTimeout(idleMs, () => {
+    socket.destroy();
     if (!finish('idle')) return;
     outgoing.end();
     destroyLater(outgoing, idleMs);
   });
-  incoming.pipe(target);
-  target.pipe(outgoing);
+  incoming.pipe(socket);
+  socket.pipe(outgoing);
 }
 
-/** Gives a client only so long to take the rest of a tunnel that is over. */
+/** Gives the other side only so long to take the rest of a tunnel that is over. */
 function destroyLater(outgoing: TakenStream['outgoing'], idleMs: number): void {
   const timer = setTimeout(() => outgoing.destroy(), idleMs).unref();
   outgoing.once('close', () => clearTimeout(timer));

@@ -96,7 +96,8 @@ export function readAuthority(authority: string): Target | undefined {
   return six !== undefined && isIP(six) !== 6 ? undefined : readTarget(six ?? host, digits);
 }
 
-function readTarget(text: string, digits: string): Target | undefined {
+/** Reads a host and a port, as `readAuthority` does. */
+export function readTarget(text: string, digits: string): Target | undefined {
   const port = Number(digits);
   if (port < 1 || port > 65_535) return undefined;
   const host = text.toLowerCase().replace(/\.$/, '');

@@ -1,9 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
-import { errorMessage, systemErrorCode, UserError } from '../errors/user_error.js';
-
-/** Mode bits that let others than the owner use a file */
-const othersMay = 0o077;
+import { errorMessage } from '../errors/user_error.js';
+import { readSecretFile, unusable } from './secret_file.js';
 
 /** The users of a proxy with their passwords, of which only hashes under a key of this process are kept */
 export class TunnelUsers {
@@ -26,21 +23,15 @@ export class TunnelUsers {
 
   /** Reads a file. @throws UserError when it cannot be read, is faulty, or every user of the machine can read it */
   static async read(file: string): Promise<TunnelUsers> {
-    const refuse = (message: string, hint: string, cause?: unknown): UserError =>
-      new UserError('CREDENTIALS_UNUSABLE', message, { hint, cause });
-    const [text, { mode }] = await Promise.all([readFile(file, 'utf8'), stat(file)]).catch((error: unknown) => {
-      throw refuse(
-        `the users of the proxy, ${file}, cannot be read (${systemErrorCode(error) ?? 'unknown error'})`,
-        'correct `users`, or make the file readable for this user',
-        error,
-      );
-    });
-    if ((mode & othersMay) !== 0)
-      throw refuse(`others than its owner may read or change the passwords in ${file}`, `\`chmod 600 ${file}\``);
+    const text = await readSecretFile(file, { noun: 'the users of the proxy', option: 'users' });
     try {
       return new TunnelUsers(text);
     } catch (error) {
-      throw refuse(`${file}: ${errorMessage(error)}`, 'write one user on each line, with a password of its own', error);
+      throw unusable(
+        `${file}: ${errorMessage(error)}`,
+        'write one user on each line, with a password of its own',
+        error,
+      );
     }
   }
 

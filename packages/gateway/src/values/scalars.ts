@@ -64,6 +64,11 @@ export function isWildcard(address: string): boolean {
   return wildcards.has(address);
 }
 
+/** Whether only programs of this machine reach the address. */
+export function isLoopback(address: string): boolean {
+  return address === '::1' || address.startsWith('127.');
+}
+
 const millisecondsPerUnit = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** Parses `500ms`, `30s`, `5m`, `1h` and `1d` into milliseconds. */

@@ -10,7 +10,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadConfiguration } from '../../src/configuration/load.js';
 import { onlyGateway } from '../../src/schema/loaded.js';
 import { UserError } from '../../src/errors/user_error.js';
-import type { NodeOptions } from '../../src/nodes/front/front.js';
+import type { FrontNodeOptions } from '../../src/nodes/front/front.js';
 import { Gateway } from '../../src/nodes/gateway.js';
 import { listenError } from '../../src/values/listen_error.js';
 import { collect, get, getByHttp2 } from '../support/client.js';
@@ -80,7 +80,7 @@ describe('stopping', () => {
 });
 
 describe('a taken port', () => {
-  const withoutTransport: NodeOptions = { loadNative: () => Promise.resolve(undefined) };
+  const withoutTransport: FrontNodeOptions = { loadNative: () => Promise.resolve(undefined) };
   async function startOn(yaml: string, options = withoutTransport): Promise<UserError> {
     const directory = await temporaryDirectory();
     await writeFile(join(directory, 'sheaf.yaml'), yaml);

@@ -37,6 +37,7 @@ describe('the admin address', () => {
     expect(await admin('/healthz')).toEqual({ status: 200, text: 'ok\n' });
     expect(await admin('/readyz')).toEqual({ status: 200, text: 'serving\n' });
     expect((await admin('/nope')).status).toBe(404);
+    expect(await admin('/tunnels/')).toEqual({ status: 404, text: '404 Not Found: this node has no tunnels\n' });
   });
 
   it('bounds the time of headers, and not that of a body, which may be live', async () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { NodeOptions } from '../../src/nodes/front/front.js';
+import type { FrontNodeOptions } from '../../src/nodes/front/front.js';
 import { Gateway } from '../../src/nodes/gateway.js';
 import { parseGateway } from './configuration.js';
 import { logTo } from './nodes.js';
@@ -24,7 +24,7 @@ export function startFullGateway(yaml: string, directory?: string): Promise<Runn
   return start(yaml, directory, {});
 }
 
-async function start(yaml: string, directory: string | undefined, options: NodeOptions): Promise<RunningGateway> {
+async function start(yaml: string, directory: string | undefined, options: FrontNodeOptions): Promise<RunningGateway> {
   const home = directory ?? (await temporaryDirectory());
   const log: Record<string, unknown>[] = [];
   const loaded = parseGateway(`listen: 127.0.0.1:0\n${yaml}`, join(home, 'sheaf.yaml'));

@@ -1,35 +1,15 @@
 import { once } from 'node:events';
 import { connect as connectHttp2, constants } from 'node:http2';
-import { connect as connectTcp, createServer, type Server, type Socket } from 'node:net';
+import { connect as connectTcp, type Socket } from 'node:net';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { startFullGateway } from '../support/gateway.js';
 import { connect as connectHttp3 } from '../support/http3_client.js';
+import { readAll, startTarget } from '../support/tcp_target.js';
 
 const versions = ['1.1', '2', '3'] as const;
 type Version = (typeof versions)[number];
-
-/** A server that gives its connections to the test; closes with it */
-async function startTarget(options: { pauseOnConnect?: boolean } = {}) {
-  const connections: Socket[] = [];
-  const waiting: ((socket: Socket) => void)[] = [];
-  const server: Server = createServer({ allowHalfOpen: true, ...options }, (socket) => {
-    socket.on('error', () => undefined);
-    const next = waiting.shift();
-    if (next) next(socket);
-    else connections.push(socket);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as { port: number };
-  const accept = (): Promise<Socket> => {
-    const socket = connections.shift();
-    return socket ? Promise.resolve(socket) : new Promise((resolve) => waiting.push(resolve));
-  };
-  return { port, accept, server };
-}
 
 async function startProxy(options = '') {
   const { gateway, port, log } = await startFullGateway(
@@ -122,14 +102,6 @@ const ask = (version: Version, port: number, target: string | number): Promise<A
   const authority = typeof target === 'string' ? target : `127.0.0.1:${target}`;
   return { '1.1': overHttp1, '2': overHttp2, '3': overHttp3 }[version](port, authority);
 };
-
-/** Reads to the end. Iterating over the stream would also close its other direction. */
-async function readAll(stream: Readable): Promise<string> {
-  let text = '';
-  stream.on('data', (chunk: Buffer) => (text += String(chunk))).resume();
-  await once(stream, 'end');
-  return text;
-}
 
 it('HTTP/1.1: what a client has sent arrives before its connection closes in both directions', async () => {
   const target = await startTarget();

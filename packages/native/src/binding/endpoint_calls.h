@@ -105,6 +105,7 @@ Napi::Value open_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value open_tunnel_port(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value forward_tunnel_peer(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value refuse_tunnel_peer(EndpointParts& parts, const Napi::CallbackInfo& info);
+void close_tunnel_port(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value open_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info);
 void write_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info);
 void finish_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info);

@@ -105,6 +105,7 @@ void EndpointObject::add_channel_methods(std::vector<PropertyDescriptor>& method
         method<calls::open_tunnel_port>("openTunnelPort"),
         method<calls::forward_tunnel_peer>("forwardTunnelPeer"),
         method<calls::refuse_tunnel_peer>("refuseTunnelPeer"),
+        method<calls::close_tunnel_port>("closeTunnelPort"),
         method<calls::open_stream_tunnel>("openStreamTunnel"),
         method<calls::write_stream_tunnel>("writeStreamTunnel"),
         method<calls::finish_stream_tunnel>("finishStreamTunnel"),

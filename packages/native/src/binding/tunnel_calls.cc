@@ -10,12 +10,16 @@
 #include "binding/status_report.h"
 #include "binding/system_error.h"
 #include "io/monotonic_clock.h"
+#include "tunnel_node/local_port.h"
+#include "tunnel_node/relay_port.h"
 
 namespace sheaf::binding {
 
 namespace {
 
 using tunnel_node::LocalPort;
+using tunnel_node::ProgramPort;
+using tunnel_node::RelayPort;
 using tunnel_node::StreamEnd;
 using tunnel_node::TunnelEnd;
 
@@ -66,15 +70,25 @@ Napi::Value refuse(Napi::Env env, const io::SocketError& error) {
   return env.Undefined();
 }
 
+TunnelEnd::Place end_place(EndpointParts& parts, HostedConnection& hosted, quic::StreamId stream) {
+  return {*parts.tunnels,  hosted.tunnels, *parts.loop,         hosted.driver(),
+          *hosted.http3(), stream,         hosted.tunnels.way()};
+}
+
 // Makes a tunnel of a request. Returns null when it throws.
 TunnelEnd* open_end(Napi::Env env, EndpointParts& parts, HostedConnection& hosted,
                     quic::StreamId stream, const tunnel_node::TunnelSettings& settings) {
-  auto opened = TunnelEnd::open({*parts.tunnels, hosted.tunnels, *parts.loop, hosted.driver(),
-                                 *hosted.http3(), stream, hosted.tunnels.way()},
-                                settings, io::monotonic_now());
+  auto opened = TunnelEnd::open(end_place(parts, hosted, stream), settings, io::monotonic_now());
   if (opened) return &hosted.tunnels.keep(std::move(*opened));
   refuse(env, opened.error());
   return nullptr;
+}
+
+template <typename Port>
+quic::Result<std::unique_ptr<ProgramPort>, io::SocketError> as_port(
+    quic::Result<std::unique_ptr<Port>, io::SocketError> opened) {
+  if (!opened) return opened.error();
+  return std::unique_ptr<ProgramPort>(std::move(*opened));
 }
 
 // Returns the tunnel that the first argument names, or null when it is over.
@@ -101,19 +115,23 @@ Napi::Value open_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
   return end ? address_object(env, end->local_address()) : env.Undefined();
 }
 
-// Arguments: connection, address. Returns the number of the port and its address, or nothing when
-// the connection is gone.
+// Arguments: connection, address; for a relay, also the address of its program. Returns the number
+// of the port and its address, or nothing when the connection is gone.
 Napi::Value open_tunnel_port(EndpointParts& parts, const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   HostedConnection* hosted = parts.connection_of(info);
   if (!hosted) return env.Undefined();
+  const bool relays = !info[2].IsUndefined();
   const auto address = address_argument(info[1]);
-  if (!address) {
-    address_error(env, info[1]).ThrowAsJavaScriptException();
+  const auto program = relays ? address_argument(info[2]) : address;
+  if (!address || !program) {
+    address_error(env, info[address ? 2 : 1]).ThrowAsJavaScriptException();
     return env.Undefined();
   }
   if (auto status = open_node(env, parts); !status) return refuse(env, status.error());
-  auto port = LocalPort::open({*parts.tunnels, *parts.loop, hosted->driver()}, *address);
+  const ProgramPort::Place place{*parts.tunnels, hosted->tunnels, *parts.loop, hosted->driver()};
+  auto port = relays ? as_port(RelayPort::open(place, *address, *program))
+                     : as_port(LocalPort::open(place, *address));
   if (!port) return refuse(env, port.error());
   Napi::Array out = Napi::Array::New(env, 2);
   out.Set(1u, address_object(env, (*port)->address()));
@@ -127,28 +145,33 @@ Napi::Value forward_tunnel_peer(EndpointParts& parts, const Napi::CallbackInfo& 
   const Napi::Env env = info.Env();
   const auto gone = Napi::Boolean::New(env, false);
   HostedConnection* hosted = parts.connection_of(info);
-  LocalPort* port = hosted ? hosted->tunnels.port(number_argument(info, 2)) : nullptr;
+  ProgramPort* port = hosted ? hosted->tunnels.port(number_argument(info, 2)) : nullptr;
   const quic::StreamId stream = stream_argument(info);
   if (!port || !hosted->http3() || hosted->tunnels.find(stream)) return gone;
-  const auto peer = static_cast<LocalPort::PeerId>(number_argument(info, 3));
-  const auto address = port->find(peer);
-  if (!address) return gone;
+  const auto flow = static_cast<ProgramPort::FlowId>(number_argument(info, 3));
   tunnel_node::TunnelSettings settings;
-  settings.target = *address;
-  settings.local = port->address();
   read_common(settings, info[4].As<Napi::Object>());
-  TunnelEnd* end = open_end(env, parts, *hosted, stream, settings);
-  if (!end) return env.Undefined();
-  port->give(peer, *end, io::monotonic_now());
+  const quic::Time now = io::monotonic_now();
+  auto opened = port->open(flow, end_place(parts, *hosted, stream), settings, now);
+  if (!opened) return refuse(env, opened.error());
+  if (!*opened) return gone;
+  port->give(flow, hosted->tunnels.keep(std::move(*opened)), now);
   return Napi::Boolean::New(env, true);
 }
 
 // Arguments: connection, number of the port, peer
 Napi::Value refuse_tunnel_peer(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
-  LocalPort* port = hosted ? hosted->tunnels.port(number_argument(info, 1)) : nullptr;
-  if (port) port->refuse(static_cast<LocalPort::PeerId>(number_argument(info, 2)));
+  ProgramPort* port = hosted ? hosted->tunnels.port(number_argument(info, 1)) : nullptr;
+  if (port) port->refuse(static_cast<ProgramPort::FlowId>(number_argument(info, 2)));
   return info.Env().Undefined();
+}
+
+// Arguments: connection, number of the port
+void close_tunnel_port(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  if (HostedConnection* hosted = parts.connection_of(info)) {
+    hosted->tunnels.close_port(number_argument(info, 1));
+  }
 }
 
 // Arguments: number of a connection that JavaScript carries, options. Returns the local address of
@@ -188,12 +211,13 @@ void leave_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
   if (StreamEnd* end = stream_tunnel(parts, info)) end->abandon();
 }
 
-// Returns the counts of all tunnels so far, with the number of those that are open in front.
+// Returns the number of open tunnels, the bytes that wait in them, and the counts of all so far.
 Napi::Value tunnel_counts(EndpointParts& parts, const Napi::CallbackInfo& info) {
   if (!parts.tunnels) return info.Env().Undefined();
-  Napi::Array out = Napi::Array::New(info.Env(), 2);
+  Napi::Array out = Napi::Array::New(info.Env(), 3);
   out.Set(0u, static_cast<double>(parts.tunnels->open_tunnels()));
-  out.Set(1u, counts_array(info.Env(), parts.tunnels->counts()));
+  out.Set(1u, static_cast<double>(parts.tunnels->room().used()));
+  out.Set(2u, counts_array(info.Env(), parts.tunnels->counts()));
   return out;
 }
 
@@ -210,9 +234,9 @@ void report_tunnels(HostedConnection& hosted, EventList& events) {
     push(events, EventKind::kTunnelReport, hosted, number(end.request().stream().value),
          Napi::Buffer<std::uint8_t>::Copy(events.open(), report.data(), report.size()));
   });
-  hosted.tunnels.take_new_peers([&](std::size_t port, LocalPort::PeerId peer) {
+  hosted.tunnels.take_new_flows([&](std::size_t port, const ProgramPort::NewFlow& flow) {
     push(events, EventKind::kTunnelPeer, hosted, static_cast<double>(port),
-         static_cast<double>(peer));
+         static_cast<double>(flow.id), flow.host, static_cast<double>(flow.port));
   });
 }
 

@@ -31,26 +31,28 @@ bool says_gone(int error) {
 
 }  // namespace
 
-bool DatagramRuns::append(quic::Bytes datagram) {
-  if (used_ + datagram.size() > buffer_.size()) return false;
-  if (!extend(datagram)) {
+bool DatagramRuns::append(quic::Bytes head, quic::Bytes payload) {
+  const std::size_t size = head.size() + payload.size();
+  if (used_ + size > buffer_.size()) return false;
+  if (!extend(size)) {
     if (count_ == k_runs) return false;
-    runs_[count_++] = {used_, datagram.size(), datagram.size()};
+    runs_[count_++] = {used_, size, size};
   }
-  if (!datagram.empty()) std::memcpy(buffer_.data() + used_, datagram.data(), datagram.size());
-  used_ += datagram.size();
+  for (const quic::Bytes part : {head, payload}) {
+    if (!part.empty()) std::memcpy(buffer_.data() + used_, part.data(), part.size());
+    used_ += part.size();
+  }
   return true;
 }
 
 // A shorter datagram ends a run.
-bool DatagramRuns::extend(quic::Bytes datagram) {
-  if (count_ == 0 || datagram.empty()) return false;
+bool DatagramRuns::extend(std::size_t size) {
+  if (count_ == 0 || size == 0) return false;
   Run& last = runs_[count_ - 1];
   const bool open = last.segment_size > 0 && last.size % last.segment_size == 0 &&
-                    last.segments() < k_max_run_segments &&
-                    last.size + datagram.size() <= k_max_run_bytes;
-  if (!open || datagram.size() > last.segment_size) return false;
-  last.size += datagram.size();
+                    last.segments() < k_max_run_segments && last.size + size <= k_max_run_bytes;
+  if (!open || size > last.segment_size) return false;
+  last.size += size;
   return true;
 }
 

@@ -37,12 +37,14 @@ class DatagramRuns {
   quic::MutableBytes bytes_of(const Run& run) {
     return quic::MutableBytes(buffer_).subspan(run.offset, run.size);
   }
-  // Returns false when there is no room. An empty collection has room for any datagram.
-  bool append(quic::Bytes datagram);
+  // Appends a datagram of two parts. Returns false when there is no room. An empty collection has
+  // room for any datagram.
+  bool append(quic::Bytes head, quic::Bytes payload);
+  bool append(quic::Bytes datagram) { return append({}, datagram); }
   void clear() { count_ = used_ = 0; }
 
  private:
-  bool extend(quic::Bytes datagram);
+  bool extend(std::size_t size);
 
   std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(k_bytes);
   std::array<Run, k_runs> runs_{};

@@ -20,8 +20,12 @@ enum class DropReason : std::uint8_t {
   kClientLost,      // sent, lost on the way to the client, and not sent again
   // In either direction
   kOverRate,  // above the rate of the tunnel's user
+  // From a program to the relay that leads to its tunnels
+  kFragment,   // part of a payload (RFC 1928 §7)
+  kBadHeader,  // without a header that names a target
+  kNoTunnel,   // too many targets
 };
-inline constexpr std::size_t k_drop_reasons = 9;
+inline constexpr std::size_t k_drop_reasons = 12;
 
 struct Traffic {
   std::uint64_t packets = 0;

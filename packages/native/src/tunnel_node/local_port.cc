@@ -4,13 +4,6 @@
 
 namespace sheaf::tunnel_node {
 
-namespace {
-
-// System calls in a turn, so that other sockets get theirs, too.
-constexpr int k_port_receive_calls = 4;
-
-}  // namespace
-
 quic::Result<std::unique_ptr<LocalPort>, io::SocketError> LocalPort::open(
     const Place& place, const quic::Address& address) {
   auto socket = io::UdpSocket::open(address, {.segmentation_offload = false});
@@ -29,13 +22,22 @@ LocalPort::~LocalPort() {
   if (watched_) place_.node.stop_watching(socket_->descriptor(), *this);
 }
 
-std::optional<quic::Address> LocalPort::find(PeerId peer) const {
+quic::Result<std::unique_ptr<TunnelEnd>, io::SocketError> LocalPort::open(
+    FlowId peer, const TunnelEnd::Place& place, TunnelSettings settings, Time now) {
+  const auto address = find(peer);
+  if (!address) return std::unique_ptr<TunnelEnd>();
+  settings.target = *address;
+  settings.local = socket_->local_address();
+  return TunnelEnd::open(place, settings, now);
+}
+
+std::optional<quic::Address> LocalPort::find(FlowId peer) const {
   const auto found = std::ranges::find(waiting_, peer, &Waiting::id);
   if (found == waiting_.end()) return std::nullopt;
   return found->address;
 }
 
-void LocalPort::give(PeerId peer, TunnelEnd& tunnel, Time now) {
+void LocalPort::give(FlowId peer, TunnelEnd& tunnel, Time now) {
   // What came before the peer's own socket was there is still in this one.
   read();
   const auto found = std::ranges::find(waiting_, peer, &Waiting::id);
@@ -46,7 +48,7 @@ void LocalPort::give(PeerId peer, TunnelEnd& tunnel, Time now) {
   refuse(peer);
 }
 
-void LocalPort::refuse(PeerId peer) {
+void LocalPort::refuse(FlowId peer) {
   std::erase_if(waiting_, [&](const Waiting& each) { return each.id == peer; });
 }
 
@@ -56,7 +58,7 @@ void LocalPort::on_readable() {
 }
 
 void LocalPort::read() {
-  for (int call = 0; call < k_port_receive_calls; ++call) {
+  for (int call = 0; call < k_receive_calls; ++call) {
     socket_->receive(
         [this](const quic::Datagram& datagram) { take(datagram.path.remote, datagram.payload); });
     if (socket_->drained()) return;
@@ -67,7 +69,7 @@ void LocalPort::take(const quic::Address& peer, quic::Bytes packet) {
   auto found = std::ranges::find(waiting_, peer, &Waiting::address);
   if (found == waiting_.end()) {
     if (waiting_.size() == k_max_waiting_peers) return;
-    new_.push_back(next_);
+    new_.push_back({next_, {}, 0});
     waiting_.push_back({next_++, peer});
     found = waiting_.end() - 1;
   }

@@ -22,7 +22,7 @@ StreamEnd::StreamEnd(const Place& place, std::unique_ptr<io::ConnectedSocket> so
                      const TunnelSettings& settings, Time now)
     : place_(place),
       stream_({place.node.room(), *place_.waiting_bytes}, settings.queue_limit),
-      side_(place.node, *this, std::move(socket), settings, now) {}
+      side_(place.node, *this, Outlet(std::move(socket)), settings, now) {}
 
 StreamEnd::~StreamEnd() { side_.leave(); }
 

@@ -15,12 +15,11 @@ constexpr int k_receive_calls = 4;
 
 }  // namespace
 
-TargetSide::TargetSide(TunnelNode& node, ClientSide& client,
-                       std::unique_ptr<io::ConnectedSocket> socket, const TunnelSettings& settings,
-                       Time now)
+TargetSide::TargetSide(TunnelNode& node, ClientSide& client, Outlet outlet,
+                       const TunnelSettings& settings, Time now)
     : node_(node),
       client_(client),
-      socket_(std::move(socket)),
+      outlet_(std::move(outlet)),
       budget_(node.budget_of(settings.rate_name, settings.rate)),
       idle_(settings.idle),
       active_at_(now) {}
@@ -32,11 +31,12 @@ void TargetSide::leave() {
 
 void TargetSide::close() {
   node_.stop_listening(*this);
-  socket_.reset();
+  outlet_.socket = nullptr;
+  outlet_.own.reset();
 }
 
 void TargetSide::send(quic::Bytes payload) {
-  if (!socket_) return;
+  if (!outlet_.socket) return;
   if (budget_ && !budget_->take_to_target(payload.size(), io::monotonic_now())) {
     return client_.counts().drop(DropReason::kOverRate);
   }
@@ -55,8 +55,8 @@ void TargetSide::on_readable() {
   active_at_ = now;
   int gone = 0;
   for (int call = 0; call < k_receive_calls && gone == 0; ++call) {
-    const auto received =
-        socket_->receive(*node_.buffers_, [&](quic::Bytes payload) { receive(payload, now); });
+    const auto received = outlet_.socket->receive(
+        *node_.buffers_, [&](quic::Bytes payload) { receive(payload, now); });
     client_.counts().drop(DropReason::kTargetTooLarge, received.too_large);
     gone = received.gone;
     if (received.messages == 0) break;
@@ -67,7 +67,7 @@ void TargetSide::on_readable() {
 
 void TargetSide::on_sent(const io::ConnectedSocket::Sent& sent) {
   tunnel::Counts& counts = client_.counts();
-  counts.to_target.add(sent.datagrams, sent.bytes);
+  counts.to_target.add(sent.datagrams, sent.bytes - sent.datagrams * outlet_.header.size());
   counts.drop(DropReason::kTargetTooLarge, sent.too_large);
   counts.drop(DropReason::kTargetBlocked, sent.blocked);
   counts.drop(DropReason::kTargetRefused, sent.refused);

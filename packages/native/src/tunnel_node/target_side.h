@@ -3,6 +3,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "io/connected_socket.h"
 #include "io/poll_group.h"
@@ -28,12 +30,27 @@ struct TunnelSettings {
   double rate = 0;
 };
 
+// Where the packets of a tunnel go to and come from
+struct Outlet {
+  explicit Outlet(std::unique_ptr<io::ConnectedSocket> made)
+      : own(std::move(made)), socket(own.get()) {}
+  // The socket is that of a relay, which takes what comes and gives each tunnel its part. The
+  // header stands in front of each packet.
+  Outlet(io::ConnectedSocket& shared, std::vector<std::uint8_t> before)
+      : socket(&shared), header(std::move(before)) {}
+
+  std::unique_ptr<io::ConnectedSocket> own;  // null with that of a relay
+  io::ConnectedSocket* socket;
+  std::vector<std::uint8_t> header;
+};
+
 // Why a tunnel is over. Names are in lib/tunnel_types.ts, in the same order.
 enum class TunnelOver : std::uint8_t {
   kClient,       // the client ended it, or broke a rule
   kConnection,   // with the connection
   kIdle,         // no packet came for as long as the limit permits
   kUnreachable,  // the network says that the target cannot be reached
+  kClosed,       // the local port that it belongs to was closed
 };
 
 // The side of a tunnel that faces its target: the socket, the rate of its user, and the idle limit.
@@ -60,8 +77,8 @@ class TargetSide final : private io::PollGroup::Member {
   };
 
   // Both must outlive this object.
-  TargetSide(TunnelNode& node, ClientSide& client, std::unique_ptr<io::ConnectedSocket> socket,
-             const TunnelSettings& settings, Time now);
+  TargetSide(TunnelNode& node, ClientSide& client, Outlet outlet, const TunnelSettings& settings,
+             Time now);
   ~TargetSide() { leave(); }
   TargetSide(const TargetSide&) = delete;
   TargetSide& operator=(const TargetSide&) = delete;
@@ -69,7 +86,7 @@ class TargetSide final : private io::PollGroup::Member {
   // Begins to hear the target, unless too many tunnels are open.
   quic::Status<io::SocketError> begin() { return node_.add(*this); }
   // Of an open tunnel
-  const quic::Address& local_address() const { return socket_->local_address(); }
+  const quic::Address& local_address() const { return outlet_.socket->local_address(); }
   // Gathers a packet of the client. Drops it above the rate of the tunnel's user.
   void send(quic::Bytes payload);
   // Sends what tunnels have gathered.
@@ -93,8 +110,8 @@ class TargetSide final : private io::PollGroup::Member {
 
   TunnelNode& node_;
   ClientSide& client_;
-  std::unique_ptr<io::ConnectedSocket> socket_;  // null once the tunnel is over
-  std::shared_ptr<tunnel::RateBudget> budget_;   // null without a limit
+  Outlet outlet_;                               // without a socket once the tunnel is over
+  std::shared_ptr<tunnel::RateBudget> budget_;  // null without a limit
   Duration idle_;
   Time active_at_;         // when a packet came last, in either direction
   std::size_t index_ = 0;  // in the node

@@ -10,15 +10,19 @@ quic::Result<std::unique_ptr<TunnelEnd>, io::SocketError> TunnelEnd::open(
     const Place& place, const TunnelSettings& settings, Time now) {
   auto socket = io::ConnectedSocket::open(settings.target, settings.local);
   if (!socket) return socket.error();
-  std::unique_ptr<TunnelEnd> end(new TunnelEnd(place, std::move(*socket), settings, now));
+  return open(place, Outlet(std::move(*socket)), settings, now);
+}
+
+quic::Result<std::unique_ptr<TunnelEnd>, io::SocketError> TunnelEnd::open(
+    const Place& place, Outlet outlet, const TunnelSettings& settings, Time now) {
+  std::unique_ptr<TunnelEnd> end(new TunnelEnd(place, std::move(outlet), settings, now));
   if (auto status = end->side_.begin(); !status) return status.error();
   return end;
 }
 
-TunnelEnd::TunnelEnd(const Place& place, std::unique_ptr<io::ConnectedSocket> socket,
-                     const TunnelSettings& settings, Time now)
+TunnelEnd::TunnelEnd(const Place& place, Outlet outlet, const TunnelSettings& settings, Time now)
     : place_(place),
-      side_(place.node, *this, std::move(socket), settings, now),
+      side_(place.node, *this, std::move(outlet), settings, now),
       request_({place.session, place.stream, place.way, place.node.room(), *this},
                {settings.queue_limit, settings.mode, settings.reports}, now) {}
 

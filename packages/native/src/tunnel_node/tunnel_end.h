@@ -29,6 +29,8 @@ class TunnelEnd final : private TargetSide::ClientSide,
 
   static quic::Result<std::unique_ptr<TunnelEnd>, io::SocketError> open(
       const Place& place, const TunnelSettings& settings, Time now);
+  static quic::Result<std::unique_ptr<TunnelEnd>, io::SocketError> open(
+      const Place& place, Outlet outlet, const TunnelSettings& settings, Time now);
   ~TunnelEnd() { side_.leave(); }
 
   tunnel_request::TunnelRequest& request() { return request_; }
@@ -44,18 +46,23 @@ class TunnelEnd final : private TargetSide::ClientSide,
   void on_connection_closed();
   // Does what followed from events and datagrams of the client.
   void on_turn(Time now);
-  // Takes a packet that the target has sent before its socket was open.
-  void receive(quic::Bytes payload, Time now) { request_.send(payload, now); }
+  // Takes a packet that the target has sent, which did not come by a socket of this tunnel's own.
+  void receive(quic::Bytes payload, Time now) {
+    side_.note_activity(now);
+    request_.send(payload, now);
+  }
+  // Follows the packets of `receive` that came together.
+  void on_burst_end() override;
+  // The local port is closed.
+  void close() { end(TunnelOver::kClosed); }
 
  private:
   friend class TunnelEnds;
 
-  TunnelEnd(const Place& place, std::unique_ptr<io::ConnectedSocket> socket,
-            const TunnelSettings& settings, Time now);
+  TunnelEnd(const Place& place, Outlet outlet, const TunnelSettings& settings, Time now);
   // TargetSide::ClientSide
   tunnel::Counts& counts() override { return request_.counts(); }
   void on_packet(quic::Bytes payload, Time now) override { request_.send(payload, now); }
-  void on_burst_end() override;
   void on_unreachable() override;
   void end(TunnelOver reason) override;
   void release_spare() override { request_.release_spare(); }

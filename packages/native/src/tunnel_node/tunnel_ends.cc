@@ -33,13 +33,14 @@ TunnelEnd& TunnelEnds::keep(std::unique_ptr<TunnelEnd> end) {
   return kept;
 }
 
-std::size_t TunnelEnds::keep(std::unique_ptr<LocalPort> port) {
-  ports_.push_back(std::move(port));
-  return ports_.size() - 1;
+std::size_t TunnelEnds::keep(std::unique_ptr<ProgramPort> port) {
+  ports_[next_port_] = std::move(port);
+  return next_port_++;
 }
 
-LocalPort* TunnelEnds::port(std::size_t number) const {
-  return number < ports_.size() ? ports_[number].get() : nullptr;
+ProgramPort* TunnelEnds::port(std::size_t number) const {
+  const auto found = ports_.find(number);
+  return found == ports_.end() ? nullptr : found->second.get();
 }
 
 bool TunnelEnds::on_event(const http3::SessionEvent& event, Time now) {

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "tunnel_node/local_port.h"
+#include "tunnel_node/program_port.h"
 #include "tunnel_node/tunnel_end.h"
 
 namespace sheaf::tunnel_node {
@@ -20,10 +21,11 @@ class TunnelEnds {
   // Returns null for a stream without a tunnel.
   TunnelEnd* find(quic::StreamId stream) const;
   TunnelEnd& keep(std::unique_ptr<TunnelEnd> end);
-  // Keeps a local port, and returns its number.
-  std::size_t keep(std::unique_ptr<LocalPort> port);
+  // Keeps a local port, and returns its number, which no other one gets.
+  std::size_t keep(std::unique_ptr<ProgramPort> port);
   // Returns null for a number that no port has.
-  LocalPort* port(std::size_t number) const;
+  ProgramPort* port(std::size_t number) const;
+  void close_port(std::size_t number) { ports_.erase(number); }
 
   // Returns true when nobody else needs the event.
   bool on_event(const http3::SessionEvent& event, Time now);
@@ -44,11 +46,11 @@ class TunnelEnds {
       if (TunnelEnd* end = find(stream)) tell(*end);
     }
   }
-  // Calls `tell(port, peer)` once for each peer of a local port that waits for a tunnel.
+  // Calls `tell(port, flow)` once for each flow of a local port that waits for a tunnel.
   template <typename Tell>
-  void take_new_peers(Tell&& tell) {
-    for (std::size_t number = 0; number < ports_.size(); ++number) {
-      ports_[number]->take_new([&](LocalPort::PeerId peer) { tell(number, peer); });
+  void take_new_flows(Tell&& tell) {
+    for (const auto& [number, port] : ports_) {
+      for (const auto& flow : port->take_new()) tell(number, flow);
     }
   }
   // Frees tunnels whose streams are gone.
@@ -68,7 +70,8 @@ class TunnelEnds {
 
   tunnel_request::SharedWay way_;
   std::unordered_map<quic::StreamId, std::unique_ptr<TunnelEnd>> ends_;
-  std::vector<std::unique_ptr<LocalPort>> ports_;
+  std::map<std::size_t, std::unique_ptr<ProgramPort>> ports_;
+  std::size_t next_port_ = 0;
   std::vector<quic::StreamId> turns_;    // tunnels that have something to do
   std::vector<quic::StreamId> over_;     // tunnels that ended, of which nobody was told
   std::vector<quic::StreamId> reports_;  // tunnels with reports that nobody took

@@ -33,7 +33,9 @@ quic::Result<std::unique_ptr<TunnelNode>, io::SocketError> TunnelNode::open(
 
 quic::Status<io::SocketError> TunnelNode::add(TargetSide& side) {
   if (open_ >= max_tunnels_) return io::SocketError{EMFILE, "too many tunnels for one process"};
-  if (auto status = group_->add(side.socket_->descriptor(), side); !status) return status;
+  if (const auto& own = side.outlet_.own) {
+    if (auto status = group_->add(own->descriptor(), side); !status) return status;
+  }
   side.index_ = sides_.size();
   sides_.push_back(&side);
   side.listening_ = true;
@@ -57,7 +59,7 @@ void TunnelNode::remove(TargetSide& side) {
 
 void TunnelNode::stop_listening(TargetSide& side) {
   if (!std::exchange(side.listening_, false)) return;
-  group_->remove(side.socket_->descriptor(), side);
+  if (const auto& own = side.outlet_.own) group_->remove(own->descriptor(), side);
   --open_;
 }
 
@@ -77,17 +79,18 @@ std::shared_ptr<tunnel::RateBudget> TunnelNode::budget_of(const std::string& nam
 void TunnelNode::append(TargetSide& side, quic::Bytes payload) {
   if (gathers_ != &side) flush();
   gathers_ = &side;
-  if (gathered_.append(payload)) return;
+  const quic::Bytes header = side.outlet_.header;
+  if (gathered_.append(header, payload)) return;
   flush();
   gathers_ = &side;
-  gathered_.append(payload);
+  gathered_.append(header, payload);
 }
 
 void TunnelNode::flush() {
   TargetSide* side = std::exchange(gathers_, nullptr);
   if (!side || gathered_.empty()) return;
-  if (!side->socket_) return gathered_.clear();  // its tunnel is over
-  side->on_sent(side->socket_->send(gathered_, *buffers_));
+  if (!side->outlet_.socket) return gathered_.clear();  // its tunnel is over
+  side->on_sent(side->outlet_.socket->send(gathered_, *buffers_));
 }
 
 void TunnelNode::sweep() {

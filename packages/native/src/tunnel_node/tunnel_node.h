@@ -41,6 +41,7 @@ class TunnelNode {
  private:
   friend class TargetSide;
   friend class LocalPort;
+  friend class RelayPort;
 
   explicit TunnelNode(std::size_t max_tunnels) : max_tunnels_(max_tunnels) {}
   quic::Status<io::SocketError> add(TargetSide& side);
@@ -76,7 +77,7 @@ class TunnelNode {
   // Those of users whose tunnels are gone stay until they are full again.
   std::unordered_map<std::string, std::shared_ptr<tunnel::RateBudget>> budgets_;
   Time sweep_at_ = quic::k_never;
-  tunnel::Counts past_;  // of tunnels that are gone
+  tunnel::Counts past_;  // of tunnels that are gone, and of packets that had none
 };
 
 }  // namespace sheaf::tunnel_node

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tunnel_node/local_port.h"
 #include "tunnel_node/tunnel_nodes.h"
 
 namespace sheaf::tunnel_node {
@@ -13,13 +14,13 @@ class LocalPorts : public TunnelNodes {
  protected:
   void SetUp() override {
     TunnelNodes::SetUp();
-    auto opened = LocalPort::open({*node, called->loop(), answering->driver},
+    auto opened = LocalPort::open({*node, ends, called->loop(), answering->driver},
                                   *io::parse_address("127.0.0.1", 0));
     ASSERT_TRUE(opened);
     number = ends.keep(std::move(*opened));
   }
 
-  LocalPort& port() { return *ends.port(number); }
+  LocalPort& port() { return static_cast<LocalPort&>(*ends.port(number)); }
   static std::unique_ptr<io::UdpSocket> make_peer() {
     return std::move(*io::UdpSocket::open(*io::parse_address("127.0.0.1", 0), {}));
   }
@@ -31,27 +32,26 @@ class LocalPorts : public TunnelNodes {
     batch.path.remote = port().address();
     EXPECT_EQ(peer.send(batch), io::SendOutcome::kSent);
   }
-  std::vector<LocalPort::PeerId> new_peers() {
-    std::vector<LocalPort::PeerId> peers;
-    ends.take_new_peers([&](std::size_t, LocalPort::PeerId peer) { peers.push_back(peer); });
+  std::vector<LocalPort::FlowId> new_peers() {
+    std::vector<LocalPort::FlowId> peers;
+    ends.take_new_flows([&](std::size_t, const auto& flow) { peers.push_back(flow.id); });
     return peers;
   }
   // Waits for so many peers that nobody was told of.
-  std::vector<LocalPort::PeerId> wait_for_peers(std::size_t count) {
-    std::vector<LocalPort::PeerId> all;
+  std::vector<LocalPort::FlowId> wait_for_peers(std::size_t count) {
+    std::vector<LocalPort::FlowId> all;
     EXPECT_TRUE(run_until([&] {
       for (const auto peer : new_peers()) all.push_back(peer);
       return all.size() == count;
     }));
     return all;
   }
-  TunnelEnd* forward(LocalPort::PeerId peer) {
-    TunnelSettings settings;
-    settings.target = *port().find(peer);
-    settings.local = port().address();
-    TunnelEnd* end = open(settings);
-    if (end) port().give(peer, *end, io::monotonic_now());
-    return end;
+  TunnelEnd* forward(LocalPort::FlowId peer) {
+    auto opened = port().open(peer, end_place(), {}, io::monotonic_now());
+    if (!opened || !*opened) return nullptr;
+    TunnelEnd& end = ends.keep(std::move(*opened));
+    port().give(peer, end, io::monotonic_now());
+    return &end;
   }
 
   std::size_t number = 0;
@@ -127,7 +127,7 @@ TEST_F(LocalPorts, KeepsABoundedNumberOfPeersAndBytes) {
 }
 
 TEST_F(LocalPorts, ATakenPortIsRefused) {
-  auto opened = LocalPort::open({*node, called->loop(), answering->driver}, port().address());
+  auto opened = LocalPort::open({*node, ends, called->loop(), answering->driver}, port().address());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().number, EADDRINUSE);
 }

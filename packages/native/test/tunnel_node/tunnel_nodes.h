@@ -49,13 +49,15 @@ class TunnelNodes : public switchboard::BackbonePair, private http3::DatagramCon
     BackbonePair::TearDown();
   }
 
+  TunnelEnd::Place end_place() {
+    return {*node,      ends,      called->loop(), answering->driver, answering->session,
+            request_id, ends.way()};
+  }
   TunnelEnd* open(TunnelSettings settings = {}) {
     if (settings.target.family == quic::Address::Family::kNone) {
       settings.target = target->local_address();
     }
-    auto opened = TunnelEnd::open({*node, ends, called->loop(), answering->driver,
-                                   answering->session, request_id, ends.way()},
-                                  settings, io::monotonic_now());
+    auto opened = TunnelEnd::open(end_place(), settings, io::monotonic_now());
     if (!opened) return nullptr;
     return &ends.keep(std::move(*opened));
   }

@@ -29,6 +29,7 @@ export {
 } from './priority.js';
 export { answerPing, decodePong, encodePing } from './ping.js';
 export { parsePathReports, type LeaseReport, type PathReport } from './path_report.js';
+export type { TunnelReport } from './tunnel_report.js';
 export {
   MAXIMUM_RESPONSES,
   RESPONSE_HEADER,

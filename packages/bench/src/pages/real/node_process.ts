@@ -1,5 +1,5 @@
 // Runs a gateway or an edge in a process of its own, which restarts it on demand.
-import { closeNodes, parseConfiguration, startNodes, type RunningNode } from '@sheaf/gateway';
+import { closeNodes, FrontNode, parseConfiguration, startNodes, type RunningNode } from '@sheaf/gateway';
 import { serveCalls } from '../../process/called_process.js';
 
 export type NodeCall =
@@ -18,7 +18,7 @@ serveCalls<NodeCall>(async (call) => {
     case 'start': {
       await closeNodes(running, 0);
       running = await startNodes(parseConfiguration(call.configuration, call.file).nodes);
-      const [node] = running;
+      const node = running.find((each) => each instanceof FrontNode);
       return { port: node?.address.port ?? 0, httpPort: node?.httpAddress?.port } satisfies StartedNode;
     }
     case 'status':

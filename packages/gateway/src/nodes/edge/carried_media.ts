@@ -8,7 +8,7 @@ import type { CarriedMediaOptions } from '../../schema/media.js';
 import type { SessionTarget } from '../../targets/webtransport/session_server.js';
 import { compileMedia } from '../site/routes.js';
 import { ChannelLink } from './channel_link.js';
-import type { GatewayConnection } from './gateway_connection.js';
+import type { GatewayConnection } from '../uplink/gateway_connection.js';
 
 export interface CarriedMediaDependencies {
   gateway: GatewayConnection;

@@ -5,7 +5,7 @@ import type { ChannelReceiver } from '../../media/channel/channel_receiver.js';
 import type { ChannelLinkStatus } from '../../observability/status.js';
 import type { CarriedMediaOptions } from '../../schema/media.js';
 import { backOffMs, type BackOff } from '../../values/back_off.js';
-import type { GatewayConnection } from './gateway_connection.js';
+import type { GatewayConnection } from '../uplink/gateway_connection.js';
 
 /** Pauses between failed attempts to join */
 const pauses: BackOff = { first: 200, longest: 5_000, jitter: true };

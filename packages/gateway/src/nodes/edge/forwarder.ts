@@ -8,43 +8,51 @@ import { ReceivedBody, respondBodyFault } from '../../http/received_body.js';
 import { refuseReplay } from '../../http/refuse_replay.js';
 import { respondStatus, respondText } from '../../http/respond.js';
 import { SlowClients } from '../../slow_clients/slow_clients.js';
-import { GatewayUnreachable, maxUnread, type GatewayConnection } from './gateway_connection.js';
+import { GatewayUnreachable, type GatewayConnection } from '../uplink/gateway_connection.js';
+import type { GatewayBackends } from './gateway_backends.js';
 import type { ResponseReports } from './response_reports.js';
+
+/** Maximum of responses that wait for slow clients */
+export const maxUnread = 12;
+
+export interface ForwarderOptions {
+  gateway: GatewayConnection;
+  backends: GatewayBackends;
+  log: Logger;
+  /** Remembers which server sent each response. */
+  reports: ResponseReports | undefined;
+}
 
 /**
  * Proxies requests to the gateway or to one of its backends, each on a stream of the one connection. Both directions
  * stream.
  */
 export class Forwarder implements Target {
-  readonly #gateway: GatewayConnection;
-  readonly #log: Logger;
-  readonly #reports: ResponseReports | undefined;
+  readonly #options: ForwarderOptions;
   /**
    * Bounds unread responses. All responses share the credit of the connection to the gateway (RFC 9000 §4.1), and each
    * may hold a stream's window.
    */
   readonly #unread = new SlowClients({ most: maxUnread });
 
-  /** `reports` remembers which server sent each response. */
-  constructor(gateway: GatewayConnection, log: Logger, reports?: ResponseReports) {
-    this.#gateway = gateway;
-    this.#log = log;
-    this.#reports = reports;
+  constructor(options: ForwarderOptions) {
+    this.#options = options;
   }
 
   async handle(exchange: Exchange): Promise<void> {
+    const { gateway, backends, log, reports } = this.#options;
     const { request } = exchange;
     if (refuseReplay(exchange)) return;
     const body = new ReceivedBody(exchange);
     for (let attempt = 0; ; attempt++) {
-      const report = this.#reports?.add();
+      const report = reports?.add();
       let client: Http3Client | undefined;
       let answered = false;
       try {
-        client = await this.#gateway.open();
+        client = await gateway.open();
         if (exchange.aborted) return;
-        const response = await this.#gateway
-          .backendsOf(client)
+        const response = await backends
+          .of(client)
           .request(requestOf(exchange, exchange.signal, await body.open()), report);
         checkStatus(response);
         if (report) response.headers[RESPONSE_HEADER] = String(report.id);
@@ -55,7 +63,7 @@ export class Forwarder implements Target {
       } catch (error) {
         if (exchange.aborted) return;
         const lost = client !== undefined && lostConnection(error);
-        if (client && lost) this.#gateway.retire(client);
+        if (client && lost) gateway.retire(client);
         if (answered) {
           // The reset tells the client that the body is incomplete.
           exchange.response.destroy(error as Error);
@@ -63,11 +71,8 @@ export class Forwarder implements Target {
         }
         if (respondBodyFault(exchange, error)) return;
         if (attempt === 0 && lost && mayProxyAgain(request, body, error)) continue;
-        this.#log.warn(
-          { error: errorMessage(error), path: exchange.pathname },
-          'request failed on its way to the gateway',
-        );
-        respondUnreachable(exchange, error, this.#gateway.status().address);
+        log.warn({ error: errorMessage(error), path: exchange.pathname }, 'request failed on its way to the gateway');
+        respondUnreachable(exchange, error, gateway.status().address);
         return;
       } finally {
         report?.end();

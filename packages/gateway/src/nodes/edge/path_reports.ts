@@ -1,5 +1,5 @@
 import type { LeaseReport, PathReport } from '@sheaf/web-client/protocol';
-import { formatAddress } from '../../values/listen_error.js';
+import { pathReport } from '../../observability/path_report.js';
 import type { GatewayLinkStatus } from '../../observability/status.js';
 
 /**
@@ -10,17 +10,8 @@ export function pathReports({ connection }: GatewayLinkStatus, leases: ReadonlyM
   const backends = new Map(connection?.backends.map(({ path, backend }) => [path, { backend }]));
   const leased = new Map([...leases].map(([path, lease]) => [path, { lease }]));
   return (connection?.paths ?? []).map((path) => ({
-    id: path.id,
+    ...pathReport(path),
     ...backends.get(path.id),
     ...leased.get(path.id),
-    local: formatAddress(path.local),
-    remote: formatAddress(path.remote),
-    state: path.state,
-    backup: path.status === 'backup' || path.peerStatus === 'backup',
-    roundTripMs: path.smoothedRttMs,
-    packetsSent: path.packetsSent,
-    packetsLost: path.packetsLost,
-    bytesSent: path.bytesSent,
-    bytesReceived: path.bytesReceived,
   }));
 }

@@ -5,7 +5,7 @@ import type { Sessions } from '../front/front.js';
 import { forwardedHeaders } from '../../http/forwarded_headers.js';
 import { formatAddress } from '../../values/listen_error.js';
 import type { SessionObserver } from '../../targets/webtransport/session_server.js';
-import { GatewayUnreachable, type GatewayConnection } from './gateway_connection.js';
+import { GatewayUnreachable, type GatewayConnection } from '../uplink/gateway_connection.js';
 
 export interface SessionForwarderOptions {
   module: Pick<NativeModule, 'relayWebTransport'>;

@@ -1,12 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import type { CertificatePair, Http3Server, NativeModule, ServedConnection } from '@sheaf/native';
-import type { DestinationStream, Logger } from 'pino';
-import type { Registry } from 'prom-client';
+import type { Logger } from 'pino';
 import type { ValuePath } from '../../values/document.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../../values/scalars.js';
 import { errorMessage, systemErrorCode, UserError } from '../../errors/user_error.js';
-import { watchStrayErrors } from '../../errors/stray_errors.js';
-import type { Published, Title } from '../../channels/publication.js';
 import type { RequestHandler } from '../../http/request_handler.js';
 import { TrustedProxies } from '../../http/trusted_proxies.js';
 import { formatAddress, listenError } from '../../values/listen_error.js';
@@ -15,20 +12,16 @@ import { Networks } from '../../values/networks.js';
 import { createQuicListener, type ConnectHandlers } from '../../listeners/quic_listener.js';
 import type { StreamTakers } from '../../http/taken_stream.js';
 import { TcpListener } from '../../listeners/tcp_listener.js';
-import { AdminServer } from '../../observability/admin_server.js';
-import { createLog } from '../../observability/log.js';
-import type { FrontStatus, NodeState, NodeStatus } from '../../observability/status.js';
+import type { AdminSources } from '../../observability/admin_server.js';
+import type { FrontStatus, NodeStatus } from '../../observability/status.js';
 import { CertificateSource } from '../../tls/certificate_source.js';
-import { version } from '../../values/version.js';
 import type { FrontOptions } from '../../schema/front.js';
-import { ShutdownStack } from './shutdown_stack.js';
+import { NodeLife } from '../life/node_life.js';
+import type { NodeOptions } from '../life/running_node.js';
+import type { ShutdownStack } from '../life/shutdown_stack.js';
 
-/** Options that a process gives to each of its nodes */
-export interface NodeOptions {
-  /** Stream that gets the log instead of standard error */
-  logStream?: DestinationStream;
-  /** File for TLS secrets (SSLKEYLOGFILE) */
-  keyLog?: string;
+/** Options of nodes with a front */
+export interface FrontNodeOptions extends NodeOptions {
   /** Loads the transport. If it resolves with undefined, only TCP is served. */
   loadNative?: () => Promise<NativeModule | undefined>;
 }
@@ -52,7 +45,7 @@ export interface Sessions {
 }
 
 /** The part of a node that answers its clients */
-export interface Service {
+export interface Service extends AdminSources {
   handler: RequestHandler;
   /** Handler for requests that other nodes proxy here */
   proxied?: RequestHandler;
@@ -64,18 +57,10 @@ export interface Service {
   takers?: StreamTakers | undefined;
   /** How often clients met the bounds of channels */
   channelLimitHits?(): Readonly<Record<string, number>>;
-  /** Publishes bytes on a channel. Returns undefined when none has the name. */
-  publish?(channel: string, bytes: AsyncIterable<Buffer>, title: Title): Promise<Published> | undefined;
   /** Returns headers for every response on a QUIC connection. */
   headersFor?(connection: ServedConnection): Readonly<Record<string, string>>;
   /** Accepts the sessions of a QUIC listener. */
   acceptSessions(native: Http3Server): Promise<Sessions>;
-  /** Drains a backend, or puts it back into service. Returns false when none has the name. */
-  drainBackend?(name: string, drains: boolean): boolean;
-  registry: Registry;
-  status(): NodeStatus;
-  /** Updates what metrics and status report. */
-  refresh(): Promise<void>;
 }
 
 /** Number of attempts to find a free port, when the configuration lets the system choose */
@@ -86,16 +71,12 @@ const sessionGraceMs = 1_000;
 
 /** The side of a node that faces clients: its certificate, listeners and log, and its orderly shutdown */
 export class Front {
-  readonly log: Logger;
-  /** Steps that the owner adds for shutdown; the last one runs first */
-  readonly shutdown = new ShutdownStack();
   readonly certificate: CertificateSource;
+  readonly #life: NodeLife;
   readonly #configuration: FrontConfiguration;
-  readonly #options: NodeOptions;
-  readonly #startedAt = new Date();
+  readonly #options: FrontNodeOptions;
   readonly #balancers: Networks | undefined;
   readonly #proxies: TrustedProxies | undefined;
-  #state: NodeState = 'starting';
   #service: Service | undefined;
   #tcp: TcpListener[] = [];
   #plain: TcpListener | undefined;
@@ -103,32 +84,44 @@ export class Front {
   #sessions: Sessions | undefined;
   #address!: ListenAddresses;
   #httpAddress: ListenAddress | undefined;
-  #adminAddress: ListenAddress | undefined;
-  #closing: Promise<void> | undefined;
 
   private constructor(
     configuration: FrontConfiguration,
-    options: NodeOptions,
-    log: Logger,
+    options: FrontNodeOptions,
+    life: NodeLife,
     certificate: CertificateSource,
   ) {
     this.#configuration = configuration;
     this.#options = options;
-    this.log = log;
+    this.#life = life;
     this.certificate = certificate;
     const { proxy_protocol: balancers, trusted_proxies: proxies } = configuration.options;
     this.#balancers = balancers && new Networks(balancers);
     this.#proxies = proxies && new TrustedProxies(proxies);
-    this.shutdown.add(watchStrayErrors(log));
-    this.shutdown.add(() => certificate.close());
+    life.shutdown.add(() => certificate.close());
   }
 
   /** Opens log and certificate, without listening yet. @throws UserError */
-  static async open(configuration: FrontConfiguration, options: NodeOptions): Promise<Front> {
+  static async open(configuration: FrontConfiguration, options: FrontNodeOptions): Promise<Front> {
     const { directory, certificateNames, options: node } = configuration;
-    const log = createLog(node.log, options.logStream);
-    const certificate = await CertificateSource.open({ tls: node.tls, directory, names: certificateNames, log });
-    return new Front(configuration, options, log, certificate);
+    const life = new NodeLife(configuration, options);
+    try {
+      const { log } = life;
+      const certificate = await CertificateSource.open({ tls: node.tls, directory, names: certificateNames, log });
+      return new Front(configuration, options, life, certificate);
+    } catch (error) {
+      await life.shutdown.run();
+      throw error;
+    }
+  }
+
+  get log(): Logger {
+    return this.#life.log;
+  }
+
+  /** Steps that the owner adds for shutdown; the last one runs first */
+  get shutdown(): ShutdownStack {
+    return this.#life.shutdown;
   }
 
   /** Address of HTTP/3 (UDP), and of HTTP/2 and HTTP/1.1 (TCP) */
@@ -142,7 +135,7 @@ export class Front {
   }
 
   get adminAddress(): ListenAddress | undefined {
-    return this.#adminAddress;
+    return this.#life.adminAddress;
   }
 
   /** Address where clients find this node, if configured */
@@ -191,29 +184,19 @@ export class Front {
     await this.#listenOnBoth(service, native);
     await this.#startSessions(service);
     await this.#listenPlain(service);
-    await this.#listenAdmin(service);
+    await this.#life.listenAdmin(service);
     this.certificate.install = (pair) => this.#install(pair);
   }
 
-  /**
-   * Marks the node as serving. Writes warnings to the log, unless that is standard error, where the caller shows them.
-   */
+  /** Marks the node as serving. */
   serve(warnings: readonly string[]): void {
-    const { log, name, role, options } = { ...this.#configuration, log: this.log };
-    if (options.log.file !== undefined || this.#options.logStream) for (const warning of warnings) log.warn(warning);
-    this.#state = 'serving';
-    log.info({ node: name, role, listen: this.#listen(), version }, 'serving');
+    this.#life.serve(this.#listen(), warnings);
   }
 
   status(): FrontStatus {
-    const { name, options } = this.#configuration;
+    const { options } = this.#configuration;
     return {
-      version,
-      pid: process.pid,
-      node: name,
-      state: this.#state,
-      startedAt: this.#startedAt.toISOString(),
-      uptimeSeconds: (Date.now() - this.#startedAt.getTime()) / 1_000,
+      ...this.#life.status(),
       listen: this.#listen(),
       ...(this.publicUrl === undefined ? {} : { publicUrl: this.publicUrl }),
       alpn: options.alpn,
@@ -234,8 +217,7 @@ export class Front {
 
   /** Refuses new work, waits up to `drainMs` for requests in flight, then stops. */
   close(drainMs = this.#configuration.options.limits.drain): Promise<void> {
-    this.#closing ??= this.#close(drainMs);
-    return this.#closing;
+    return this.#life.close(() => this.#drain(drainMs));
   }
 
   /** Installs a new certificate in all listeners, or in none. */
@@ -340,14 +322,6 @@ export class Front {
     this.shutdown.add(() => plain.close(0));
   }
 
-  async #listenAdmin(service: Service): Promise<void> {
-    const { admin } = this.#configuration.options;
-    if (!admin) return;
-    const server = new AdminServer(admin, service);
-    this.#adminAddress = await server.listen().catch((error: unknown) => this.#refuse(error, admin, 'TCP', 'admin'));
-    this.shutdown.add(() => server.close());
-  }
-
   #createTcp({ handler, takers }: Service, address: ListenAddress, secure: boolean): TcpListener {
     const { limits, tls } = this.#configuration.options;
     return new TcpListener({
@@ -369,26 +343,21 @@ export class Front {
 
   /** Offers HTTP/3 for the same origin at the port that clients see, while the QUIC listener serves (RFC 7838). */
   #altSvc(): string | undefined {
-    const isOffered = this.#quic && this.#state === 'serving' && this.#configuration.options.alpn.includes('h3');
+    const isOffered = this.#quic && this.#life.state === 'serving' && this.#configuration.options.alpn.includes('h3');
     return isOffered ? `h3=":${this.publicPort}"; ma=86400` : undefined;
   }
 
-  #refuse(error: unknown, address: ListenAddress, protocol: 'TCP' | 'UDP', option: 'listen' | 'http' | 'admin'): never {
+  #refuse(error: unknown, address: ListenAddress, protocol: 'TCP' | 'UDP', option: 'listen' | 'http'): never {
     throw listenError(error, address, protocol, this.#configuration.place([option]));
   }
 
-  async #close(drainMs: number): Promise<void> {
-    this.#state = 'draining';
+  async #drain(drainMs: number): Promise<void> {
     this.log.info({ requests: this.#service?.handler.active ?? 0 }, 'draining');
     await Promise.all([
       ...this.#tcp.map((tcp) => tcp.close(drainMs)),
       this.#plain?.close(drainMs),
       this.#closeQuic(drainMs),
     ]);
-    await this.shutdown.run();
-    this.#state = 'stopped';
-    this.log.info('stopped');
-    await new Promise<void>((resolve) => this.log.flush(() => resolve()));
   }
 
   /**

@@ -1,13 +1,34 @@
 import type { ListenAddress, ListenAddresses } from '../../values/scalars.js';
 import type { CertificateSource } from '../../tls/certificate_source.js';
+import { browserUrl } from '../../values/browser_url.js';
+import type { NodeStatus } from '../../observability/status.js';
+import type { Entrance, RunningNode } from '../life/running_node.js';
 import type { Front } from './front.js';
 
-/** The part of its front that every running node shows */
-export abstract class FrontNode {
+/** A running node that serves clients of the web */
+export abstract class FrontNode implements RunningNode {
+  abstract readonly role: NodeStatus['role'];
+  abstract readonly warnings: readonly string[];
+
   protected constructor(
     readonly name: string,
     protected readonly front: Front,
   ) {}
+
+  abstract status(): NodeStatus;
+
+  get entrances(): readonly Entrance[] {
+    const { address, publicUrl, httpAddress } = this;
+    return [
+      { at: browserUrl('https', address), serves: 'HTTP/3 and WebTransport (UDP), HTTP/2 and HTTP/1.1 (TCP)' },
+      ...(publicUrl === undefined ? [] : [{ at: publicUrl, serves: 'where clients find it' }]),
+      ...(httpAddress ? [{ at: browserUrl('http', httpAddress), serves: 'HTTP/1.1 without TLS' }] : []),
+    ];
+  }
+
+  get trial(): string {
+    return `sheaf fetch ${browserUrl('https', this.address)}${this.certificate.isDevelopment ? ' --insecure' : ''}`;
+  }
 
   get address(): ListenAddresses {
     return this.front.address;

@@ -1,8 +1,8 @@
-import type { NodeOptions } from '../front/front.js';
+import type { FrontNodeOptions } from '../front/front.js';
 import type { RunningAddresses } from '../../values/running_addresses.js';
 
 /** Options of a node with routes of its own */
-export interface SiteOptions extends NodeOptions {
+export interface SiteOptions extends FrontNodeOptions {
   /** Addresses of the other nodes in this process */
   running?: RunningAddresses;
 }

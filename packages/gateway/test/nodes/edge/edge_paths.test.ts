@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { parsePathReports } from '@sheaf/web-client/protocol';
-import { createLinkRelay, type LinkRelay, type PathStatus } from '@sheaf/native';
+import type { PathStatus } from '@sheaf/native';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { LoadedGateway } from '../../../src/schema/loaded.js';
 import { Gateway } from '../../../src/nodes/gateway.js';
 import { get } from '../../support/client.js';
 import { connect } from '../../support/http3_client.js';
 import { startPair, type Pair } from '../../support/nodes.js';
+import { relayTo } from '../../support/relay.js';
 import { freePort } from '../../../src/values/free_port.js';
 import { startUpstream } from '../../support/upstream.js';
 
@@ -40,20 +41,6 @@ async function download(port: number, onProgress: (bytes: number) => void = () =
 /** Waits until the edge has two paths that carry data. */
 async function bothActive(pair: Pair): Promise<void> {
   await vi.waitFor(() => expect(pathsOf(pair).filter(({ state }) => state === 'active')).toHaveLength(2), 30_000);
-}
-
-/** A link of 40 Mbit/s to the port, on 127.0.0.1. */
-function relayTo(port: number): { relay: LinkRelay; remote: string } {
-  const direction = { rate: 40e6, delayMs: 5, queueBytes: 256 * 1024 };
-  const relay = createLinkRelay({
-    listen: { address: '127.0.0.1', port: 0 },
-    target: { address: '127.0.0.1', port },
-    there: direction,
-    back: direction,
-    seed: 1,
-  });
-  onTestFinished(() => relay.close());
-  return { relay, remote: `127.0.0.1:${relay.listen().port}` };
 }
 
 describe('an edge tells pages of its paths', () => {

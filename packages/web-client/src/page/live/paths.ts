@@ -1,6 +1,7 @@
 import { WELL_KNOWN, parsePathReports, type PathReport } from '../../protocol/index.js';
-import { formatBytes, formatNumber, formatShare } from './format.js';
+import { formatShare } from './format.js';
 import { PathChart, pathClass } from './path_charts.js';
+import { nameOf, pathCells, tableRow, type Cell } from './path_cells.js';
 import { PathHistory, type PathSeries } from './path_history.js';
 
 const INTERVAL_MS = 1_000;
@@ -54,13 +55,6 @@ async function nextTurn(): Promise<void> {
 const serverOf = ({ report: { backend } }: PathSeries): string =>
   backend === undefined ? 'gateway' : `backend ${backend}`;
 
-const nameOf = ({ report: { local, remote } }: PathSeries): string => `${local} →\u00a0${remote}`;
-
-function stateOf({ gone, report }: PathSeries): string {
-  const state = gone ? 'gone' : report.state;
-  return report.backup ? `${state}, backup` : state;
-}
-
 /** Shows the used part of the granted credit. */
 const leaseOf = ({ gone, report: { lease } }: PathSeries): string =>
   gone || lease === undefined ? '–' : formatShare(lease.used, lease.granted);
@@ -72,27 +66,8 @@ function legendItem(series: PathSeries): HTMLLIElement {
   return item;
 }
 
-function row(series: PathSeries): HTMLTableRowElement {
-  const { report, samples, gone } = series;
-  const line = document.createElement('tr');
-  const share = report.packetsSent === 0 ? 0 : (100 * report.packetsLost) / report.packetsSent;
-  const cells: [string, string, string][] = [
-    ['Path', nameOf(series), `mark ${pathClass(series.place)}`],
-    ['Server', serverOf(series), ''],
-    ['State', stateOf(series), ''],
-    ['Lease', leaseOf(series), 'number'],
-    ['Round trip', `${formatNumber(report.roundTripMs)} ms`, 'number'],
-    ['Lost', `${report.packetsLost} (${share.toFixed(1)} %)`, 'number'],
-    ['Now', `${formatNumber(gone ? 0 : (samples.at(-1)?.rate ?? 0))} Mbit/s`, 'number'],
-    ['Sent', formatBytes(report.bytesSent), 'number'],
-    ['Received', formatBytes(report.bytesReceived), 'number'],
-  ];
-  for (const [label, content, className] of cells) {
-    const cell = line.insertCell();
-    cell.textContent = content;
-    cell.className = className;
-    // In the narrow layout, where a row is a card, each cell shows its own label.
-    cell.dataset['label'] = label;
-  }
-  return line;
-}
+const row = (series: PathSeries): HTMLTableRowElement => {
+  const [path, state, ...traffic] = pathCells(series);
+  const server: Cell = ['Server', serverOf(series), ''];
+  return tableRow([path, server, state, ['Lease', leaseOf(series), 'number'], ...traffic]);
+};

@@ -1,15 +1,15 @@
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { ListenAddress } from '../../values/scalars.js';
-import type { EdgeConfiguration } from '../../schema/edge.js';
+import type { UplinkConfiguration } from '../../schema/uplink.js';
 
-/** A path that an edge should have to its gateway */
+/** A path that a node should have to its gateway */
 export interface WantedPath {
   local: string;
   /** Remote address; default: the gateway's */
   remote?: ListenAddress | undefined;
   backup: boolean;
-  /** Share of the edge's traffic under the scheduler `weighted`; default: 1 */
+  /** Share of the node's traffic under the scheduler `weighted`; default: 1 */
   weight?: number | undefined;
 }
 
@@ -27,7 +27,7 @@ const isUnroutable = (address: string): boolean => unroutable.check(address, isI
  * address of its family that this machine has now. A gateway on this machine needs no choice of paths.
  */
 export function wantedPaths(
-  paths: EdgeConfiguration['paths'],
+  paths: UplinkConfiguration['paths'],
   gateway: string,
   interfaces = networkInterfaces,
 ): WantedPath[] {

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import type { ClientOptions } from '@sheaf/native';
-import type { LoadedEdge, LoadedGateway } from '../../schema/loaded.js';
+import type { LoadedGateway, LoadedUplink } from '../../schema/loaded.js';
 import { isWildcard, type ListenAddress } from '../../values/scalars.js';
 import { UserError } from '../../errors/user_error.js';
 import { certificateHash, readCertificateFiles } from '../../tls/certificate_files.js';
 import { loadDevCertificate } from '../../tls/dev_certificate.js';
-import type { TrustOptions } from '../../schema/edge.js';
+import type { TrustOptions } from '../../schema/uplink.js';
 
 type Trust = Pick<ClientOptions, 'insecure' | 'certificateAuthority' | 'certificateHashes'>;
 
-/** Address of an edge's gateway, and how the edge authenticates it */
+/** Address of a node's gateway, and how the node authenticates it */
 export interface GatewayTarget {
   host: string;
   port: number;
@@ -19,10 +19,10 @@ export interface GatewayTarget {
 }
 
 /**
- * Returns the target of an edge. `running` is the address of the gateway if this process runs it as well.
+ * Returns the target of a node's connection. `running` is the address of the gateway if this process runs it as well.
  * @throws UserError when the gateway's port is unknown
  */
-export function gatewayTarget({ node, gateway, place }: LoadedEdge, running?: ListenAddress): GatewayTarget {
+export function gatewayTarget({ node, gateway, place }: LoadedUplink, running?: ListenAddress): GatewayTarget {
   if (typeof node.gateway !== 'string') {
     const { address, server_name: serverName, certificate } = node.gateway;
     return {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { connectFirst } from '../../../src/nodes/edge/connect_first.js';
+import { connectFirst } from '../../../src/nodes/uplink/connect_first.js';
 
 /** What becomes of a path, after so many milliseconds. */
 interface Fate {

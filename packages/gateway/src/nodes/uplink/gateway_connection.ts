@@ -1,8 +1,6 @@
-import type { ClientOptions, ClientRequestOptions, ClientResponse, Http3Client } from '@sheaf/native';
+import type { Http3Client } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { backOffMs, type BackOff } from '../../values/back_off.js';
-import { BackendClient } from '../../multi_end/client/backend_client.js';
-import { RouteMapCache } from '../../multi_end/client/route_map_cache.js';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 import { formatAddress } from '../../values/listen_error.js';
 import type { GatewayLinkStatus } from '../../observability/status.js';
@@ -31,38 +29,10 @@ export interface GatewayConnectionOptions {
 
 /** Pauses between failed attempts */
 const pauses: BackOff = { first: 100, longest: 3_000 };
-/** Time in milliseconds that a download waits for a gateway after a backend could not finish it */
-const anewMs = 15_000;
 /** Lifetime in milliseconds below which a connection counts as failed */
 const shortLifeMs = 1_000;
 
-/**
- * Interval of packets that keep paths and the NATs on them open. It is shorter for connections with a short idle
- * timeout.
- */
-export const keepAliveMs = 10_000;
-
-/** Maximum of responses that wait for slow clients */
-export const maxUnread = 12;
-/**
- * Size in bytes. Unread responses (`SlowClients`) fill at most three quarters of the connection's window, so that
- * others get credit. The window has this size from the start, since unread data would keep it from growing.
- */
-const maxStreamWindow = 8 * 1024 ** 2;
-const connectionWindow = (maxUnread * maxStreamWindow * 4) / 3;
-
-/** Options that all connections of an edge share */
-export const connectionOptions = {
-  alpn: ['h3'],
-  webtransport: true,
-  multiEnd: true,
-  connectTimeoutMs: 5_000,
-  maxStreamWindow,
-  initialConnectionWindow: connectionWindow,
-  maxConnectionWindow: connectionWindow,
-} satisfies Partial<ClientOptions>;
-
-/** The one connection of an edge to its gateway. It opens when a request needs it, and again after a loss. */
+/** The one connection of a node to its gateway. It opens when a request needs it, and again after a loss. */
 export class GatewayConnection {
   readonly #options: GatewayConnectionOptions;
   #client: Http3Client | undefined;
@@ -74,9 +44,6 @@ export class GatewayConnection {
   #closed = false;
   /** Connections that accept no more requests but may still answer earlier ones */
   readonly #retired = new Set<Http3Client>();
-  /** The backends that each connection reaches */
-  readonly #backends = new WeakMap<Http3Client, BackendClient>();
-  readonly #routes = new RouteMapCache();
 
   constructor(options: GatewayConnectionOptions) {
     this.#options = options;
@@ -88,17 +55,14 @@ export class GatewayConnection {
    * @throws GatewayUnreachable
    */
   async open(): Promise<Http3Client> {
-    if (this.#closed) throw new GatewayUnreachable(new Error('the edge is stopping'));
+    if (this.#closed) throw new GatewayUnreachable(new Error('this node is stopping'));
     if (this.#client) return this.#client;
     this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
     return this.#opening;
   }
 
-  /** Returns the client that sends requests over a connection of `open`. */
-  backendsOf(client: Http3Client): BackendClient {
-    const backends = this.#backends.get(client);
-    if (!backends) throw new Error('this connection is not one of ours');
-    return backends;
+  get closed(): boolean {
+    return this.#closed;
   }
 
   /** Sends no more requests on this connection. The next request opens another one. */
@@ -132,19 +96,6 @@ export class GatewayConnection {
     await Promise.all(clients.map((client) => client.close().catch(() => undefined)));
   }
 
-  /** Repeats a request over another connection, since its own has lost the gateway, which may return. */
-  async #askAnew(request: ClientRequestOptions): Promise<ClientResponse> {
-    const deadline = Date.now() + anewMs;
-    for (;;) {
-      try {
-        return await this.backendsOf(await this.open()).request(request);
-      } catch (error) {
-        if (!(error instanceof GatewayUnreachable) || this.#closed || request.signal?.aborted || Date.now() > deadline)
-          throw error;
-      }
-    }
-  }
-
   async #open(): Promise<Http3Client> {
     const { connect, host, port, log, onOpen } = this.#options;
     await pauseUntil(this.#retryAt);
@@ -152,13 +103,9 @@ export class GatewayConnection {
       const client = await connect(this.#failures);
       if (this.#closed) {
         await client.close();
-        throw new Error('the edge is stopping');
+        throw new Error('this node is stopping');
       }
       const openedAt = Date.now();
-      this.#backends.set(
-        client,
-        new BackendClient(client, { routes: this.#routes, elsewhere: (request) => this.#askAnew(request) }),
-      );
       // Backends may still have responses in flight, but new requests need a gateway.
       client.once('primaryLost', () => this.retire(client));
       const end = onOpen(client);

@@ -1,8 +1,8 @@
 import type { OpenPathOptions, PathUse } from '@sheaf/native';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { PathPolicy, type PathConnection } from '../../../src/nodes/edge/path_policy.js';
-import { wantedPaths, type WantedPath } from '../../../src/nodes/edge/wanted_paths.js';
+import { PathPolicy, type PathConnection } from '../../../src/nodes/uplink/path_policy.js';
+import { wantedPaths, type WantedPath } from '../../../src/nodes/uplink/wanted_paths.js';
 
 /** A connection whose paths come about, fail and end when the test says so. */
 class FakeConnection implements PathConnection {

@@ -1,0 +1,58 @@
+import type { Socket } from 'node:net';
+import { joinStreams, type JoinedStream, type JoinOver } from './joined_streams.js';
+
+/** What became of a tunnel for TCP */
+export interface CarriedOver {
+  reason: JoinOver;
+  /** Bytes that the socket got, and that came from it */
+  written: number;
+  read: number;
+  seconds: number;
+}
+
+/** The sockets of tunnels for TCP, and the bytes that these carried so far */
+export class CarriedSockets {
+  readonly #idleMs: number;
+  readonly #open = new Set<Socket>();
+  #written = 0;
+  #read = 0;
+  #openingMs: number | undefined;
+
+  /** `idleMs`: time without a byte after which a tunnel ends */
+  constructor(idleMs: number) {
+    this.#idleMs = idleMs;
+  }
+
+  get totals(): { open: number; written: number; read: number; openingMs?: number } {
+    const open = [...this.#open];
+    return {
+      open: open.length,
+      written: open.reduce((sum, { bytesWritten }) => sum + bytesWritten, this.#written),
+      read: open.reduce((sum, { bytesRead }) => sum + bytesRead, this.#read),
+      ...(this.#openingMs !== undefined && { openingMs: this.#openingMs }),
+    };
+  }
+
+  /** Waits for what opens a tunnel, and notes how long that took. */
+  async timed<Opened>(opening: Promise<Opened>): Promise<Opened> {
+    const started = performance.now();
+    const opened = await opening;
+    const took = performance.now() - started;
+    // As round trips are smoothed (RFC 6298 §2)
+    this.#openingMs = this.#openingMs === undefined ? took : (7 * this.#openingMs + took) / 8;
+    return opened;
+  }
+
+  /** Carries bytes between both until they have ended. Calls `onOver` once. */
+  join(stream: JoinedStream, socket: Socket, onOver: (over: CarriedOver) => void): void {
+    const started = performance.now();
+    this.#open.add(socket);
+    joinStreams(stream, socket, this.#idleMs, (reason) => {
+      this.#open.delete(socket);
+      const { bytesWritten: written, bytesRead: read } = socket;
+      this.#written += written;
+      this.#read += read;
+      onOver({ reason, written, read, seconds: (performance.now() - started) / 1_000 });
+    });
+  }
+}
