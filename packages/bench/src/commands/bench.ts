@@ -106,12 +106,22 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (first-packet,loss,numbers,fairness,faults): simulated experiments; greedy (files,upstream,headers,bodies): requests of the greedy clients; multicast (reports,failures,all-at-once,minute): simulated trees',
+      'direct-return (first-packet,loss,numbers,fairness,faults): simulated experiments; greedy (files,upstream,headers,bodies): requests of the greedy clients; multicast (reports,failures,all-at-once,minute): simulated trees; tunnels (all): what --real measures',
   },
   cells: {
     type: 'string',
     requiresArg: true,
     describe: 'tunnels (figure-2,figure-10,figure-15): artefacts of the paper whose set-ups are simulated',
+  },
+  datagrams: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'tunnels (1,000,000): datagrams that a hostile client sends, with --real',
+  },
+  tunnels: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'tunnels (10,000): idle tunnels, with --real',
   },
   report: {
     type: 'string',

@@ -1,4 +1,3 @@
-import { untilInterrupted } from '../process/until_interrupted.js';
 import { progressBar } from './progress_bar.js';
 import { shuffled } from './shuffled.js';
 
@@ -53,21 +52,17 @@ export interface MeasuredRounds<Plan, Sample> extends Pick<Laboratory<Plan, Samp
   skipped: Skipped[];
 }
 
-/** Measures all plans of a laboratory, each once in every round, in an order of its own. After Ctrl-C, returns what was measured. */
+/** Measures all plans of a laboratory, each once in every round, in an order of its own. After `stop`, returns what was measured. */
 export const measureLaboratory = <Plan, Sample extends object>(
   open: WithLaboratory<Plan, Sample>,
   rounds: Rounds<Plan, Sample>,
-  progress: (line: string) => void,
+  watch: Watch,
 ): Promise<MeasuredRounds<Plan, Sample>> =>
-  untilInterrupted(
-    () => progress('stopping'),
-    (stop) =>
-      open({ progress, stop }, async (laboratory) => {
-        const measured = await measureRounds(laboratory, rounds, { progress, stop });
-        const skipped = [...laboratory.skipped, ...failedPlans(measured, rounds.describe)];
-        return { measured, skipped, versions: laboratory.versions };
-      }),
-  );
+  open(watch, async (laboratory) => {
+    const measured = await measureRounds(laboratory, rounds, watch);
+    const skipped = [...laboratory.skipped, ...failedPlans(measured, rounds.describe)];
+    return { measured, skipped, versions: laboratory.versions };
+  });
 
 async function measureRounds<Plan, Sample extends object>(
   { plans, measure }: Laboratory<Plan, Sample>,

@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers';
 import { runBench } from '@sheaf/bench';
 import { expect, test } from 'vitest';
 import { judgeTunnels } from '../../src/tunnels/real/findings.js';
-import { ARM_NAMES, ARMS, type Plan, type Sample } from '../../src/tunnels/real/plans.js';
+import { floodRows, floodRowSchema, judgeFlood, type FloodPlan } from '../../src/tunnels/real/flood.js';
+import { ARMS, type Plan, type Sample } from '../../src/tunnels/real/plans.js';
 import { tunnelRows, tunnelRowSchema } from '../../src/tunnels/real/rows.js';
 
 async function bench(options: Record<string, unknown>): Promise<string> {
@@ -16,49 +17,44 @@ async function bench(options: Record<string, unknown>): Promise<string> {
 }
 
 test(
-  'a short run has a row for each proxy with each client, and one without a proxy',
+  'a short run has rows of both proxies and of both clients, of floods, and of idle tunnels',
   { timeout: 120_000 },
   async () => {
-    const report = JSON.parse(await bench({ runs: '1', bytes: '400000', clients: '2' })) as {
+    const cases = ['sheaf', 'masque-go-by-sheaf', 'direct'] as const;
+    const options = { cases: `${cases.join()},flood,idle`, runs: '1', bytes: '400000', clients: '2' };
+    const report = JSON.parse(await bench({ ...options, datagrams: '2000', tunnels: '200' })) as {
       tunnels: unknown[];
+      flood: unknown[];
+      idle: { tunnels: number; bytes_per_tunnel: number };
       findings: { required: number; measured: number; holds: boolean }[];
       skipped: object[];
       versions: object;
     };
     expect(report.skipped).toEqual([]);
-    expect(report.versions).toEqual({
-      'masque-go': '0.4.0',
-      'quic-go': expect.stringMatching(/^0\.\d+\.\d+$/) as string,
-    });
+    expect(report.versions).toMatchObject({ 'masque-go': '0.4.0' });
     const rows = report.tunnels.map((row) => tunnelRowSchema.parse(row));
-    expect(rows.map(({ arm }) => arm)).toEqual(ARM_NAMES);
+    expect(rows.map(({ arm }) => arm)).toEqual(cases);
     for (const row of rows) {
-      const programs =
-        row.proxy === 'none' ? [] : [row.proxy_cpu_s_per_gb, row.carrier_cpu_s_per_gb, row.proxy_rss_mib];
+      const own = [row.proxy_cpu_s_per_gb, row.carrier_cpu_s_per_gb, row.proxy_rss_mib];
       expect(row).toMatchObject({ clients: 2, runs: 1, failed: 0, ...ARMS[row.arm] });
-      for (const used of [row.server_cpu_s_per_gb, row.client_cpu_s_per_gb, ...programs])
-        expect(used).toBeGreaterThan(0);
+      for (const used of row.proxy === 'none' ? [] : own) expect(used).toBeGreaterThan(0);
+      for (const used of [row.server_cpu_s_per_gb, row.client_cpu_s_per_gb]) expect(used).toBeGreaterThan(0);
     }
-    expect(report.findings).toHaveLength(4);
+    expect(report.flood.map((row) => floodRowSchema.parse(row))).toHaveLength(6);
+    expect(report.idle.tunnels).toBe(200);
+    expect(report.idle.bytes_per_tunnel).toBeGreaterThan(1_000);
+    expect(report.findings).toHaveLength(3);
     for (const { holds, measured, required } of report.findings) expect(holds).toBe(measured >= required);
   },
 );
 
 test('options that belong to other ways are refused', async () => {
-  await expect(bench({ sim: true })).rejects.toMatchObject({
-    code: 'USAGE',
-    message: expect.stringContaining('--real'),
-  });
-  await expect(bench({ cells: 'figure-2' })).rejects.toMatchObject({
-    code: 'USAGE',
-    message: expect.stringContaining('--cells'),
-  });
-  await expect(runBench('tunnels', {}, { stdout: new PassThrough(), stderr: new PassThrough() })).rejects.toMatchObject(
-    {
-      code: 'USAGE',
-      message: expect.stringContaining('--real'),
-    },
-  );
+  const usage = (option: string): object => ({ code: 'USAGE', message: expect.stringContaining(option) as string });
+  await expect(bench({ sim: true })).rejects.toMatchObject(usage('--real'));
+  await expect(bench({ cells: 'figure-2' })).rejects.toMatchObject(usage('--cells'));
+  await expect(bench({ cases: 'figure-2' })).rejects.toMatchObject(usage('--cases'));
+  const world = { stdout: new PassThrough(), stderr: new PassThrough() };
+  await expect(runBench('tunnels', {}, world)).rejects.toMatchObject(usage('--real'));
 });
 
 test('rows have medians for each GB, and marks compare proxies with the same client', () => {
@@ -80,21 +76,37 @@ test('rows have medians for each GB, and marks compare proxies with the same cli
       measured('sheaf', [sample(1, 1), sample(2, 1), sample(9, 7)], ['late']),
       measured('masque-go', [sample(8, 2.5)]),
       measured('sheaf-by-sheaf', [sample(1, 1)]),
-      measured('masque-go-by-sheaf', [], ['refused']),
-      measured('direct', [sample(1, 0)]),
+      measured('masque-go-by-sheaf', [sample(2, 4)]),
+      measured('direct', [], ['refused']),
     ],
     500_000_000,
   );
   expect(rows).toHaveLength(4);
-  expect(rows[0]).toMatchObject({
-    goodput_mbps: 2000,
-    proxy_cpu_s_per_gb: 2,
-    carrier_cpu_s_per_gb: 4,
-    runs: 3,
-    failed: 1,
-  });
+  expect(rows[0]).toMatchObject({ goodput_mbps: 2000, proxy_cpu_s_per_gb: 2, carrier_cpu_s_per_gb: 4 });
+  expect(rows[0]).toMatchObject({ runs: 3, failed: 1 });
   expect(judgeTunnels(rows).map(({ claim, measured: ratio, holds }) => [claim, ratio, holds])).toEqual([
-    ['1 at once, by masque-go: goodput to that of masque-go', 4, true],
+    ['1 at once: goodput to that of masque-go, each by its faster client', 2, false],
     ['1 at once, by masque-go: processor time for each GB of masque-go to that of Sheaf', 2.5, false],
+    ['1 at once, by sheaf: processor time for each GB of masque-go to that of Sheaf', 4, true],
+  ]);
+});
+
+test('a steady download is compared with itself alone, and a full one with the flood of another proxy', () => {
+  const run = (load: FloodPlan['load'], flooded: FloodPlan['flooded'], ...rates: number[]) => ({
+    plan: { load, flooded },
+    samples: rates.map((goodput_mbps) => ({ goodput_mbps })),
+    failures: [],
+  });
+  const rows = floodRows([
+    run('steady', 'none', 100),
+    run('steady', 'other', 100),
+    run('steady', 'same', 80, 85, 99),
+    run('full', 'none', 1000),
+    run('full', 'other', 600),
+    run('full', 'same', 550),
+  ]);
+  expect(judgeFlood(rows).map(({ measured, holds }) => [measured, holds])).toEqual([
+    [0.85, false],
+    [0.9167, true],
   ]);
 });

@@ -2,6 +2,7 @@ import type { ExperimentContext, Outcome } from '../../experiment.js';
 import { describeMachine } from '../../measure/machine.js';
 import { missedMarks } from '../../measure/marks.js';
 import { measureLaboratory } from '../../measure/measured_rounds.js';
+import { untilInterrupted } from '../../process/until_interrupted.js';
 import { judgeMulticast } from './findings.js';
 import { describeSample, withLaboratory, type LaboratoryOptions } from './laboratory.js';
 import { describePlan, type Plan, type Sample } from './plans.js';
@@ -19,14 +20,18 @@ export async function runRealMulticast(
 ): Promise<Outcome> {
   const { check, ...parameters } = options;
   const machine = describeMachine();
-  const { measured, skipped, versions } = await measureLaboratory<Plan, Sample>(
-    (watch, work) => withLaboratory(parameters, watch, work),
-    {
-      runs: options.runs,
-      describe: describePlan,
-      describeSample: (sample) => describeSample(sample, options.bytes),
-    },
-    progress,
+  const { measured, skipped, versions } = await untilInterrupted(
+    () => progress('stopping'),
+    (stop) =>
+      measureLaboratory<Plan, Sample>(
+        (watch, work) => withLaboratory(parameters, watch, work),
+        {
+          runs: options.runs,
+          describe: describePlan,
+          describeSample: (sample) => describeSample(sample, options.bytes),
+        },
+        { progress, stop },
+      ),
   );
   const rows = multicastRows(measured, options.bytes);
   const findings = judgeMulticast(rows);

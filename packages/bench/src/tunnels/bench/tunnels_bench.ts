@@ -12,8 +12,7 @@ import type { Experiment, ExperimentContext, Outcome, ResultTable } from '../../
 import { describeMachine } from '../../measure/machine.js';
 import { round } from '../../measure/statistics.js';
 import { numberList } from '../../number_list.js';
-import { ARM_NAMES } from '../real/plans.js';
-import { runRealTunnels } from '../real/real_tunnels.js';
+import { REAL_CASES, runRealTunnels } from '../real/real_tunnels.js';
 
 /** Artefacts of the paper need no folder in front of their names */
 const idOf = (name: string): string => (name.includes('/') ? name : `tunnels/${name}`);
@@ -28,9 +27,16 @@ const simulatedSchema = z.strictObject({
 
 const realSchema = z.strictObject({
   real: z.literal(true),
+  cases: z
+    .string()
+    .default(REAL_CASES.join())
+    .transform((names) => names.split(','))
+    .pipe(z.array(z.enum(REAL_CASES, { error: `none of ${REAL_CASES.join(', ')}` })).min(1)),
   runs: z.coerce.number().int().min(1).default(5),
   bytes: z.coerce.number().int().min(100_000).max(10_000_000_000).default(1_000_000_000),
   clients: numberList('1,50', z.number().int().min(1).max(200)),
+  datagrams: z.coerce.number().int().min(1).default(1_000_000),
+  tunnels: z.coerce.number().int().min(100).max(50_000).default(10_000),
   check: z.boolean().default(false),
 });
 
@@ -47,7 +53,7 @@ export const tunnelsBench: Experiment = {
   async run(rawOptions, context) {
     if (rawOptions['real'] === true && rawOptions['sim'] !== true) {
       const { real: _, ...options } = realSchema.parse(rawOptions);
-      return runRealTunnels({ ...options, arms: ARM_NAMES }, context);
+      return runRealTunnels(options, context);
     }
     return runSimulated(simulatedSchema.parse(rawOptions), context);
   },

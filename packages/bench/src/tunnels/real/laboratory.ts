@@ -5,7 +5,7 @@ import { errorMessage } from '@sheaf/gateway';
 import type { Failed, Laboratory, Skipped, Watch } from '../../measure/measured_rounds.js';
 import { round } from '../../measure/statistics.js';
 import { interopDirectory } from '../../process/workspace.js';
-import { FIRST_BYTES, measureDownloads } from './measured_downloads.js';
+import { FIRST_BYTES, measureDownloads, type ServedSite } from './measured_downloads.js';
 import { ARMS, type ArmName, type Plan, type Sample } from './plans.js';
 import { masqueProgram, serverRoutes, startGateway } from './programs.js';
 import { makeSite, partOf } from './site.js';
@@ -18,41 +18,55 @@ export interface LaboratoryOptions {
   clients: readonly number[];
 }
 
-/** Starts a server. @throws UserError */
-export async function withLaboratory<Result>(
-  { bytes, clients, ...options }: LaboratoryOptions,
-  { progress, stop }: Watch,
-  work: (laboratory: Laboratory<Plan, Sample>) => Promise<Result>,
+/** Starts a server with files of these sizes. @throws UserError */
+export async function withServedSite<Result>(
+  sizes: readonly number[],
+  work: (served: ServedSite) => Promise<Result>,
 ): Promise<Result> {
-  const { arms, skipped } = presentArms(options.arms, progress);
-  const site = await makeSite([FIRST_BYTES, ...clients.map((count) => partOf(bytes, count))]);
+  const site = await makeSite(sizes);
   let stopServer = (): Promise<void> => Promise.resolve();
   try {
     const server = await startGateway(site, 'server', serverRoutes(site.files), (program) => {
       stopServer = () => program.stop();
       return program;
     });
-    const measure = (plan: Plan): Promise<Sample | Failed> =>
-      measureDownloads({ site, server }, plan, partOf(bytes, plan.clients), stop).catch((error: unknown) => ({
-        // An error of a process has its stack behind the first line.
-        failed: errorMessage(error).split('\n', 1)[0] ?? '',
-      }));
-    const plans = clients.flatMap((count) => arms.map((arm) => ({ arm, clients: count })));
-    return await work({ plans, skipped, versions: arms.some(isForeign) ? await foreignVersions() : {}, measure });
+    return await work({ site, server });
   } finally {
     await stopServer();
     await site.remove();
   }
 }
 
+/** Finds the programs for downloads from a server. @throws UserError */
+export async function withLaboratory<Result>(
+  { bytes, clients, ...options }: LaboratoryOptions,
+  { progress, stop }: Watch,
+  work: (laboratory: Laboratory<Plan, Sample>) => Promise<Result>,
+): Promise<Result> {
+  const { arms, skipped } = presentArms(options.arms, progress);
+  return withServedSite([FIRST_BYTES, ...clients.map((count) => partOf(bytes, count))], async (served) => {
+    const measure = (plan: Plan): Promise<Sample | Failed> =>
+      measureDownloads(served, plan, partOf(bytes, plan.clients), stop).catch((error: unknown) => ({
+        // An error of a process has its stack behind the first line.
+        failed: errorMessage(error).split('\n', 1)[0] ?? '',
+      }));
+    const plans = clients.flatMap((count) => arms.map((arm) => ({ arm, clients: count })));
+    return work({ plans, skipped, versions: arms.some(isForeign) ? await foreignVersions() : {}, measure });
+  });
+}
+
 const isForeign = (arm: ArmName): boolean => Object.values(ARMS[arm]).some((program) => program === 'masque-go');
+
+/** Why the program on masque-go is not there; undefined where it is */
+export const whyNoMasque = (): string | undefined =>
+  existsSync(masqueProgram()) ? undefined : 'the program on masque-go is not built (npm run setup)';
 
 function presentArms(
   wanted: readonly ArmName[],
   progress: (line: string) => void,
 ): { arms: ArmName[]; skipped: Skipped[] } {
-  if (existsSync(masqueProgram())) return { arms: [...wanted], skipped: [] };
-  const reason = 'the program on masque-go is not built (npm run setup)';
+  const reason = whyNoMasque();
+  if (reason === undefined) return { arms: [...wanted], skipped: [] };
   const skipped = wanted.filter(isForeign).map((what) => ({ what, reason }));
   for (const { what } of skipped) progress(`skipping ${what}: ${reason}`);
   return { arms: wanted.filter((arm) => !isForeign(arm)), skipped };

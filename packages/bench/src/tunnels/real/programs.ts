@@ -41,30 +41,44 @@ export const proxyRoutes = (server: number): Routes => [
   },
 ];
 
-/** Starts a gateway in a process of its own. @throws UserError */
-export async function startGateway(
+/** Starts gateways in one process, one for each of these sets of routes. @throws UserError */
+export async function startGateways(
   site: Site,
   name: string,
-  routes: Routes,
+  gateways: readonly Routes[],
   own: Own,
-  place?: { enter: readonly string[] },
-): Promise<StartedServer> {
-  const port = await freePort();
+): Promise<{ ports: number[]; pid: number }> {
+  const ports = await Promise.all(gateways.map(() => freePort()));
+  const nodes = Object.fromEntries(
+    gateways.map((routes, index) => [
+      `${name}-${index + 1}`,
+      { role: 'gateway', ...gatewayConfiguration(ports[index] ?? 0, site, routes) },
+    ]),
+  );
   const configuration = join(site.directory, `${name}.yaml`);
-  await writeFile(configuration, JSON.stringify(gatewayConfiguration(port, site, routes)));
+  await writeFile(configuration, JSON.stringify({ nodes }));
   const module = join(import.meta.dirname, '..', '..', 'http', 'sheaf_process.js');
-  const program = own(new Program([process.execPath, module, configuration], place));
+  const program = own(new Program([process.execPath, module, configuration]));
   await program.prints(/^ready$/);
-  return { port, pid: program.pid };
+  return { ports, pid: program.pid };
 }
 
-type StartProxy = (site: Site, server: number, own: Own, place?: { enter: readonly string[] }) => Promise<StartedProxy>;
+/** Starts a gateway in a process of its own. @throws UserError */
+export async function startGateway(site: Site, name: string, routes: Routes, own: Own): Promise<StartedServer> {
+  const { ports, pid } = await startGateways(site, name, [routes], own);
+  return { port: ports[0] ?? 0, pid };
+}
+
+type StartProxy = (site: Site, server: number, own: Own) => Promise<StartedProxy>;
+
+/** Of the paths of tunnels through a gateway */
+export const GATEWAY_TEMPLATE = '/.well-known/masque/udp/{target_host}/{target_port}/';
 
 /** Starts proxies, by name. They permit tunnels to the server. @throws UserError */
 export const startProxy: Readonly<Record<ProxyName, StartProxy>> = {
-  async sheaf(site, server, own, place) {
-    const started = await startGateway(site, 'proxy', proxyRoutes(server), own, place);
-    return { ...started, template: '/.well-known/masque/udp/{target_host}/{target_port}/' };
+  async sheaf(site, server, own) {
+    const started = await startGateway(site, 'proxy', proxyRoutes(server), own);
+    return { ...started, template: GATEWAY_TEMPLATE };
   },
   async 'masque-go'({ cert, key }, _server, own) {
     const program = own(new Program([masqueProgram(), '-serve', cert, '-key', key]));

@@ -1,31 +1,116 @@
+import { errorMessage } from '@sheaf/gateway';
 import type { ExperimentContext, Outcome } from '../../experiment.js';
 import { describeMachine } from '../../measure/machine.js';
 import { missedMarks } from '../../measure/marks.js';
-import { measureLaboratory } from '../../measure/measured_rounds.js';
+import { measureLaboratory, type MeasuredRounds, type Skipped, type Watch } from '../../measure/measured_rounds.js';
+import { untilInterrupted } from '../../process/until_interrupted.js';
 import { judgeTunnels } from './findings.js';
-import { describeSample, withLaboratory, type LaboratoryOptions } from './laboratory.js';
-import { describePlan, type Plan, type Sample } from './plans.js';
+import {
+  describeFloodPlan,
+  describeFloodSample,
+  floodRows,
+  judgeFlood,
+  PIECE_BYTES,
+  withFloodLaboratory,
+  type FloodPlan,
+  type FloodSample,
+} from './flood.js';
+import { measureIdle, type IdleTunnels } from './idle_tunnels.js';
+import { describeSample, whyNoMasque, withLaboratory, withServedSite } from './laboratory.js';
+import { ARM_NAMES, describePlan, type Plan, type Sample } from './plans.js';
 import { tunnelRows } from './rows.js';
 import { tunnelTables } from './tables.js';
 
+/** What is measured: an arm of downloads, downloads beside a flood, or the memory of idle tunnels */
+export const REAL_CASES = [...ARM_NAMES, 'flood', 'idle'] as const;
+
+export interface RealTunnelsOptions {
+  cases: readonly (typeof REAL_CASES)[number][];
+  runs: number;
+  /** All downloads of a run together */
+  bytes: number;
+  /** Numbers of downloads at one time */
+  clients: readonly number[];
+  /** Of a flood */
+  datagrams: number;
+  /** Idle ones */
+  tunnels: number;
+}
+
 /** Runs `bench tunnels --real`. After Ctrl-C, returns what was measured. @throws UserError */
 export async function runRealTunnels(
-  { check, runs, ...options }: LaboratoryOptions & { check: boolean; runs: number },
+  { check, ...parameters }: RealTunnelsOptions & { check: boolean },
   { progress }: ExperimentContext,
 ): Promise<Outcome> {
   const machine = describeMachine();
-  const { measured, skipped, versions } = await measureLaboratory<Plan, Sample>(
-    (watch, work) => withLaboratory(options, watch, work),
-    { runs, describe: describePlan, describeSample: (sample) => describeSample(sample, options.bytes) },
-    progress,
+  const { downloads, beside, idle } = await untilInterrupted(
+    () => progress('stopping'),
+    async (stop) => ({
+      downloads: await measureArms(parameters, { progress, stop }),
+      beside: await measureFloods(parameters, { progress, stop }),
+      idle: await measureIdleTunnels(parameters, { progress, stop }),
+    }),
   );
-  const rows = tunnelRows(measured, options.bytes);
-  const findings = judgeTunnels(rows);
-  const parameters = { runs, ...options };
-  const report = { experiment: 'tunnels', machine, parameters, tunnels: rows, findings, versions, skipped };
+  const rows = tunnelRows(downloads.measured, parameters.bytes);
+  const flood = floodRows(beside.measured);
+  const findings = [...judgeTunnels(rows), ...judgeFlood(flood)];
+  const skipped = [...downloads.skipped, ...beside.skipped, ...idle.skipped];
+  const report = {
+    experiment: 'tunnels',
+    machine,
+    parameters,
+    tunnels: rows,
+    flood,
+    ...(idle.tunnels && { idle: idle.tunnels }),
+    findings,
+    versions: downloads.versions,
+    skipped,
+  };
   return {
     report,
-    tables: tunnelTables(rows, findings, skipped),
+    tables: tunnelTables({ rows, flood, idle: idle.tunnels }, findings, skipped),
     ...(check && missedMarks(findings)),
   };
+}
+
+const nothing = <P, S>(skipped: Skipped[] = []): MeasuredRounds<P, S> => ({ measured: [], skipped, versions: {} });
+
+async function measureArms(
+  { cases, runs, ...options }: RealTunnelsOptions,
+  watch: Watch,
+): Promise<MeasuredRounds<Plan, Sample>> {
+  const arms = ARM_NAMES.filter((arm) => cases.includes(arm));
+  if (arms.length === 0) return nothing();
+  return measureLaboratory<Plan, Sample>(
+    (watch, work) => withLaboratory({ ...options, arms }, watch, work),
+    { runs, describe: describePlan, describeSample: (sample) => describeSample(sample, options.bytes) },
+    watch,
+  );
+}
+
+async function measureFloods(
+  { cases, runs, datagrams }: RealTunnelsOptions,
+  watch: Watch,
+): Promise<MeasuredRounds<FloodPlan, FloodSample>> {
+  const reason = whyNoMasque();
+  if (!cases.includes('flood') || watch.stop.aborted) return nothing();
+  if (reason !== undefined) return nothing([{ what: 'flood', reason }]);
+  return measureLaboratory<FloodPlan, FloodSample>(
+    ({ stop }, work) =>
+      withServedSite([PIECE_BYTES], (served) => withFloodLaboratory(served, { datagrams, runs }, stop, work)),
+    { runs, describe: describeFloodPlan, describeSample: describeFloodSample },
+    watch,
+  );
+}
+
+async function measureIdleTunnels(
+  { cases, tunnels }: RealTunnelsOptions,
+  { progress, stop }: Watch,
+): Promise<{ tunnels?: IdleTunnels; skipped: Skipped[] }> {
+  if (!cases.includes('idle') || stop.aborted) return { skipped: [] };
+  progress(`opening ${tunnels} tunnels`);
+  return withServedSite([], async (served) => ({
+    tunnels: await measureIdle(served, tunnels, stop),
+    skipped: [],
+  })).catch((error: unknown) => ({ skipped: [{ what: 'idle', reason: errorMessage(error) }] }));
 }
