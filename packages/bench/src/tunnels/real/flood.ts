@@ -14,7 +14,7 @@ import { masqueProgram, startCarrier, startProxy, type StartedProxy } from './pr
 import { fileOf } from './site.js';
 
 /** Whom a hostile client floods meanwhile: nobody, another proxy of this machine, or the one that the download goes through */
-const FLOODED = ['none', 'other', 'same'] as const;
+export const FLOODED = ['none', 'other', 'same'] as const;
 /** `steady`: a client that wants no more than its rate; `full`: one that takes what it can get */
 const LOADS = ['steady', 'full'] as const;
 
