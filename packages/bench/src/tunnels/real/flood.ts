@@ -13,7 +13,7 @@ import type { ServedSite } from './measured_downloads.js';
 import { masqueProgram, startCarrier, startProxy, type StartedProxy } from './programs.js';
 import { fileOf } from './site.js';
 
-/** Whom a hostile client floods meanwhile: nobody, another proxy of this machine, or the one that the download goes through */
+/** Proxies that a hostile client may flood meanwhile: none, another proxy of this machine, or the one that the download goes through */
 export const FLOODED = ['none', 'other', 'same'] as const;
 /** `steady`: a client that wants no more than its rate; `full`: one that takes what it can get */
 const LOADS = ['steady', 'full'] as const;

@@ -10,7 +10,7 @@ export interface IdleCall {
   /** Path of the requests */
   path: string;
   connections: number;
-  /** Of each connection */
+  /** Tunnels of each connection */
   tunnels: number;
 }
 

@@ -10,7 +10,7 @@ import { fileOf, type Site } from './site.js';
 
 /** Longest wait for the downloads: for the start of programs, and at a slow rate */
 const PATIENCE = { seconds: 30, bytesPerSecond: 4_000_000 };
-/** Of a first download that does not count: programs that have just begun compile their code, and connections find their windows. */
+/** Bytes of a first download that does not count: programs that have just begun compile their code, and connections find their windows. */
 export const FIRST_BYTES = 1_000_000;
 
 /** A server with its files, which takes part in every run */

@@ -15,7 +15,7 @@ export interface StartedServer {
 }
 
 export interface StartedProxy extends StartedServer {
-  /** Of the paths of its tunnels */
+  /** Template of the paths of its tunnels */
   template: string;
 }
 
@@ -71,7 +71,7 @@ export async function startGateway(site: Site, name: string, routes: Routes, own
 
 type StartProxy = (site: Site, server: number, own: Own) => Promise<StartedProxy>;
 
-/** Of the paths of tunnels through a gateway */
+/** Template of the paths of tunnels through a gateway */
 export const GATEWAY_TEMPLATE = '/.well-known/masque/udp/{target_host}/{target_port}/';
 
 /** Starts proxies, by name. They permit tunnels to the server. @throws UserError */

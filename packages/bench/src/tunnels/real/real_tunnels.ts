@@ -31,9 +31,9 @@ export interface RealTunnelsOptions {
   bytes: number;
   /** Numbers of downloads at one time */
   clients: readonly number[];
-  /** Of a flood */
+  /** Datagrams of a flood */
   datagrams: number;
-  /** Idle ones */
+  /** Tunnels that are idle */
   tunnels: number;
 }
 
