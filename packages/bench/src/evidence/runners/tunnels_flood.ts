@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { describeFloodPlan, FLOODED, PIECE_BYTES, withFloodLaboratory } from '../../tunnels/real/flood.js';
+import { describeFloodPlan, FLOODED, withFloodLaboratory } from '../../tunnels/real/flood.js';
 import { withServedSite } from '../../tunnels/real/laboratory.js';
 import { finishPlans } from './planned_rounds.js';
 import { addonSources, armsOf, parseSettings, runnerModule, type Runner } from './runner.js';
@@ -22,7 +22,7 @@ export const tunnelsFlood: Runner = {
   run(setup, context) {
     const { datagrams } = optionsSchema.parse(setup.options);
     const named = armsOf(setup, settingsSchema);
-    return withServedSite([PIECE_BYTES], (served) =>
+    return withServedSite({ bytes: 0, clients: [] }, (served) =>
       withFloodLaboratory(served, { datagrams, runs: context.runs }, context.stop, (laboratory) =>
         finishPlans(laboratory, context, {
           nameOf: describeFloodPlan,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { withLaboratory } from '../../tunnels/real/laboratory.js';
+import { withLaboratory, withServedSite } from '../../tunnels/real/laboratory.js';
 import { ARM_NAMES, ARMS, type ProxyName } from '../../tunnels/real/plans.js';
 import { gatewayConfiguration, proxyRoutes } from '../../tunnels/real/programs.js';
 import { figures } from '../../tunnels/real/rows.js';
@@ -40,15 +40,17 @@ export const tunnelsReal: Runner = {
     const { bytes, clients } = optionsSchema.parse(setup.options);
     const named = armsOf(setup, settingsSchema);
     const options = { bytes, clients, arms: named.map(({ program }) => program) };
-    return withLaboratory(options, context, (laboratory) =>
-      finishPlans(laboratory, context, {
-        nameOf: ({ arm }) => arm,
-        toSample: (plan, sample) => ({
-          arm: named.find(({ program }) => program === plan.arm)?.arm ?? plan.arm,
-          at: { clients: plan.clients },
-          values: valuesOf(figures, sample, bytes),
+    return withServedSite(options, (served) =>
+      withLaboratory(served, options, context, (laboratory) =>
+        finishPlans(laboratory, context, {
+          nameOf: ({ arm }) => arm,
+          toSample: (plan, sample) => ({
+            arm: named.find(({ program }) => program === plan.arm)?.arm ?? plan.arm,
+            at: { clients: plan.clients },
+            values: valuesOf(figures, sample, bytes),
+          }),
         }),
-      }),
+      ),
     );
   },
 };

@@ -37,10 +37,11 @@ export const floodRowSchema = z.object({
 });
 export type FloodRow = z.output<typeof floodRowSchema>;
 
-/** Files that a client downloads one after the other: their size, how many without a flood, and how often one of a steady client begins */
+/** Files that a client downloads one after the other: their size, and how often one of a steady client begins */
 export const PIECE_BYTES = 1_000_000;
-const PIECES = 20;
 const STEADY_MS = 80;
+/** Datagrams of a flood for each piece of a download without one, so that it is not too short beside those that last as long as the flood */
+const DATAGRAMS_OF_PIECE = { steady: 20_000, full: 5_000 };
 /** Least share of its goodput that a client keeps */
 const LEAST = 0.9;
 /** Longest time of a round: for downloads without a flood, and at a slow rate of the floods */
@@ -55,8 +56,10 @@ export const withFloodLaboratory = <Result>(
 ): Promise<Result> => {
   const seconds = runs * (PATIENCE.seconds + (4 * datagrams) / PATIENCE.datagramsPerSecond);
   return withPrograms({ seconds, late: 'the downloads beside floods are not complete', cancel }, async (own) => {
-    const same = await startProxy.sheaf(site, server.port, own);
-    const other = await startProxy.sheaf(site, server.port, own);
+    const [same, other] = await Promise.all([
+      startProxy.sheaf(site, server.port, own),
+      startProxy.sheaf(site, server.port, own),
+    ]);
     const { ports } = await startCarrier.sheaf(same, { site, target: server.port, count: 1 }, own);
     const module = join(import.meta.dirname, 'client_process.js');
     const client = own(new CalledProcess<ClientCall>('the downloads', module));
@@ -75,7 +78,7 @@ export const withFloodLaboratory = <Result>(
       );
     const measure = ({ load, flooded }: FloodPlan): Promise<FloodSample | Failed> =>
       (flooded === 'none'
-        ? downloadPieces(download, load, (done) => done < PIECES)
+        ? downloadPieces(download, load, (done) => done < datagrams / DATAGRAMS_OF_PIECE[load])
         : downloadBeside(download, load, flood(flooded === 'same' ? same : other))
       ).catch((error: unknown) => ({ failed: errorMessage(error) }));
     const plans = LOADS.flatMap((load) => FLOODED.map((flooded) => ({ load, flooded })));

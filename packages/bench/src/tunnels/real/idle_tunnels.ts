@@ -29,10 +29,10 @@ const PATIENCE_S = 120;
 /** Opens so many tunnels. @throws UserError */
 export const measureIdle = ({ site, server }: ServedSite, tunnels: number, cancel: AbortSignal): Promise<IdleTunnels> =>
   withPrograms({ seconds: PATIENCE_S, late: 'the tunnels are not open', cancel }, async (own) => {
-    const routes = Array.from({ length: GATEWAYS }, () => proxyRoutes(server.port));
-    const { ports, pid } = await startGateways(site, 'proxies', routes, own);
     const module = join(import.meta.dirname, 'idle_process.js');
     const client = own(new CalledProcess<IdleCall>('the client of idle tunnels', module));
+    const routes = Array.from({ length: GATEWAYS }, () => proxyRoutes(server.port));
+    const { ports, pid } = await startGateways(site, 'proxies', routes, own);
     const path = pathOf(GATEWAY_TEMPLATE, server.port);
     const open = async (connections: number, each: number): Promise<void> => {
       for (const port of ports) await client.call({ port, path, connections, tunnels: each });

@@ -5,6 +5,7 @@ import { errorMessage } from '@sheaf/gateway';
 import type { Failed, Laboratory, Skipped, Watch } from '../../measure/measured_rounds.js';
 import { round } from '../../measure/statistics.js';
 import { interopDirectory } from '../../process/workspace.js';
+import { PIECE_BYTES } from './flood.js';
 import { FIRST_BYTES, measureDownloads, type ServedSite } from './measured_downloads.js';
 import { ARMS, type ArmName, type Plan, type Sample } from './plans.js';
 import { masqueProgram, serverRoutes, startGateway } from './programs.js';
@@ -18,12 +19,12 @@ export interface LaboratoryOptions {
   clients: readonly number[];
 }
 
-/** Starts a server with files of these sizes. @throws UserError */
+/** Starts a server with the files of these downloads, and those of floods. @throws UserError */
 export async function withServedSite<Result>(
-  sizes: readonly number[],
+  { bytes, clients }: Pick<LaboratoryOptions, 'bytes' | 'clients'>,
   work: (served: ServedSite) => Promise<Result>,
 ): Promise<Result> {
-  const site = await makeSite(sizes);
+  const site = await makeSite([FIRST_BYTES, PIECE_BYTES, ...clients.map((count) => partOf(bytes, count))]);
   let stopServer = (): Promise<void> => Promise.resolve();
   try {
     const server = await startGateway(site, 'server', serverRoutes(site.files), (program) => {
@@ -37,22 +38,21 @@ export async function withServedSite<Result>(
   }
 }
 
-/** Finds the programs for downloads from a server. @throws UserError */
+/** Finds the programs for downloads from a server. */
 export async function withLaboratory<Result>(
+  served: ServedSite,
   { bytes, clients, ...options }: LaboratoryOptions,
   { progress, stop }: Watch,
   work: (laboratory: Laboratory<Plan, Sample>) => Promise<Result>,
 ): Promise<Result> {
   const { arms, skipped } = presentArms(options.arms, progress);
-  return withServedSite([FIRST_BYTES, ...clients.map((count) => partOf(bytes, count))], async (served) => {
-    const measure = (plan: Plan): Promise<Sample | Failed> =>
-      measureDownloads(served, plan, partOf(bytes, plan.clients), stop).catch((error: unknown) => ({
-        // An error of a process has its stack behind the first line.
-        failed: errorMessage(error).split('\n', 1)[0] ?? '',
-      }));
-    const plans = clients.flatMap((count) => arms.map((arm) => ({ arm, clients: count })));
-    return work({ plans, skipped, versions: arms.some(isForeign) ? await foreignVersions() : {}, measure });
-  });
+  const measure = (plan: Plan): Promise<Sample | Failed> =>
+    measureDownloads(served, plan, partOf(bytes, plan.clients), stop).catch((error: unknown) => ({
+      // An error of a process has its stack behind the first line.
+      failed: errorMessage(error).split('\n', 1)[0] ?? '',
+    }));
+  const plans = clients.flatMap((count) => arms.map((arm) => ({ arm, clients: count })));
+  return work({ plans, skipped, versions: arms.some(isForeign) ? await foreignVersions() : {}, measure });
 }
 
 const isForeign = (arm: ArmName): boolean => Object.values(ARMS[arm]).some((program) => program === 'masque-go');

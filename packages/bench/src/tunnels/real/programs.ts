@@ -55,7 +55,7 @@ export async function startGateways(
       { role: 'gateway', ...gatewayConfiguration(ports[index] ?? 0, site, routes) },
     ]),
   );
-  const configuration = join(site.directory, `${name}.yaml`);
+  const configuration = join(site.directory, `${name}-${ports[0] ?? 0}.yaml`);
   await writeFile(configuration, JSON.stringify({ nodes }));
   const module = join(import.meta.dirname, '..', '..', 'http', 'sheaf_process.js');
   const program = own(new Program([process.execPath, module, configuration]));

@@ -10,13 +10,13 @@ import {
   describeFloodSample,
   floodRows,
   judgeFlood,
-  PIECE_BYTES,
   withFloodLaboratory,
   type FloodPlan,
   type FloodSample,
 } from './flood.js';
 import { measureIdle, type IdleTunnels } from './idle_tunnels.js';
 import { describeSample, whyNoMasque, withLaboratory, withServedSite } from './laboratory.js';
+import type { ServedSite } from './measured_downloads.js';
 import { ARM_NAMES, describePlan, type Plan, type Sample } from './plans.js';
 import { tunnelRows } from './rows.js';
 import { tunnelTables } from './tables.js';
@@ -45,11 +45,12 @@ export async function runRealTunnels(
   const machine = describeMachine();
   const { downloads, beside, idle } = await untilInterrupted(
     () => progress('stopping'),
-    async (stop) => ({
-      downloads: await measureArms(parameters, { progress, stop }),
-      beside: await measureFloods(parameters, { progress, stop }),
-      idle: await measureIdleTunnels(parameters, { progress, stop }),
-    }),
+    (stop) =>
+      withServedSite(parameters, async (served) => ({
+        downloads: await measureArms(served, parameters, { progress, stop }),
+        beside: await measureFloods(served, parameters, { progress, stop }),
+        idle: await measureIdleTunnels(served, parameters, { progress, stop }),
+      })),
   );
   const rows = tunnelRows(downloads.measured, parameters.bytes);
   const flood = floodRows(beside.measured);
@@ -76,19 +77,21 @@ export async function runRealTunnels(
 const nothing = <P, S>(skipped: Skipped[] = []): MeasuredRounds<P, S> => ({ measured: [], skipped, versions: {} });
 
 async function measureArms(
+  served: ServedSite,
   { cases, runs, ...options }: RealTunnelsOptions,
   watch: Watch,
 ): Promise<MeasuredRounds<Plan, Sample>> {
   const arms = ARM_NAMES.filter((arm) => cases.includes(arm));
   if (arms.length === 0) return nothing();
   return measureLaboratory<Plan, Sample>(
-    (watch, work) => withLaboratory({ ...options, arms }, watch, work),
+    (own, work) => withLaboratory(served, { ...options, arms }, own, work),
     { runs, describe: describePlan, describeSample: (sample) => describeSample(sample, options.bytes) },
     watch,
   );
 }
 
 async function measureFloods(
+  served: ServedSite,
   { cases, runs, datagrams }: RealTunnelsOptions,
   watch: Watch,
 ): Promise<MeasuredRounds<FloodPlan, FloodSample>> {
@@ -96,21 +99,21 @@ async function measureFloods(
   if (!cases.includes('flood') || watch.stop.aborted) return nothing();
   if (reason !== undefined) return nothing([{ what: 'flood', reason }]);
   return measureLaboratory<FloodPlan, FloodSample>(
-    ({ stop }, work) =>
-      withServedSite([PIECE_BYTES], (served) => withFloodLaboratory(served, { datagrams, runs }, stop, work)),
+    ({ stop }, work) => withFloodLaboratory(served, { datagrams, runs }, stop, work),
     { runs, describe: describeFloodPlan, describeSample: describeFloodSample },
     watch,
   );
 }
 
 async function measureIdleTunnels(
+  served: ServedSite,
   { cases, tunnels }: RealTunnelsOptions,
   { progress, stop }: Watch,
 ): Promise<{ tunnels?: IdleTunnels; skipped: Skipped[] }> {
   if (!cases.includes('idle') || stop.aborted) return { skipped: [] };
   progress(`opening ${tunnels} tunnels`);
-  return withServedSite([], async (served) => ({
-    tunnels: await measureIdle(served, tunnels, stop),
-    skipped: [],
-  })).catch((error: unknown) => ({ skipped: [{ what: 'idle', reason: errorMessage(error) }] }));
+  return measureIdle(served, tunnels, stop).then(
+    (measured) => ({ tunnels: measured, skipped: [] }),
+    (error: unknown) => ({ skipped: stop.aborted ? [] : [{ what: 'idle', reason: errorMessage(error) }] }),
+  );
 }
