@@ -62,7 +62,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (0.15,1): shares of a processor that the balancer may use, with commas between; 1: not limited',
+      'direct-return, tunnels (0.15,1): shares of a processor that the balancer or the proxy may use, with commas between; 1: not limited',
   },
   seconds: {
     type: 'string',

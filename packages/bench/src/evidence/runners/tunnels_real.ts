@@ -11,6 +11,8 @@ const optionsSchema = z.strictObject({
   bytes: z.number().int().min(100_000),
   /** Numbers of downloads at one time */
   clients: z.array(z.number().int().min(1).max(200)).min(1),
+  /** Shares of one processor that the proxy may use; 1: it is not limited */
+  quotas: z.array(z.number().min(0.01).max(1)).min(1),
 });
 
 const settingsSchema = z.strictObject({ program: z.enum(ARM_NAMES) });
@@ -37,16 +39,16 @@ export const tunnelsReal: Runner = {
     return { ...settings, ...programs, configuration: configurations[programs.proxy] };
   },
   run(setup, context) {
-    const { bytes, clients } = optionsSchema.parse(setup.options);
+    const { bytes, clients, quotas } = optionsSchema.parse(setup.options);
     const named = armsOf(setup, settingsSchema);
-    const options = { bytes, clients, arms: named.map(({ program }) => program) };
+    const options = { bytes, clients, quotas, arms: named.map(({ program }) => program) };
     return withServedSite(options, (served) =>
       withLaboratory(served, options, context, (laboratory) =>
         finishPlans(laboratory, context, {
           nameOf: ({ arm }) => arm,
           toSample: (plan, sample) => ({
             arm: named.find(({ program }) => program === plan.arm)?.arm ?? plan.arm,
-            at: { clients: plan.clients },
+            at: { clients: plan.clients, quota: plan.quota },
             values: valuesOf(figures, sample, bytes),
           }),
         }),

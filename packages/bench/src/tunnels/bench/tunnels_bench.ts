@@ -35,6 +35,7 @@ const realSchema = z.strictObject({
   runs: z.coerce.number().int().min(1).default(5),
   bytes: z.coerce.number().int().min(100_000).max(10_000_000_000).default(1_000_000_000),
   clients: numberList('1,50', z.number().int().min(1).max(200)),
+  quota: numberList('0.15,1', z.number().min(0.01).max(1)),
   datagrams: z.coerce.number().int().min(1).default(1_000_000),
   tunnels: z.coerce.number().int().min(100).max(50_000).default(10_000),
   check: z.boolean().default(false),
@@ -52,8 +53,8 @@ export const tunnelsBench: Experiment = {
   options: [...new Set([simulatedSchema, realSchema].flatMap(({ shape }) => Object.keys(shape)))],
   async run(rawOptions, context) {
     if (rawOptions['real'] === true && rawOptions['sim'] !== true) {
-      const { real: _, ...options } = realSchema.parse(rawOptions);
-      return runRealTunnels(options, context);
+      const { real: _, quota: quotas, ...options } = realSchema.parse(rawOptions);
+      return runRealTunnels({ ...options, quotas }, context);
     }
     return runSimulated(simulatedSchema.parse(rawOptions), context);
   },

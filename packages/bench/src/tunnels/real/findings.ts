@@ -6,25 +6,29 @@ import type { TunnelRow } from './rows.js';
 const LEAST = 3;
 
 /**
- * Judges Sheaf's proxy beside masque-go's. Processor time is compared with either client of both proxies. The goodput is that with
- * the client by which the proxy is fastest: a slow one would decide instead of the proxy.
+ * Judges Sheaf's proxy beside masque-go's, with the same client of both. A proxy is judged by what it does when it has more to do than
+ * it can: with the least quota.
  */
 export function judgeTunnels(rows: readonly TunnelRow[]): Mark[] {
-  return [...new Set(rows.map(({ clients }) => clients))].flatMap((clients) => {
-    const at = rows.filter((row) => row.clients === clients);
-    const own = at.filter(({ proxy }) => proxy === 'sheaf');
-    const foreign = at.filter(({ proxy }) => proxy === 'masque-go');
-    if (own.length === 0 || foreign.length === 0) return [];
-    const best = (of: readonly TunnelRow[]): number => Math.max(...of.map(({ goodput_mbps }) => goodput_mbps));
-    return [
-      mark(`${clients} at once: goodput to that of masque-go, each by its faster client`, best(own), best(foreign)),
-      ...own.flatMap((row) => {
-        const other = foreign.find(({ carrier }) => carrier === row.carrier);
-        const claim = `${clients} at once, by ${row.carrier}: processor time for each GB of masque-go to that of Sheaf`;
-        return other ? [mark(claim, other.proxy_cpu_s_per_gb, row.proxy_cpu_s_per_gb)] : [];
-      }),
-    ];
-  });
+  const least = Math.min(...rows.map(({ quota }) => quota));
+  return rows
+    .filter(({ proxy, quota }) => proxy === 'sheaf' && quota === least)
+    .flatMap((own) => {
+      const foreign = rows.find(
+        ({ proxy, carrier, clients, quota }) =>
+          proxy === 'masque-go' && carrier === own.carrier && clients === own.clients && quota === own.quota,
+      );
+      if (!foreign) return [];
+      const place = `${own.clients} at once, by ${own.carrier}`;
+      return [
+        mark(`${place}: goodput to that of masque-go`, own.goodput_mbps, foreign.goodput_mbps),
+        mark(
+          `${place}: processor time for each GB of masque-go to that of Sheaf`,
+          foreign.proxy_cpu_s_per_gb,
+          own.proxy_cpu_s_per_gb,
+        ),
+      ];
+    });
 }
 
 function mark(claim: string, larger: number, smaller: number): Mark {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { errorMessage } from '@sheaf/gateway';
 import type { Failed, Laboratory, Skipped, Watch } from '../../measure/measured_rounds.js';
 import { round } from '../../measure/statistics.js';
+import { permittedQuotas } from '../../process/processor_quota.js';
 import { interopDirectory } from '../../process/workspace.js';
 import { PIECE_BYTES } from './flood.js';
 import { FIRST_BYTES, measureDownloads, type ServedSite } from './measured_downloads.js';
@@ -17,6 +18,8 @@ export interface LaboratoryOptions {
   arms: readonly ArmName[];
   /** Numbers of downloads at one time */
   clients: readonly number[];
+  /** Shares of one processor that the proxy may use; 1: it is not limited */
+  quotas: readonly number[];
 }
 
 /** Starts a server with the files of these downloads, and those of floods. @throws UserError */
@@ -51,8 +54,18 @@ export async function withLaboratory<Result>(
       // An error of a process has its stack behind the first line.
       failed: errorMessage(error).split('\n', 1)[0] ?? '',
     }));
-  const plans = clients.flatMap((count) => arms.map((arm) => ({ arm, clients: count })));
-  return work({ plans, skipped, versions: arms.some(isForeign) ? await foreignVersions() : {}, measure });
+  const { permitted, refused } = permittedQuotas(options.quotas);
+  const all = permitted.flatMap((quota) =>
+    clients.flatMap((count) => arms.map((arm): Plan => ({ arm, clients: count, quota }))),
+  );
+  // Without a proxy there is nothing to limit.
+  const plans = all.filter(({ arm, quota }) => quota === 1 || ARMS[arm].proxy !== 'none');
+  return work({
+    plans,
+    skipped: [...skipped, ...refused],
+    versions: arms.some(isForeign) ? await foreignVersions() : {},
+    measure,
+  });
 }
 
 const isForeign = (arm: ArmName): boolean => Object.values(ARMS[arm]).some((program) => program === 'masque-go');

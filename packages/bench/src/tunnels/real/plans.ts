@@ -17,6 +17,8 @@ export type CarrierName = Exclude<(typeof ARMS)[ArmName]['carrier'], 'none'>;
 export interface Place {
   /** Downloads at one time. Each has a tunnel on a connection of its own, and its part of the bytes. */
   clients: number;
+  /** Share of one processor that the proxy may use; 1: it is not limited */
+  quota: number;
 }
 
 export interface Plan extends Place {
@@ -35,4 +37,5 @@ export interface Sample {
   proxy_rss_mib: number;
 }
 
-export const describePlan = ({ arm, clients }: Plan): string => `${arm}, ${clients} at once`;
+export const describePlan = ({ arm, clients, quota }: Plan): string =>
+  `${arm}, ${clients} at once${quota < 1 ? `, a quota of ${quota}` : ''}`;

@@ -31,6 +31,8 @@ export interface RealTunnelsOptions {
   bytes: number;
   /** Numbers of downloads at one time */
   clients: readonly number[];
+  /** Shares of one processor that the proxy of downloads may use; 1: it is not limited */
+  quotas: readonly number[];
   /** Datagrams of a flood */
   datagrams: number;
   /** Tunnels that are idle */

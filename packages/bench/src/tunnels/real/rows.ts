@@ -13,6 +13,10 @@ export const tunnelRowSchema = z.object({
   proxy: z.enum(['sheaf', 'masque-go', 'none']),
   carrier: z.enum(['sheaf', 'masque-go', 'none']),
   clients: z.number().int().min(1),
+  /** Share of one processor that the proxy may use; 1: it is not limited */
+  quota: z.number().min(0).max(1),
+  /** Share of its quota that the proxy used; 0 where there is none */
+  busy: z.number().min(0),
   /** Bits of all downloads in a second, until the last one is complete */
   goodput_mbps: positive,
   /** Processor time for each GB of all downloads */
@@ -58,6 +62,9 @@ function rowOf({ plan, samples, failures }: MeasuredPlan<Plan, Sample>, bytes: n
   return tunnelRowSchema.parse({
     ...plan,
     ...ARMS[plan.arm],
+    busy: round(
+      distribution(samples.map(({ proxy_cpu_s, seconds: taken }) => proxy_cpu_s / taken / plan.quota)).median,
+    ),
     ...Object.fromEntries(FIGURE_NAMES.map((name) => [name, round(of(name).median)])),
     quartiles: { goodput_mbps: spread('goodput_mbps'), proxy_cpu_s_per_gb: spread('proxy_cpu_s_per_gb') },
     runs: samples.length,
