@@ -67,6 +67,8 @@ export interface ConnectionStatus {
   datagramsSent: number;
   /** DATAGRAM frames that were received. */
   datagramsReceived: number;
+  /** DATAGRAM frames that were received and dropped, since the application did not read them in time. */
+  datagramsUnread: number;
   /** Number of key updates so far, by either side (RFC 9001 §6). */
   keyUpdates: number;
   /** Reports of the peer about a tunnel that carries the connection */

@@ -11,7 +11,8 @@ interface BenchOptions {
 const options = {
   check: {
     type: 'boolean',
-    describe: 'direct-return, engine, http, multicast: end with code 5 when the comparison misses a required figure',
+    describe:
+      'direct-return, engine, http, multicast, tunnels: end with code 5 when the comparison misses a required figure',
   },
   profile: {
     type: 'boolean',
@@ -31,14 +32,14 @@ const options = {
   real: {
     type: 'boolean',
     describe:
-      'direct-return, multi-end: run processes on loopback, next to Caddy; multicast: run them on hosts at a switch, next to uftp and NORM; paths: run over loopback, next to noq',
+      'direct-return, multi-end: run processes on loopback, next to Caddy; multicast: run them on hosts at a switch, next to uftp and NORM; paths: run over loopback, next to noq; tunnels: run processes on loopback, next to masque-go',
   },
   'hand-over': { type: 'boolean', describe: 'multi-end: measure time and memory of a connection at a backend' },
   runs: {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (3; simulated: 5), engine (30), greedy (5), http (5), multi-end (20, 3, 5), multicast (30; simulated, real: 5), pages (20), paths (30, 5), schedulers (5), tunnels (few), upload (5): repeat each measurement so often',
+      'direct-return (3; simulated: 5), engine (30), greedy (5), http (5), multi-end (20, 3, 5), multicast (30; simulated, real: 5), pages (20), paths (30, 5), schedulers (5), tunnels (few; real: 5), upload (5): repeat each measurement so often',
   },
   'fault-runs': {
     type: 'string',
@@ -49,7 +50,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (1000 to 10000000, with commas between), engine (100 MB), http (1 GB), multi-end (500 KB), multicast (2 MB; real: 20 MB), paths (200 MB), upload (1 GB): size of a transfer',
+      'direct-return (1000 to 10000000, with commas between), engine (100 MB), http (1 GB), multi-end (500 KB), multicast (2 MB; real: 20 MB), paths (200 MB), tunnels (1 GB: all downloads of a run), upload (1 GB): size of a transfer',
   },
   connections: {
     type: 'string',
@@ -61,7 +62,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (0.15,1): shares of a processor that the balancer may use, with commas between; 1: not limited',
+      'direct-return, tunnels (0.15,1): shares of a processor that the balancer or the proxy may use, with commas between; 1: not limited',
   },
   seconds: {
     type: 'string',
@@ -78,7 +79,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'greedy (1): clients at one time, or several such numbers (1,100); multi-end (8): client processes; multicast (1,10,50,100,1000; real: 2,50): numbers of receivers; pages (1): clients that load the page at one time over the same links',
+      'greedy (1): clients at one time, or several such numbers (1,100); multi-end (8): client processes; multicast (1,10,50,100,1000; real: 2,50): numbers of receivers; pages (1): clients that load the page at one time over the same links; tunnels (1,50): numbers of downloads at one time',
   },
   requests: {
     type: 'string',
@@ -105,12 +106,22 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (first-packet,loss,numbers,fairness,faults): simulated experiments; greedy (files,upstream,headers,bodies): requests of the greedy clients; multicast (reports,failures,all-at-once,minute): simulated trees',
+      'direct-return (first-packet,loss,numbers,fairness,faults): simulated experiments; greedy (files,upstream,headers,bodies): requests of the greedy clients; multicast (reports,failures,all-at-once,minute): simulated trees; tunnels (all): what --real measures',
   },
   cells: {
     type: 'string',
     requiresArg: true,
     describe: 'tunnels (figure-2,figure-10,figure-15): artefacts of the paper whose set-ups are simulated',
+  },
+  datagrams: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'tunnels (1,000,000): datagrams that a hostile client sends, with --real',
+  },
+  tunnels: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'tunnels (10,000): idle tunnels, with --real',
   },
   report: {
     type: 'string',
@@ -187,6 +198,7 @@ export const bench: Command<BenchOptions> = {
       .example('$0 bench schedulers', 'Cost of every stream scheduler per packet, with 10 to 1,000 streams')
       .example('$0 bench soak --seconds 60', 'Steady load: memory stays flat, no request fails')
       .example('$0 bench tunnels --sim --cells table-2', 'Tunnels in virtual time, as in the artefacts of their paper')
+      .example('$0 bench tunnels --real', "Downloads through the gateway as a proxy for UDP, next to masque-go's proxy")
       .example('$0 bench upload', "Throughput of one client's uploads, and what they cost the server"),
   async run({ name, $0: _program, _: positionals, ...given }, world) {
     const surplus = (positionals as (string | number)[])[1];

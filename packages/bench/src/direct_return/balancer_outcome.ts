@@ -3,7 +3,9 @@ import { progressBar } from '../measure/progress_bar.js';
 import { round } from '../measure/statistics.js';
 import { shuffled } from '../measure/shuffled.js';
 import { measureBalancer, type LoadOptions } from './balancers.js';
-import { describePlan, permittedQuotas, plansOf, type Places, type Skipped } from './plans.js';
+import type { Skipped } from '../measure/measured_rounds.js';
+import { permittedQuotas } from '../process/processor_quota.js';
+import { describePlan, plansOf, type Places } from './plans.js';
 import { deliveriesOf, withRunInSite } from './run_in.js';
 import { balancerCells, gatewayCells, type BalancerCell, type GatewayCell, type MeasuredPlan } from './cells.js';
 

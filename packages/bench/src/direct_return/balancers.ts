@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UserError } from '@sheaf/gateway';
 import { z } from 'zod';
 import { paths, type BackendSite } from '../multi_end/real/backend_site.js';
-import { ProcessorQuota } from '../process/processor_quota.js';
+import { underQuota } from '../process/processor_quota.js';
 import { Load } from './load/load.js';
 import type { LoadTask } from './load/load_messages.js';
 
@@ -150,17 +149,6 @@ async function warmUp(
     now = await load.read()
   )
     await sleep(of * WARM_UP.look * 1000);
-}
-
-async function underQuota<Result>(share: number, pid: number, work: () => Promise<Result>): Promise<Result> {
-  const quota = share < 1 ? ProcessorQuota.create(share) : undefined;
-  if (quota && 'reason' in quota) throw new UserError('BENCH_UNAVAILABLE', quota.reason);
-  try {
-    quota?.limit(pid);
-    return await work();
-  } finally {
-    quota?.close();
-  }
 }
 
 /** Returns what clients of a cell do. */

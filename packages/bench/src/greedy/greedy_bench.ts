@@ -14,7 +14,8 @@ import { describeMachine } from '../measure/machine.js';
 import { median, round } from '../measure/statistics.js';
 import { freePort } from '@sheaf/gateway/client';
 import { firstOutput, stop } from '../process/service.js';
-import { residentMebibytes, smallRequest } from '../soak/requests.js';
+import { residentMebibytes } from '../process/memory.js';
+import { smallRequest } from '../soak/requests.js';
 import { behaviours, protocols, type Behaviour, type Protocol } from './greedy_clients.js';
 
 const fileBytes = 3_000_000;

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorMessage } from '@sheaf/gateway';
+import { errorMessage, UserError } from '@sheaf/gateway';
 
 /**
  * Period of a quota in microseconds. A process that has used its quota stands still until the next period. So the period
@@ -70,6 +70,29 @@ export class ProcessorQuota {
     this.lift();
     rmdirSync(this.#group);
   }
+}
+
+/** Works while a process has so much of one processor at most; 1: it is not limited. @throws UserError */
+export async function underQuota<Result>(share: number, pid: number, work: () => Promise<Result>): Promise<Result> {
+  const quota = share < 1 ? ProcessorQuota.create(share) : undefined;
+  if (quota && 'reason' in quota) throw new UserError('BENCH_UNAVAILABLE', quota.reason);
+  try {
+    quota?.limit(pid);
+    return await work();
+  } finally {
+    quota?.close();
+  }
+}
+
+/** Leaves out the quotas that this host does not permit. If none is left, the balancer is not limited. */
+export function permittedQuotas(quotas: readonly number[]): {
+  permitted: number[];
+  refused: { what: string; reason: string }[];
+} {
+  const reason = quotas.some((quota) => quota < 1) ? ProcessorQuota.whyNot() : undefined;
+  if (reason === undefined) return { permitted: [...quotas], refused: [] };
+  const refused = quotas.filter((quota) => quota < 1).map((quota) => ({ what: `a quota of ${quota}`, reason }));
+  return { permitted: [1], refused };
 }
 
 /** Where groups that limit processor time are (cgroups(7)) */

@@ -9,7 +9,8 @@ import type { ExperimentContext, Outcome } from '../experiment.js';
 import { makeSite, startSheaf, type GatewayUnderTest } from '../http/gateways.js';
 import { describeMachine } from '../measure/machine.js';
 import { HostileClients } from './hostile_clients.js';
-import { residentMebibytes, smallRequest, type Counts } from './requests.js';
+import { residentMebibytes } from '../process/memory.js';
+import { smallRequest, type Counts } from './requests.js';
 import { FLAT_MIB, judgeMemory } from './verdict.js';
 
 /** Requests on one connection before it is closed and another one opened */

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import type { Http3Client } from '@sheaf/native';
 
 export interface Counts {
@@ -19,10 +18,4 @@ export async function smallRequest(client: Http3Client): Promise<void> {
       .once('close', () => reject(new Error('the response was cut off')));
   });
   if (response.status !== 200 || bytes !== 1000) throw new Error(`status ${response.status} with ${bytes} bytes`);
-}
-
-/** Returns the resident memory of a process, in MiB. */
-export async function residentMebibytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
 }

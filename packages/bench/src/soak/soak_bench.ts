@@ -8,7 +8,8 @@ import type { Experiment, ExperimentContext, Outcome } from '../experiment.js';
 import { makeSite, startSheaf } from '../http/gateways.js';
 import { describeMachine } from '../measure/machine.js';
 import { fullLoadOptions, soakInFull } from './full_load.js';
-import { residentMebibytes, smallRequest, type Counts } from './requests.js';
+import { residentMebibytes } from '../process/memory.js';
+import { smallRequest, type Counts } from './requests.js';
 import { FLAT_MIB, judgeMemory, type MemoryVerdict } from './verdict.js';
 
 /** Requests on one connection before it is closed and another one opened */

@@ -108,8 +108,8 @@ it('masque-go loads a page of another server through the proxy', async () => {
 }, 120_000);
 
 it('many tunnels of one connection carry pages at once', async () => {
-  const tunnels = await fetchPage({ tunnels: 40 });
-  expect(tunnels.map((tunnel) => tunnel.sha256)).toEqual(Array<string>(40).fill(sha256(page)));
+  const tunnels = await fetchPage({ tunnels: 100 });
+  expect(tunnels.map((tunnel) => tunnel.sha256)).toEqual(Array<string>(100).fill(sha256(page)));
 }, 120_000);
 
 it.each([
@@ -172,8 +172,8 @@ it('refuses clients without credentials, and targets that are not named', async 
 it('the status, the metrics and the log tell what tunnels carried', async () => {
   const ask = async (path: string): Promise<string> => (await fetch(`http://127.0.0.1:${admin}${path}`)).text();
   const { tunnels } = JSON.parse(await ask('/status')) as { tunnels: TunnelStatus };
-  expect(tunnels.bytesToClient).toBeGreaterThan(73 * page.length);
-  expect(tunnels.answers).toMatchObject({ 200: 73, 403: 6, 407: 5 });
+  expect(tunnels.bytesToClient).toBeGreaterThan(133 * page.length);
+  expect(tunnels.answers).toMatchObject({ 200: 133, 403: 6, 407: 5 });
   expect(tunnels.drops).toMatchObject({ unknownContext: 0, overRate: 0 });
   expect(await ask('/metrics')).toMatch(/^sheaf_tunnel_packets_total\{direction="to_client"\} \d{4,}$/m);
   // The end of a connection that its client left is heard when the system says so.
@@ -181,12 +181,12 @@ it('the status, the metrics and the log tell what tunnels carried', async () => 
     const lines = readFileSync(join(directory, 'proxy.log'), 'utf8').trim().split('\n');
     const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     const found = entries.filter(({ msg }) => msg === 'tunnel ended');
-    expect(found).toHaveLength(73);
+    expect(found).toHaveLength(133);
     return found;
   }, 20_000);
   const versions = ['1.1', '2', '3'].map(
     (version) => ended.filter(({ httpVersion }) => httpVersion === version).length,
   );
-  expect(versions).toEqual([10, 10, 53]);
+  expect(versions).toEqual([10, 10, 113]);
   expect(ended[0]).toMatchObject({ user: 'ann', target: `127.0.0.1:${server}`, reason: expect.any(String) as string });
 }, 30_000);

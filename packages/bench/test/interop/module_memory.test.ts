@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { connectHttp3, type WebTransportSession } from '@sheaf/native';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { freePort } from '@sheaf/gateway/client';
-import { residentMebibytes } from '../../src/soak/requests.js';
+import { residentMebibytes } from '../../src/process/memory.js';
 import { judgeMemory } from '../../src/soak/verdict.js';
 import { sheaf, startProgram } from './programs.js';
 

@@ -136,6 +136,7 @@ Napi::Object status_object(Napi::Env env, const quic::ConnectionDriver& driver, 
   out.Set("datagramsSent", number(stats.datagrams_sent));
   out.Set("datagramsReceived", number(stats.datagrams_received));
   out.Set("tunnelReportsReceived", number(stats.tunnel_reports_received));
+  out.Set("datagramsUnread", number(stats.dropped_for(quic::DropReason::kUnread)));
   out.Set("keyUpdates", number(stats.key_updates));
   out.Set("resumed", driver.resumed());
   out.Set("earlyData", driver.early_data_accepted());

@@ -12,16 +12,24 @@ bool DatagramQueue::send(Bytes payload, std::uint64_t identifier) {
   return taken;
 }
 
-void DatagramQueue::write_frames(Writer& writer, SentPackets& sent) {
+bool DatagramQueue::write_frames(Writer& writer, SentPackets& sent) {
+  const std::uint64_t before = sent_count_;
   while (const auto datagram = outgoing_.front()) {
     const Frame frame = DatagramFrame{datagram->payload};
-    if (encoded_size(frame) > writer.remaining()) return;
+    if (encoded_size(frame) > writer.remaining()) return sent_count_ > before;
     encode(writer, frame);
     sent.add_frame(SentFrame::for_datagram(datagram->tag));
     ++sent_count_;
+    written_size_ = datagram->payload.size();
     outgoing_.pop();
   }
   outgoing_.release_spare();
+  return sent_count_ > before;
+}
+
+bool DatagramQueue::next_is_alike() const {
+  const auto next = outgoing_.front();
+  return next && next->payload.size() == written_size_;
 }
 
 std::optional<std::uint64_t> DatagramQueue::discard_larger_than(std::size_t packet_room) {

@@ -20,8 +20,10 @@ class DatagramQueue {
   bool send(Bytes payload, std::uint64_t identifier);
   bool has_pending() const { return !outgoing_.empty(); }
   void limit_outgoing(std::size_t bytes) { outgoing_.set_limit(bytes); }
-  // Appends as many DATAGRAM frames as fit.
-  void write_frames(Writer& writer, SentPackets& sent);
+  // Appends as many DATAGRAM frames as fit. Returns whether any did.
+  bool write_frames(Writer& writer, SentPackets& sent);
+  // Whether the next datagram is as long as the one that was written last.
+  bool next_is_alike() const;
   // Removes the first datagram when it needs more than `packet_room` bytes.
   std::optional<std::uint64_t> discard_larger_than(std::size_t packet_room);
   // True once after `send` refused a datagram, as soon as half of the room is free.
@@ -41,6 +43,7 @@ class DatagramQueue {
   DatagramRing outgoing_;
   DatagramRing incoming_;
   bool refused_ = false;
+  std::size_t written_size_ = 0;  // of the last one
   std::uint64_t sent_count_ = 0;
   std::uint64_t received_count_ = 0;
 };

@@ -79,8 +79,10 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
     }
     jobs.push_back(draft.job);
     batch.size += size;
-    // A short packet can only be the last of a batch (UDP segmentation offload).
-    if (size < limit || size < batch.segment_size) break;
+    // A packet that is shorter than the others can only be the last of a batch (UDP segmentation
+    // offload). One that is first may be short where the next one is as short: its datagram leaves
+    // no room for another.
+    if (size < batch.segment_size || (size < limit && !draft.more_alike)) break;
     limit = batch.segment_size;
   }
   if (!jobs.empty() && !parts_.keys.seal(jobs.view())) batch.size = 0;
@@ -335,7 +337,7 @@ void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
                path_.mtu.current() - draft.job.header_length - k_aead_tag_length)) {
       parts_.events.push_back(DatagramLostEvent{*dropped});
     }
-    parts_.datagrams.write_frames(writer, sent);
+    draft.more_alike = parts_.datagrams.write_frames(writer, sent) && parts_.datagrams.next_is_alike();
     if (parts_.datagrams.take_writable()) parts_.events.push_back(DatagramsWritableEvent{});
   }
   draft.first_data_frame = sent.pending_frames().size();

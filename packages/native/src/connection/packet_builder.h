@@ -43,6 +43,7 @@ class PacketBuilder {
     bool carries_data = false;                // that any path could carry
     std::size_t first_data_frame = SIZE_MAX;  // of new data, among the packet's frames
     bool expand = false;                      // to 1200 bytes (RFC 9000 §8.2.1)
+    bool more_alike = false;  // has a datagram (RFC 9221), and one of the same length is next
   };
 
   void build_one_rtt(TransmitBatch& batch);

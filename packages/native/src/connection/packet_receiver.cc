@@ -556,7 +556,7 @@ TransportStatus PacketReceiver::handle(const DatagramFrame& frame) {
   }
   const bool announced = parts_.datagrams.has_unread();
   for (std::size_t dropped = parts_.datagrams.receive(frame.data); dropped > 0; --dropped) {
-    parts_.drop(DropReason::kQueueFull, frame.data.size(), now_);
+    parts_.drop(DropReason::kUnread, frame.data.size(), now_);
   }
   if (!announced && parts_.datagrams.has_unread()) parts_.events.push_back(DatagramReceivedEvent{});
   return {};

@@ -33,6 +33,8 @@ std::string_view to_string(DropReason reason) {
       return "unsupported_version";
     case DropReason::kQueueFull:
       return "queue_full";
+    case DropReason::kUnread:
+      return "datagram_unread";
     case DropReason::kCount:
       break;
   }

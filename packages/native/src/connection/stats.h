@@ -22,6 +22,7 @@ enum class DropReason : std::uint8_t {
   kInvalidLongHeader,
   kUnsupportedVersion,
   kQueueFull,
+  kUnread,  // a datagram (RFC 9221) whose application read too slowly
   kCount,
 };
 std::string_view to_string(DropReason reason);
@@ -65,6 +66,10 @@ struct ConnectionStats {
   std::uint64_t streams_total = 0;
   std::size_t streams_open = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::kCount)> dropped{};
+
+  std::uint64_t dropped_for(DropReason reason) const {
+    return dropped[static_cast<std::size_t>(reason)];
+  }
 };
 
 }  // namespace sheaf::quic

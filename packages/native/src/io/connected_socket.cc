@@ -186,9 +186,11 @@ ConnectedSocket::Received ConnectedSocket::receive_messages(Buffers& buffers) {
         recvmmsg(descriptor_, buffers.messages.data(), k_received_at_once, MSG_DONTWAIT, nullptr);
     if (count >= 0) {
       received.messages = static_cast<std::size_t>(count);
+      received.drained = received.messages < k_received_at_once;
       break;
     }
-    if (would_block(errno)) break;
+    received.drained = would_block(errno);
+    if (received.drained) break;
     if (errno == EMSGSIZE) ++received.too_large;
     if (says_gone(errno)) received.gone = errno;
   }

@@ -91,6 +91,7 @@ class ConnectedSocket {
     std::size_t messages = 0;
     std::size_t too_large = 0;  // an ICMP message told that an earlier datagram was
     int gone = 0;
+    bool drained = false;  // nothing more waits
   };
   // Passes the datagrams that one system call returns to `sink(quic::Bytes)`.
   template <typename Sink>

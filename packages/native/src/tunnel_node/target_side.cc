@@ -54,12 +54,13 @@ void TargetSide::on_readable() {
   const Time now = io::monotonic_now();
   active_at_ = now;
   int gone = 0;
-  for (int call = 0; call < k_receive_calls && gone == 0; ++call) {
+  bool drained = false;
+  for (int call = 0; call < k_receive_calls && gone == 0 && !drained; ++call) {
     const auto received = outlet_.socket->receive(
         *node_.buffers_, [&](quic::Bytes payload) { receive(payload, now); });
     client_.counts().drop(DropReason::kTargetTooLarge, received.too_large);
     gone = received.gone;
-    if (received.messages == 0) break;
+    drained = received.drained;
   }
   if (gone != 0) client_.end(TunnelOver::kUnreachable);
   client_.on_burst_end();

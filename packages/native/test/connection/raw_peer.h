@@ -70,6 +70,7 @@ class RawPeer {
     seed.peer_parameters.initial_max_stream_data_uni = 1 << 24;
     seed.peer_parameters.initial_max_streams_uni = 8;
     seed.peer_parameters.active_connection_id_limit = 2;
+    seed.peer_parameters.max_datagram_frame_size = 65535;
     seed.peer_parameters.min_ack_delay = options.min_ack_delay;
     seed.peer_parameters.first_min_ack_delay = options.first_min_ack_delay;
     if (options.multipath) seed.peer_parameters.initial_max_path_id = 7;

@@ -47,16 +47,6 @@ TEST_F(TunnelNodes, AllocatesNothingForAPacketThatItSends) {
   EXPECT_EQ(end->request().counts().to_target.packets, 2200u);
 }
 
-TEST_F(TunnelNodes, AnIdleTunnelIsSmall) {
-  EXPECT_LT(sizeof(TunnelEnd) + sizeof(io::ConnectedSocket), 1024u - 256u);
-  const std::size_t before = quic::allocated_bytes();
-  ASSERT_TRUE(open());
-  const std::size_t first = quic::allocated_bytes() - before;
-  // With the map of the connection's tunnels and the entry for its datagrams
-  EXPECT_LT(first, 2048u);
-  RecordProperty("bytes", static_cast<int>(first));
-}
-
 // A client opens many tunnels to targets that never read, and sends as fast as it can.
 TEST_F(TunnelNodes, AGreedyClientTakesNoMemoryForWhatItSends) {
   constexpr std::size_t k_tunnels = 60;

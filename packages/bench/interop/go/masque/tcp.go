@@ -42,7 +42,7 @@ func (c client) fetchByTcp(ctx context.Context, target string) (result, error) {
 	if response.StatusCode != http.StatusOK {
 		return found, nil
 	}
-	config := c.tls.Clone()
+	config := c.config.Clone()
 	config.NextProtos = nil
 	transport := &http.Transport{DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		inner := tls.Client(streamConn{in, out}, config)

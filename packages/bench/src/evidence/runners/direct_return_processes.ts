@@ -7,7 +7,7 @@ import {
   type Plan,
   type Sample,
 } from '../../direct_return/balancers.js';
-import { permittedQuotas } from '../../direct_return/plans.js';
+import { permittedQuotas } from '../../process/processor_quota.js';
 import { whyNotSampled } from '../../direct_return/profile/perf.js';
 import { profileBalancer } from '../../direct_return/profile_outcome.js';
 import { withRunInSite } from '../../direct_return/run_in.js';

@@ -23,6 +23,8 @@ import { multicastTrees } from './multicast_trees.js';
 import { pathsFailover } from './paths_failover.js';
 import { pathsLoopback } from './paths_loopback.js';
 import { pathsSimulation } from './paths_simulation.js';
+import { tunnelsFlood } from './tunnels_flood.js';
+import { tunnelsReal } from './tunnels_real.js';
 import { tunnelsSharing } from './tunnels_sharing.js';
 import { tunnelsSimulation } from './tunnels_simulation.js';
 import type { Runner } from './runner.js';
@@ -52,6 +54,8 @@ const runners: readonly Runner[] = [
   pathsLoopback,
   pathsSimulation,
   streamSchedulers,
+  tunnelsFlood,
+  tunnelsReal,
   tunnelsSharing,
   tunnelsSimulation,
 ];

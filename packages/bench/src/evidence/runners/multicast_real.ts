@@ -1,10 +1,9 @@
-import { UserError } from '@sheaf/gateway';
 import { z } from 'zod';
 import { withLaboratory } from '../../multicast/real/laboratory.js';
 import { ARM_NAMES, ARMS } from '../../multicast/real/plans.js';
 import { figures } from '../../multicast/real/rows.js';
 import { gatewayConfiguration } from '../../multicast/real/sheaf_transfer.js';
-import { finishRounds, type RoundSample } from './rounds.js';
+import { finishPlans, valuesOf } from './planned_rounds.js';
 import { addonSources, armsOf, parseSettings, runnerModule, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
@@ -45,28 +44,15 @@ export const multicastReal: Runner = {
     const { bytes, receivers, loss_percents: losses, rates } = optionsSchema.parse(setup.options);
     const named = armsOf(setup, settingsSchema);
     const options = { bytes, receivers, losses, rates, arms: named.map(({ program }) => program) };
-    return withLaboratory(options, context, async ({ plans, skipped, versions, measure }) => {
-      const failures = new Set<string>();
-      const finished = await finishRounds(context, versions, async (inTurn) => {
-        const samples: RoundSample[] = [];
-        for (const plan of inTurn(plans)) {
-          const sample = await measure(plan);
-          if ('failed' in sample) {
-            // A round that was stopped is not kept.
-            if (context.stop.aborted) throw new UserError('BENCH_FAILED', sample.failed);
-            failures.add(`${plan.arm}: ${sample.failed}`);
-            continue;
-          }
-          const arm = named.find(({ program }) => program === plan.arm)?.arm ?? plan.arm;
-          const { receivers: count, loss_percent } = plan;
-          const values = Object.fromEntries(
-            Object.entries(figures).map(([name, of]) => [name, of(sample, bytes, plan.receivers)]),
-          );
-          samples.push({ arm, at: { receivers: count, loss_percent }, values });
-        }
-        return samples;
-      });
-      return { ...finished, skipped: [...skipped.map(({ what, reason }) => `${what}: ${reason}`), ...failures] };
-    });
+    return withLaboratory(options, context, (laboratory) =>
+      finishPlans(laboratory, context, {
+        nameOf: ({ arm }) => arm,
+        toSample: (plan, sample) => ({
+          arm: named.find(({ program }) => program === plan.arm)?.arm ?? plan.arm,
+          at: { receivers: plan.receivers, loss_percent: plan.loss_percent },
+          values: valuesOf(figures, sample, bytes, plan.receivers),
+        }),
+      }),
+    );
   },
 };

@@ -1,4 +1,5 @@
 import { errorMessage } from '@sheaf/gateway';
+import type { Skipped } from '../../measure/measured_rounds.js';
 import { capture } from '../../process/run_program.js';
 import { cmake, ninja, norm, uftp, whatIsMissing, type Tool } from '../../process/toolchain.js';
 import { prepareNorm } from './norm_transfer.js';
@@ -6,12 +7,6 @@ import { ARMS, type ArmName } from './plans.js';
 import { openSheafTransfer } from './sheaf_transfer.js';
 import type { Open } from './transfer.js';
 import { prepareUftp } from './uftp_transfer.js';
-
-/** What was not measured, and why */
-export interface Skipped {
-  what: string;
-  reason: string;
-}
 
 type Sender = (typeof ARMS)[ArmName]['sender'];
 

@@ -1,15 +1,8 @@
+import type { Mark } from '../../measure/marks.js';
 import { isSamePlace, ratiosTo, type MulticastRow } from './rows.js';
 
 /** Least ratio of a channel to the faster of the others */
 const LEAST = 2;
-
-export interface MulticastFinding {
-  claim: string;
-  required: number;
-  measured: number;
-  holds: boolean;
-  why: string;
-}
 
 /** Channels, and what each is compared with: both have authentication, or neither has. NORM has none. */
 const comparisons = [
@@ -23,7 +16,7 @@ const measures = [
 ] as const;
 
 /** Judges channels beside the faster of uftp and NORM, at each place. */
-export function judgeMulticast(rows: readonly MulticastRow[]): MulticastFinding[] {
+export function judgeMulticast(rows: readonly MulticastRow[]): Mark[] {
   return comparisons.flatMap(({ own, words }) =>
     rows
       .filter(({ arm }) => arm === own)
@@ -34,7 +27,7 @@ export function judgeMulticast(rows: readonly MulticastRow[]): MulticastFinding[
             isSamePlace(other, row) &&
             (other.authentication === 'none') === (row.authentication === 'none'),
         );
-        return measures.flatMap(({ key, figure, words: what }): MulticastFinding[] => {
+        return measures.flatMap(({ key, figure, words: what }): Mark[] => {
           const [best] = [...peers].sort((left, right) => right[figure] - left[figure]);
           if (!best) return [];
           const measured = ratiosTo(best, row)[key];

@@ -1,6 +1,7 @@
 import { errorMessage } from '@sheaf/gateway';
+import type { Laboratory, Skipped, Watch } from '../../measure/measured_rounds.js';
 import { round } from '../../measure/statistics.js';
-import { prepareArms, type Skipped } from './arms.js';
+import { prepareArms } from './arms.js';
 import { Lan } from './lan.js';
 import { makeSentFile, measureTransfer } from './measured_transfer.js';
 import { ARMS, describePlan, type ArmName, type Place, type Plan, type Sample } from './plans.js';
@@ -16,24 +17,14 @@ export interface LaboratoryOptions {
   rates: readonly number[];
 }
 
-/** Hosts, a file, and plans that can be measured with them */
-export interface Laboratory {
-  plans: readonly Plan[];
-  skipped: readonly Skipped[];
-  /** Foreign programs */
-  versions: Record<string, string>;
-  /** Sends the file once. Returns the reason of a failure. */
-  measure(plan: Plan): Promise<Sample | { failed: string }>;
-}
-
 /** A faster rate has to gain so much, since the goodput of equal rates differs by chance. */
 const LEAST_GAIN = 1.05;
 
 /** Makes hosts and a file, and finds the rate of each sender at each place. @throws UserError */
 export async function withLaboratory<Result>(
   options: LaboratoryOptions,
-  { progress, stop }: { progress: (line: string) => void; stop: AbortSignal },
-  work: (laboratory: Laboratory) => Promise<Result>,
+  { progress, stop }: Watch,
+  work: (laboratory: Laboratory<Plan, Sample>) => Promise<Result>,
 ): Promise<Result> {
   const { arms, skipped, versions } = await prepareArms(options.arms, progress);
   const lan = await Lan.make();

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { UserError } from '@sheaf/gateway';
 import { randomBytes, seededRandom } from '../../pages/content/random.js';
+import { withPrograms } from '../../process/owned_programs.js';
 import type { Lan } from './lan.js';
 import { describePlan, type Plan, type Sample } from './plans.js';
 import type { Open, TransferSetup } from './transfer.js';
@@ -54,7 +55,7 @@ export async function measureTransfer(
     );
     await lan.setLoss(plan.loss_percent);
     const limit = patienceFor(plan, file.bytes);
-    const sample = await withPrograms(limit, cancel, (own) =>
+    const sample = await withPrograms({ seconds: limit, late: 'not every receiver has the file', cancel }, (own) =>
       runTransfer(open, { lan, plan, file: file.path, copies, own }),
     );
     for (const copy of copies)
@@ -84,37 +85,6 @@ async function runTransfer(open: Open, setup: TransferSetup): Promise<Sample> {
     receivers_cpu_s: receivers - before.receivers,
     strayed: packets.slice(setup.copies.length).reduce((sum, count) => sum + count, 0),
   };
-}
-
-/** Lets work own programs, which are stopped behind it, after a number of seconds, or by `cancel`. */
-async function withPrograms<Result>(
-  seconds: number,
-  cancel: AbortSignal,
-  work: (own: TransferSetup['own']) => Promise<Result>,
-): Promise<Result> {
-  const owned: { stop(): Promise<void> }[] = [];
-  const stop = (): Promise<unknown> => Promise.all(owned.map((program) => program.stop()));
-  let over: string | undefined;
-  const giveOver = (reason: string) => (): void => {
-    over = reason;
-    void stop();
-  };
-  const onCancel = giveOver('stopped');
-  const timer = setTimeout(giveOver(`not every receiver has the file after ${Math.round(seconds)} s`), seconds * 1000);
-  cancel.addEventListener('abort', onCancel, { once: true });
-  try {
-    return await work((program) => {
-      owned.push(program);
-      return program;
-    });
-  } catch (error) {
-    // What ended its programs is why they failed.
-    throw over === undefined ? error : new UserError('BENCH_FAILED', over);
-  } finally {
-    clearTimeout(timer);
-    cancel.removeEventListener('abort', onCancel);
-    await stop();
-  }
 }
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { buildWithCmake } from '../../process/cmake.js';
 import { finerProcessorSeconds } from '../../process/processor_time.js';
+import { Program } from '../../process/program.js';
 import { peersDirectory } from '../../process/workspace.js';
 import { DEVICE } from './lan.js';
-import { Program } from './program.js';
 import { hostOf, secondsSince, type Open } from './transfer.js';
 
 const GROUP = ['239.96.1.2', '5497'];
@@ -17,10 +17,10 @@ export async function prepareNorm(): Promise<Open> {
     const receivers = copies.map((copy, index) => {
       // The sender is node 1.
       const words = ['receive', ...GROUP, DEVICE, String(index + 2), copy];
-      return own(new Program(hostOf(lan.receivers, index), [program, ...words]));
+      return own(new Program([program, ...words], hostOf(lan.receivers, index)));
     });
     const words = ['send', ...GROUP, DEVICE, String(plan.rate_mbps), String(copies.length), file];
-    const source = own(new Program(lan.source, [program, ...words]));
+    const source = own(new Program([program, ...words], lan.source));
     await Promise.all([...receivers, source].map((each) => each.prints(/^ready$/)));
     return {
       async send() {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { MeasuredPlan } from '../../measure/measured_rounds.js';
 import { distribution, round } from '../../measure/statistics.js';
 import { ARM_NAMES, ARMS, type Plan, type Sample } from './plans.js';
 
@@ -34,14 +35,6 @@ export const multicastRowSchema = z.object({
 });
 export type MulticastRow = z.output<typeof multicastRowSchema>;
 
-/** A plan with its runs */
-export interface MeasuredPlan {
-  plan: Plan;
-  samples: Sample[];
-  /** Reasons of the runs that failed */
-  failures: string[];
-}
-
 /** Figures of one run */
 export const figures = {
   goodput_mbps: (sample: Sample, bytes: number): number => (bytes * 8) / sample.seconds / 1e6,
@@ -53,7 +46,7 @@ export const figures = {
 } as const;
 
 /** Summarizes the plans of which a run succeeded. */
-export function multicastRows(measured: readonly MeasuredPlan[], bytes: number): MulticastRow[] {
+export function multicastRows(measured: readonly MeasuredPlan<Plan, Sample>[], bytes: number): MulticastRow[] {
   const rows = measured.filter(({ samples }) => samples.length > 0).map((each) => rowOf(each, bytes));
   return rows.map((row) => {
     const unicast = rows.find((other) => other.sender === 'unicast' && isSamePlace(other, row));
@@ -61,7 +54,7 @@ export function multicastRows(measured: readonly MeasuredPlan[], bytes: number):
   });
 }
 
-function rowOf({ plan, samples, failures }: MeasuredPlan, bytes: number): MulticastRow {
+function rowOf({ plan, samples, failures }: MeasuredPlan<Plan, Sample>, bytes: number): MulticastRow {
   const of = (name: keyof typeof figures) =>
     distribution(samples.map((sample) => figures[name](sample, bytes, plan.receivers)));
   const middle = (name: keyof typeof figures): number => round(of(name).median);

@@ -1,12 +1,12 @@
 import type { ResultTable } from '../../experiment.js';
-import type { Skipped } from './arms.js';
-import type { MulticastFinding } from './findings.js';
+import { marksTable, type Mark } from '../../measure/marks.js';
+import type { Skipped } from '../../measure/measured_rounds.js';
 import type { MulticastRow } from './rows.js';
 
 /** Renders tables for people: all rows, then the findings. */
 export const multicastTables = (
   rows: readonly MulticastRow[],
-  findings: readonly MulticastFinding[],
+  findings: readonly Mark[],
   skipped: readonly Skipped[],
 ): ResultTable[] => [
   {
@@ -44,17 +44,7 @@ export const multicastTables = (
       ...skipped.map(({ what, reason }) => `skipped ${what}: ${reason}`),
     ],
   },
-  {
-    head: ['mark', 'required', 'measured', 'holds', 'why'],
-    rows: findings.map(({ claim, required, measured, holds, why }) => [
-      claim,
-      String(required),
-      String(measured),
-      holds ? 'yes' : 'NO',
-      why,
-    ]),
-    notes: [],
-  },
+  marksTable(findings),
 ];
 
 function spread(row: MulticastRow, name: keyof MulticastRow['quartiles']): string {

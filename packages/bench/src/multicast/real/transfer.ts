@@ -1,9 +1,6 @@
+import type { Own } from '../../process/owned_programs.js';
 import type { Lan } from './lan.js';
 import type { Plan } from './plans.js';
-
-interface Stoppable {
-  stop(): Promise<void>;
-}
 
 /** What a transfer needs */
 export interface TransferSetup {
@@ -13,8 +10,7 @@ export interface TransferSetup {
   file: string;
   /** Path that each receiver writes the file to. Each of them is in a directory of its own. */
   copies: readonly string[];
-  /** Takes a program that was started, and stops it when the transfer ends, or takes too long. */
-  own<Started extends Stoppable>(program: Started): Started;
+  own: Own;
 }
 
 /** Running programs of a sender and of receivers that wait for its file */

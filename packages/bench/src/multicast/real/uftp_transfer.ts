@@ -1,9 +1,9 @@
 import { basename, dirname, join } from 'node:path';
 import { buildWithCmake } from '../../process/cmake.js';
 import { endedChildrenSeconds, finerProcessorSeconds } from '../../process/processor_time.js';
+import { Program } from '../../process/program.js';
 import { peersDirectory } from '../../process/workspace.js';
 import { DEVICE } from './lan.js';
-import { Program } from './program.js';
 import { hostOf, secondsSince, type Open, type Transfer, type TransferSetup } from './transfer.js';
 
 const KBIT_PER_MBIT = 1000;
@@ -36,7 +36,7 @@ async function openUftpTransfer(
   const receivers = copies.map((copy, index) => {
     const identity = ['-E', '-K', 'ec:prime256v1', '-U', nameOf(index)];
     const words = [...receiver, ...PLACE, ...identity, '-d', '-q', '-t', '-D', dirname(copy), '-F', '@LOG'];
-    return own(new Program(hostOf(lan.receivers, index), words));
+    return own(new Program(words, hostOf(lan.receivers, index)));
   });
   await Promise.all(receivers.map((each) => each.prints(/Loaded ECDSA key/)));
   let source: Program | undefined;
@@ -48,7 +48,7 @@ async function openUftpTransfer(
       const words = ['uftp', ...PLACE, ...options, ...AUTHENTICATION, ...group];
       // The receivers' name of the file is that of every copy.
       const named = ['-D', basename(copies[0] ?? ''), file];
-      source = own(new Program(lan.source, ['sh', '-c', STAYS, 'sh', ...words, ...named]));
+      source = own(new Program(['sh', '-c', STAYS, 'sh', ...words, ...named], lan.source));
       await source.prints(/^Sending file/);
       const begun = performance.now();
       await Promise.all(receivers.map((each) => each.prints(/^RESULT;.*;copied$/)));

@@ -8,18 +8,37 @@ import { chooseArtefacts, readCatalogue } from '../../evidence/artefact/catalogu
 import type { ResultCell } from '../../evidence/results/result.js';
 import { runnerNamed } from '../../evidence/runners/index.js';
 import { axesName, cellsOf, figureOf } from '../../evidence/verdict/figure.js';
-import type { Experiment, ResultTable } from '../../experiment.js';
+import type { Experiment, ExperimentContext, Outcome, ResultTable } from '../../experiment.js';
 import { describeMachine } from '../../measure/machine.js';
 import { round } from '../../measure/statistics.js';
+import { numberList } from '../../number_list.js';
+import { REAL_CASES, runRealTunnels } from '../real/real_tunnels.js';
 
 /** Artefacts of the paper need no folder in front of their names */
 const idOf = (name: string): string => (name.includes('/') ? name : `tunnels/${name}`);
 
-const optionsSchema = z.strictObject({
-  sim: z.literal(true, { error: 'give --sim (virtual time)' }),
+const simulatedSchema = z.strictObject({
+  sim: z.literal(true, { error: 'give --sim (virtual time) or --real (processes on loopback)' }),
+  real: z.undefined({ error: 'not with --sim' }).optional(),
   cells: z.string().default('figure-2,figure-10,figure-15'),
   runs: z.coerce.number().int().min(1).optional(),
   seed: z.coerce.number().int().min(0).default(1),
+});
+
+const realSchema = z.strictObject({
+  real: z.literal(true),
+  cases: z
+    .string()
+    .default(REAL_CASES.join())
+    .transform((names) => names.split(','))
+    .pipe(z.array(z.enum(REAL_CASES, { error: `none of ${REAL_CASES.join(', ')}` })).min(1)),
+  runs: z.coerce.number().int().min(1).default(5),
+  bytes: z.coerce.number().int().min(100_000).max(10_000_000_000).default(1_000_000_000),
+  clients: numberList('1,50', z.number().int().min(1).max(200)),
+  quota: numberList('0.15,1', z.number().min(0.01).max(1)),
+  datagrams: z.coerce.number().int().min(1).default(1_000_000),
+  tunnels: z.coerce.number().int().min(100).max(50_000).default(10_000),
+  check: z.boolean().default(false),
 });
 
 interface Measured {
@@ -28,24 +47,34 @@ interface Measured {
   cells: ResultCell[];
 }
 
-/** Simulates tunnels: the set-ups of the paper's artefacts with other seeds, or with fewer runs. */
+/** Simulates tunnels, in the set-ups of a paper's artefacts, or downloads through real ones. */
 export const tunnelsBench: Experiment = {
   name: 'tunnels',
-  options: Object.keys(optionsSchema.shape),
-  async run(rawOptions, { progress }) {
-    const { cells: wanted, runs, seed } = optionsSchema.parse(rawOptions);
-    const ids = wanted.split(',').map(idOf);
-    const measured: Measured[] = [];
-    for (const artefact of chooseArtefacts(await readCatalogue(), ids)) {
-      measured.push(await measure(artefact, { runs, seed }, progress));
+  options: [...new Set([simulatedSchema, realSchema].flatMap(({ shape }) => Object.keys(shape)))],
+  async run(rawOptions, context) {
+    if (rawOptions['real'] === true && rawOptions['sim'] !== true) {
+      const { real: _, quota: quotas, ...options } = realSchema.parse(rawOptions);
+      return runRealTunnels({ ...options, quotas }, context);
     }
-    const parameters = { cells: wanted, ...(runs !== undefined && { runs }), seed };
-    return {
-      report: { experiment: 'tunnels', machine: describeMachine(), parameters, artefacts: measured.map(reportOf) },
-      tables: measured.map(tableOf),
-    };
+    return runSimulated(simulatedSchema.parse(rawOptions), context);
   },
 };
+
+/** Simulates the set-ups of the paper's artefacts with other seeds, or with fewer runs. */
+async function runSimulated(
+  { cells: wanted, runs, seed }: z.output<typeof simulatedSchema>,
+  { progress }: ExperimentContext,
+): Promise<Outcome> {
+  const ids = wanted.split(',').map(idOf);
+  const measured: Measured[] = [];
+  for (const artefact of chooseArtefacts(await readCatalogue(), ids)) {
+    measured.push(await measure(artefact, { runs, seed }, progress));
+  }
+  const parameters = { cells: wanted, ...(runs !== undefined && { runs }), seed };
+  const machine = describeMachine();
+  const report = { experiment: 'tunnels', machine, parameters, artefacts: measured.map(reportOf) };
+  return { report, tables: measured.map(tableOf) };
+}
 
 async function measure(
   artefact: Artefact,

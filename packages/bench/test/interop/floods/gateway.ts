@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectHttp3, type Http3Client } from '@sheaf/native';
 import { freePort } from '@sheaf/gateway/client';
-import { residentMebibytes, smallRequest } from '../../../src/soak/requests.js';
+import { residentMebibytes } from '../../../src/process/memory.js';
+import { smallRequest } from '../../../src/soak/requests.js';
 import { root, sheaf, startProgram } from '../programs.js';
 
 const modules = join(root, 'fixtures', 'modules');

@@ -1,24 +1,24 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { UserError } from '@sheaf/gateway';
-import { stop } from '../../process/service.js';
-import type { Host } from './lan.js';
+import { stop } from './service.js';
 
 /** Lines of output that an error shows */
 const SHOWN = 5;
 
-/** A foreign program on a host. It ends with this process, and prints to standard output or error. */
+/** A program that ends with this process, and prints to standard output or error */
 export class Program {
   readonly #child: ChildProcess;
   readonly #lines: string[] = [];
   #ended = false;
   #wake = new Set<() => void>();
 
+  /** @param place what starts a program elsewhere, such as on another host, and becomes it; default: here */
   constructor(
-    host: Host,
     private readonly words: readonly string[],
+    place: { readonly enter: readonly string[] } = { enter: [] },
   ) {
-    const [enter = '', ...rest] = [...host.enter, 'setpriv', '--pdeathsig', 'KILL', ...words];
+    const [enter = '', ...rest] = [...place.enter, 'setpriv', '--pdeathsig', 'KILL', ...words];
     this.#child = spawn(enter, rest, { stdio: ['pipe', 'pipe', 'pipe'] });
     for (const output of [this.#child.stdout, this.#child.stderr])
       if (output)
@@ -38,9 +38,11 @@ export class Program {
     this.#child.stdin?.write(`${line}\n`);
   }
 
-  /** Waits for a line. @throws UserError when the program ends without it */
-  async prints(pattern: RegExp): Promise<void> {
-    while (!this.#lines.some((line) => pattern.test(line))) {
+  /** Waits for a line, and returns it. @throws UserError when the program ends without it */
+  async prints(pattern: RegExp): Promise<string> {
+    for (;;) {
+      const found = this.#lines.find((line) => pattern.test(line));
+      if (found !== undefined) return found;
       if (this.#ended)
         throw new UserError('BENCH_FAILED', `${this.words[0]} ended early: ${this.#lines.slice(-SHOWN).join(' | ')}`, {
           hint: `try it alone: ${this.words.join(' ')}`,
