@@ -130,6 +130,12 @@ const fixed: Bound[] = [
     gets: 'it is closed',
   },
   {
+    resource: 'time for the last bytes of a connection of HTTP/2 that is over, or whose client is gone',
+    default: 'up to twice `limits.idle`',
+    pays: 'the connection',
+    gets: 'it is closed',
+  },
+  {
     resource: 'unsent bytes of responses over HTTP/2',
     default: '3 MiB a connection, 32 MiB a network',
     pays: 'the connection',
