@@ -1,6 +1,9 @@
 import type { Socket } from 'node:net';
 import type { TakenStream } from '../http/taken_stream.js';
 
+/** What a tunnel needs of the stream of its client */
+export type JoinedStream = Pick<TakenStream, 'incoming' | 'outgoing' | 'abort'>;
+
 /** Why a tunnel for TCP is over: both sides have ended, one has broken off, or nothing came for too long. */
 export type JoinOver = 'ended' | 'client' | 'target' | 'idle';
 
@@ -9,7 +12,7 @@ export type JoinOver = 'ended' | 'client' | 'target' | 'idle';
  * does a reset (RFC 9114 §4.4, RFC 9113 §8.5). Calls `onOver` once.
  */
 export function joinStreams(
-  { incoming, outgoing, abort }: Pick<TakenStream, 'incoming' | 'outgoing' | 'abort'>,
+  { incoming, outgoing, abort }: JoinedStream,
   target: Socket,
   idleMs: number,
   onOver: (reason: JoinOver) => void,
@@ -44,9 +47,8 @@ export function joinStreams(
   for (const each of new Set([incoming, outgoing])) each.on('error', onClientClosed).once('close', onClientClosed);
   target.setTimeout(idleMs, () => {
     target.destroy();
-    if (!finish('idle')) return;
-    outgoing.end();
-    destroyLater(outgoing, idleMs);
+    // An end in order would say that the target has sent everything.
+    if (finish('idle')) abort('target');
   });
   incoming.pipe(target);
   target.pipe(outgoing);
