@@ -598,6 +598,7 @@ interface Addon {
   ) => NativeLinkRelay;
   /** `src/io/tcp_socket.h` */
   limitUnsent(descriptor: number, bytes: number): boolean;
+  isGone(descriptor: number): boolean;
   returnFreedMemory(): void;
   Endpoint: new (options: NativeEndpointOptions, onEvents: (events: NativeEvent[]) => void) => NativeEndpoint;
   /** Encodes the fields of a response; undefined when one is invalid or all are too long. `src/http3/encoded_head.h` */

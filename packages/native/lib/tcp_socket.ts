@@ -7,7 +7,19 @@ import { addon } from './addon.js';
  * not a TCP socket.
  */
 export function limitUnsent(socket: Socket, bytes: number): boolean {
-  // Node has no public name for the descriptor.
-  const descriptor = (socket as Socket & { _handle?: { fd?: number } | null })._handle?.fd ?? -1;
+  const descriptor = descriptorOf(socket);
   return descriptor >= 0 && addon().limitUnsent(descriptor, bytes);
 }
+
+/**
+ * Whether nothing can travel on an open TCP socket any more: its peer has reset it, or does not respond. Node hears of that only
+ * while it reads from the socket.
+ */
+export function isGone(socket: Socket): boolean {
+  const descriptor = descriptorOf(socket);
+  return descriptor >= 0 && addon().isGone(descriptor);
+}
+
+/** Node has no public name for the descriptor. */
+const descriptorOf = (socket: Socket): number =>
+  (socket as Socket & { _handle?: { fd?: number } | null })._handle?.fd ?? -1;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { limitUnsent } from '@sheaf/native';
+import { isGone, limitUnsent } from '@sheaf/native';
 
 const chunk = Buffer.alloc(16 * 1024);
 const offered = 32 * 2 ** 20;
@@ -56,4 +56,14 @@ it('a socket that is closed has no limit', async () => {
   const { socket } = await unread();
   socket.destroy();
   expect(limitUnsent(socket, 64 * 1024)).toBe(false);
+});
+
+it('a socket is gone once its peer has reset it, also for one who does not read', async () => {
+  const { socket, client } = await unread();
+  expect(isGone(socket)).toBe(false);
+  client.resetAndDestroy();
+  await expect.poll(() => isGone(socket)).toBe(true);
+  expect(socket.destroyed).toBe(false);
+  socket.destroy();
+  expect(isGone(socket)).toBe(false);
 });

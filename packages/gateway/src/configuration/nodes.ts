@@ -1,6 +1,7 @@
 import type { Diagnostic } from '../values/diagnostic.js';
 import type { ConfigurationDocument } from '../values/document.js';
 import { shadowedRoutes } from '../http/shadowed_routes.js';
+import { tunnelKeys } from '../schema/routes.js';
 import { closest } from '../values/known_keys.js';
 import { checkDirectReturn } from './direct_return.js';
 import { checkMultiEnd } from './multi_end.js';
@@ -58,7 +59,7 @@ function checkChannels({ node, role, at }: ParsedSite, document: ConfigurationDo
 function checkTunnels({ node, role, at }: ParsedSite, document: ConfigurationDocument): Diagnostic[] {
   if (role === 'gateway') return [];
   return node.routes.flatMap((route, index): Diagnostic[] => {
-    const key = (['connect_udp', 'connect'] as const).find((name) => route[name] !== undefined);
+    const key = tunnelKeys.find((name) => route[name] !== undefined);
     if (key === undefined) return [];
     const range = document.locateKey([...at, 'routes', index, key]);
     return [

@@ -3,7 +3,7 @@ import type { NodeKeyOptions } from '../schema/backbone.js';
 import type { EdgeConfiguration } from '../schema/edge.js';
 import type { BackendConfiguration } from '../schema/backends.js';
 import type { ChannelOptions } from '../schema/channels.js';
-import type { RouteOptions } from '../schema/routes.js';
+import { tunnelKeys, type RouteOptions } from '../schema/routes.js';
 import type { TlsOptions } from '../schema/tls.js';
 import type { UpstreamTlsOptions } from '../schema/upstream.js';
 import { isBuiltIn } from '../targets/webtransport/built_in.js';
@@ -87,10 +87,10 @@ export function resolveTls(tls: TlsOptions, absolute: (path: string) => string):
 
 export function resolveRoute(route: RouteOptions, absolute: (path: string) => string): RouteOptions {
   if (route.files) return { ...route, files: { ...route.files, root: absolute(route.files.root) } };
-  if (route.connect_udp?.users !== undefined)
-    return { ...route, connect_udp: { ...route.connect_udp, users: absolute(route.connect_udp.users) } };
-  if (route.connect?.users !== undefined)
-    return { ...route, connect: { ...route.connect, users: absolute(route.connect.users) } };
+  for (const key of tunnelKeys) {
+    const users = route[key]?.users;
+    if (users !== undefined) return { ...route, [key]: { ...route[key], users: absolute(users) } };
+  }
   if (route.upstream?.tls)
     return { ...route, upstream: { ...route.upstream, tls: resolveUpstreamTls(route.upstream.tls, absolute) } };
   if (route.webtransport && !isBuiltIn(route.webtransport.application)) {

@@ -1,4 +1,4 @@
-import type { RouteOptions } from '../schema/routes.js';
+import { tunnelKeys, type RouteOptions } from '../schema/routes.js';
 import { compileRoute, type Route } from './router.js';
 
 /** A route that no request reaches, and the earlier route that answers all of its requests */
@@ -18,11 +18,8 @@ export function shadowedRoutes(routes: readonly RouteOptions[]): ShadowedRoute[]
   });
 }
 
-function kindOf({ webtransport, channel, connect_udp: udp, connect }: RouteOptions): string {
-  if (webtransport !== undefined) return 'session';
-  if (channel !== undefined) return 'channel';
-  if (connect !== undefined) return 'connect';
-  return udp === undefined ? 'request' : 'tunnel';
+function kindOf(route: RouteOptions): string {
+  return (['webtransport', 'channel', ...tunnelKeys] as const).find((key) => route[key] !== undefined) ?? 'request';
 }
 
 function covers(earlier: Route<unknown>, later: Route<unknown>): boolean {

@@ -14,6 +14,8 @@ export interface TakenStream {
   readonly incoming: Readable;
   /** The stream is over when this closes. */
   readonly outgoing: Writable;
+  /** Sends 100 (RFC 9110 §15.2.1). */
+  confirm(): void;
   /** Sends the response with which the stream changes. */
   accept(headers: Fields): void;
   /** Sends another response, and ends the stream. */

@@ -1,4 +1,6 @@
 import { constants, type SecureServerSessionOptions, type ServerHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
+import { isGone } from '@sheaf/native';
 import { fullBucket } from './token_bucket.js';
 
 /** Bounds on the frames that a connection may send. Node ends the connection beyond them. */
@@ -20,8 +22,11 @@ export const sessionLimits = {
 const resetsPerSecond = 50;
 const resetsAtOnce = 500;
 
-/** Ends a session that has no streams after `idleMs` of silence, and one with too many resets. */
-export function watchSession(session: ServerHttp2Session, idleMs: number): void {
+/**
+ * Ends a session that has no streams after `idleMs` of silence, and one with too many resets. Closes the socket of a session that is
+ * over, or whose client is gone, after at most two such times.
+ */
+export function watchSession(session: ServerHttp2Session, socket: Socket, idleMs: number): void {
   const resets = fullBucket(resetsPerSecond, resetsAtOnce);
   let streams = 0;
   session.on('stream', (stream) => {
@@ -37,4 +42,19 @@ export function watchSession(session: ServerHttp2Session, idleMs: number): void 
     else session.setTimeout(idleMs, check);
   };
   session.setTimeout(idleMs, check);
+  closeAtLast(socket, idleMs, () => session.destroyed || (session.closed && streams === 0));
+}
+
+/**
+ * A session that is over waits for a client that takes none of its last frames. And one whose client is gone waits for ever when a
+ * write failed before Node read the end of the connection: TLSWrap then completes no later write, and until one is complete the
+ * session does not read (https://github.com/nodejs/node/issues/55804).
+ */
+function closeAtLast(socket: Socket, idleMs: number, isOver: () => boolean): void {
+  let wasOver = false;
+  const timer = setInterval(() => {
+    if (wasOver || isGone(socket)) socket.destroy();
+    wasOver = isOver();
+  }, idleMs).unref();
+  socket.once('close', () => clearInterval(timer));
 }

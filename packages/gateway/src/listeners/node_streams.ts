@@ -15,6 +15,9 @@ export function fromHttp2Connect({ stream }: Http2ServerRequest, received: Recei
     carrier: stream.session ?? stream,
     incoming: stream,
     outgoing: stream,
+    confirm: () => {
+      if (!stream.destroyed && !stream.closed) stream.additionalHeaders({ ':status': 100 });
+    },
     accept: (headers) => stream.respond({ ...headers, ':status': 200 }),
     refuse: (status, headers) => {
       if (stream.destroyed || stream.closed) return;
@@ -35,6 +38,7 @@ export function fromConnection(socket: Socket, received: Received): TakenStream 
     carrier: socket,
     incoming: socket,
     outgoing: socket,
+    confirm: () => void socket.write('HTTP/1.1 100 Continue\r\n\r\n'),
     accept: (headers) => {
       const { protocol: upgrade } = received.request;
       if (upgrade === undefined) socket.write(responseHead(200, headers));

@@ -231,8 +231,10 @@ export class TcpListener {
     const server = this.#server as Http2SecureServer;
     server.on('connection', track(this.#connections));
     server.on(this.#options.certificate ? 'secureConnection' : 'connection', track(this.#sockets));
+    let carrier: Socket | undefined;
     // Runs before Node opens the session, whose initial settings are those of the server.
     server.prependListener('secureConnection', (socket: Socket) => {
+      carrier = socket;
       this.#carry(socket, isHttp2(socket) ? 'h2' : 'http/1.1');
       server.updateSettings({ maxConcurrentStreams: this.#clients.streamsFor(this.#clientOf(socket)) });
     });
@@ -242,7 +244,7 @@ export class TcpListener {
       this.#trees.set(session, new Http2Tree(session, this.#nodeNumbers));
       session.once('close', () => this.#sessions.delete(session));
       session.on('error', () => undefined);
-      watchSession(session, this.#options.limits.idle);
+      watchSession(session, carrier!, this.#options.limits.idle);
       // The session opened while the gateway was stopping.
       if (this.#draining) session.close();
     });

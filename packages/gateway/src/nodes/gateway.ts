@@ -18,6 +18,7 @@ import { tcpTunnelMetrics, tunnelMetrics } from '../observability/tunnel_metrics
 import { Metrics } from '../observability/metrics.js';
 import type { GatewayBackend, GatewayStatus } from '../observability/status.js';
 import { SessionServer } from '../targets/webtransport/session_server.js';
+import { hasTunnels } from '../schema/routes.js';
 import { createApplication } from './site/application.js';
 import { Tunnels } from './tunnels.js';
 import {
@@ -191,7 +192,7 @@ export class Gateway extends FrontNode {
 
   async #openTunnels({ registry }: Metrics): Promise<Tunnels | undefined> {
     const { routes, congestion } = this.#loaded.node;
-    if (!routes.some(({ connect_udp: udp, connect }) => (udp ?? connect) !== undefined)) return undefined;
+    if (!routes.some(hasTunnels)) return undefined;
     const { front } = this;
     const module = await loadNativeModule();
     const tunnels = await Tunnels.open({ routes, congestion, module, quic: () => front.quic, log: front.log });

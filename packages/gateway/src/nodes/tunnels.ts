@@ -8,6 +8,7 @@ import { accessParts } from '../tunnels/access.js';
 import { ConnectServer } from '../tunnels/connect_server.js';
 import { resolveByDns } from '../tunnels/target_addresses.js';
 import {
+  byTemplate,
   connectOverHttp3,
   connectOverStream,
   tunnelOverHttp3,
@@ -19,6 +20,8 @@ import type { CongestionName } from '../values/transport_names.js';
 
 /** `:protocol` of requests for UDP proxying (RFC 9298 §3.4) */
 const udpProtocol = 'connect-udp';
+/** That of requests for TCP by a template, and the one for tests of the draft (draft-ietf-httpbis-connect-tcp-14 §8.1) */
+const tcpProtocols = ['connect-tcp', 'connect-tcp-12'];
 
 export interface TunnelsOptions {
   routes: readonly RouteOptions[];
@@ -61,7 +64,13 @@ export class Tunnels {
     const connects = new Map<string | undefined, ConnectHandler>();
     if (udp)
       connects.set(udpProtocol, (request, response) => this.#answer(udp, tunnelOverHttp3(module, request, response)));
-    if (tcp) connects.set(undefined, (request, response) => this.#answer(tcp, connectOverHttp3(request, response)));
+    if (tcp?.kinds.classic)
+      connects.set(undefined, (request, response) => this.#answer(tcp, connectOverHttp3(request, response)));
+    for (const protocol of tcp?.kinds.templates ? tcpProtocols : []) {
+      connects.set(protocol, (request, response) =>
+        this.#answer(tcp!, byTemplate(connectOverHttp3(request, response), request.url, request.authority)),
+      );
+    }
     return connects;
   }
 
@@ -70,7 +79,12 @@ export class Tunnels {
     const [udp, tcp] = [this.#udp, this.#tcp];
     const takers = new Map<string | undefined, StreamTaker>();
     if (udp) takers.set(udpProtocol, (stream) => this.#answer(udp, tunnelOverStream(stream, this.#options.quic)));
-    if (tcp) takers.set(undefined, (stream) => this.#answer(tcp, connectOverStream(stream)));
+    if (tcp?.kinds.classic) takers.set(undefined, (stream) => this.#answer(tcp, connectOverStream(stream)));
+    for (const protocol of tcp?.kinds.templates ? tcpProtocols : []) {
+      takers.set(protocol, (stream) =>
+        this.#answer(tcp!, byTemplate(connectOverStream(stream), stream.request.url, stream.request.authority)),
+      );
+    }
     return takers;
   }
 

@@ -130,6 +130,12 @@ const fixed: Bound[] = [
     gets: 'it is closed',
   },
   {
+    resource: 'time for the last bytes of a connection of HTTP/2 that is over, or whose client is gone',
+    default: 'up to twice `limits.idle`',
+    pays: 'the connection',
+    gets: 'it is closed',
+  },
+  {
     resource: 'unsent bytes of responses over HTTP/2',
     default: '3 MiB a connection, 32 MiB a network',
     pays: 'the connection',
@@ -200,13 +206,13 @@ const fixed: Bound[] = [
   {
     resource: 'tunnels of a route: of one user, of one network, of all',
     default:
-      '`connect_udp.tunnels_per_user`, `tunnels_per_address` and `tunnels` of the route, or those of `connect`; all tunnels for UDP together have a quarter of the descriptors that the system permits',
+      '`connect_udp.tunnels_per_user`, `tunnels_per_address` and `tunnels` of the route, or those of `connect_tcp` and `connect`; all tunnels for UDP together have a quarter of the descriptors that the system permits',
     pays: 'the user, the network, then all',
     gets: '429; 503 where all or the system have no more',
   },
   {
     resource: 'new tunnels of one user, or of one network where users have no names',
-    default: '`connect_udp.new_tunnels` of the route in a minute, or that of `connect`',
+    default: '`connect_udp.new_tunnels` of the route in a minute, or that of `connect_tcp` or `connect`',
     pays: 'the user or the network',
     gets: '429 for the rest of this minute; no name is resolved',
   },

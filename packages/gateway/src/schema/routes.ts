@@ -3,21 +3,15 @@ import { oneOrMore } from '../values/scalars.js';
 import { deliveryOption } from './delivery.js';
 import { filesOptions } from './files.js';
 import { mediaOptions } from './media.js';
-import { connectOptions, connectUdpOptions } from './tunnels.js';
+import { connectOptions, connectTcpOptions, connectUdpOptions } from './tunnels.js';
 import { upstreamOptions } from './upstream.js';
 import { webTransportOptions } from './webtransport.js';
 
+/** Keys of routes with tunnels */
+export const tunnelKeys = ['connect_udp', 'connect_tcp', 'connect'] as const;
+
 /** Keys that name the target of a request. A route has exactly one of them. */
-export const targetKeys = [
-  'files',
-  'upstream',
-  'webtransport',
-  'media',
-  'channel',
-  'connect_udp',
-  'connect',
-  'backends',
-] as const;
+export const targetKeys = ['files', 'upstream', 'webtransport', 'media', 'channel', ...tunnelKeys, 'backends'] as const;
 
 export const routeOptions = z
   .strictObject({
@@ -42,6 +36,7 @@ export const routeOptions = z
       .describe("Multicast channel that receivers join here: a name from the gateway's `channels`."),
     media: mediaOptions.optional(),
     connect_udp: connectUdpOptions.optional(),
+    connect_tcp: connectTcpOptions.optional(),
     connect: connectOptions.optional(),
     backends: oneOrMore(z.string().min(1))
       .optional()
@@ -61,7 +56,7 @@ export const routeOptions = z
         params: {
           code: 'CONFIG_MISSING_KEY',
           missing: targetKeys,
-          hint: 'add `files`, `upstream`, `webtransport`, `media`, `channel`, `connect_udp`, `connect` or `backends`',
+          hint: 'add `files`, `upstream`, `webtransport`, `media`, `channel`, `connect_udp`, `connect_tcp`, `connect` or `backends`',
         },
       });
     }
@@ -81,10 +76,8 @@ export const routeOptions = z
         params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'add `backends`, or remove `delivery`' },
       });
     }
-    if (
-      (route.webtransport ?? route.media ?? route.channel ?? route.connect_udp ?? route.connect) !== undefined &&
-      route.methods !== undefined
-    ) {
+    const connects = ['webtransport', 'media', 'channel', ...tunnelKeys] as const;
+    if (connects.some((key) => route[key] !== undefined) && route.methods !== undefined) {
       context.addIssue({
         code: 'custom',
         message:
@@ -104,5 +97,8 @@ export const routeOptions = z
     });
   })
   .meta({ oneOf: targetKeys.map((key) => ({ required: [key] })) });
+
+/** Whether a route has tunnels. */
+export const hasTunnels = (route: RouteOptions): boolean => tunnelKeys.some((key) => route[key] !== undefined);
 
 export type RouteOptions = z.output<typeof routeOptions>;

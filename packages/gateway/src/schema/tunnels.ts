@@ -131,12 +131,17 @@ export const connectUdpOptions = z
 
 export type ConnectUdpOptions = z.output<typeof connectUdpOptions>;
 
-export const connectOptions = z
+const tcpOptions = z
   .strictObject({
     ...accessOptions,
-    idle: duration.prefault('10m').describe('Time without a byte after which a tunnel ends.'),
+    idle: duration.prefault('10m').describe('Time without a byte after which a tunnel breaks off.'),
   })
-  .superRefine(refuseOpenProxy)
-  .describe('A proxy for TCP (CONNECT), such as HTTPS of other servers.');
+  .superRefine(refuseOpenProxy);
+
+export const connectOptions = tcpOptions.describe('A proxy for TCP (CONNECT), such as HTTPS of other servers.');
+
+export const connectTcpOptions = tcpOptions.describe(
+  'A proxy for TCP by a template of URIs (draft-ietf-httpbis-connect-tcp), beside other routes of a host.',
+);
 
 export type ConnectOptions = z.output<typeof connectOptions>;

@@ -51,7 +51,7 @@ const sides = { ended: 'ended', stream: 'gateway', socket: 'program', idle: 'idl
 /** Tunnels for TCP through a gateway: a CONNECT over HTTP/3 for each connection of a program (RFC 9114 §4.4) */
 export class TcpTunnels {
   readonly #options: TcpTunnelsOptions;
-  readonly #carried = new CarriedSockets(idleMs);
+  readonly #carried = new CarriedSockets();
   readonly #answers = new Map<number, number>();
 
   constructor(options: TcpTunnelsOptions) {
@@ -75,7 +75,7 @@ export class TcpTunnels {
       socket.off('close', leave);
       this.#count(200);
       program.accept();
-      this.#carried.join(stream, socket, ({ reason, written, read, seconds }) => {
+      this.#carried.join(stream, socket, idleMs, ({ reason, written, read, seconds }) => {
         stream.outgoing.destroy();
         const ended = { reason: sides[reason], bytesToTarget: read, bytesToClient: written, seconds };
         this.#options.log.info({ ...about, ...ended }, 'TCP tunnel ended');

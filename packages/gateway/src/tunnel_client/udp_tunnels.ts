@@ -28,6 +28,7 @@ const nothing: TunnelCounts = {
   bytesToTarget: 0,
   packetsToClient: 0,
   bytesToClient: 0,
+  packetsRepeated: 0,
   drops: Object.fromEntries(tunnelDropReasons.map((reason) => [reason, 0])) as TunnelCounts['drops'],
 };
 
@@ -57,7 +58,8 @@ export class UdpTunnels {
   /** All tunnels so far. What a proxy calls the target is the program here. */
   get totals() {
     const now = [...this.#clients].map((client) => client.tunnels());
-    const { bytesToClient, bytesToTarget, packetsToClient, packetsToTarget, drops } = now.reduce(sum, this.#before);
+    const sums = now.reduce(sum, this.#before);
+    const { bytesToClient, bytesToTarget, packetsToClient, packetsToTarget, packetsRepeated, drops } = sums;
     return {
       open: now.reduce((total, { open }) => total + open, 0),
       waitingBytes: now.reduce((total, each) => total + each.waitingBytes, 0),
@@ -65,6 +67,7 @@ export class UdpTunnels {
       bytesToTarget: bytesToClient,
       packetsToClient: packetsToTarget,
       bytesToClient: bytesToTarget,
+      packetsRepeated,
       drops,
       answers: Object.fromEntries(this.#answers),
     };
@@ -117,6 +120,7 @@ function sum(one: TunnelCounts, other: TunnelCounts): TunnelCounts {
     bytesToTarget: one.bytesToTarget + other.bytesToTarget,
     packetsToClient: one.packetsToClient + other.packetsToClient,
     bytesToClient: one.bytesToClient + other.bytesToClient,
+    packetsRepeated: one.packetsRepeated + other.packetsRepeated,
     drops: Object.fromEntries(
       tunnelDropReasons.map((reason) => [reason, one.drops[reason] + other.drops[reason]]),
     ) as TunnelCounts['drops'],

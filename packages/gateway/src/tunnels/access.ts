@@ -98,7 +98,7 @@ export class Access {
   }
 
   /** Returns the name of the user, where users have names. @throws Refusal */
-  #authenticate({ headers }: AskedTunnel, client: string): string | undefined {
+  #authenticate({ headers, asOrigin: isOrigin = false }: AskedTunnel, client: string): string | undefined {
     if (!this.#users) return undefined;
     const { guesses } = this.#parts;
     const now = performance.now();
@@ -108,8 +108,7 @@ export class Access {
     const user = field === undefined ? undefined : this.#users.find(field);
     if (user !== undefined) return user;
     if (field !== undefined) guesses.note(client, now);
-    // Clients that take the proxy for an origin know nothing of 407.
-    const asOrigin = field !== undefined && proxyField === undefined;
+    const asOrigin = isOrigin || (field !== undefined && proxyField === undefined);
     throw asOrigin
       ? new Refusal(401, { 'www-authenticate': 'Basic realm="sheaf"' })
       : new Refusal(407, { 'proxy-authenticate': 'Basic realm="sheaf"' });

@@ -12,16 +12,10 @@ export interface CarriedOver {
 
 /** The sockets of tunnels for TCP, and the bytes that these carried so far */
 export class CarriedSockets {
-  readonly #idleMs: number;
   readonly #open = new Set<Socket>();
   #written = 0;
   #read = 0;
   #openingMs: number | undefined;
-
-  /** `idleMs`: time without a byte after which a tunnel ends */
-  constructor(idleMs: number) {
-    this.#idleMs = idleMs;
-  }
 
   get totals(): { open: number; written: number; read: number; openingMs?: number } {
     const open = [...this.#open];
@@ -43,11 +37,11 @@ export class CarriedSockets {
     return opened;
   }
 
-  /** Carries bytes between both until they have ended. Calls `onOver` once. */
-  join(stream: JoinedStream, socket: Socket, onOver: (over: CarriedOver) => void): void {
+  /** Carries bytes between both until they have ended, or none came for so long. Calls `onOver` once. */
+  join(stream: JoinedStream, socket: Socket, idleMs: number, onOver: (over: CarriedOver) => void): void {
     const started = performance.now();
     this.#open.add(socket);
-    joinStreams(stream, socket, this.#idleMs, (reason) => {
+    joinStreams(stream, socket, idleMs, (reason) => {
       this.#open.delete(socket);
       const { bytesWritten: written, bytesRead: read } = socket;
       this.#written += written;

@@ -7,9 +7,11 @@ import { Access, type AccessParts, type Admitted } from './access.js';
 import { Answers } from './answers.js';
 import { CarriedSockets } from './carried_sockets.js';
 import { connectFirst, UnreachableError } from './connect_first.js';
+import { inCapsules } from './capsule_stream.js';
 import { full, isExhausted, proxyStatus, Refusal } from './refusal.js';
 import { readAuthority, type Target } from './target_rules.js';
 import { aboutTunnel, type ConnectRequest } from './tunnel_request.js';
+import { TunnelRoutes, type TunnelRoute } from './tunnel_routes.js';
 
 export interface ConnectServerOptions {
   routes: readonly RouteOptions[];
@@ -17,24 +19,34 @@ export interface ConnectServerOptions {
   log: Logger;
 }
 
-/** Answers CONNECT (RFC 9110 §9.3.6): decides who may reach what, and carries bytes to TCP servers and back. */
+/**
+ * Answers CONNECT (RFC 9110 §9.3.6), and requests by templates: decides who may reach what, and carries bytes to TCP servers and back.
+ */
 export class ConnectServer {
-  readonly #access: Access;
+  readonly #classic: Way | undefined;
+  readonly #templates: TunnelRoutes<ConnectOptions>;
   readonly #log: Logger;
   readonly #answers: Answers;
-  readonly #carried: CarriedSockets;
+  readonly #carried = new CarriedSockets();
 
-  /** Returns undefined without a route for CONNECT. @throws UserError when its users cannot be read */
+  /** Returns undefined without a route for TCP. @throws UserError when the users of one cannot be read */
   static async open({ routes, parts, log }: ConnectServerOptions): Promise<ConnectServer | undefined> {
     const options = routes.find((route) => route.connect !== undefined)?.connect;
-    return options && new ConnectServer(options, await Access.open(options, parts), log);
+    const classic = options && { options, access: await Access.open(options, parts) };
+    const templates = await TunnelRoutes.open(routes, (route) => route.connect_tcp, parts);
+    return classic || !templates.isEmpty ? new ConnectServer(classic, templates, log) : undefined;
   }
 
-  private constructor(options: ConnectOptions, access: Access, log: Logger) {
-    this.#carried = new CarriedSockets(options.idle);
-    this.#access = access;
+  private constructor(classic: Way | undefined, templates: TunnelRoutes<ConnectOptions>, log: Logger) {
+    this.#classic = classic;
+    this.#templates = templates;
     this.#log = log;
     this.#answers = new Answers(log);
+  }
+
+  /** Whether there is a route for CONNECT, and one for templates */
+  get kinds(): { classic: boolean; templates: boolean } {
+    return { classic: this.#classic !== undefined, templates: !this.#templates.isEmpty };
   }
 
   /** What tunnels did so far, and how many are open now */
@@ -49,15 +61,15 @@ export class ConnectServer {
 
   /** Returns false when the client has left meanwhile. @throws Refusal */
   async #open(request: ConnectRequest): Promise<boolean> {
-    const target = readAuthority(request.authority);
-    if (!target) throw new Refusal(400);
-    const admitted = this.#access.admit(request, target);
+    const { route, target } = this.#find(request);
+    const admitted = route.access.admit(request, target);
     try {
+      request.confirm();
       const left = new AbortController();
       request.whenClosed(() => left.abort());
-      const addresses = await this.#access.addresses(target);
+      const addresses = await route.access.addresses(target);
       const socket = await this.#carried.timed(connectTo(addresses, target.port, left.signal));
-      if (socket) this.#join(request, socket, { target, admitted });
+      if (socket) this.#join(request, socket, { target, admitted, idleMs: route.options.idle });
       else admitted.place();
       return socket !== undefined;
     } catch (error) {
@@ -66,12 +78,25 @@ export class ConnectServer {
     }
   }
 
-  #join(request: ConnectRequest, socket: Socket, { target, admitted }: Opened): void {
-    const { stream } = request;
+  /** @throws Refusal */
+  #find({ url, authority }: ConnectRequest): { route: Way; target: Target } {
+    if (url !== undefined) return this.#templates.find(url, authority);
+    const target = readAuthority(authority);
+    if (!target) throw new Refusal(400);
+    if (!this.#classic) throw new Refusal(501);
+    return { route: this.#classic, target };
+  }
+
+  #join(request: ConnectRequest, socket: Socket, { target, admitted, idleMs }: Opened): void {
+    const { stream, url } = request;
     const { user, place } = admitted;
     const address = socket.remoteAddress ?? '';
-    stream.accept(proxyStatus(`next-hop="${formatAddress({ address, port: target.port })}"`));
-    this.#carried.join(stream, socket, ({ reason, written, read, seconds }) => {
+    stream.accept({
+      ...(url !== undefined && { 'capsule-protocol': '?1' }),
+      ...proxyStatus(`next-hop="${formatAddress({ address, port: target.port })}"`),
+    });
+    const joined = url === undefined ? stream : inCapsules(stream);
+    this.#carried.join(joined, socket, idleMs, ({ reason, written, read, seconds }) => {
       place();
       const about = aboutTunnel(request, { target, address, user });
       const ended = { reason: sides[reason], bytesToTarget: written, bytesToClient: read, seconds };
@@ -82,10 +107,13 @@ export class ConnectServer {
 
 /** What the log calls the sides of a tunnel */
 const sides = { ended: 'ended', stream: 'client', socket: 'target', idle: 'idle' } as const;
+/** Who may open tunnels for TCP, and for how long they may be idle */
+type Way = Pick<TunnelRoute<ConnectOptions>, 'options' | 'access'>;
 
 interface Opened {
   target: Target;
   admitted: Admitted;
+  idleMs: number;
 }
 
 /** Resolves with undefined when the client leaves. @throws Refusal with the error of Proxy-Status (RFC 9209 §2.3) */

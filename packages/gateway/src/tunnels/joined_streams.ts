@@ -49,9 +49,8 @@ export function joinStreams(
   for (const each of new Set([incoming, outgoing])) each.on('error', onStreamClosed).once('close', onStreamClosed);
   socket.setTimeout(idleMs, () => {
     socket.destroy();
-    if (!finish('idle')) return;
-    outgoing.end();
-    destroyLater(outgoing, idleMs);
+    // An end in order would say that the other side has sent everything.
+    if (finish('idle')) abort('target');
   });
   incoming.pipe(socket);
   socket.pipe(outgoing);

@@ -6,7 +6,7 @@ import type {
   ServerResponse,
   TunnelOptions,
 } from '@sheaf/native';
-import type { HttpVersion, RequestHeaders } from '../http/exchange.js';
+import { expectsContinue, type HttpVersion, type RequestHeaders } from '../http/exchange.js';
 import type { TakenStream } from '../http/taken_stream.js';
 import { formatAddress } from '../values/listen_error.js';
 import type { Target } from './target_rules.js';
@@ -24,6 +24,8 @@ export interface AskedTunnel {
   readonly remoteAddress: string;
   /** Whether the request may be a replay */
   readonly early: boolean;
+  /** Whether the client takes the proxy for an origin, and so knows nothing of 407 */
+  readonly asOrigin?: boolean;
   /** Sends a response without a tunnel, and ends the request. */
   refuse(status: number, headers: Readonly<Record<string, string>>): void;
   /** Ends the request of a client that has left. */
@@ -39,9 +41,13 @@ export interface TunnelRequest extends AskedTunnel {
   open(options: TunnelOptions): OpenedTunnel | undefined;
 }
 
-/** A CONNECT, whose authority is its target */
+/** A request for a TCP connection: a CONNECT, or one by a template of URIs (draft-ietf-httpbis-connect-tcp-14) */
 export interface ConnectRequest extends AskedTunnel {
+  /** Path with the target; undefined where the authority is the target */
+  readonly url?: string;
   readonly stream: Pick<TakenStream, 'incoming' | 'outgoing' | 'accept' | 'abort'>;
+  /** Tells a client that waits for it that the target is being connected to (RFC 9110 §10.1.1). */
+  confirm(): void;
 }
 
 /** What the log says about a tunnel of any kind. `address`: that of the target */
@@ -128,6 +134,9 @@ export function connectOverHttp3(request: ServerRequest, response: ServerRespons
   return {
     ...ofHttp3(request, response),
     asked: request.authority,
+    confirm: () => {
+      if (expectsContinue(request.headers) && !response.destroyed) response.writeInformational(100);
+    },
     stream: {
       incoming: request,
       outgoing: response,
@@ -145,5 +154,24 @@ export function connectOverStream(stream: TakenStream): ConnectRequest {
   const { request } = stream;
   // The target of HTTP/1.1 stands in the first line; a Host field may say something else (RFC 9112 §3.2.3).
   const authority = request.httpVersion === '2' ? request.authority : request.url;
-  return { ...ofTakenStream(stream), asked: authority, authority, stream };
+  return {
+    ...ofTakenStream(stream),
+    asked: authority,
+    authority,
+    stream,
+    confirm: () => {
+      if (expectsContinue(request.headers)) stream.confirm();
+    },
+  };
 }
+
+/** Returns the same request by a template: `url` has its target, and `authority` is that of the proxy. */
+export const byTemplate = (connect: ConnectRequest, url: string, authority: string): ConnectRequest => ({
+  ...connect,
+  url,
+  asked: url,
+  authority,
+  asOrigin: true,
+  // §3.3.3: the GET of HTTP/1.1 could be cached.
+  refuse: (status, headers) => connect.refuse(status, { 'cache-control': 'no-store', ...headers }),
+});

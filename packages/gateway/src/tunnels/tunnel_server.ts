@@ -2,26 +2,18 @@ import type { TunnelOver } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { systemErrorCode } from '../errors/user_error.js';
 import { headerValue } from '../http/exchange.js';
-import { parseRequestTarget } from '../http/request_target.js';
-import { compileRoute, findRoute, type Route } from '../http/router.js';
 import type { RouteOptions } from '../schema/routes.js';
 import type { ConnectUdpOptions } from '../schema/tunnels.js';
 import { formatAddress } from '../values/listen_error.js';
-import { Access, type AccessParts, type Admitted } from './access.js';
+import type { AccessParts, Admitted } from './access.js';
 import { Answers } from './answers.js';
 import { full, isExhausted, proxyStatus, Refusal } from './refusal.js';
-import { parseTarget, type Target } from './target_rules.js';
+import type { Target } from './target_rules.js';
 import { aboutTunnel, type TunnelRequest } from './tunnel_request.js';
+import { TunnelRoutes, type TunnelRoute } from './tunnel_routes.js';
 
 /** Header with which both sides agree on reports (docs/reference/wire.md) */
 const tunnelInfoHeader = 'sheaf-tunnel-info';
-
-/** A route with tunnels */
-interface TunnelRoute {
-  options: ConnectUdpOptions;
-  access: Access;
-  index: number;
-}
 
 export interface TunnelServerOptions {
   routes: readonly RouteOptions[];
@@ -33,25 +25,18 @@ export interface TunnelServerOptions {
 
 /** Answers requests for UDP proxying (RFC 9298): decides who may reach what. The packets are carried natively. */
 export class TunnelServer {
-  readonly #routes: Route<TunnelRoute>[];
+  readonly #routes: TunnelRoutes<ConnectUdpOptions>;
   readonly #reports: boolean;
   readonly #log: Logger;
   readonly #answers: Answers;
 
   /** @throws UserError when the users of a route cannot be read */
   static async open(options: TunnelServerOptions): Promise<TunnelServer> {
-    const routes = await Promise.all(
-      options.routes.map(async (route, index) => {
-        const udp = route.connect_udp;
-        if (!udp) return [];
-        const access = await Access.open(udp, options.parts);
-        return [compileRoute(route, index, { options: udp, access, index })];
-      }),
-    );
-    return new TunnelServer(routes.flat(), options);
+    const routes = await TunnelRoutes.open(options.routes, (route) => route.connect_udp, options.parts);
+    return new TunnelServer(routes, options);
   }
 
-  private constructor(routes: Route<TunnelRoute>[], { reports, log }: TunnelServerOptions) {
+  private constructor(routes: TunnelRoutes<ConnectUdpOptions>, { reports, log }: TunnelServerOptions) {
     this.#routes = routes;
     this.#reports = reports;
     this.#log = log;
@@ -70,7 +55,7 @@ export class TunnelServer {
 
   /** Returns false when the client has left meanwhile. @throws Refusal */
   async #open(request: TunnelRequest, started: number): Promise<boolean> {
-    const { route, target } = this.#find(request);
+    const { route, target } = this.#routes.find(request.url, request.authority);
     const admitted = route.access.admit(request, target);
     try {
       const addresses = await route.access.addresses(target);
@@ -81,22 +66,6 @@ export class TunnelServer {
       admitted.place();
       throw error;
     }
-  }
-
-  #find({ url, authority: host }: TunnelRequest): { route: TunnelRoute; target: Target } {
-    const pathname = parseRequestTarget(url)?.routed;
-    if (pathname === undefined) throw new Refusal(400);
-    const match = findRoute(this.#routes, { host, pathname, method: 'CONNECT' });
-    if (!match.found) throw new Refusal(match.ambiguous ? 400 : this.#statusOfAbsence(host, pathname));
-    const target = parseTarget(match.rest);
-    if (!target) throw new Refusal(400);
-    return { route: match.route.answer, target };
-  }
-
-  /** RFC 9110 §15.5.20: a proxy of another host is not this one. */
-  #statusOfAbsence(host: string, pathname: string): 404 | 421 {
-    const anyHost = this.#routes.map((route) => ({ ...route, hosts: undefined }));
-    return findRoute(anyHost, { host, pathname, method: 'CONNECT' }).found ? 421 : 404;
   }
 
   /** Returns false when the client has left. @throws Refusal */
@@ -141,7 +110,7 @@ export class TunnelServer {
 }
 
 interface PendingTunnel {
-  route: TunnelRoute;
+  route: TunnelRoute<ConnectUdpOptions>;
   target: Target;
   request: TunnelRequest;
   admitted: Admitted;

@@ -1,15 +1,11 @@
 import { once } from 'node:events';
-import { connect as connectHttp2, constants } from 'node:http2';
-import { connect as connectTcp, type Socket } from 'node:net';
-import { PassThrough, type Readable, type Writable } from 'node:stream';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { constants } from 'node:http2';
+import { PassThrough } from 'node:stream';
+import { expect, it, vi } from 'vitest';
 import { startFullGateway } from '../support/gateway.js';
 import { connect as connectHttp3 } from '../support/http3_client.js';
 import { readAll, startTarget } from '../support/tcp_target.js';
-
-const versions = ['1.1', '2', '3'] as const;
-type Version = (typeof versions)[number];
+import { ask as askFor, versions, type Asked, type Version } from '../support/tcp_tunnels.js';
 
 async function startProxy(options = '') {
   const { gateway, port, log } = await startFullGateway(
@@ -18,90 +14,8 @@ async function startProxy(options = '') {
   return { gateway, port, log };
 }
 
-/** The client's side of a request, whatever its response is */
-interface Asked {
-  status: number;
-  headers: Record<string, unknown>;
-  incoming: Readable;
-  outgoing: Writable;
-  /** Resets the stream, or closes the connection. */
-  reset(): void;
-  /** Code with which the proxy has broken off; resolves when the stream is closed */
-  code: Promise<number | undefined>;
-}
-
-/** Opens a connection with TLS. `raw` is the one below it. */
-async function openSocket(port: number, protocol: string): Promise<{ socket: TLSSocket; raw: Socket }> {
-  const raw = connectTcp({ host: '127.0.0.1', port, allowHalfOpen: true });
-  const socket = connectTls({ socket: raw, rejectUnauthorized: false, ALPNProtocols: [protocol] });
-  onTestFinished(() => void socket.destroy());
-  for (const each of [socket, raw]) each.on('error', () => undefined);
-  await once(socket, 'secureConnect');
-  return { socket, raw };
-}
-
-/** Waits for the end of a stream, in order or not. */
-const endOf = (stream: Readable): Promise<void> =>
-  new Promise((resolve) => void stream.once('close', resolve).once('end', resolve));
-
-async function overHttp1(port: number, target: string): Promise<Asked> {
-  const { socket, raw } = await openSocket(port, 'http/1.1');
-  socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n`);
-  let head = '';
-  while (!head.includes('\r\n\r\n')) head += String(((await once(socket, 'data')) as [Buffer])[0]);
-  socket.pause();
-  const [start = '', ...fields] = head.split('\r\n\r\n')[0]!.split('\r\n');
-  return {
-    status: Number(start.split(' ')[1]),
-    headers: Object.fromEntries(fields.map((field) => field.split(': ') as [string, string])),
-    incoming: socket,
-    outgoing: socket,
-    reset: () => void raw.resetAndDestroy(),
-    code: endOf(socket).then(() => undefined),
-  };
-}
-
-async function overHttp2(port: number, target: string): Promise<Asked> {
-  const { socket } = await openSocket(port, 'h2');
-  const session = connectHttp2(`https://127.0.0.1:${port}`, { createConnection: () => socket });
-  session.on('error', () => undefined);
-  const stream = session.request({ ':method': 'CONNECT', ':authority': target });
-  stream.on('error', () => undefined);
-  const code = new Promise<number | undefined>((resolve) => void stream.once('close', () => resolve(stream.rstCode)));
-  const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
-  return {
-    status: headers[':status'] as number,
-    headers,
-    incoming: stream,
-    outgoing: stream,
-    reset: () => stream.close(constants.NGHTTP2_CANCEL),
-    code,
-  };
-}
-
-async function overHttp3(port: number, target: string): Promise<Asked> {
-  const client = await connectHttp3(port);
-  const outgoing = new PassThrough();
-  const cancel = new AbortController();
-  const response = await client.request({
-    method: 'CONNECT',
-    path: '',
-    authority: target,
-    body: outgoing,
-    signal: cancel.signal,
-  });
-  const code = new Promise<number | undefined>((resolve) => {
-    response.once('error', (error: { errorCode?: number }) => resolve(error.errorCode));
-    response.once('end', () => resolve(undefined));
-  });
-  const { status, headers } = response;
-  return { status, headers, incoming: response, outgoing, reset: () => cancel.abort(), code };
-}
-
-const ask = (version: Version, port: number, target: string | number): Promise<Asked> => {
-  const authority = typeof target === 'string' ? target : `127.0.0.1:${target}`;
-  return { '1.1': overHttp1, '2': overHttp2, '3': overHttp3 }[version](port, authority);
-};
+const ask = (version: Version, port: number, target: string | number): Promise<Asked> =>
+  askFor(version, port, { authority: typeof target === 'string' ? target : `127.0.0.1:${target}` });
 
 it('HTTP/1.1: what a client has sent arrives before its connection closes in both directions', async () => {
   const target = await startTarget();
@@ -242,7 +156,8 @@ it('bounds tunnels of a client, and those without a byte for too long', async ()
   const first = await ask('2', port, target.port);
   await ask('1.1', port, target.port);
   expect((await ask('3', port, target.port)).status).toBe(429);
-  await once(first.incoming.resume(), 'end');
+  first.incoming.resume();
+  expect(await first.code).toBe(constants.NGHTTP2_CONNECT_ERROR);
   await vi.waitFor(() => expect(gateway.status().tcpTunnels?.open).toBe(0), 10_000);
   expect(log.filter(({ reason }) => reason === 'idle')).toHaveLength(2);
   expect((await ask('3', port, target.port)).status).toBe(200);

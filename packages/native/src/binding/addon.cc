@@ -24,6 +24,12 @@ Napi::Value limit_unsent(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), sheaf::io::limit_unsent(descriptor, bytes));
 }
 
+// Arguments: descriptor.
+Napi::Value is_gone(const Napi::CallbackInfo& info) {
+  const int descriptor = info[0].As<Napi::Number>().Int32Value();
+  return Napi::Boolean::New(info.Env(), sheaf::io::is_gone(descriptor));
+}
+
 // Arguments: descriptor, buffer to fill, position in the file.
 Napi::Value read_cached(const Napi::CallbackInfo& info) {
   std::int32_t descriptor = -1;
@@ -58,6 +64,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("GrantSealer", sheaf::binding::GrantSealerObject::define(env));
   exports.Set("encodeHead", Napi::Function::New<encode_head>(env, "encodeHead"));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));
+  exports.Set("isGone", Napi::Function::New<is_gone>(env, "isGone"));
   exports.Set("readCached", Napi::Function::New<read_cached>(env, "readCached"));
   exports.Set("returnFreedMemory",
               Napi::Function::New<return_freed_memory>(env, "returnFreedMemory"));

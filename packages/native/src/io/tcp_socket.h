@@ -9,4 +9,8 @@ namespace sheaf::io {
 // Returns false when the descriptor is no TCP socket.
 bool limit_unsent(int descriptor, std::uint32_t bytes);
 
+// Returns true when nothing can travel on a TCP socket any more: its peer has reset it, or has not
+// acknowledged anything for too long, or both sides have ended.
+bool is_gone(int descriptor);
+
 }  // namespace sheaf::io

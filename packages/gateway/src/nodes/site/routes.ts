@@ -99,7 +99,7 @@ function describeTarget(route: NodeConfiguration['routes'][number]): string {
   if (route.upstream) return `upstream ${route.upstream.to.map((origin) => origin.origin).join(', ')}`;
   if (route.channel !== undefined) return `channel ${route.channel}`;
   if (route.connect_udp) return 'tunnels for UDP';
-  if (route.connect) return 'tunnels for TCP';
+  if (route.connect ?? route.connect_tcp) return 'tunnels for TCP';
   if (route.backends)
     return `backends ${route.backends.join(', ')} (${[route.delivery ?? 'direct'].flat().join(', ')})`;
   if (route.media) return route.media.channel === undefined ? 'media' : `media, to channel ${route.media.channel}`;
