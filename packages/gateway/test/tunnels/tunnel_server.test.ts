@@ -62,6 +62,7 @@ const idle: TunnelOver = {
   bytesToTarget: 2_400,
   packetsToClient: 1,
   bytesToClient: 1_200,
+  packetsRepeated: 0,
   drops: {
     unknownContext: 0,
     targetTooLarge: 0,
@@ -72,6 +73,9 @@ const idle: TunnelOver = {
     queueStanding: 0,
     clientLost: 0,
     overRate: 0,
+    fragment: 0,
+    badHeader: 0,
+    noTunnel: 0,
   },
 };
 
