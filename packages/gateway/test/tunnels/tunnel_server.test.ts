@@ -72,6 +72,9 @@ const idle: TunnelOver = {
     queueStanding: 0,
     clientLost: 0,
     overRate: 0,
+    fragment: 0,
+    badHeader: 0,
+    noTunnel: 0,
   },
 };
 
