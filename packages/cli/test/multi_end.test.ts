@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { NodeStatus } from '@sheaf/gateway';
+import type { FrontNodeStatus } from '@sheaf/gateway';
 import { describe, expect, it, vi } from 'vitest';
 import { askAdmin } from '../src/admin.js';
 import { freePort, start, type RunningProcess } from './support/process.js';
@@ -75,10 +75,10 @@ async function startNode(nodes: Nodes, name: string): Promise<void> {
   expect(running.err()).not.toContain('error[');
 }
 
-async function status(nodes: Nodes, name: string): Promise<NodeStatus> {
+async function status(nodes: Nodes, name: string): Promise<FrontNodeStatus> {
   return JSON.parse(
     (await askAdmin(`${addressOf[name]}:${nodes.ports[`${name} admin`]}`, '/status')).text,
-  ) as NodeStatus;
+  ) as FrontNodeStatus;
 }
 
 async function backendStates(nodes: Nodes): Promise<string[]> {

@@ -170,7 +170,10 @@ const tunnels = {
   packetsToClient: 20,
   bytesToClient: 24_000,
   packetsRepeated: 6,
-  drops: { ...drops, queueFull: 0, queueStanding: 0, clientLost: 0, overRate: 0 },
+  drops: {
+    ...drops,
+    ...{ queueFull: 0, queueStanding: 0, clientLost: 0, overRate: 0, fragment: 0, badHeader: 0, noTunnel: 0 },
+  },
   answers: { 200: 5, 403: 1, 407: 4 },
 };
 const tcpTunnels = {

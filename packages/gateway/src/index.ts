@@ -24,6 +24,7 @@ export type {
   ChannelStatus,
   EdgeMediaStatus,
   EdgeStatus,
+  FrontNodeStatus,
   BackendNodeStatus,
   GatewayLinkStatus,
   GatewayStatus,

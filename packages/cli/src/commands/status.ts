@@ -7,6 +7,7 @@ import {
   type BackendReport,
   type ChannelStatus,
   type EdgeMediaStatus,
+  type FrontNodeStatus,
   type GatewayBackend,
   type GatewayLinkStatus,
   type NodeStatus,
@@ -142,9 +143,7 @@ export function renderStatus(status: NodeStatus): string {
   return [table, ...roleSections(status), ...(status.role === 'tunnel' ? [] : clientSections(status))].join('\n\n');
 }
 
-type FrontStatus = Exclude<NodeStatus, { role: 'tunnel' }>;
-
-function frontFacts(status: FrontStatus): [string, string][] {
+function frontFacts(status: FrontNodeStatus): [string, string][] {
   const { transport, certificate } = status;
   return [
     ['listen', `${status.listen} (${status.alpn.join(', ')})`],
@@ -219,7 +218,7 @@ function renderLink({ connection }: GatewayLinkStatus): string[] {
 }
 
 /** Renders the connections of clients, if there are any. */
-function clientSections({ connections }: FrontStatus): string[] {
+function clientSections({ connections }: FrontNodeStatus): string[] {
   if (connections.length === 0) return [];
   return [
     renderTable(['connection', 'protocol', 'state', 'age', 'streams'], connections.map(connectionRow)),
@@ -352,7 +351,7 @@ function upstreamHealth({ origin, up, since, reason, waiting, refused }: Upstrea
   return `${origin} ${up ? 'up' : 'down'}${duration}${reason === undefined ? '' : `: ${reason}`}${queue}`;
 }
 
-type Connection = FrontStatus['connections'][number];
+type Connection = FrontNodeStatus['connections'][number];
 
 const shortId = ({ id }: Connection): string => id.slice(0, 16);
 

@@ -8,7 +8,7 @@ import {
   type BackendNodeStatus,
   type BackendReport,
   type GatewayStatus,
-  type NodeStatus,
+  type FrontNodeStatus,
 } from '@sheaf/gateway';
 import type { LinkOptions } from '@sheaf/native';
 import { expect, vi } from 'vitest';
@@ -182,7 +182,7 @@ export class MultiEndSite {
   /** Where gateway and backends, in this order, see the latest client that is connected. */
   async clientAddresses(): Promise<(string | undefined)[]> {
     const statuses = await Promise.all(
-      (['site', ...backendNames] as const).map((name) => this.#status<NodeStatus>(name)),
+      (['site', ...backendNames] as const).map((name) => this.#status<FrontNodeStatus>(name)),
     );
     return statuses.map(({ connections }) => {
       const path = connections

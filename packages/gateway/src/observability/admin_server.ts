@@ -126,11 +126,11 @@ async function publish(channel: string, request: IncomingMessage, send: Send, so
 /** Answers a request for the page that charts tunnels, or for what it shows. */
 async function showTunnels(path: string, send: Send, status: AdminSources['status']): Promise<void> {
   const report = tunnelReport(status());
-  if (!report) return send(404, 'text/plain', '404 Not Found: this node has no tunnels\n');
-  if (path === 'report') return send(200, 'application/json', `${JSON.stringify(report)}\n`);
-  const resource = await tunnelPageResource(path);
-  if (!resource) return send(404, 'text/plain', '404 Not Found\n');
-  send(200, '', resource.body, resource.headers);
+  const resource = report && path !== 'report' ? await tunnelPageResource(path) : undefined;
+  if (!report) send(404, 'text/plain', '404 Not Found: this node has no tunnels\n');
+  else if (path === 'report') send(200, 'application/json', `${JSON.stringify(report)}\n`);
+  else if (resource) send(200, '', resource.body, resource.headers);
+  else send(404, 'text/plain', '404 Not Found\n');
 }
 
 /** Answers a request for one of the readable resources. */

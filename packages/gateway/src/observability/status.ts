@@ -192,5 +192,8 @@ export interface TunnelNodeStatus extends LifeStatus {
   tcpTunnels: TcpTunnelStatus;
 }
 
+/** Status of a node with clients of the web */
+export type FrontNodeStatus = GatewayStatus | BackendNodeStatus | EdgeStatus;
+
 /** The response of /status, which `sheaf status` shows */
-export type NodeStatus = GatewayStatus | BackendNodeStatus | EdgeStatus | TunnelNodeStatus;
+export type NodeStatus = FrontNodeStatus | TunnelNodeStatus;

@@ -71,7 +71,10 @@ export class TcpTunnels {
     const about = { target: formatAddress({ address: target.host, port: target.port }), program: program.kind };
     try {
       const stream = await this.#open(target, left.signal);
-      if (socket.destroyed) return stream.abort();
+      if (socket.destroyed) {
+        stream.abort();
+        return;
+      }
       socket.off('close', leave);
       this.#count(200);
       program.accept();

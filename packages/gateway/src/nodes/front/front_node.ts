@@ -1,13 +1,13 @@
 import type { ListenAddress, ListenAddresses } from '../../values/scalars.js';
 import type { CertificateSource } from '../../tls/certificate_source.js';
 import { browserUrl } from '../../values/browser_url.js';
-import type { NodeStatus } from '../../observability/status.js';
+import type { FrontNodeStatus } from '../../observability/status.js';
 import type { Entrance, RunningNode } from '../life/running_node.js';
 import type { Front } from './front.js';
 
 /** A running node that serves clients of the web */
 export abstract class FrontNode implements RunningNode {
-  abstract readonly role: NodeStatus['role'];
+  abstract readonly role: FrontNodeStatus['role'];
   abstract readonly warnings: readonly string[];
 
   protected constructor(
@@ -15,7 +15,7 @@ export abstract class FrontNode implements RunningNode {
     protected readonly front: Front,
   ) {}
 
-  abstract status(): NodeStatus;
+  abstract status(): FrontNodeStatus;
 
   get entrances(): readonly Entrance[] {
     const { address, publicUrl, httpAddress } = this;

@@ -77,7 +77,10 @@ async function associate(relays: UdpRelays, socket: Socket, port: number): Promi
   };
   try {
     const address = await relays.open(socket, port);
-    if (!address) return refuse(socksReplies.generalFailure);
+    if (!address) {
+      refuse(socksReplies.generalFailure);
+      return;
+    }
     socket.write(socksReply(socksReplies.succeeded, address));
     // What it says now has no meaning.
     socket.resume().once('end', () => socket.destroy());

@@ -50,7 +50,7 @@ it('a reset goes on in both directions', async () => {
   expect(await once(first.resume(), 'error')).toMatchObject([{ code: 'ECONNRESET' }]);
   const second = await connectTo(portOf('tcp'));
   const socket = await target.accept();
-  await vi.waitFor(() => expect(tunnel.status().tcpTunnels.open).toBe(1));
+  await vi.waitFor(() => expect(tunnel.status().tcpTunnels.open).toBe(1), 30_000);
   second.resetAndDestroy();
   expect(await once(socket.resume(), 'error')).toMatchObject([{ code: 'ECONNRESET' }]);
   await vi.waitFor(() => expect(tunnel.status().tcpTunnels.open).toBe(0), 10_000);
@@ -119,8 +119,8 @@ it('packets of UDP travel both ways, for each peer by a tunnel of its own', asyn
   const { tunnel, portOf } = await startTunnelPair({
     tunnel: [forwardTo(target.address().port, 'udp'), 'admin: 127.0.0.1:0'],
   });
-  await vi.waitFor(() => expect(tunnel.status().listeners[0]).not.toHaveProperty('reason'));
-  await vi.waitFor(() => expect(tunnel.status().gateway.state).toBe('open'));
+  await vi.waitFor(() => expect(tunnel.status().listeners[0]).not.toHaveProperty('reason'), 30_000);
+  await vi.waitFor(() => expect(tunnel.status().gateway.state).toBe('open'), 30_000);
   for (const peer of ['one', 'two']) {
     const socket = createSocket('udp4');
     onTestFinished(() => void socket.close());

@@ -180,12 +180,13 @@ it('a program with a relay of UDP reaches each target by the header of its packe
   fragment[2] = 1;
   program.send(fragment, relay, '127.0.0.1');
   program.send(Buffer.from('no header'), relay, '127.0.0.1');
-  await vi.waitFor(() =>
-    expect(tunnel.status().tunnels.drops).toMatchObject({ fragment: 1, badHeader: 1, noTunnel: 0 }),
+  await vi.waitFor(
+    () => expect(tunnel.status().tunnels.drops).toMatchObject({ fragment: 1, badHeader: 1, noTunnel: 0 }),
+    30_000,
   );
   // A target that is not permitted gets nothing, and ends nothing.
   program.send(Buffer.from([0, 0, 0, 1, 127, 0, 0, 2, 0, 9]), relay, '127.0.0.1');
-  await vi.waitFor(() => expect(tunnel.status().tunnels.answers).toEqual({ 200: 2, 403: 1 }));
+  await vi.waitFor(() => expect(tunnel.status().tunnels.answers).toEqual({ 200: 2, 403: 1 }), 30_000);
   control.end();
   await vi.waitFor(() => expect(tunnel.status().tunnels.open).toBe(0), 10_000);
 });
