@@ -25,7 +25,7 @@ test(
     const report = JSON.parse(await bench({ ...options, datagrams: '2000', tunnels: '200' })) as {
       tunnels: unknown[];
       flood: unknown[];
-      idle: { tunnels: number; bytes_per_tunnel: number };
+      idle: { tunnels: number; connections: number; after_mib: number };
       findings: { required: number; measured: number; holds: boolean }[];
       skipped: object[];
       versions: object;
@@ -41,8 +41,9 @@ test(
       for (const each of used) expect(each).toBeGreaterThan(0);
     }
     expect(report.flood.map((row) => floodRowSchema.parse(row))).toHaveLength(6);
-    expect(report.idle.tunnels).toBe(200);
-    expect(report.idle.bytes_per_tunnel).toBeGreaterThan(1_000);
+    // So few tunnels are less than what garbage adds and takes.
+    expect(report.idle).toMatchObject({ tunnels: 200, connections: 4 });
+    expect(report.idle.after_mib).toBeGreaterThan(10);
     expect(report.findings).toHaveLength(2);
     for (const { holds, measured, required } of report.findings) expect(holds).toBe(measured >= required);
   },

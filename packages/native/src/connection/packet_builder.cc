@@ -337,7 +337,8 @@ void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
                path_.mtu.current() - draft.job.header_length - k_aead_tag_length)) {
       parts_.events.push_back(DatagramLostEvent{*dropped});
     }
-    draft.more_alike = parts_.datagrams.write_frames(writer, sent) && parts_.datagrams.next_is_alike();
+    draft.more_alike =
+        parts_.datagrams.write_frames(writer, sent) && parts_.datagrams.next_is_alike();
     if (parts_.datagrams.take_writable()) parts_.events.push_back(DatagramsWritableEvent{});
   }
   draft.first_data_frame = sent.pending_frames().size();

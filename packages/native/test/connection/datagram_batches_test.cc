@@ -1,4 +1,5 @@
-// Tests that packets with a datagram each (RFC 9221) leave together, as segmentation offload wants them.
+// Tests that packets with a datagram each (RFC 9221) leave together, as segmentation offload wants
+// them.
 #include <gtest/gtest.h>
 
 #include "connection/raw_peer.h"

@@ -32,9 +32,9 @@ class IdleTunnels : public TunnelNodes {
     settings.target = target->local_address();
     const std::size_t before = quic::live_bytes();
     for (const quic::StreamId stream : asked) {
-      auto opened = TunnelEnd::open({*node, ends, called->loop(), answering->driver,
-                                     answering->session, stream, ends.way()},
-                                    settings, io::monotonic_now());
+      auto opened = TunnelEnd::open(
+          {*node, ends, called->loop(), answering->driver, answering->session, stream, ends.way()},
+          settings, io::monotonic_now());
       if (opened) ends.keep(std::move(*opened));
     }
     ends.on_turn(io::monotonic_now());
