@@ -96,6 +96,7 @@ export interface NativeEndpointOptions {
   multipath: boolean;
   /** Bytes of UDP payload, in both directions; 0 = what the path carries */
   longestDatagram: number;
+  firstDatagram: number;
   /** Bits: 1 = shared, 2 = per path; 0 = no backends. */
   backendKeyModes: number;
   returnPaths: boolean;

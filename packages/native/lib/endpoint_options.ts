@@ -30,6 +30,7 @@ function transportOptions(options: Partial<TransportOptions>) {
     congestionControl: options.congestionControl ?? 'cubic',
     multipath: options.multipath ?? true,
     longestDatagram: options.longestDatagram ?? 0,
+    firstDatagram: options.firstDatagram ?? 1200,
     backendKeyModes: backendKeyModes(options),
     returnPaths: options.returnPaths ?? false,
     pathScheduler: options.pathScheduler ?? 'ecf',

@@ -93,6 +93,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
     socket.largest_datagram = k_ethernet_payload;
   }
   limit_datagrams(connection, number(options, "longestDatagram"));
+  connection.first_datagram_size = static_cast<std::uint16_t>(number(options, "firstDatagram"));
   connection.multipath = flag(options, "multipath");
   quic::offer_multi_end(connection, number(options, "backendKeyModes"));
   if (flag(options, "returnPaths")) offer_return_paths();
