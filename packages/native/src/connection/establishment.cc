@@ -93,6 +93,7 @@ void Establishment::set_initial_rtt(Duration rtt) {
 
 void Establishment::set_carried(std::uint16_t size, Time now) {
   Path& path = *parts_.first_path();
+  if (size <= path.mtu.current()) return;
   path.mtu.on_carried(size);
   path.controller->on_mtu_change(path.mtu.current());
   path.update_pacing(now);

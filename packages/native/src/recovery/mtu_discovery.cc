@@ -80,7 +80,8 @@ void MtuDiscovery::on_probe_lost(std::uint16_t size, Time now) {
 }
 
 void MtuDiscovery::on_carried(std::uint16_t size) {
-  current_ = std::max(current_, std::min(size, maximum_));
+  if (size <= current_) return;
+  current_ = std::min(size, maximum_);
   if (current_ == maximum_) candidate_ = 0;
 }
 
