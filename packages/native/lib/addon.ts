@@ -98,6 +98,7 @@ export interface NativeEndpointOptions {
   /** Bytes of UDP payload, in both directions; 0 = what the path carries */
   longestDatagram: number;
   followTunnelReports: boolean;
+  firstDatagram: number;
   /** Bits: 1 = shared, 2 = per path; 0 = no backends. */
   backendKeyModes: number;
   returnPaths: boolean;

@@ -31,6 +31,7 @@ function transportOptions(options: Partial<TransportOptions>) {
     multipath: options.multipath ?? true,
     longestDatagram: options.longestDatagram ?? 0,
     followTunnelReports: options.followTunnelReports ?? false,
+    firstDatagram: options.firstDatagram ?? 1200,
     backendKeyModes: backendKeyModes(options),
     returnPaths: options.returnPaths ?? false,
     pathScheduler: options.pathScheduler ?? 'ecf',

@@ -93,6 +93,11 @@ export interface TransportOptions {
    * (docs/reference/wire.md). Default: servers do.
    */
   followTunnelReports?: boolean;
+  /**
+   * Bytes of UDP payload with which a client begins, 1200 to 1452. A connection that is to carry packets of 1200 bytes in a tunnel wants
+   * 1350. When nothing comes back for the first ones, the client goes on with 1200 and finds what its path carries. Default 1200.
+   */
+  firstDatagram?: number;
   /** Default `cubic`. */
   congestionControl?: CongestionControl;
   /** Offers several paths per connection (RFC 10069). Default true. */

@@ -55,6 +55,9 @@ export interface ProxiedTarget {
 const H3_CONNECT_ERROR = 0x10f;
 const loopback = { address: '127.0.0.1', port: 0, family: 'IPv4' } as const;
 
+/** UDP payload that carries a packet of 1200 bytes in a tunnel */
+const outerDatagram = 1_350;
+
 /** Environment variable with credentials, which the list of processes does not show */
 const userVariable = 'SHEAF_PROXY_USER';
 
@@ -73,6 +76,7 @@ export async function throughProxy(
       port: template.port,
       alpn: ['h3'],
       datagrams: true,
+      firstDatagram: outerDatagram,
       ...(proxyInsecure && { insecure: true }),
       ...(proxyCa !== undefined && {
         certificateAuthority: await certificateAuthority('--proxy-ca', proxyCa, world.cwd),

@@ -26,7 +26,7 @@ const foreign = fc
   )
   .map(([type, bytes]) => {
     const head = Buffer.alloc(16, 0xff);
-    const typeEnd = type === 'largest' ? 8 : writeVarint(head, 0, type as number);
+    const typeEnd = type === 'largest' ? 8 : writeVarint(head, 0, type);
     return Buffer.concat([head.subarray(0, writeVarint(head, typeEnd, bytes.length)), bytes]);
   });
 const data = payload.map((bytes) => ({ bytes, capsule: Buffer.concat([capsuleHead(bytes.length, false), bytes]) }));

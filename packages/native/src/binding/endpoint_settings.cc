@@ -94,6 +94,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   }
   limit_datagrams(connection, number(options, "longestDatagram"));
   connection.follow_tunnel_reports = flag(options, "followTunnelReports");
+  connection.first_datagram_size = static_cast<std::uint16_t>(number(options, "firstDatagram"));
   connection.multipath = flag(options, "multipath");
   quic::offer_multi_end(connection, number(options, "backendKeyModes"));
   if (flag(options, "returnPaths")) offer_return_paths();

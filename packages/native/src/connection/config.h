@@ -35,6 +35,7 @@ struct ConnectionConfig {
   // libraries at one frequency.
   bool take_ack_frequency = true;
   std::uint16_t initial_udp_payload_size = 1200;    // until MTU discovery found more
+  std::uint16_t first_datagram_size = 1200;         // of a client's handshake
   std::uint16_t max_udp_payload_size = 1452;        // upper end of MTU discovery
   std::uint16_t accepted_udp_payload_size = 65527;  // of the peer
   bool discover_mtu = true;

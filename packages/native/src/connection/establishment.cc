@@ -91,6 +91,16 @@ void Establishment::set_initial_rtt(Duration rtt) {
   if (rtt > Duration::zero()) parts_.first_path()->rtt.set_initial(rtt);
 }
 
+void Establishment::set_carried(std::uint16_t size, Time now) {
+  Path& path = *parts_.first_path();
+  if (size <= path.mtu.current()) return;
+  path.mtu.on_carried(size);
+  path.controller->on_mtu_change(path.mtu.current());
+  path.update_pacing(now);
+}
+
+void Establishment::try_first(std::uint16_t size) { parts_.first_path()->mtu.try_first(size); }
+
 void Establishment::count_handshake_bytes(std::uint64_t received, std::uint64_t sent) {
   parts_.first_path()->amplification.on_received(received);
   parts_.first_path()->amplification.on_sent(sent);

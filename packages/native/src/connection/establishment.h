@@ -26,6 +26,10 @@ class Establishment {
   // Sets the round trip time that the handshake measured, until a packet measures another one.
   // Zero: not measured.
   void set_initial_rtt(Duration rtt);
+  // The first path is known to carry UDP payloads of this size.
+  void set_carried(std::uint16_t size, Time now);
+  // Lets MTU discovery on the first path begin with this size.
+  void try_first(std::uint16_t size);
 
   // --- the address of the first path (RFC 9000 §8.1) ------------------------------------------
 

@@ -20,7 +20,8 @@ ConnectionDriver::ConnectionDriver(Role role, const ConnectionConfig& config, Ra
                                    Time now)
     : role_(role),
       started_(now),
-      connection_(std::make_unique<Connection>(role, config, random, now)) {}
+      connection_(std::make_unique<Connection>(role, config, random, now)),
+      first_datagrams_(config.first_datagram_size) {}
 
 ConnectionDriver::~ConnectionDriver() = default;
 
@@ -99,6 +100,9 @@ void ConnectionDriver::receive_long(const Datagram& datagram, Time now) {
   if (handshake_ && datagram.path.remote != path_.remote) return;
   const bool handshaking = handshake_ != nullptr;
   if (handshaking) {
+    first_datagrams_.on_received();
+    largest_handshake_datagram_ =
+        std::max(largest_handshake_datagram_, static_cast<std::uint16_t>(datagram.payload.size()));
     handshake_bytes_received_ += datagram.payload.size();
     if (limited()) connection_->establishment().count_handshake_bytes(datagram.payload.size(), 0);
   }
@@ -133,10 +137,11 @@ bool ConnectionDriver::transmit_handshake(TransmitBatch& batch, Time now) {
   if (allowance < k_min_handshake_room) return false;
   const MutableBytes room =
       batch.buffer.first(std::min<std::uint64_t>(allowance, k_max_handshake_datagram));
-  const std::size_t size = handshake_->transmit(room, now);
+  std::size_t size = handshake_->transmit(room, now);
   // The handshake may have failed while it wrote.
   if (handshake_->failure()) process_handshake(now);
   if (size == 0) return false;
+  if (role_ == Role::kClient) size = first_datagrams_.grow(room, size);
   handshake_bytes_sent_ += size;
   if (limited()) connection_->establishment().count_handshake_bytes(0, size);
   batch.size = size;
@@ -169,6 +174,7 @@ Time ConnectionDriver::next_timeout() const {
 
 void ConnectionDriver::on_timeout(Time now) {
   if (handshake_ && now >= handshake_->next_timeout()) {
+    first_datagrams_.on_timeout();
     handshake_->on_timeout(now);
     process_handshake(now);
   }
@@ -244,6 +250,8 @@ TransportStatus ConnectionDriver::process(const HandshakeEvent& event, Time now)
         // 0.5-RTT: the server may send before the client's Finished has arrived.
         established_ = true;
         TransportStatus status = connection_->establishment().establish(seed(), now);
+        // It shows what the path carries in the other direction, and that the client wants as much.
+        connection_->establishment().try_first(largest_handshake_datagram_);
         connection_->establishment().count_handshake_bytes(handshake_bytes_received_,
                                                            handshake_bytes_sent_);
         return status;
@@ -280,7 +288,9 @@ TransportStatus ConnectionDriver::complete(Time now) {
   if (early_data_started_ && !early_data_accepted_)
     connection_->establishment().reject_early_data(now);
   established_ = true;
-  return connection_->establishment().establish(seed(), now);
+  TransportStatus status = connection_->establishment().establish(seed(), now);
+  connection_->establishment().set_carried(first_datagrams_.carried(), now);
+  return status;
 }
 
 void ConnectionDriver::fail(const TransportError& error, Time now) {

@@ -8,6 +8,7 @@
 
 #include "connection/connection.h"
 #include "crypto/handshake.h"
+#include "endpoint/first_datagrams.h"
 #include "multi_end/backend_exchange.h"
 #include "multi_end/primary_exchange.h"
 #include "util/ring.h"
@@ -122,6 +123,8 @@ class ConnectionDriver {
   bool address_validated_ = false;
   std::uint64_t handshake_bytes_received_ = 0;
   std::uint64_t handshake_bytes_sent_ = 0;
+  FirstDatagrams first_datagrams_;                // of a client
+  std::uint16_t largest_handshake_datagram_ = 0;  // of the peer
   Ring<Event> events_;
 };
 

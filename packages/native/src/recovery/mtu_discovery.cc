@@ -48,6 +48,8 @@ void MtuDiscovery::search(Time now) {
   if (current_ == maximum_) {
     candidate_ = 0;
     resume_at_ = k_never;
+  } else if (too_large_ > maximum_) {
+    candidate_ = maximum_;  // it was not tried yet
   } else if (gap <= k_resolution) {
     candidate_ = 0;
     resume_at_ = now + k_raise_interval;
@@ -75,6 +77,17 @@ void MtuDiscovery::on_probe_lost(std::uint16_t size, Time now) {
     too_large_ = size;
   }
   search(now);
+}
+
+void MtuDiscovery::on_carried(std::uint16_t size) {
+  if (size <= current_) return;
+  current_ = std::min(size, maximum_);
+  if (current_ == maximum_) candidate_ = 0;
+}
+
+void MtuDiscovery::try_first(std::uint16_t size) {
+  if (candidate_ == maximum_ && size > current_ + k_resolution && size < maximum_)
+    candidate_ = size;
 }
 
 void MtuDiscovery::try_jumbo() {

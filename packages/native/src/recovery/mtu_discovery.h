@@ -9,8 +9,9 @@
 namespace sheaf::quic {
 
 // DPLPMTUD (RFC 8899, applied to QUIC by RFC 9000 §14.3). Sizes are UDP payload bytes. Tries the
-// maximum first, since most paths carry it, then halves the interval. The size of jumbo frames is
-// tried apart and only when the owner has reason to: no other size above the maximum is common.
+// maximum first unless it is told another size, since most paths carry it, then halves the
+// interval. The size of jumbo frames is tried apart and only when the owner has reason to: no other
+// size above the maximum is common.
 class MtuDiscovery {
  public:
   static constexpr std::uint16_t k_base = 1200;
@@ -30,6 +31,10 @@ class MtuDiscovery {
   void on_probe_sent(std::uint16_t size, Time now);
   void on_probe_acknowledged(std::uint16_t size, Time now);
   void on_probe_lost(std::uint16_t size, Time now);
+  // Something of this size has arrived on the path before discovery began.
+  void on_carried(std::uint16_t size);
+  // Makes this size the first probe's, when it is a gain. The maximum follows.
+  void try_first(std::uint16_t size);
   // Makes the size of jumbo frames the next probe's, once the path carries the maximum. Works only
   // once.
   void try_jumbo();

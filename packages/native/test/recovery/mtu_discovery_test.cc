@@ -32,6 +32,45 @@ TEST(MtuDiscovery, OneProbeWhenThePathCarriesTheMaximum) {
   EXPECT_FALSE(mtu.probe_due(at_ms(0) + 24h));
 }
 
+TEST(MtuDiscovery, ASizeThatIsTriedFirstSparesLostProbesAndDoesNotReplaceTheMaximum) {
+  MtuDiscovery wide(1200, 1452);
+  wide.try_first(1350);
+  EXPECT_EQ(wide.probe_due(at_ms(0)), 1350);
+  EXPECT_EQ(search(wide, 1500, at_ms(0)), 2);
+  EXPECT_EQ(wide.current(), 1452);
+
+  MtuDiscovery narrow(1200, 1452);
+  narrow.try_first(1350);
+  narrow.on_probe_sent(1350, at_ms(0));
+  narrow.on_probe_acknowledged(1350, at_ms(0));
+  EXPECT_EQ(narrow.current(), 1350);
+  EXPECT_EQ(narrow.probe_due(at_ms(0)), 1452);
+  search(narrow, 1400, at_ms(0));
+  EXPECT_GT(narrow.current(), 1380);
+
+  for (const std::uint16_t size : std::initializer_list<std::uint16_t>{0, 1200, 1210, 1452, 2000}) {
+    MtuDiscovery mtu(1200, 1452);
+    mtu.try_first(size);
+    EXPECT_EQ(mtu.probe_due(at_ms(0)), 1452) << size;
+  }
+}
+
+TEST(MtuDiscovery, BeginsWithWhatThePathIsKnownToCarry) {
+  MtuDiscovery mtu(1200, 1452);
+  mtu.on_carried(1350);
+  EXPECT_EQ(mtu.current(), 1350);
+  EXPECT_EQ(mtu.probe_due(at_ms(0)), 1452);
+  mtu.on_carried(1200);
+  EXPECT_EQ(mtu.current(), 1350);
+  mtu.on_black_hole(at_ms(0));
+  EXPECT_EQ(mtu.current(), 1200);
+
+  MtuDiscovery whole(1200, 1452);
+  whole.on_carried(9000);
+  EXPECT_EQ(whole.current(), 1452);
+  EXPECT_FALSE(whole.probe_due(at_ms(0)));
+}
+
 TEST(MtuDiscovery, OffWhenThereIsNothingToGain) {
   EXPECT_FALSE(MtuDiscovery(1200, 1200).probe_due(at_ms(0)));
   EXPECT_FALSE(MtuDiscovery(1200, 0).probe_due(at_ms(0)));
