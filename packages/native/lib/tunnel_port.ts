@@ -3,13 +3,15 @@ import type { SocketAddress } from './address.js';
 import { headBody } from './engine_body.js';
 import { IncomingBody } from './http3_body.js';
 import { carriageOptions, tunnelInfoHeader, tunnelOver } from './tunnel.js';
-import type { TunnelPort, TunnelRelayOptions } from './tunnel_types.js';
+import type { LocalTunnelOptions, TunnelPort, TunnelRelayOptions } from './tunnel_types.js';
 import type { ClientRequestOptions, ReceivedResponse } from './types.js';
 
 type Request = (options: ClientRequestOptions) => Promise<ReceivedResponse>;
 
 /** Options of a port. Without a program, each peer of it has a tunnel, and `pathTo` gets no target. */
-export type PortOptions = Omit<TunnelRelayOptions, 'program'> & Partial<Pick<TunnelRelayOptions, 'program'>>;
+export type PortOptions = LocalTunnelOptions &
+  Pick<TunnelRelayOptions, 'pathTo'> &
+  Partial<Pick<TunnelRelayOptions, 'program'>>;
 
 /** A request for the tunnel of a peer, or of a target */
 interface AnsweredRequest {

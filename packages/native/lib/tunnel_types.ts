@@ -113,12 +113,10 @@ export interface TunnelRefusal {
   error?: Error;
 }
 
-/** Options of `openTunnelPort`. */
-export interface TunnelPortOptions extends TunnelCarriage {
+/** What all local ports for tunnels of a client have in common. */
+export interface LocalTunnelOptions extends TunnelCarriage {
   /** Local address, and port: 0 takes a free one */
   local: SocketAddress;
-  /** Path of the request with the target in it, from the proxy's template (RFC 9298 §2) */
-  path: string;
   /** Host and port of the proxy. Default: those that the client connected to. */
   authority?: string;
   /** Further fields of each request, such as `proxy-authorization` */
@@ -132,14 +130,25 @@ export interface TunnelPortOptions extends TunnelCarriage {
    * `reportTunnel` of the connection that the tunnel carries. Proxies that make none are used without.
    */
   onReport?(report: Uint8Array): void;
-  /** Called when a peer gets no tunnel. Its next packet asks again. */
+  /** Called when a peer, or a target of a relay, gets no tunnel. Its next packet asks again. */
   onRefused?(refusal: TunnelRefusal): void;
 }
 
+/** Options of `openTunnelPort`. */
+export interface TunnelPortOptions extends LocalTunnelOptions {
+  /** Path of the request with the target in it, from the proxy's template (RFC 9298 §2) */
+  path: string;
+}
+
 /** Options of `openTunnelRelay`. */
-export interface TunnelRelayOptions extends Omit<TunnelPortOptions, 'path'> {
-  /** Address of the program that may use the relay; with port 0, the first of its ports that sends something */
-  program: { address: string; port: number };
+export interface TunnelRelayOptions extends LocalTunnelOptions {
+  /** The program that may use the relay. */
+  program: {
+    /** IP address. */
+    address: string;
+    /** UDP port; 0: the first one that sends something. */
+    port: number;
+  };
   /** Returns the path of the request for a target, from the proxy's template (RFC 9298 §2). Names may stand in any letters. */
   pathTo(host: string, port: number): string;
 }

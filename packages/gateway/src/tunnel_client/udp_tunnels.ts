@@ -1,9 +1,9 @@
 import {
   tunnelDropReasons,
   type Http3Client,
+  type LocalTunnelOptions,
   type TunnelCounts,
   type TunnelOver,
-  type TunnelPortOptions,
   type TunnelRefusal,
 } from '@sheaf/native';
 import type { Logger } from 'pino';
@@ -83,7 +83,7 @@ export class UdpTunnels {
     client: Http3Client,
     program: string,
     onRefused: () => void,
-  ): Pick<TunnelPortOptions, 'headers' | 'onOpened' | 'onOver' | 'onRefused'> {
+  ): Pick<LocalTunnelOptions, 'headers' | 'onOpened' | 'onOver' | 'onRefused'> {
     return {
       headers: this.#options.headers,
       onOpened: () => this.#count(200),

@@ -216,7 +216,13 @@ Napi::Value tunnel_counts(EndpointParts& parts, const Napi::CallbackInfo& info) 
   if (!parts.tunnels) return info.Env().Undefined();
   Napi::Array out = Napi::Array::New(info.Env(), 3);
   out.Set(0u, static_cast<double>(parts.tunnels->open_tunnels()));
-  out.Set(1u, static_cast<double>(parts.tunnels->room().used()));
+  // What was sent, and is kept to be sent again, does not wait.
+  std::size_t waiting = parts.tunnels->room().used();
+  parts.connections.for_each([&](HostedConnection& hosted) {
+    const auto& kept = hosted.tunnels.way().kept;
+    if (kept) waiting -= kept->held();
+  });
+  out.Set(1u, static_cast<double>(waiting));
   out.Set(2u, counts_array(info.Env(), parts.tunnels->counts()));
   return out;
 }

@@ -44,12 +44,12 @@ class KeptDatagrams {
     return lost;
   }
   void release_spare() { sent_.release_spare(); }
+  // Bytes of the room
+  std::size_t held() const { return sent_.bytes() + k_overhead * sent_.size(); }
 
  private:
   static constexpr std::size_t k_limit = 4 << 20;  // bytes of payloads, of one connection
   static constexpr std::size_t k_overhead = 128;   // bytes that a payload takes beside its own
-
-  std::size_t held() const { return sent_.bytes() + k_overhead * sent_.size(); }
 
   quic::SentPayloads sent_{k_limit};
   tunnel::RoomShare room_;

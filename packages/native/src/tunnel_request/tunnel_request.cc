@@ -63,7 +63,8 @@ TunnelRequest::TunnelRequest(const Place& place, const Settings& settings, Time 
   if (mode_ == quic::TunnelMode::kRetransmit && !place.way.kept) {
     place.way.kept.emplace(share());
   }
-  if (settings.reports == quic::TunnelReports::kMakes) feedback_ = std::make_unique<TunnelFeedback>();
+  if (settings.reports == quic::TunnelReports::kMakes)
+    feedback_ = std::make_unique<TunnelFeedback>();
   place_.session.datagrams().limit_waiting(k_waiting_ahead);
   place_.session.datagrams().serve(place_.stream, *this);
   read_capsules(now);
