@@ -31,6 +31,8 @@ export class LocalListener {
   async listen({ address, port }: ListenAddress): Promise<ListenAddress> {
     this.#server.listen({ host: address, port });
     await once(this.#server, 'listening');
+    // The system has no room for another connection.
+    this.#server.on('error', () => this.noteRefused());
     this.#address = { address, port: (this.#server.address() as AddressInfo).port };
     return this.#address;
   }

@@ -9,7 +9,7 @@ export async function readCredentials(
 ): Promise<Record<string, string>> {
   if (!options) return {};
   const text = 'file' in options ? await firstLine(options.file) : environment[options.environment];
-  if (text !== undefined && /^[\x21-\x7e\u0080-\uffff][^\0-\x1f]*$/.test(text)) return proxyCredentials(text);
+  if (text !== undefined && /^[^\p{Cc}]+$/u.test(text)) return proxyCredentials(text);
   throw 'file' in options
     ? unusable(`${options.file} has no credentials in its first line`, 'write `NAME:PASSWORD`, or a token')
     : unusable(

@@ -52,7 +52,7 @@ quic::Result<std::unique_ptr<TunnelEnd>, io::SocketError> RelayPort::open(
   const auto found = find(target);
   if (found == flows_.end() || !connected_) return std::unique_ptr<TunnelEnd>();
   const auto& header = found->first;
-  return TunnelEnd::open(place, Outlet(*connected_, {header.begin(), header.end()}), settings, now);
+  return TunnelEnd::open(place, Outlet(connected_, {header.begin(), header.end()}), settings, now);
 }
 
 void RelayPort::give(FlowId target, TunnelEnd& tunnel, Time now) {

@@ -75,7 +75,8 @@ class RelayPort final : public ProgramPort, private io::PollGroup::Member {
 
   Place place_;
   std::unique_ptr<io::UdpSocket> listening_;
-  std::unique_ptr<io::ConnectedSocket> connected_;  // null before the program sends
+  // Null before the program sends. Its tunnels send by it, too.
+  std::shared_ptr<io::ConnectedSocket> connected_;
   quic::Address program_;
   FlowId next_ = 0;
   Flows flows_;

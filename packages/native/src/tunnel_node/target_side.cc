@@ -31,8 +31,7 @@ void TargetSide::leave() {
 
 void TargetSide::close() {
   node_.stop_listening(*this);
-  outlet_.socket = nullptr;
-  outlet_.own.reset();
+  outlet_.socket.reset();
 }
 
 void TargetSide::send(quic::Bytes payload) {

@@ -32,15 +32,16 @@ struct TunnelSettings {
 
 // Where the packets of a tunnel go to and come from
 struct Outlet {
-  explicit Outlet(std::unique_ptr<io::ConnectedSocket> made)
-      : own(std::move(made)), socket(own.get()) {}
+  explicit Outlet(std::unique_ptr<io::ConnectedSocket> made) : socket(std::move(made)) {}
   // The socket is that of a relay, which takes what comes and gives each tunnel its part. The
   // header stands in front of each packet.
-  Outlet(io::ConnectedSocket& shared, std::vector<std::uint8_t> before)
-      : socket(&shared), header(std::move(before)) {}
+  Outlet(std::shared_ptr<io::ConnectedSocket> shared, std::vector<std::uint8_t> before)
+      : socket(std::move(shared)), header(std::move(before)) {}
 
-  std::unique_ptr<io::ConnectedSocket> own;  // null with that of a relay
-  io::ConnectedSocket* socket;
+  // Whether the tunnel hears the socket by itself
+  bool own() const { return header.empty(); }
+
+  std::shared_ptr<io::ConnectedSocket> socket;
   std::vector<std::uint8_t> header;
 };
 

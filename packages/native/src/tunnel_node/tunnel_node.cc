@@ -33,8 +33,8 @@ quic::Result<std::unique_ptr<TunnelNode>, io::SocketError> TunnelNode::open(
 
 quic::Status<io::SocketError> TunnelNode::add(TargetSide& side) {
   if (open_ >= max_tunnels_) return io::SocketError{EMFILE, "too many tunnels for one process"};
-  if (const auto& own = side.outlet_.own) {
-    if (auto status = group_->add(own->descriptor(), side); !status) return status;
+  if (const Outlet& outlet = side.outlet_; outlet.own()) {
+    if (auto status = group_->add(outlet.socket->descriptor(), side); !status) return status;
   }
   side.index_ = sides_.size();
   sides_.push_back(&side);
@@ -59,7 +59,9 @@ void TunnelNode::remove(TargetSide& side) {
 
 void TunnelNode::stop_listening(TargetSide& side) {
   if (!std::exchange(side.listening_, false)) return;
-  if (const auto& own = side.outlet_.own) group_->remove(own->descriptor(), side);
+  if (const Outlet& outlet = side.outlet_; outlet.own()) {
+    group_->remove(outlet.socket->descriptor(), side);
+  }
   --open_;
 }
 

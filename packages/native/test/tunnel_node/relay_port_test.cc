@@ -134,6 +134,16 @@ TEST_F(RelayPorts, AsksAgainForATargetWhoseTunnelIsOver) {
   EXPECT_EQ(wait_for_flows(1)[0].host, "192.0.2.1");
 }
 
+TEST_F(RelayPorts, MayBeClosedWhileATunnelThatIsOverHasYetToLearn) {
+  send_from(*program, packet_to(1, 100));
+  TunnelEnd* end = forward(wait_for_flows(1)[0].id);
+  ASSERT_TRUE(end);
+  end->request().end();
+  ends.close_port(number);
+  send(payload_datagram(300));
+  ASSERT_TRUE(run_until([&] { return !over.empty(); }));
+}
+
 TEST_F(RelayPorts, EndsItsTunnelsWhenItIsClosed) {
   send_from(*program, packet_to(1, 100));
   ASSERT_TRUE(forward(wait_for_flows(1)[0].id));

@@ -9,7 +9,7 @@ import { startTarget } from '../../support/tcp_target.js';
 import { connectTo, startTunnelPair, tunnelRoutes, type TunnelPair } from '../../support/tunnel_node.js';
 import { startTarget as startUdpTarget } from '../../support/udp_target.js';
 
-const large = randomBytes(6_000_000);
+const large = randomBytes(3_000_000);
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 const patience = 60_000;
 
@@ -49,7 +49,7 @@ it('connections of programs go on while one of two paths is cut', async () => {
   (await target.accept()).end(large);
   let cut = false;
   const hash = await download(program, (bytes) => {
-    if (!cut && bytes > 1_000_000) relays[0]!.setDown((cut = true));
+    if (!cut && bytes > 500_000) relays[0]!.setDown((cut = true));
   });
   expect([cut, hash]).toEqual([true, sha256(large)]);
   expect(pair.tunnel.status().gateway.opened).toBe(1);
@@ -63,7 +63,7 @@ it('they go on after the only path was cut, once it is back', async () => {
   socket.end(large);
   let cut: Promise<void> | undefined;
   const hash = await download(program, (bytes) => {
-    if (cut || bytes < 1_000_000) return;
+    if (cut || bytes < 500_000) return;
     relays[0]!.setDown(true);
     program.write('is anybody there?');
     cut = vi.waitFor(() => expect(statesOf(pair)).toEqual(['silent']), patience).then(() => relays[0]!.setDown(false));
