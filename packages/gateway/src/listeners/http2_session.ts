@@ -22,9 +22,12 @@ export const sessionLimits = {
 const resetsPerSecond = 50;
 const resetsAtOnce = 500;
 
+/** Milliseconds between two looks whether a client is gone */
+const lookMs = 5_000;
+
 /**
  * Ends a session that has no streams after `idleMs` of silence, and one with too many resets. Closes the socket of a session that is
- * over, or whose client is gone, after at most two such times.
+ * over after at most two such times, and soon that of one whose client is gone.
  */
 export function watchSession(session: ServerHttp2Session, socket: Socket, idleMs: number): void {
   const resets = fullBucket(resetsPerSecond, resetsAtOnce);
@@ -51,10 +54,11 @@ export function watchSession(session: ServerHttp2Session, socket: Socket, idleMs
  * session does not read (https://github.com/nodejs/node/issues/55804).
  */
 function closeAtLast(socket: Socket, idleMs: number, isOver: () => boolean): void {
-  let wasOver = false;
+  const everyMs = Math.min(idleMs, lookMs);
+  let overMs = 0;
   const timer = setInterval(() => {
-    if (wasOver || isGone(socket)) socket.destroy();
-    wasOver = isOver();
-  }, idleMs).unref();
+    overMs = isOver() ? overMs + everyMs : 0;
+    if (overMs > idleMs || isGone(socket)) socket.destroy();
+  }, everyMs).unref();
   socket.once('close', () => clearInterval(timer));
 }

@@ -131,7 +131,7 @@ const fixed: Bound[] = [
   },
   {
     resource: 'time for the last bytes of a connection of HTTP/2 that is over, or whose client is gone',
-    default: 'up to twice `limits.idle`',
+    default: 'up to twice `limits.idle`; 5 s where the client is gone',
     pays: 'the connection',
     gets: 'it is closed',
   },
