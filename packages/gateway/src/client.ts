@@ -7,5 +7,5 @@ export { congestionControl, congestionNames, pathSchedulerNames } from './values
 export { formatAddress } from './values/listen_error.js';
 export { loadNativeModule } from './listeners/native_module.js';
 export { proxyCredentials } from './tunnel_client/proxy_credentials.js';
-export { parseProxyTemplate, type ProxyTemplate } from './tunnel_client/proxy_template.js';
+export { outerDatagram, parseProxyTemplate, type ProxyTemplate } from './tunnel_client/proxy_template.js';
 export { version } from './values/version.js';

@@ -85,6 +85,7 @@ export interface TunnelCarriage {
   mode?: TunnelMode;
 }
 
+/** Way in which a tunnel carries packets to a peer with HTTP/3. */
 export type TunnelMode = Exclude<(typeof tunnelModes)[number], 'stream-group'>;
 
 /** Where a tunnel leads, and what bounds it. */

@@ -1,5 +1,12 @@
 import { once } from 'node:events';
-import { errorMessage, loadNativeModule, parseProxyTemplate, proxyCredentials, UserError } from '@sheaf/gateway/client';
+import {
+  errorMessage,
+  loadNativeModule,
+  outerDatagram,
+  parseProxyTemplate,
+  proxyCredentials,
+  UserError,
+} from '@sheaf/gateway/client';
 import type { ClientOptions, Http3Client, TunnelOver, TunnelRefusal } from '@sheaf/native';
 import type { Argv } from 'yargs';
 import type { World } from '../world.js';
@@ -55,9 +62,6 @@ export interface ProxiedTarget {
 const H3_CONNECT_ERROR = 0x10f;
 const loopback = { address: '127.0.0.1', port: 0, family: 'IPv4' } as const;
 
-/** UDP payload that carries a packet of 1200 bytes in a tunnel */
-const outerDatagram = 1_350;
-
 /** Environment variable with credentials, which the list of processes does not show */
 const userVariable = 'SHEAF_PROXY_USER';
 
@@ -107,15 +111,7 @@ export async function throughProxy(
     refuse(proxyError(proxy, `its connection ended${error instanceof Error ? `: ${error.message}` : ''}`)),
   );
   return {
-    connection: {
-      ...connection,
-      serverName: connection.serverName ?? connection.host,
-      remote: { address: port.address.address, port: port.address.port },
-      // Backends of the server are reached without the proxy.
-      multiEnd: false,
-      // What every tunnel carries. A larger packet, such as a probe of the server, ends the tunnels of some proxies.
-      longestDatagram: 1_200,
-    },
+    connection: throughPort(connection, port.address),
     refused,
     begin: (carried) => (inside = carried),
     get reports() {
@@ -124,6 +120,20 @@ export async function throughProxy(
     close: () => client.close(),
   };
 }
+
+/** Options of a connection to the target through a local port */
+const throughPort = (
+  connection: ClientOptions,
+  { address, port }: { address: string; port: number },
+): ClientOptions => ({
+  ...connection,
+  serverName: connection.serverName ?? connection.host,
+  remote: { address, port },
+  // Backends of the server are reached without the proxy.
+  multiEnd: false,
+  // What every tunnel carries. A larger packet, such as a probe of the server, ends the tunnels of some proxies.
+  longestDatagram: 1_200,
+});
 
 async function connectToProxy(options: ClientOptions, proxy: string): Promise<Http3Client> {
   const { connectHttp3 } = await loadNativeModule();

@@ -10,6 +10,9 @@ export interface ProxyTemplate {
   pathTo(host: string, port: number): string;
 }
 
+/** Bytes of UDP payload that carry a packet of 1200 bytes in a tunnel, with which a client of a proxy begins */
+export const outerDatagram = 1_350;
+
 /** Where a proxy serves that names no template */
 const defaultTemplate = '/.well-known/masque/udp/{target_host}/{target_port}/';
 

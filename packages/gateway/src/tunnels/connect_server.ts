@@ -107,7 +107,8 @@ export class ConnectServer {
 
 /** What the log calls the sides of a tunnel */
 const sides = { ended: 'ended', stream: 'client', socket: 'target', idle: 'idle' } as const;
-/** Who may open tunnels for TCP, and for how long they may be idle */
+
+/** The users that may open tunnels for TCP, and for how long they may be idle */
 type Way = Pick<TunnelRoute<ConnectOptions>, 'options' | 'access'>;
 
 interface Opened {

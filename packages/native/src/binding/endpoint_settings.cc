@@ -43,11 +43,21 @@ quic::PathSchedulerKind path_scheduler(const std::string& name) {
   return Kind::kEcf;
 }
 
-// Limits what is sent and what is accepted; 0: what the path carries.
-void limit_datagrams(quic::ConnectionConfig& connection, std::uint64_t longest) {
+// Sets with what a client begins, and limits what is sent and what is accepted; 0: what the path
+// carries.
+void size_datagrams(quic::ConnectionConfig& connection, const Napi::Object& options) {
+  connection.first_datagram_size = static_cast<std::uint16_t>(number(options, "firstDatagram"));
+  const std::uint64_t longest = number(options, "longestDatagram");
   if (longest == 0) return;
   connection.max_udp_payload_size = static_cast<std::uint16_t>(longest);
   connection.accepted_udp_payload_size = static_cast<std::uint16_t>(longest);
+}
+
+void size_windows(quic::StreamSetConfig& streams, const Napi::Object& options) {
+  streams.initial_connection_window = number(options, "initialConnectionWindow");
+  streams.max_connection_window = number(options, "maxConnectionWindow");
+  streams.initial_stream_window = number(options, "initialStreamWindow");
+  streams.max_stream_window = number(options, "maxStreamWindow");
 }
 
 }  // namespace
@@ -79,10 +89,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   connection.max_idle_timeout = std::chrono::milliseconds(number(options, "idleTimeoutMs"));
   connection.keep_alive = std::chrono::milliseconds(number(options, "keepAliveMs"));
   connection.max_datagram_frame_size = number(options, "maxDatagramFrameSize");
-  connection.streams.initial_connection_window = number(options, "initialConnectionWindow");
-  connection.streams.max_connection_window = number(options, "maxConnectionWindow");
-  connection.streams.initial_stream_window = number(options, "initialStreamWindow");
-  connection.streams.max_stream_window = number(options, "maxStreamWindow");
+  size_windows(connection.streams, options);
   connection.streams.max_bidirectional_streams = number(options, "maxBidirectionalStreams");
   connection.streams.max_unidirectional_streams = number(options, "maxUnidirectionalStreams");
   connection.congestion.algorithm = congestion(text(options, "congestionControl"));
@@ -92,9 +99,8 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
     socket.datagrams_per_flush = packets_per_ack;
     socket.largest_datagram = k_ethernet_payload;
   }
-  limit_datagrams(connection, number(options, "longestDatagram"));
+  size_datagrams(connection, options);
   connection.follow_tunnel_reports = flag(options, "followTunnelReports");
-  connection.first_datagram_size = static_cast<std::uint16_t>(number(options, "firstDatagram"));
   connection.multipath = flag(options, "multipath");
   quic::offer_multi_end(connection, number(options, "backendKeyModes"));
   if (flag(options, "returnPaths")) offer_return_paths();

@@ -3,6 +3,7 @@ import { createTunnelNodeMetrics } from '../../observability/process_metrics.js'
 import type { TunnelNodeStatus } from '../../observability/status.js';
 import { loadNativeModule } from '../../listeners/native_module.js';
 import type { LoadedTunnelNode } from '../../schema/loaded.js';
+import { outerDatagram } from '../../tunnel_client/proxy_template.js';
 import { httpProxy } from '../../tunnel_client/http_proxy.js';
 import type { LocalListener } from '../../tunnel_client/local_listener.js';
 import { readCredentials } from '../../tunnel_client/read_credentials.js';
@@ -162,6 +163,7 @@ function openUplink(
     log,
     transport: {
       datagrams: true,
+      firstDatagram: outerDatagram,
       // No connection of a program is more urgent than another one.
       streamScheduler: 'rr',
       maxStreamWindow,

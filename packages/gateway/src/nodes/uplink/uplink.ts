@@ -28,6 +28,7 @@ export type TransportOfRole = Pick<
   | 'webtransport'
   | 'multiEnd'
   | 'datagrams'
+  | 'firstDatagram'
   | 'streamScheduler'
   | 'maxStreamWindow'
   | 'initialConnectionWindow'
