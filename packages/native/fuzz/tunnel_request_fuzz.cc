@@ -73,8 +73,8 @@ struct Run {
   quic::Time now{1s};
   http3::SessionPair http;
   Sink sink;
-  tunnel_request::SharedWay way;
   tunnel::SharedRoom room{1 << 16};
+  tunnel_request::SharedWay way;
   quic::StreamId stream;
   std::unique_ptr<TunnelRequest> tunnel;
 };

@@ -120,7 +120,10 @@ class Port implements TunnelPort {
     const { stream } = response.location;
     const reports = this.options.onReport && response.headers[tunnelInfoHeader] === '?1' ? 'takes' : 'none';
     const carriage = carriageOptions(this.options, reports);
-    if (!this.endpoint.forwardTunnelPeer(this.connection, stream, this.number, peer, carriage)) return false;
+    if (!this.endpoint.forwardTunnelPeer(this.connection, stream, this.number, peer, carriage)) {
+      this.endpoint.refuseTunnelPeer(this.connection, this.number, peer);
+      return false;
+    }
     this.open.set(stream, end);
     this.options.onOpened?.();
     return true;

@@ -79,7 +79,8 @@ export class TcpTunnels {
       this.#count(200);
       program.accept();
       this.#carried.join(stream, socket, idleMs, ({ reason, written, read, seconds }) => {
-        stream.outgoing.destroy();
+        // What the program has said last is on its way.
+        if (reason !== 'ended') stream.outgoing.destroy();
         const ended = { reason: sides[reason], bytesToTarget: read, bytesToClient: written, seconds };
         this.#options.log.info({ ...about, ...ended }, 'TCP tunnel ended');
       });

@@ -72,7 +72,6 @@ export class Access {
     const place = this.#places.take(user, client);
     if (place === 503) throw full();
     if (place === 429) throw new Refusal(429, { 'retry-after': '10' });
-    request.whenClosed(place);
     return { user, owner, place };
   }
 

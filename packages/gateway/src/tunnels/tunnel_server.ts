@@ -57,6 +57,7 @@ export class TunnelServer {
   async #open(request: TunnelRequest, started: number): Promise<boolean> {
     const { route, target } = this.#routes.find(request.url, request.authority);
     const admitted = route.access.admit(request, target);
+    request.whenClosed(admitted.place);
     try {
       const addresses = await route.access.addresses(target);
       const opened = this.#connect(addresses, { route, target, request, admitted, started });

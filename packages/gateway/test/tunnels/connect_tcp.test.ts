@@ -128,8 +128,11 @@ it.each(codes)(
   'HTTP/%s: a target that breaks off ends the stream with code %s, and one that rests, too',
   async (version, code) => {
     const target = await startTarget();
-    const { gateway, port, log } = await startProxy({ options: 'clients: 127.0.0.0/8, idle: 300ms' });
-    for (const reason of ['target', 'idle']) {
+    for (const [reason, idle] of [
+      ['target', '10m'],
+      ['idle', '300ms'],
+    ]) {
+      const { gateway, port, log } = await startProxy({ options: `clients: 127.0.0.0/8, idle: ${idle}` });
       const asked = await ask(version, port, target.port);
       asked.incoming.resume();
       const socket = await target.accept();

@@ -35,7 +35,13 @@ std::uint64_t GuidedController::pacing_rate() const {
     const double bytes = k_slow_start_margin * static_cast<double>(own_->window());
     own = static_cast<std::uint64_t>(bytes / to_seconds(round_trip_));
   }
-  return own == 0 ? 0 : std::min(own, guide_.pacing_rate());
+  // As the window: never less than two packets in a round trip, or nothing would tell the time.
+  const double least =
+      round_trip_ > Duration::zero()
+          ? static_cast<double>(k_least_packets * datagram_) / to_seconds(round_trip_)
+          : 0;
+  const std::uint64_t guided = std::max(guide_.pacing_rate(), static_cast<std::uint64_t>(least));
+  return own == 0 ? 0 : std::min(own, guided);
 }
 
 void GuidedController::on_packet_sent(Time now, PacketNumber number, std::uint64_t bytes,

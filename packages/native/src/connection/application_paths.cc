@@ -46,7 +46,9 @@ Status<PathRefusal> ApplicationPaths::set_outside_credit(PathId path, std::uint6
 }
 
 bool ApplicationPaths::report_tunnel(Bytes report) {
-  return parts_.peer_parameters.tunnel_reports && parts_.tunnel_report.set(report);
+  // A proxy may send anything. The peer would close the connection for what is no report.
+  return parts_.peer_parameters.tunnel_reports && decode_feedback_report(report) &&
+         parts_.tunnel_report.set(report);
 }
 
 Status<PathRefusal> ApplicationPaths::tolerate_reordering(PathId path, Duration delay) {

@@ -8,6 +8,7 @@ namespace {
 
 constexpr Duration k_least_round_trip = std::chrono::milliseconds(1);
 constexpr double k_fastest_tunnel = 1e11;  // bytes per second
+constexpr double k_largest_credit = 1e15;  // bytes; reports may claim anything
 constexpr double k_slowest = 0.25;         // pace while too much is in flight
 // Reports come once in a round trip of the tunnel. So many may be missing before the credit ends.
 constexpr double k_missing_reports = 3;
@@ -20,6 +21,8 @@ constexpr std::size_t k_history = 256;
 }  // namespace
 
 bool Credit::on_report(const FeedbackReport& report, const Sender& sender, Time now) {
+  // Another tunnel carries the connection now, and counts anew.
+  if (started_ && report.made > last_.made && report.arrived < last_.arrived) started_ = false;
   if ((started_ && report.sequence <= last_.sequence) || report.rate == 0) return false;
   // One that contains the queue at the tunnel would keep that queue as it is.
   if (sender.round_trip > Duration::zero()) {
@@ -40,8 +43,8 @@ bool Credit::on_report(const FeedbackReport& report, const Sender& sender, Time 
   const double wanted = tunnel_rate_ + missing / cycle;
   rate_ = static_cast<std::uint64_t>(
       std::clamp(wanted, k_slowest * tunnel_rate_ + 1, config_.fastest * tunnel_rate_ + 1));
-  bytes_ =
-      static_cast<std::uint64_t>(std::max(0., missing + k_missing_reports * tunnel_rate_ * cycle));
+  bytes_ = static_cast<std::uint64_t>(
+      std::clamp(missing + k_missing_reports * tunnel_rate_ * cycle, 0., k_largest_credit));
   started_ = true;
   last_ = report;
   return true;

@@ -7,6 +7,9 @@ namespace sheaf::quic {
 namespace {
 
 constexpr std::size_t k_spare_buffers = 256;
+// Places from the oldest of unknown fate on. A peer that acknowledges all but that one would make
+// them grow otherwise.
+constexpr std::size_t k_max_places = 16'384;
 
 }  // namespace
 
@@ -20,7 +23,7 @@ std::uint64_t SentPayloads::keep(Bytes payload, std::uint64_t owner) {
   bytes_ += payload.size();
   ++size_;
   kept_.push_back({.payload = std::move(buffer), .owner = owner});
-  while (bytes_ > limit_ && kept_.size() > 1) {
+  while ((bytes_ > limit_ || kept_.size() > k_max_places) && kept_.size() > 1) {
     ++forgotten_;
     release(first_);
   }

@@ -89,6 +89,7 @@ void RelayPort::read_listening(Time now) {
       const quic::Address& from = datagram.path.remote;
       if (!from.same_ip(program_) || (program_.port != 0 && from.port != program_.port)) return;
       if (!connected_) connect(from);
+      if (!connected_) return;  // no descriptor is left: the next packet tries again
       take(datagram.payload, now);
     });
     if (listening_->drained()) return;

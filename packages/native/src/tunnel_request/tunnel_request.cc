@@ -399,6 +399,7 @@ void TunnelRequest::fail(ErrorCode code) {
 void TunnelRequest::finish(std::uint64_t code) {
   if (over_) return;
   over_ = code;
+  if (feedback_) place_.session.datagrams().limit_waiting(k_waiting_ahead);
   gathered_ = {};
   while (!queue_.empty()) queue_.pop();
   repeats_.clear();

@@ -54,6 +54,24 @@ TEST_F(TunnelReportsTest, AFastTunnelLimitsNothing) {
   EXPECT_FALSE(peer.server.closed());
 }
 
+TEST_F(TunnelReportsTest, ClaimsWithoutMeasureLimitNothing) {
+  const std::uint64_t before = stats().congestion_window;
+  const Duration latest = std::chrono::microseconds(std::uint64_t{1} << 50);
+  report({.sequence = 1, .made = latest, .rate = UINT64_MAX >> 2});
+  report({.sequence = 2, .made = 1us, .rate = UINT64_MAX >> 2});
+  EXPECT_EQ(stats().congestion_window, before);
+}
+
+TEST_F(TunnelReportsTest, AnotherTunnelCountsAnew) {
+  report({.sequence = 9, .made = 1s, .rate = 10'000, .arrived = 5000, .tunnel_round_trip = 10ms});
+  report({.sequence = 1,
+          .made = 2s,
+          .rate = 1'000'000'000,
+          .arrived = 100,
+          .tunnel_round_trip = 10ms});
+  EXPECT_GT(stats().congestion_window, 10'000u);
+}
+
 TEST_F(TunnelReportsTest, WhatIsNoReportEndsTheConnection) {
   const std::vector<std::uint8_t> bytes{1, 2, 3};
   peer.send({TunnelReportFrame{bytes}}, peer.path);

@@ -27,6 +27,16 @@ TEST(SentPayloads, ReturnsALostPayloadOnce) {
   EXPECT_EQ(sent.bytes(), 0u);
 }
 
+// A peer acknowledges all but the first.
+TEST(SentPayloads, ForgetsTheOldestThatHoldsUpVeryManyOthers) {
+  SentPayloads sent(10'000);
+  const std::uint64_t first = sent.keep(payload(1), 1);
+  for (int i = 0; i < 20'000; ++i) sent.on_acknowledged(sent.keep(payload(2), 2));
+  EXPECT_EQ(sent.forgotten(), 1u);
+  EXPECT_FALSE(sent.take_lost(first));
+  EXPECT_EQ(sent.size(), 0u);
+}
+
 TEST(SentPayloads, IgnoresIdentifiersThatItNeverGave) {
   SentPayloads sent(10'000);
   EXPECT_FALSE(sent.take_lost(0));

@@ -121,8 +121,8 @@ struct TunnelPair {
 
   quic::Time now{1s};
   http3::SessionPair http;
-  SharedWay way;
   tunnel::SharedRoom room{1 << 20};
+  SharedWay way;
   RecordedTarget target;
   std::size_t limit = 0;
   // Of the next `answer`

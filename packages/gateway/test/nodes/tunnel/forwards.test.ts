@@ -42,6 +42,19 @@ it('a port of TCP carries bytes both ways, and each side ends by itself', async 
   });
 });
 
+it('what a program says after the end of its target arrives, and ends in order', async () => {
+  const target = await startTarget();
+  const { tunnel, portOf } = await startTunnelPair({ tunnel: [forwardTo(target.port)] });
+  const program = await connectTo(portOf('tcp'));
+  const socket = await target.accept();
+  socket.end('first');
+  expect(await readAll(program)).toBe('first');
+  const last = 'x'.repeat(500_000);
+  program.end(last);
+  expect(await readAll(socket)).toBe(last);
+  await vi.waitFor(() => expect(tunnel.status().tcpTunnels.open).toBe(0), 10_000);
+});
+
 it('a reset goes on in both directions', async () => {
   const target = await startTarget();
   const { tunnel, portOf } = await startTunnelPair({ tunnel: [forwardTo(target.port)] });
