@@ -23,6 +23,7 @@ struct Sink final : TunnelRequest::Target {
 struct Run {
   Run(bool takes_datagrams, quic::TunnelMode mode, quic::TunnelReports reports)
       : http(1, {.extended_connect = true, .datagrams = takes_datagrams}) {
+    http.server.transport.records_datagrams = true;
     http.server.reading = false;
     http.run();
     stream = *http.client.session.submit_request({{":method", "CONNECT"},

@@ -8,7 +8,7 @@ namespace {
 
 constexpr Duration k_least_round_trip = std::chrono::milliseconds(1);
 constexpr double k_fastest_tunnel = 1e11;  // bytes per second
-constexpr double k_largest_credit = 1e15;  // bytes; reports may claim anything
+constexpr double k_max_credit = 1e15;      // bytes; reports may claim anything
 constexpr double k_slowest = 0.25;         // pace while too much is in flight
 // Reports come once in a round trip of the tunnel. So many may be missing before the credit ends.
 constexpr double k_missing_reports = 3;
@@ -44,7 +44,7 @@ bool Credit::on_report(const FeedbackReport& report, const Sender& sender, Time 
   rate_ = static_cast<std::uint64_t>(
       std::clamp(wanted, k_slowest * tunnel_rate_ + 1, config_.fastest * tunnel_rate_ + 1));
   bytes_ = static_cast<std::uint64_t>(
-      std::clamp(missing + k_missing_reports * tunnel_rate_ * cycle, 0., k_largest_credit));
+      std::clamp(missing + k_missing_reports * tunnel_rate_ * cycle, 0., k_max_credit));
   started_ = true;
   last_ = report;
   return true;

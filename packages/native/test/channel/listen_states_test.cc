@@ -38,7 +38,7 @@ TEST(ListenStates, APauseOfAFastChannelIsNoSilence) {
   EXPECT_EQ(silence_of(fast_offer(12'500'000)), 400ms);
   ChannelOffer hurried = fast_offer(12'500'000);
   hurried.deadline = 800ms;
-  EXPECT_EQ(silence_of(hurried), 300ms);
+  EXPECT_EQ(silence_of(hurried), 200ms);
 }
 
 // 16,384 packets of 1350 bytes are 177 ms of this rate.

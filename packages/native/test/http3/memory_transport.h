@@ -148,8 +148,9 @@ class MemoryNetwork {
     bool has_room_to_wait() const override { return held <= memory; }
     void hold(std::uint64_t bytes) override { held += bytes; }
     void release(std::uint64_t bytes) override { held -= bytes; }
-    std::size_t datagram_room = SIZE_MAX;       // how many more the queue takes
-    std::vector<std::uint64_t> sent_datagrams;  // identifiers
+    std::size_t datagram_room = SIZE_MAX;  // how many more the queue takes
+    bool records_datagrams = false;        // in `sent_datagrams`, by their identifiers
+    std::vector<std::uint64_t> sent_datagrams;
     std::size_t waiting_limit = 0;
     quic::Duration round_trip() const override { return std::chrono::milliseconds(20); }
     bool peer_takes_datagrams() const override { return network_.options_.max_datagram > 0; }
@@ -157,7 +158,7 @@ class MemoryNetwork {
     bool send_datagram(Bytes payload, std::uint64_t identifier) override {
       if (datagram_room == 0 || payload.size() > network_.options_.max_datagram) return false;
       --datagram_room;
-      sent_datagrams.push_back(identifier);
+      if (records_datagrams) sent_datagrams.push_back(identifier);
       network_.peer(role_).datagrams_.emplace_back(payload.begin(), payload.end());
       network_.peer(role_).events_.push_back(quic::DatagramReceivedEvent{});
       return true;

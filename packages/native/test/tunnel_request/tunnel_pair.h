@@ -27,6 +27,7 @@ struct TunnelPair {
                       std::size_t queue_limit = 8000)
       : http(1, {.extended_connect = true, .datagrams = client_takes_datagrams},
              {.max_datagram = max_datagram}) {
+    http.server.transport.records_datagrams = true;
     // Capsules wait for whoever takes the request over.
     http.server.reading = false;
     http.run();
