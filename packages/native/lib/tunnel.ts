@@ -93,7 +93,8 @@ export function openTunnel(
   if (!localAddress) return undefined;
   if (options.onOver) response.once('tunnelOver', options.onOver);
   // RFC 9298 §3.5, RFC 9297 §3.4
-  response.writeHead(200, { 'capsule-protocol': '?1', ...options.headers });
+  const reports = options.reports ? { [tunnelInfoHeader]: '?1' } : {};
+  response.writeHead(200, { 'capsule-protocol': '?1', ...reports, ...options.headers });
   response.leaveToEngine();
   return { localAddress };
 }

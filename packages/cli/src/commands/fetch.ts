@@ -175,7 +175,7 @@ async function transfer(
       alpn: client.alpn,
       paths: used,
       backends: backends ?? [],
-      tunnelReports: way.reports,
+      tunnelReports: way.reports?.(),
     });
     const refusal = judge(report.status, report.sha256, options);
     if (!refusal) await destination?.commit?.();
@@ -198,7 +198,7 @@ interface Way {
   refused: Promise<never>;
   begin(client: Http3Client): void;
   /** How often the server was told about the tunnel; undefined without one */
-  readonly reports?: number;
+  reports?(): number;
   close(): Promise<void>;
 }
 
@@ -208,8 +208,7 @@ async function openWay(
   { proxy, ...flags }: FetchOptions,
   world: World,
 ): Promise<Way> {
-  if (proxy !== undefined)
-    return Object.assign(await throughProxy(connection, paths, { ...flags, proxy }, world), { paths: [] });
+  if (proxy !== undefined) return { ...(await throughProxy(connection, paths, { ...flags, proxy }, world)), paths: [] };
   return {
     connection: { ...connection, ...handshakePath(paths[0], connection.port) },
     paths,

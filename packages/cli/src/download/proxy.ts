@@ -54,7 +54,7 @@ export interface ProxiedTarget {
   /** Tells the server of this connection, which the tunnel carries, what the proxy reports. */
   begin(client: Http3Client): void;
   /** How many reports the server was told, so far */
-  readonly reports: number;
+  reports(): number;
   close(): Promise<void>;
 }
 
@@ -114,9 +114,7 @@ export async function throughProxy(
     connection: throughPort(connection, port.address),
     refused,
     begin: (carried) => (inside = carried),
-    get reports() {
-      return reports;
-    },
+    reports: () => reports,
     close: () => client.close(),
   };
 }

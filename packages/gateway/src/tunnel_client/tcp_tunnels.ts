@@ -7,6 +7,7 @@ import { headerValue } from '../http/exchange.js';
 import { lostConnection } from '../http/proxied_request.js';
 import { CarriedSockets } from '../tunnels/carried_sockets.js';
 import type { JoinedStream } from '../tunnels/joined_streams.js';
+import { StatusCounts } from '../tunnels/status_counts.js';
 import type { Target } from '../tunnels/target_rules.js';
 import { formatAddress } from '../values/listen_error.js';
 import { gatewayLost, refusalOf, TunnelRefused } from './refused.js';
@@ -52,7 +53,7 @@ const sides = { ended: 'ended', stream: 'gateway', socket: 'program', idle: 'idl
 export class TcpTunnels {
   readonly #options: TcpTunnelsOptions;
   readonly #carried = new CarriedSockets();
-  readonly #answers = new Map<number, number>();
+  readonly #answers = new StatusCounts();
 
   constructor(options: TcpTunnelsOptions) {
     this.#options = options;
@@ -60,7 +61,7 @@ export class TcpTunnels {
 
   get totals() {
     const { written, read, ...others } = this.#carried.totals;
-    return { ...others, bytesToTarget: read, bytesToClient: written, answers: Object.fromEntries(this.#answers) };
+    return { ...others, bytesToTarget: read, bytesToClient: written, answers: this.#answers.all };
   }
 
   /** Opens a tunnel, tells the program, and carries the bytes of its connection. Never rejects. */
@@ -76,7 +77,7 @@ export class TcpTunnels {
         return;
       }
       socket.off('close', leave);
-      this.#count(200);
+      this.#answers.note(200);
       program.accept();
       this.#carried.join(stream, socket, idleMs, ({ reason, written, read, seconds }) => {
         // What the program has said last is on its way.
@@ -87,7 +88,7 @@ export class TcpTunnels {
     } catch (error) {
       if (socket.destroyed) return;
       const refusal = error instanceof TunnelRefused ? error : gatewayLost(errorMessage(error), isTimeout(error));
-      this.#count(refusal.status);
+      this.#answers.note(refusal.status);
       this.#options.log.info({ ...about, status: refusal.status, error: refusal.message }, 'tunnel refused');
       program.refuse(refusal);
     }
@@ -133,10 +134,6 @@ export class TcpTunnels {
     } finally {
       signal.removeEventListener('abort', leave);
     }
-  }
-
-  #count(status: number): void {
-    this.#answers.set(status, (this.#answers.get(status) ?? 0) + 1);
   }
 }
 

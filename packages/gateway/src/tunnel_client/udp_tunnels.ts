@@ -7,6 +7,7 @@ import {
   type TunnelRefusal,
 } from '@sheaf/native';
 import type { Logger } from 'pino';
+import { StatusCounts } from '../tunnels/status_counts.js';
 import { errorMessage } from '../errors/user_error.js';
 import { lostConnection } from '../http/proxied_request.js';
 import { parseProxyTemplate } from './proxy_template.js';
@@ -37,7 +38,7 @@ export class UdpTunnels {
   readonly gateway: ProxyConnection;
   readonly #options: UdpTunnelsOptions;
   readonly #clients = new Set<Http3Client>();
-  readonly #answers = new Map<number, number>();
+  readonly #answers = new StatusCounts();
   /** Counts of connections that are over */
   #before = nothing;
 
@@ -69,7 +70,7 @@ export class UdpTunnels {
       bytesToClient: bytesToTarget,
       packetsRepeated,
       drops,
-      answers: Object.fromEntries(this.#answers),
+      answers: this.#answers.all,
     };
   }
 
@@ -86,7 +87,7 @@ export class UdpTunnels {
   ): Pick<LocalTunnelOptions, 'headers' | 'onOpened' | 'onOver' | 'onRefused'> {
     return {
       headers: this.#options.headers,
-      onOpened: () => this.#count(200),
+      onOpened: () => this.#answers.note(200),
       onOver: (over) => this.#onOver(program, over),
       onRefused: (refusal) => {
         onRefused();
@@ -105,12 +106,8 @@ export class UdpTunnels {
   #onRefused(program: string, client: Http3Client, { path, status, proxyStatus, error }: TunnelRefusal): void {
     const refusal = status === undefined ? gatewayLost(errorMessage(error), false) : refusalOf(status, proxyStatus);
     if (error && lostConnection(error)) this.gateway.retire(client);
-    this.#count(refusal.status);
+    this.#answers.note(refusal.status);
     this.#options.log.info({ path, program, status: refusal.status, error: refusal.message }, 'tunnel refused');
-  }
-
-  #count(status: number): void {
-    this.#answers.set(status, (this.#answers.get(status) ?? 0) + 1);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { TunnelOver } from '@sheaf/native';
+import { tunnelInfoHeader, type TunnelOver } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { systemErrorCode } from '../errors/user_error.js';
 import { headerValue } from '../http/exchange.js';
@@ -11,9 +11,6 @@ import { full, isExhausted, proxyStatus, Refusal } from './refusal.js';
 import type { Target } from './target_rules.js';
 import { aboutTunnel, type TunnelRequest } from './tunnel_request.js';
 import { TunnelRoutes, type TunnelRoute } from './tunnel_routes.js';
-
-/** Header with which both sides agree on reports (docs/reference/wire.md) */
-const tunnelInfoHeader = 'sheaf-tunnel-info';
 
 export interface TunnelServerOptions {
   routes: readonly RouteOptions[];
@@ -96,10 +93,7 @@ export class TunnelServer {
       mode: options.mode,
       rate: options.rate === undefined ? undefined : { name: `${index} ${owner}`, bytesPerSecond: options.rate },
       reports,
-      headers: {
-        ...(reports && { [tunnelInfoHeader]: '?1' }),
-        ...proxyStatus(`next-hop="${formatAddress({ address, port: target.port })}"`),
-      },
+      headers: proxyStatus(`next-hop="${formatAddress({ address, port: target.port })}"`),
       onOver: (over) => {
         place();
         this.#log.info({ ...about, ...accessLine(over, started) }, 'tunnel ended');

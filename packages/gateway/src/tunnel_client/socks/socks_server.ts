@@ -26,12 +26,17 @@ export function socksServer(tunnels: TcpTunnels, relays: UdpRelays): LocalListen
       if (step.type === 'connect') return lead(tunnels, socket, step);
       if (step.type === 'associate') return void associate(relays, socket, step.port);
       listener.noteRefused();
-      socket.end(step.bytes ?? '');
-      socket.destroySoon();
+      endWith(socket, step.bytes ?? '');
     });
   });
   const listener = new LocalListener(server, { kind: 'socks5' });
   return listener;
+}
+
+/** Sends the last bytes of a connection. */
+function endWith(socket: Socket, bytes: Buffer | string): void {
+  socket.end(bytes);
+  socket.destroySoon();
 }
 
 type LastStep = Exclude<SocksStep, { type: 'more' | 'answer' }>;
@@ -62,19 +67,13 @@ function lead(tunnels: TcpTunnels, socket: Socket, { target, rest }: Extract<Soc
   void tunnels.carry(socket, target, {
     kind: 'socks5',
     accept: () => socket.write(socksReply(socksReplies.succeeded)),
-    refuse: ({ why }) => {
-      socket.end(socksReply(replies[why]));
-      socket.destroySoon();
-    },
+    refuse: ({ why }) => endWith(socket, socksReply(replies[why])),
   });
 }
 
 /** Opens a relay for UDP, which lasts until the program ends its connection (RFC 1928 §7). Never rejects. */
 async function associate(relays: UdpRelays, socket: Socket, port: number): Promise<void> {
-  const refuse = (reply: number): void => {
-    socket.end(socksReply(reply));
-    socket.destroySoon();
-  };
+  const refuse = (reply: number): void => endWith(socket, socksReply(reply));
   try {
     const address = await relays.open(socket, port);
     if (!address) {
