@@ -45,13 +45,14 @@ struct Imported {
     const auto seed = decode_snapshot(snapshot);
     if (!seed) fail("the snapshot is refused");
     connection = std::make_unique<Connection>(Role::kServer, seed->adapt({}), random, now);
-    connection->routing().set_reset_key(reset_key);
+    connection->routing().set_id_maker(ids);
     leases = std::make_unique<LeaseHolder>(leased_limits(*connection), seed->lease);
     if (!establish_backend(*connection, *seed, now)) fail("the connection is not established");
     while (connection->poll_event() || connection->routing().poll_id_change()) {
     }
   }
-  static inline const std::vector<std::uint8_t> reset_key = std::vector<std::uint8_t>(32, 0x3c);
+  static inline const SharedIdMaker ids =
+      std::make_shared<LocalIdMaker>(std::vector<std::uint8_t>(32, 0x3c));
   std::unique_ptr<Connection> connection;
   std::unique_ptr<LeaseHolder> leases;
 };
@@ -69,8 +70,8 @@ class Trio {
     seed.local_id = connection_id(1);
     seed.remote_id = connection_id(2);
     seed.peer_parameters = primary_.local_parameters();
-    client_.routing().set_reset_key(Imported::reset_key);
-    primary_.routing().set_reset_key(Imported::reset_key);
+    client_.routing().set_id_maker(Imported::ids);
+    primary_.routing().set_id_maker(Imported::ids);
     if (!client_.establishment().establish(seed, now_)) fail("the client is not established");
     std::swap(seed.send_secret, seed.receive_secret);
     std::swap(seed.path.local, seed.path.remote);

@@ -39,7 +39,8 @@ class Victim {
     seed.local_id = ConnectionId(std::vector<std::uint8_t>(8, 0x55));
     seed.remote_id = ConnectionId(std::vector<std::uint8_t>(8, 0xaa));
     seed.path = address(1);
-    connection_.routing().set_reset_key(std::vector<std::uint8_t>(32, 9));
+    connection_.routing().set_id_maker(
+        std::make_shared<LocalIdMaker>(std::vector<std::uint8_t>(32, 9)));
     ids_.push_back(seed.local_id);
     keys_.install_send_secret(known_secret(2));
     if (!connection_.establishment().establish(seed, now_)) std::abort();

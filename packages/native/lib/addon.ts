@@ -3,6 +3,7 @@ import type { SocketAddress } from './address.js';
 import type { ChannelCounts, ChannelSourceStatus } from './channel_types.js';
 import { QuicError } from './quic_error.js';
 import type { StreamPriority } from './stream_priority.js';
+import type { ServerSecret } from './transport_options.js';
 
 /** Names and values in one flat list: name, value, name, value … Pseudo-fields (`:path`) come first. */
 export type FlatFields = string[];
@@ -81,6 +82,7 @@ export interface NativeEndpointOptions {
   server: boolean;
   certificate: string;
   privateKey: string;
+  secrets: readonly ServerSecret[];
   webtransport: boolean;
   extendedConnect: boolean;
   idleTimeoutMs: number;
@@ -223,6 +225,7 @@ export interface NativeEndpoint {
   bind(): { address: string; port: number; family: 'IPv4' | 'IPv6' };
   connect(options: NativeConnectOptions): number;
   setCertificate(certificate: string, privateKey: string): void;
+  setSecrets(secrets: readonly ServerSecret[]): void;
   submitRequest(connection: number, fields: FlatFields, hasBody: boolean): number;
   submitInformational(connection: number, stream: number, fields: FlatFields): number;
   submitResponse(connection: number, stream: number, fields: FlatFields, hasBody: boolean): number;

@@ -1,5 +1,6 @@
 import type { NativeEndpointOptions } from './addon.js';
 import type { BackendKeyMode } from './multi_end_types.js';
+import { checkSecrets } from './server_secrets.js';
 import type { ServerOptions, TransportOptions } from './types.js';
 
 const MiB = 1024 * 1024;
@@ -54,6 +55,7 @@ export function serverEndpointOptions(options: ServerOptions): NativeEndpointOpt
     server: true,
     certificate: options.certificate.certificate,
     privateKey: options.certificate.privateKey,
+    secrets: checkSecrets(options.secrets ?? []),
     webtransport: options.webtransport ?? false,
     extendedConnect: options.extendedConnect ?? false,
     maxConnections: options.maxConnections ?? 10_000,
@@ -80,6 +82,7 @@ export function clientEndpointOptions(
     server: false,
     certificate: '',
     privateKey: '',
+    secrets: [],
     webtransport: options.webtransport ?? false,
     extendedConnect: false,
     maxConnections: 1,

@@ -7,6 +7,7 @@ import { contain, throwLater } from './contain.js';
 import { isBackendEvent } from './connection_backends.js';
 import { isPathEvent } from './connection_paths.js';
 import { serverEndpointOptions } from './endpoint_options.js';
+import { checkSecrets } from './server_secrets.js';
 import { importSnapshot, TakenOverConnection } from './imported_connection.js';
 import { Liveness } from './liveness.js';
 import { onReturnedBodyEvent } from './returned_body.js';
@@ -22,6 +23,7 @@ import type {
   ImportedConnection,
   OpenedTunnel,
   ServerOptions,
+  ServerSecret,
   SocketAddress,
   TransportCounters,
   TunnelOptions,
@@ -54,6 +56,9 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   }
   updateCertificate(pair: CertificatePair): void {
     this.endpoint.setCertificate(pair.certificate, pair.privateKey);
+  }
+  updateSecrets(secrets: readonly ServerSecret[]): void {
+    this.endpoint.setSecrets(checkSecrets(secrets));
   }
   connections(): ConnectionStatus[] {
     return this.endpoint.connections().map((handle) => this.endpoint.connectionStatus(handle) as ConnectionStatus);

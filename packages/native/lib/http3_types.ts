@@ -14,7 +14,7 @@ import type {
 import type { HeaderMap, RequestHeaders } from './header_types.js';
 import type { BackendEvents, OpenBackendOptions } from './multi_end_types.js';
 import type { StreamPriority } from './stream_priority.js';
-import type { CertificatePair } from './transport_options.js';
+import type { CertificatePair, ServerSecret } from './transport_options.js';
 import type {
   CarriedStream,
   OpenedTunnel,
@@ -225,6 +225,11 @@ export interface Http3Server extends NodeJS.EventEmitter<{ [K in keyof Http3Serv
   listen(): Promise<SocketAddress>;
   /** Replaces the certificate for handshakes that start from now on. Throws when certificate and key do not match. */
   updateCertificate(pair: CertificatePair): void;
+  /**
+   * Replaces the secrets: for handshakes that start from now on, and for what earlier ones made.
+   * @throws TypeError for secrets that are malformed
+   */
+  updateSecrets(secrets: readonly ServerSecret[]): void;
   /** Reads the state of all open connections; a copy. */
   connections(): ConnectionStatus[];
   /**

@@ -135,6 +135,14 @@ export interface CertificatePair {
   privateKey: string;
 }
 
+/** A secret that a server keeps over restarts, or shares with other servers behind its address. */
+export interface ServerSecret {
+  /** 0 to 6; no two secrets of a server have the same. It stands in the first three bits of connection ids. */
+  number: number;
+  /** 32 bytes, uniformly random. */
+  secret: Uint8Array;
+}
+
 /** Options of `createHttp3Server`. */
 export interface ServerOptions extends TransportOptions {
   /** IP address of this host to listen on. */
@@ -145,6 +153,12 @@ export interface ServerOptions extends TransportOptions {
   port: number;
   /** Certificate for new handshakes; `updateCertificate` of the server replaces it. */
   certificate: CertificatePair;
+  /**
+   * Secrets of which the keys of tokens, tickets and stateless resets are made, so that they outlive the process: clients of
+   * the process before resume, and hear at once that their connections are gone. The first one makes new keys, and what the
+   * others made stays valid. `updateSecrets` of the server replaces them. Default none: random keys, which end with the server.
+   */
+  secrets?: readonly ServerSecret[];
   /** Maximum number of connections. Default 10,000. */
   maxConnections?: number;
   /** Maximum number of connections from one IPv4 address, or from one IPv6 /56. Default 1,000. */

@@ -12,7 +12,7 @@ import type { TunnelNodeConfiguration } from '../schema/tunnel_node.js';
 import type { UplinkConfiguration } from '../schema/uplink.js';
 
 /** Keys that name files in every role */
-type FileKeys = Pick<NodeConfiguration, 'qlog' | 'log'>;
+type FileKeys = Pick<NodeConfiguration, 'qlog' | 'log'> & Partial<Pick<NodeConfiguration, 'secrets'>>;
 
 /** Returns the same configuration with relative paths resolved against `directory`. */
 export function resolvePaths<Node extends NodeConfiguration | BackendConfiguration>(
@@ -61,6 +61,7 @@ function resolveFileKeys<Node extends FileKeys>(node: Node, absolute: (path: str
   return {
     ...node,
     ...(node.qlog === undefined ? {} : { qlog: absolute(node.qlog) }),
+    ...(node.secrets === undefined ? {} : { secrets: absolute(node.secrets) }),
     log: { ...node.log, ...(node.log.file === undefined ? {} : { file: absolute(node.log.file) }) },
   };
 }

@@ -5,6 +5,7 @@ import type {
   ServedConnection,
   ServerRequest,
   ServerResponse,
+  ServerSecret,
 } from '@sheaf/native';
 import type { ListenAddresses } from '../values/scalars.js';
 import type { FrontLimits, FrontOptions } from '../schema/front.js';
@@ -34,6 +35,8 @@ export interface QuicListenerOptions {
   pathScheduler: FrontOptions['path_scheduler'];
   streamScheduler: FrontOptions['stream_scheduler'];
   certificate: CertificatePair;
+  /** Secrets that outlive the process. Default: the keys are random. */
+  secrets?: readonly ServerSecret[] | undefined;
   handler: RequestHandler;
   /** Answer CONNECT. */
   connects?: ConnectHandlers | undefined;
@@ -57,6 +60,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     furtherAddresses: address.further ?? [],
     port: address.port,
     certificate,
+    secrets: options.secrets ?? [],
     alpn: [...options.alpn],
     congestionControl: congestionControl(options.congestion),
     multipath: options.multipath,

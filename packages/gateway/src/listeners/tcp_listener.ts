@@ -75,6 +75,7 @@ export class TcpListener {
   readonly #proxyProtocol: ProxyProtocol | undefined;
   readonly #clients: TcpClients;
   #draining = false;
+  #ticketKeys: Buffer | undefined;
 
   constructor(options: TcpListenerOptions) {
     this.#options = options;
@@ -150,8 +151,15 @@ export class TcpListener {
   }
 
   updateCertificate(pair: CertificatePair): void {
-    if ('setSecureContext' in this.#server)
-      this.#server.setSecureContext(secureContext(pair, this.#options.minimumTls));
+    if (!('setSecureContext' in this.#server)) return;
+    this.#server.setSecureContext(secureContext(pair, this.#options.minimumTls));
+    this.updateTicketKeys(this.#ticketKeys);
+  }
+
+  /** Seals and opens tickets with this key of 48 bytes from now on; undefined: with one that Node draws. */
+  updateTicketKeys(keys: Buffer | undefined): void {
+    this.#ticketKeys = keys;
+    if (keys && 'setTicketKeys' in this.#server) this.#server.setTicketKeys(keys);
   }
 
   /** Stops accepting connections. Open requests have `drainMs` to finish; after that their connections are closed. */

@@ -96,6 +96,7 @@ export const backendConfiguration = z.strictObject({
   listen: frontKeys.listen,
   ...reachKeys,
   tls: frontKeys.tls,
+  secrets: frontKeys.secrets,
   primary: primaryOptions,
   ...backboneKeys,
   return: returnOptions

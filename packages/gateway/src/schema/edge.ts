@@ -9,6 +9,7 @@ import { pageLoaderOption } from './webtransport.js';
 export const edgeConfiguration = z.strictObject({
   listen: frontKeys.listen.prefault('127.0.0.1:4443'),
   tls: frontKeys.tls,
+  secrets: frontKeys.secrets,
   gateway: uplinkKeys.gateway,
   paths: uplinkKeys.paths,
   show_paths: z

@@ -12,6 +12,11 @@ export const frontKeys = {
     'Address such as `127.0.0.1:4433`, or `:4433` for all, or a list of addresses with one port, for HTTP/3 and WebTransport (UDP) and for HTTP/2 and HTTP/1.1 (TCP).',
   ),
   tls: tlsOptions.default('dev'),
+  secrets: filePath
+    .optional()
+    .describe(
+      'File of `sheaf secrets` whose secrets make the keys of tickets, tokens and stateless resets, so that they outlive the process. Servers behind one address share it. Default: random keys at each start.',
+    ),
   congestion: z
     .enum(congestionNames)
     .default('cubic')

@@ -16,6 +16,7 @@ export const nodeConfiguration = z
     listen: frontKeys.listen,
     ...reachKeys,
     tls: frontKeys.tls,
+    secrets: frontKeys.secrets,
     alpn: z
       .array(z.enum(['h3', 'hq-interop']))
       .min(1)

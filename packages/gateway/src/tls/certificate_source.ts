@@ -4,6 +4,7 @@ import { errorMessage } from '../errors/user_error.js';
 import { certificateExpiry, certificateHash, readCertificateFiles } from './certificate_files.js';
 import { loadDevCertificate } from './dev_certificate.js';
 import { filePollMs, FileState } from './file_state.js';
+import { poll } from './poll.js';
 import type { TlsOptions } from '../schema/tls.js';
 
 const devPollMs = 60_000;
@@ -25,7 +26,7 @@ export class CertificateSource {
   /** State of the certificate files; absent for the development certificate */
   readonly #files: FileState | undefined;
   #pair: CertificatePair;
-  #timer: NodeJS.Timeout | undefined;
+  #stop: (() => void) | undefined;
   /** Makes the listeners use a new pair. If it throws, the old pair stays in use. */
   install: (pair: CertificatePair) => void = () => undefined;
 
@@ -41,7 +42,7 @@ export class CertificateSource {
     // Notes the state before reading, so that files written meanwhile are read again.
     const files = tls === 'dev' ? undefined : await FileState.of([tls.cert, tls.key]);
     const source = new CertificateSource(options, await load(options), files);
-    source.#schedule();
+    source.#stop = poll(source.isDevelopment ? devPollMs : filePollMs, () => source.refresh());
     return source;
   }
 
@@ -79,16 +80,7 @@ export class CertificateSource {
   }
 
   close(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #schedule(): void {
-    const again = async (): Promise<void> => {
-      await this.refresh();
-      if (this.#timer !== undefined) this.#schedule();
-    };
-    this.#timer = setTimeout(() => void again(), this.isDevelopment ? devPollMs : filePollMs).unref();
+    this.#stop?.();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { CredentialsOptions } from '../schema/tunnel_node.js';
-import { readSecretFile, unusable } from '../tunnels/secret_file.js';
+import { readSecretFile, unusable } from '../values/secret_file.js';
 import { proxyCredentials } from './proxy_credentials.js';
 
 /** Returns the fields of requests with the credentials that a configuration names. @throws UserError when there are none */

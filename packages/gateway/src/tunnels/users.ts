@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { errorMessage } from '../errors/user_error.js';
-import { readSecretFile, unusable } from './secret_file.js';
+import { readSecretFile, unusable } from '../values/secret_file.js';
 
 /** The users of a proxy with their passwords, of which only hashes under a key of this process are kept */
 export class TunnelUsers {

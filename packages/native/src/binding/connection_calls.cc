@@ -2,8 +2,10 @@
 #include "binding/endpoint_calls.h"
 #include "binding/endpoint_parts.h"
 #include "binding/javascript_buffer.h"
+#include "binding/secrets_argument.h"
 #include "binding/status_report.h"
 #include "binding/system_error.h"
+#include "crypto/tls_context.h"
 #include "crypto/tls_renewal.h"
 #include "io/monotonic_clock.h"
 #include "io/socket_address.h"
@@ -146,6 +148,14 @@ void set_certificate(EndpointParts& parts, const Napi::CallbackInfo& info) {
   parts.settings.server_tls = config;
   server_tls = *tls;
   parts.endpoint->set_server_tls(server_tls);
+}
+
+void set_secrets(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  const quic::ServerSecrets secrets = secrets_argument(info[0].As<Napi::Array>());
+  parts.endpoint->set_secrets(secrets);
+  if (auto problem = parts.settings.endpoint.server_tls->set_secrets(secrets)) {
+    Napi::Error::New(info.Env(), *problem).ThrowAsJavaScriptException();
+  }
 }
 
 }  // namespace sheaf::binding::calls

@@ -22,6 +22,7 @@ Napi::Value connection_status(EndpointParts& parts, const Napi::CallbackInfo& in
 Napi::Value connections(EndpointParts& parts, const Napi::CallbackInfo& info);
 Napi::Value counters(EndpointParts& parts, const Napi::CallbackInfo& info);
 void set_certificate(EndpointParts& parts, const Napi::CallbackInfo& info);
+void set_secrets(EndpointParts& parts, const Napi::CallbackInfo& info);
 
 // request_calls.cc
 Napi::Value submit_request(EndpointParts& parts, const Napi::CallbackInfo& info);

@@ -19,6 +19,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
       InstanceMethod<&EndpointObject::bind>("bind"),
       method<calls::connect>("connect"),
       method<calls::set_certificate>("setCertificate"),
+      method<calls::set_secrets>("setSecrets"),
       method<calls::submit_request>("submitRequest"),
       method<calls::submit_informational>("submitInformational"),
       method<calls::submit_response>("submitResponse"),

@@ -1,7 +1,9 @@
 #include "binding/endpoint_settings.h"
 
 #include "binding/call_arguments.h"
+#include "binding/secrets_argument.h"
 #include "direct_return/own_recovery/return_paths.h"
+#include "io/monotonic_clock.h"
 #include "multi_end/backends.h"
 
 namespace sheaf::binding {
@@ -84,6 +86,8 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   server_tls.certificate_pem = text(options, "certificate");
   server_tls.private_key_pem = text(options, "privateKey");
   server_tls.alpn = alpn;
+  server_tls.secrets = endpoint.secrets = secrets_argument(options.Get("secrets").As<Napi::Array>());
+  endpoint.shared_clock = io::wall_clock_ahead();
 
   quic::ConnectionConfig& connection = endpoint.connection;
   connection.max_idle_timeout = std::chrono::milliseconds(number(options, "idleTimeoutMs"));

@@ -8,8 +8,6 @@
 
 namespace sheaf::quic {
 
-void LocalConnectionIds::set_reset_key(Bytes key) { reset_key_.assign(key.begin(), key.end()); }
-
 void LocalConnectionIds::add(const ConnectionId& id) {
   active_.push_back({next_sequence_++, id});
   changes_.push_back({id, true});
@@ -37,11 +35,8 @@ void LocalConnectionIds::sent() {
 void LocalConnectionIds::issue(std::uint64_t peer_limit, Random& random) {
   const std::size_t target = std::min<std::uint64_t>(peer_limit, k_max_active);
   while (active_.size() < target) {
-    ConnectionId id;
-    id.length = k_local_id_length;
-    random.fill({id.bytes.data(), id.length});
     pending_.push_back(next_sequence_);
-    add(id);
+    add(maker_->make(random));
   }
 }
 
@@ -96,7 +91,7 @@ std::optional<NewConnectionIdFrame> LocalConnectionIds::next_pending() const {
   return NewConnectionIdFrame{.sequence = found->sequence,
                               .retire_prior_to = 0,
                               .id = found->id,
-                              .reset_token = stateless_reset_token(reset_key_, found->id)};
+                              .reset_token = maker_->reset_token(found->id)};
 }
 
 void LocalConnectionIds::on_lost(std::uint64_t sequence) {

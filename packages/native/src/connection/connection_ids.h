@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "connection/local_id_maker.h"
 #include "util/interval_set.h"
 #include "util/random.h"
 #include "util/ring.h"
@@ -12,10 +13,6 @@
 #include "wire/transport_error.h"
 
 namespace sheaf::quic {
-
-// The length of every id that we issue. Too long to guess, and fixed so that a short header can be
-// cut without a look-up.
-inline constexpr std::size_t k_local_id_length = 8;
 
 // Issues the ids with which the peer reaches us on one path (RFC 9000 §5.1.1, RFC 10069 §3.2).
 class LocalConnectionIds {
@@ -29,8 +26,7 @@ class LocalConnectionIds {
     ConnectionId id;
   };
 
-  // `reset_key` makes the stateless reset tokens of new ids.
-  void set_reset_key(Bytes key);
+  void set_id_maker(SharedIdMaker maker) { maker_ = std::move(maker); }
   void add_initial(const ConnectionId& id);
   // Keeps `target` ids active, at most the peer's limit and k_max_active.
   void issue(std::uint64_t peer_limit, Random& random);
@@ -73,7 +69,7 @@ class LocalConnectionIds {
   std::vector<Retired> retired_;        // at most k_max_active, in the order of their retirement
   std::vector<std::uint64_t> pending_;  // sequences to announce
   Ring<Change> changes_;
-  std::vector<std::uint8_t> reset_key_;
+  SharedIdMaker maker_ = no_reset_key();
   std::uint64_t next_sequence_ = 0;
   std::uint64_t announced_ = 0;  // the peer was told of the sequences below
 };

@@ -22,7 +22,9 @@ Duration DatagramRouting::shortest_round_trip() const {
   return shortest;
 }
 
-void DatagramRouting::set_reset_key(Bytes key) { parts_.paths.set_reset_key(key); }
+void DatagramRouting::set_id_maker(const SharedIdMaker& maker) {
+  parts_.paths.set_id_maker(maker);
+}
 
 bool DatagramRouting::is_stateless_reset(Bytes datagram) const {
   return datagram.size() >= sizeof(StatelessResetToken) &&

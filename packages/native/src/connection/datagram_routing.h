@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "connection/local_id_maker.h"
 #include "util/bytes.h"
 #include "util/time.h"
 #include "wire/types.h"
@@ -25,8 +26,8 @@ class DatagramRouting {
   std::uint64_t eliciting_packets() const;
   // Returns the smoothed round trip of the fastest path.
   Duration shortest_round_trip() const;
-  // Sets the key for stateless reset tokens of ids that are issued; 32 bytes.
-  void set_reset_key(Bytes key);
+  // Sets what makes the ids that are issued. Must be called before any is.
+  void set_id_maker(const SharedIdMaker& maker);
   // The datagram, which cannot be decrypted, ends with a reset token that the peer gave.
   bool is_stateless_reset(Bytes datagram) const;
 

@@ -29,7 +29,7 @@ PathEntry* PathTable::find_or_add(PathId id) {
       entries_, id, {}, [](const std::unique_ptr<PathEntry>& entry) { return entry->id; });
   PathEntry* added =
       entries_.insert(place, std::make_unique<PathEntry>(id, active_connection_id_limit_))->get();
-  added->local_ids.set_reset_key(reset_key_);
+  added->local_ids.set_id_maker(id_maker_);
   added->rules = rules_;
   return added;
 }
@@ -39,9 +39,9 @@ void PathTable::set_rules(const PathRules& rules) {
   for (const auto& entry : entries_) entry->rules = rules;
 }
 
-void PathTable::set_reset_key(Bytes key) {
-  reset_key_.assign(key.begin(), key.end());
-  for (const auto& entry : entries_) entry->local_ids.set_reset_key(key);
+void PathTable::set_id_maker(const SharedIdMaker& maker) {
+  id_maker_ = maker;
+  for (const auto& entry : entries_) entry->local_ids.set_id_maker(maker);
 }
 
 bool PathTable::frames_due() const {

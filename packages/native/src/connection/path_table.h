@@ -49,8 +49,8 @@ class PathTable {
   Path* any_open();
 
   // --- connection ids ---------------------------------------------------------------------------
-  // Sets the key for stateless reset tokens of ids that are issued; 32 bytes.
-  void set_reset_key(Bytes key);
+  // Sets what makes the ids that are issued.
+  void set_id_maker(const SharedIdMaker& maker);
   // Returns the entry to which a packet with this id of ours belongs; null when there is none.
   PathEntry* find_by_local_id(Bytes id);
   // The peer used the id on another path already (RFC 10069 §3.2: ids are unique).
@@ -67,7 +67,7 @@ class PathTable {
   std::vector<PathEntry*> in_use_;
   Ring<LocalConnectionIds::Change> leaving_;  // ids of forgotten paths
   PathRules rules_;
-  std::vector<std::uint8_t> reset_key_;
+  SharedIdMaker id_maker_ = no_reset_key();
   PathEntry* last_found_ = nullptr;  // most packets come on the path of the one before
 };
 

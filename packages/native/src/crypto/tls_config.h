@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "crypto/server_secret.h"
 #include "util/result.h"
 
 namespace sheaf::quic {
@@ -18,9 +19,8 @@ struct TlsServerConfig {
   std::string certificate_pem{};
   std::string private_key_pem{};
   std::vector<std::string> alpn{};  // most wanted first
-  // For servers that open each other's tickets. 64 bytes, or empty for random keys, which are
-  // renewed.
-  std::vector<std::uint8_t> ticket_key{};
+  // For servers that open each other's tickets; empty: the keys are random, and renewed.
+  ServerSecrets secrets{};
   bool early_data = true;
 };
 struct TlsClientConfig {

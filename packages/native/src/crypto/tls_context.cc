@@ -1,6 +1,5 @@
 #include "crypto/tls_context.h"
 
-#include <gnutls/crypto.h>
 #include <gnutls/x509.h>
 
 #include <algorithm>
@@ -107,19 +106,10 @@ TlsContext::Problem TlsContext::set_certificate(const std::string& certificate_p
   return std::nullopt;
 }
 
-TlsContext::Problem TlsContext::set_ticket_key(Bytes key) {
-  if (key.empty()) {
-    if (ticket_keys_->current(tls_clock_now())) return std::nullopt;
-    return "There are no random bytes for the ticket keys.";
-  }
-  TicketKey fixed{};
-  if (key.size() != fixed.size()) {
-    return "The ticket key is " + std::to_string(key.size()) + " bytes long instead of 64.";
-  }
-  std::copy(key.begin(), key.end(), fixed.begin());
-  ticket_keys_->fix(fixed);
-  gnutls_memset(fixed.data(), 0, fixed.size());
-  return std::nullopt;
+TlsContext::Problem TlsContext::set_secrets(const ServerSecrets& secrets) {
+  if (!secrets.empty()) ticket_keys_->derive_from(secrets);
+  if (ticket_keys_->current(tls_clock_now())) return std::nullopt;
+  return "There are no random bytes for the ticket keys.";
 }
 
 TlsContext::Problem TlsContext::set_early_data(bool accept) {
@@ -168,7 +158,7 @@ Result<std::shared_ptr<TlsContext>, std::string> make_tls_server_context(
   auto made = make_without_tickets(config);
   if (!made) return made.error();
   const auto& context = *made;
-  if (auto problem = context->set_ticket_key(config.ticket_key)) return *problem;
+  if (auto problem = context->set_secrets(config.secrets)) return *problem;
   if (auto problem = context->set_early_data(config.early_data)) return *problem;
   return context;
 }

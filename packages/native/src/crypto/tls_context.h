@@ -25,7 +25,7 @@ class TlsContext {
   using Problem = std::optional<std::string>;
   Problem set_alpn(const std::vector<std::string>& protocols);
   Problem set_certificate(const std::string& certificate_pem, const std::string& private_key_pem);
-  Problem set_ticket_key(Bytes key);
+  Problem set_secrets(const ServerSecrets& secrets);
   Problem set_early_data(bool accept);
   // Instead of both: ticket keys and record of 0-RTT are those of the predecessor.
   void resume_tickets_of(const TlsContext& predecessor);

@@ -47,12 +47,12 @@ Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> ConnectionDriver::ma
 
 Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> ConnectionDriver::make_server(
     ServerHandshakeConfig handshake, const ConnectionConfig& config, Random& random,
-    Bytes reset_key, Time now) {
+    const SharedIdMaker& ids, Time now) {
   std::unique_ptr<ConnectionDriver> driver(
       new ConnectionDriver(Role::kServer, config, random, now));
-  driver->connection_->routing().set_reset_key(reset_key);
+  driver->connection_->routing().set_id_maker(ids);
   handshake.parameters = driver->connection_->local_parameters();
-  handshake.parameters.stateless_reset_token = stateless_reset_token(reset_key, handshake.source);
+  handshake.parameters.stateless_reset_token = ids->reset_token(handshake.source);
   auto made = Handshake::make_server(handshake, random, now);
   if (!made) return made.error();
   driver->handshake_ = std::move(*made);
@@ -64,11 +64,11 @@ Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> ConnectionDriver::ma
 }
 
 Result<std::unique_ptr<ConnectionDriver>, TransportError> ConnectionDriver::make_backend(
-    const BackendSeed& seed, const ConnectionConfig& config, Random& random, Bytes reset_key,
-    Time now) {
+    const BackendSeed& seed, const ConnectionConfig& config, Random& random,
+    const SharedIdMaker& ids, Time now) {
   std::unique_ptr<ConnectionDriver> driver(
       new ConnectionDriver(Role::kServer, seed.adapt(config), random, now));
-  driver->connection_->routing().set_reset_key(reset_key);
+  driver->connection_->routing().set_id_maker(ids);
   const TransportStatus status = establish_backend(*driver->connection_, seed, now);
   if (!status) return status.error();
   driver->backend_exchange_ = std::make_unique<BackendExchange>(*driver->connection_, seed);

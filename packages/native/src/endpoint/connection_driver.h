@@ -26,11 +26,11 @@ class ConnectionDriver {
   // Fills in `handshake.parameters`.
   static Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> make_server(
       ServerHandshakeConfig handshake, const ConnectionConfig& config, Random& random,
-      Bytes reset_key, Time now);
+      const SharedIdMaker& ids, Time now);
   // Makes a connection of a backend. The error says why the seed is unusable.
   static Result<std::unique_ptr<ConnectionDriver>, TransportError> make_backend(
-      const BackendSeed& seed, const ConnectionConfig& config, Random& random, Bytes reset_key,
-      Time now);
+      const BackendSeed& seed, const ConnectionConfig& config, Random& random,
+      const SharedIdMaker& ids, Time now);
   ~ConnectionDriver();
 
   void receive(const Datagram& datagram, Time now);

@@ -14,8 +14,6 @@ namespace {
 // worth more memory.
 constexpr std::size_t k_max_replies = 256;
 constexpr std::size_t k_reply_size = 1200;
-constexpr Duration k_retry_token_lifetime = std::chrono::seconds(10);
-constexpr Duration k_address_token_lifetime = std::chrono::hours(24);
 // RFC 9000 §10.3.3: a reset is shorter than the packet that caused it, so that two endpoints cannot
 // keep resetting each other.
 constexpr std::size_t k_min_reset = 21;
@@ -35,24 +33,10 @@ constexpr std::size_t k_used_token_bytes = 4 << 20;
 Endpoint::Endpoint(const EndpointConfig& config, Random& random)
     : config_(config),
       random_(random),
+      keys_(config.secrets, random),
       limits_(config_, slots_, *this),
       stateless_resets_(k_stateless_resets, k_stateless_resets),
-      used_tokens_(k_used_token_bytes) {
-  if (config_.static_key.empty()) {
-    config_.static_key.resize(32);
-    random_.fill(config_.static_key);
-  }
-  // Derives two keys from one by the HMAC that makes reset tokens.
-  const auto derive = [&](std::uint8_t label, std::array<std::uint8_t, 32>& out) {
-    for (std::uint8_t half = 0; half < 2; ++half) {
-      const std::uint8_t name[] = {label, half};
-      const auto token = stateless_reset_token(config_.static_key, ConnectionId(name));
-      std::copy(token.begin(), token.end(), out.begin() + half * 16);
-    }
-  };
-  derive('t', token_key_);
-  derive('r', reset_key_);
-}
+      used_tokens_(k_used_token_bytes) {}
 
 Endpoint::~Endpoint() = default;
 
@@ -75,11 +59,11 @@ Endpoint::Slot& Endpoint::add(std::unique_ptr<ConnectionDriver> driver) {
 Result<ConnectionDriver*, HandshakeFailure> Endpoint::connect(ClientHandshakeConfig handshake,
                                                               const ConnectionConfig& config,
                                                               Time now) {
-  handshake.source = new_id();
+  handshake.source = keys_.ids()->make(random_);
   handshake.key_log = config_.key_log;
   auto driver = ConnectionDriver::make_client(std::move(handshake), config, random_, now);
   if (!driver) return driver.error();
-  (*driver)->connection().routing().set_reset_key(reset_key_);
+  (*driver)->connection().routing().set_id_maker(keys_.ids());
   Slot& slot = add(std::move(*driver));
   called_.insert(&slot);
   touch(slot, now);
@@ -111,19 +95,12 @@ Result<ConnectionDriver*, ImportRefusal> Endpoint::import(Bytes snapshot, Time n
     if (routes_.contains(issued.id)) return ImportRefusal::kKnown;
   }
   if (!accepting_ || limits_.full()) return ImportRefusal::kFull;
-  auto driver = ConnectionDriver::make_backend(*seed, config_.connection, random_, reset_key_, now);
+  auto driver = ConnectionDriver::make_backend(*seed, config_.connection, random_, keys_.ids(), now);
   if (!driver) return ImportRefusal::kUnusable;
   ++stats_.connections_imported;
   Slot& slot = add(std::move(*driver));
   touch(slot, now);
   return slot.driver.get();
-}
-
-ConnectionId Endpoint::new_id() {
-  ConnectionId id;
-  id.length = k_local_id_length;
-  random_.fill(MutableBytes(id.bytes).first(k_local_id_length));
-  return id;
 }
 
 void Endpoint::touch(Slot& slot, Time now) {
@@ -293,11 +270,10 @@ std::optional<ConnectionId> Endpoint::validated_destination(const InitialHeader&
                                                             const Address& remote, Time now) {
   if (initial.token.empty()) return std::nullopt;
   if (is_retry_token(initial.token)) {
-    return verify_retry_token(token_key_, initial.version, initial.token, remote,
-                              initial.destination, k_retry_token_lifetime, now);
+    return keys_.verify_retry_token(initial.version, initial.token, remote, initial.destination,
+                                    by_shared_clock(now));
   }
-  if (!verify_address_token(token_key_, initial.token, remote, k_address_token_lifetime, now,
-                            initial.version)) {
+  if (!keys_.verify_address_token(initial.version, initial.token, remote, by_shared_clock(now))) {
     return std::nullopt;
   }
   // RFC 9000 §8.1.4: an observer of a used token could make servers amplify traffic to its owner's
@@ -325,7 +301,7 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   }
   ServerHandshakeConfig handshake;
   handshake.tls = config_.server_tls;
-  handshake.source = new_id();
+  handshake.source = keys_.ids()->make(random_);
   handshake.client_destination = initial.destination;
   handshake.client_source = initial.source;
   handshake.original_destination = original.value_or(initial.destination);
@@ -346,10 +322,10 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   }
   if (limits_.many_half_open()) connection.max_held_bytes = k_held_under_load;
   auto driver =
-      ConnectionDriver::make_server(std::move(handshake), connection, random_, reset_key_, now);
+      ConnectionDriver::make_server(std::move(handshake), connection, random_, keys_.ids(), now);
   if (!driver) return drop(DropReason::kInvalidLongHeader);
   (*driver)->set_address_token(
-      make_address_token(token_key_, datagram.path.remote, now, initial.version));
+      keys_.address_token(datagram.path.remote, initial.version, by_shared_clock(now)));
   Slot& slot = add(std::move(*driver));
   limits_.join(slot, remote, now);
   // The client uses the id that it chose until it hears from this server, and repeated packets may
@@ -369,9 +345,9 @@ void Endpoint::refuse(const InitialHeader& initial, const AddressPair& path,
 }
 
 void Endpoint::send_retry(const InitialHeader& initial, const AddressPair& path, Time now) {
-  const ConnectionId retry_source = new_id();
-  const auto token = make_retry_token(token_key_, initial.version, path.remote, retry_source,
-                                      initial.destination, now);
+  const ConnectionId retry_source = keys_.ids()->make(random_);
+  const auto token = keys_.retry_token(initial.version, path.remote, retry_source, initial.destination,
+                                       by_shared_clock(now));
   std::array<std::uint8_t, k_reply_size> out;
   ++stats_.retries_sent;
   reply(out,
@@ -392,14 +368,15 @@ Endpoint::Slot* Endpoint::find_reset(Bytes datagram) const {
 void Endpoint::send_stateless_reset(const Datagram& datagram, Time now) {
   drop(DropReason::kUnknownConnectionId);
   if (datagram.payload.size() <= k_min_reset) return;
+  const ConnectionId id(datagram.payload.subspan(1, k_local_id_length));
   if (!stateless_resets_.take(now)) return limits_.count(LimitHit::kStatelessResets);
+  const auto token = keys_.reset_token(id);
+  if (!token) return;
   const std::size_t size = std::min(datagram.payload.size() - 1, k_max_reset);
   std::array<std::uint8_t, k_max_reset> out;
   random_.fill(out);
   out[0] = static_cast<std::uint8_t>((out[0] & 0x3f) | 0x40);
-  const ConnectionId id(datagram.payload.subspan(1, k_local_id_length));
-  const StatelessResetToken token = stateless_reset_token(reset_key_, id);
-  std::copy(token.begin(), token.end(), out.begin() + size - token.size());
+  std::copy(token->begin(), token->end(), out.begin() + size - token->size());
   ++stats_.stateless_resets_sent;
   reply(out, size, datagram.path);
 }

@@ -14,6 +14,7 @@
 #include "endpoint/endpoint_limits.h"
 #include "endpoint/endpoint_slot.h"
 #include "endpoint/limit_hit.h"
+#include "endpoint/server_keys.h"
 #include "endpoint/timer_queue.h"
 #include "util/ring.h"
 
@@ -73,6 +74,8 @@ class Endpoint final : private EndpointLimits::Listener {
   Result<ConnectionDriver*, ImportRefusal> import(Bytes snapshot, Time now);
   // Sets the TLS context of handshakes that begin from now on.
   void set_server_tls(std::shared_ptr<TlsContext> tls);
+  // Takes other secrets for connections that begin from now on, and for tokens and resets of all.
+  void set_secrets(const ServerSecrets& secrets) { keys_ = ServerKeys(secrets, random_); }
   // Refuses new connections from now on.
   void stop_accepting() { accepting_ = false; }
 
@@ -114,7 +117,6 @@ class Endpoint final : private EndpointLimits::Listener {
   };
 
   Slot& add(std::unique_ptr<ConnectionDriver> driver);
-  ConnectionId new_id();
   void receive_on(Slot& slot, const Datagram& datagram, Time now);
   void touch(Slot& slot, Time now);
   void update_ids(Slot& slot);
@@ -132,12 +134,12 @@ class Endpoint final : private EndpointLimits::Listener {
   void on_made_room(Slot& slot) override;
   void activate(Slot& slot);
   void enqueue_sender(Slot& slot);
+  Time by_shared_clock(Time now) const { return now + config_.shared_clock; }
   void drop(DropReason reason) { ++stats_.dropped[static_cast<std::size_t>(reason)]; }
 
   EndpointConfig config_;
   Random& random_;
-  std::array<std::uint8_t, 32> token_key_;
-  std::array<std::uint8_t, 32> reset_key_;
+  ServerKeys keys_;
   bool accepting_ = true;
 
   EndpointSlots slots_;

@@ -21,8 +21,11 @@ struct EndpointConfig {
   std::uint64_t overload_error = 0;
   // Null for a client.
   std::shared_ptr<TlsContext> server_tls;
-  // Key of 32 bytes for tokens and stateless resets; random when empty.
-  std::vector<std::uint8_t> static_key;
+  // For tokens and stateless resets that outlive the process; empty: the keys are random.
+  ServerSecrets secrets;
+  // What to add to a time to get one by the clock on which all servers with the same secrets agree.
+  // Tokens contain the latter.
+  Duration shared_clock{};
   std::function<void(std::string_view line)> key_log;
 };
 

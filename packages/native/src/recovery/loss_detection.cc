@@ -264,8 +264,9 @@ void LossDetection::settle_packet(PacketNumber number, Time now, SentFrameListen
     settled.largest_time_sent = packet.time_sent;
     settled.timed = !packet.untimed;
   }
-  for_each_frame(number, packet,
-                 [&](const SentFrame& frame) { listener.on_frame_acknowledged(path_, frame); });
+  for_each_frame(number, packet, [&](const SentFrame& frame) {
+    if (!is_settled(packet, frame)) listener.on_frame_acknowledged(path_, frame);
+  });
 }
 
 void LossDetection::process_ecn(const AckFrame& frame, const Settled& settled, Time now) {
@@ -412,8 +413,9 @@ void LossDetection::declare_lost(PacketNumber number, SentFrameListener& listene
 
 void LossDetection::report_frames_lost(PacketNumber number, const SentPacket& packet,
                                        SentFrameListener& listener) {
-  for_each_frame(number, packet,
-                 [&](const SentFrame& frame) { listener.on_frame_lost(path_, frame); });
+  for_each_frame(number, packet, [&](const SentFrame& frame) {
+    if (!is_settled(packet, frame)) listener.on_frame_lost(path_, frame);
+  });
 }
 
 void LossDetection::report_lost(PacketNumber number, Time now) {
@@ -535,7 +537,8 @@ void LossDetection::mark_for_probe(PacketNumber number, SentFrameListener& liste
   next_probe_ = number + 1;
   sent_.at(number).repeated = true;
   sent_.for_each_frame(sent_.at(number), [&](const SentFrame& frame) {
-    // RFC 9221 §5.2: DATAGRAM frames are not sent again, and this one may still arrive.
+    // RFC 9221 §5.2: the transport does not send DATAGRAM frames again, and this one may still
+    // arrive.
     if (frame.kind() != SentFrame::Kind::kDatagram) listener.on_frame_lost(path_, frame);
   });
 }
@@ -567,8 +570,26 @@ std::uint64_t LossDetection::mark_late_for_probe(Time since, std::uint64_t limit
 
 void LossDetection::mark_outstanding_for_probe(SentFrameListener& listener) {
   for (PacketNumber number = first_outstanding_; number < sent_.next_number(); ++number) {
-    if (worth_repeating(number) && !sent_.at(number).repeated) mark_for_probe(number, listener);
+    if (!worth_repeating(number)) continue;
+    if (!sent_.at(number).repeated) mark_for_probe(number, listener);
+    give_up_datagrams(number, listener);
   }
+}
+
+// An application that sends datagrams again, such as a tunnel, then does so over another path, and
+// not only when this one is abandoned. Each datagram has one fate: what becomes of the packet later
+// does not count for it.
+void LossDetection::give_up_datagrams(PacketNumber number, SentFrameListener& listener) {
+  SentPacket& packet = sent_.at(number);
+  if (packet.given_up) return;
+  sent_.for_each_frame(packet, [&](const SentFrame& frame) {
+    if (frame.kind() == SentFrame::Kind::kDatagram) listener.on_frame_lost(path_, frame);
+  });
+  packet.given_up = true;
+}
+
+bool LossDetection::is_settled(const SentPacket& packet, const SentFrame& frame) {
+  return packet.given_up && frame.kind() == SentFrame::Kind::kDatagram;
 }
 
 }  // namespace sheaf::quic

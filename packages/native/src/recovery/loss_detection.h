@@ -133,7 +133,7 @@ class LossDetection {
   // next packet, so that two probes repeat two packets.
   void mark_oldest_for_probe(SentFrameListener& listener);
   // Marks every outstanding packet that was not marked before, because another path carries its
-  // frames.
+  // frames. Datagrams are reported lost, too.
   void mark_outstanding_for_probe(SentFrameListener& listener);
   // Marks packets that were sent after `since` and not marked before, up to `limit` bytes. Returns
   // the number of bytes marked.
@@ -227,6 +227,8 @@ class LossDetection {
   bool pass_settled(Duration persistent_after);
   bool worth_repeating(PacketNumber number) const;
   void mark_for_probe(PacketNumber number, SentFrameListener& listener);
+  void give_up_datagrams(PacketNumber number, SentFrameListener& listener);
+  static bool is_settled(const SentPacket& packet, const SentFrame& frame);
   void leave_flight(PacketNumber number, const SentPacket& packet);
   // Returns whether the packet took the way that the path leads now, and so matters to the RTT
   // estimate and the controller.

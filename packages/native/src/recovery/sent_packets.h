@@ -35,6 +35,7 @@ struct SentPacket {
   bool application_limited : 1 = false;
   bool repeated : 1 = false;   // its frames were sent again before it was settled
   bool abandoned : 1 = false;  // its sender is gone, and the number of its sender may be another's
+  bool given_up : 1 = false;   // its datagrams were reported lost before it was settled
   bool untimed : 1 = false;    // another node sends it, or not, at a time that nobody else knows
   Ecn ecn = Ecn::kNotEct;
   std::uint8_t sender = 0;  // the node that sends it: this one, 0, or one that was given a run

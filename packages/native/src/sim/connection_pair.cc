@@ -40,9 +40,9 @@ void ConnectionHost::deliver_events(Time now) {
 
 void establish_both(Connection& client, const AddressPair& client_path, Connection& server,
                     const AddressPair& server_path, Time now) {
-  const std::vector<std::uint8_t> reset_key(32, 0x5a);
-  client.routing().set_reset_key(reset_key);
-  server.routing().set_reset_key(reset_key);
+  const auto ids = std::make_shared<LocalIdMaker>(std::vector<std::uint8_t>(32, 0x5a));
+  client.routing().set_id_maker(ids);
+  server.routing().set_id_maker(ids);
 
   ConnectionSeed seed;
   seed.send_secret = known_secret(1);

@@ -24,7 +24,7 @@ constexpr Time k_until{std::chrono::seconds(5)};
 class LocalIds : public testing::Test {
  protected:
   LocalIds() {
-    ids_.set_reset_key(std::vector<std::uint8_t>(32, 1));
+    ids_.set_id_maker(std::make_shared<LocalIdMaker>(std::vector<std::uint8_t>(32, 1)));
     ids_.add_initial(id_of(0));
     ids_.issue(4, random_);
   }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "crypto/handshake_world.h"
+#include "crypto/server_secrets.h"
 #include "crypto/tls_clock.h"
 #include "crypto/tls_context.h"
 #include "crypto/tls_renewal.h"
@@ -300,12 +301,12 @@ TEST(HandshakeResumption, ServerWithoutEarlyDataResumes) {
   EXPECT_FALSE(world.client.handshake->early_data_accepted());
 }
 
-TEST(HandshakeResumption, TicketKeyOutlivesTheContext) {
-  const std::vector<std::uint8_t> key(64, 3);
+TEST(HandshakeResumption, SecretsOutliveTheContext) {
   auto options = default_options();
-  options.server_context = server_context({.ticket_key = key});
+  options.server_context = server_context({.secrets = {server_secret(1)}});
   options.session = remember(options, 11);
-  options.server_context = server_context({.ticket_key = key});
+  // The secret that sealed the ticket is no longer the first one.
+  options.server_context = server_context({.secrets = {server_secret(2), server_secret(1)}});
   HandshakeWorld world(options, 12);
   ASSERT_TRUE(world.run());
   EXPECT_TRUE(world.client.handshake->resumed());
@@ -315,7 +316,33 @@ TEST(HandshakeResumption, TicketKeyOutlivesTheContext) {
   EXPECT_EQ(world.server.find(Kind::kEarlySecret), nullptr);
 }
 
-TEST(HandshakeResumption, OtherTicketKeyMeansFullHandshake) {
+TEST(HandshakeResumption, AnotherSecretMeansFullHandshake) {
+  auto options = default_options();
+  options.server_context = server_context({.secrets = {server_secret(1)}});
+  options.session = remember(options, 11);
+  options.server_context = server_context({.secrets = {server_secret(2)}});
+  HandshakeWorld world(options, 12);
+  ASSERT_TRUE(world.run());
+  EXPECT_FALSE(world.client.handshake->resumed());
+}
+
+// Keys that are derived change with the clock, and those of the period before open their tickets.
+TEST(HandshakeResumption, ATicketSurvivesThePeriodOfItsKey) {
+  if (!tls_clock_can_shift()) GTEST_SKIP() << "GnuTLS exports no function to shift its clock";
+  auto options = default_options();
+  options.server_context = server_context({.secrets = {server_secret(1)}});
+  const auto now = tls_clock_now();
+  const auto to_next_period = TicketKeys::k_lifetime - now % TicketKeys::k_lifetime;
+  const TlsClockShift late_in_the_period(to_next_period - std::chrono::minutes(1));
+  options.session = remember(options, 11);
+  const TlsClockShift early_in_the_next(std::chrono::minutes(2));
+  options.server_context = server_context({.secrets = {server_secret(1)}});
+  HandshakeWorld world(options, 12);
+  ASSERT_TRUE(world.run());
+  EXPECT_TRUE(world.client.handshake->resumed());
+}
+
+TEST(HandshakeResumption, OtherRandomKeysMeanFullHandshake) {
   auto options = fresh_options();
   options.session = remember(options, 13);
   options.server_context = server_context();

@@ -45,7 +45,7 @@ EndpointPair::EndpointPair(const Options& options)
   server_config_.connection = options.connection;
   server_config_.admission = options.admission;
   server_config_.memory = options.memory;
-  server_config_.static_key = options.static_key;
+  server_config_.secrets = options.secrets;
   restart_server_without_ticket_keys();
   EndpointConfig config;
   config.connection = options.connection;
@@ -63,11 +63,16 @@ void EndpointPair::restart_server_without_ticket_keys() {
   auto tls = make_tls_server_context({.certificate_pem = certificate().certificate_pem,
                                       .private_key_pem = certificate().private_key_pem,
                                       .alpn = {"test"},
-                                      .ticket_key = {},
+                                      .secrets = server_config_.secrets,
                                       .early_data = options_.early_data});
   if (!tls) std::abort();
   server_config_.server_tls = *tls;
   restart_server();
+}
+
+void EndpointPair::restart_server_with(ServerSecrets secrets) {
+  server_config_.secrets = std::move(secrets);
+  restart_server_without_ticket_keys();
 }
 
 void EndpointPair::change_groups() {

@@ -34,8 +34,8 @@ class EndpointPair {
     AdmissionConfig admission;
     MemoryConfig memory;  // of the server
     bool early_data = true;
-    std::vector<std::uint8_t> static_key;  // random when empty
-    bool client_serves = false;            // the client's endpoint takes connections, too
+    ServerSecrets secrets;       // of the server
+    bool client_serves = false;  // the client's endpoint takes connections, too
   };
 
   EndpointPair() : EndpointPair(Options()) {}
@@ -46,6 +46,8 @@ class EndpointPair {
   void restart_server();
   // Does the same, and also replaces the keys of tickets, so that 0-RTT is rejected.
   void restart_server_without_ticket_keys();
+  // Replaces the server's process by one with these secrets.
+  void restart_server_with(ServerSecrets secrets);
   // From now on clients get a HelloRetryRequest, because their key shares are of other groups.
   void change_groups();
   ConnectionDriver& connect(std::vector<std::uint8_t> session = {});

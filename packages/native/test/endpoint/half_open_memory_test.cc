@@ -64,7 +64,7 @@ class HalfOpenMemory : public testing::Test {
     auto tls = make_tls_server_context({.certificate_pem = made.certificate_pem,
                                         .private_key_pem = made.private_key_pem,
                                         .alpn = {"test"},
-                                        .ticket_key = {},
+                                        .secrets = {},
                                         .early_data = true});
     ASSERT_TRUE(tls);
     server_tls_ = *tls;

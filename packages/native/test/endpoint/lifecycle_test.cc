@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "crypto/server_secrets.h"
 #include "endpoint/transfer.h"
 
 namespace sheaf::quic {
@@ -319,7 +320,7 @@ INSTANTIATE_TEST_SUITE_P(ClientThatServesToo, LostState, testing::Bool());
 
 TEST_P(LostState, TheServerResetsTheClient) {
   EndpointPair::Options options;
-  options.static_key = std::vector<std::uint8_t>(32, 7);
+  options.secrets = {server_secret(0)};
   options.client_serves = GetParam();
   EndpointPair pair(options);
   ConnectionDriver& client = connected(pair);
@@ -336,7 +337,7 @@ TEST_P(LostState, TheServerResetsTheClient) {
 // The stateless reset for a PING is shorter than any packet that can be opened.
 TEST_P(LostState, TheServerResetsAClientThatOnlyPings) {
   EndpointPair::Options options;
-  options.static_key = std::vector<std::uint8_t>(32, 7);
+  options.secrets = {server_secret(0)};
   options.client_serves = GetParam();
   EndpointPair pair(options);
   ConnectionDriver& client = connected(pair);

@@ -303,7 +303,7 @@ class BackendsSite {
     auto tls = quic::make_tls_server_context({.certificate_pem = certificate().certificate_pem,
                                               .private_key_pem = certificate().private_key_pem,
                                               .alpn = {"h3"},
-                                              .ticket_key = {},
+                                              .secrets = {},
                                               .early_data = false});
     if (tls) config.server_tls = *tls;
     return config;

@@ -88,7 +88,7 @@ class LocalAddressesTest : public testing::Test {
         *quic::make_tls_server_context({.certificate_pem = certificate.certificate_pem,
                                         .private_key_pem = certificate.private_key_pem,
                                         .alpn = {"test"},
-                                        .ticket_key = {},
+                                        .secrets = {},
                                         .early_data = false});
     server_ = std::make_unique<Host>(&uv_, config, random_);
     ASSERT_TRUE(server_->loop.bind(*parse_address("0.0.0.0", 0), {}));

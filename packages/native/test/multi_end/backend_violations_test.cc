@@ -25,7 +25,8 @@ class RawPrimary {
     seed.local_id = to_;
     seed.remote_id = ConnectionId(std::vector<std::uint8_t>(8, 0xaa));
     seed.path = path_;
-    receiver.routing().set_reset_key(std::vector<std::uint8_t>(32, 9));
+    receiver.routing().set_id_maker(
+        std::make_shared<LocalIdMaker>(std::vector<std::uint8_t>(32, 9)));
     EXPECT_TRUE(receiver.establishment().establish(seed, now));
     if (role == Role::kServer) receiver.establishment().confirm_handshake({}, now);
     keys_.install_send_secret(known_secret(2));
@@ -164,7 +165,8 @@ TEST(BackendOffers, NegotiationNeedsAModeInCommon) {
   seed.local_id = seed.remote_id = ConnectionId(std::vector<std::uint8_t>(8, 1));
   seed.peer_parameters.initial_max_path_id = 15;
   seed.peer_parameters.multi_end = BackendKeyModes::k_shared;
-  client.routing().set_reset_key(std::vector<std::uint8_t>(32, 9));
+  client.routing().set_id_maker(
+        std::make_shared<LocalIdMaker>(std::vector<std::uint8_t>(32, 9)));
   ASSERT_TRUE(client.establishment().establish(seed, Time(1s)));
   EXPECT_TRUE(client.paths().enabled());
   EXPECT_FALSE(multi_end_negotiated(client));

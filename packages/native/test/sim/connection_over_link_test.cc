@@ -24,7 +24,7 @@ class ConnectionOverLinkTest : public ::testing::Test {
     auto server_tls = make_tls_server_context({.certificate_pem = certificate.certificate_pem,
                                                .private_key_pem = certificate.private_key_pem,
                                                .alpn = {"test"},
-                                               .ticket_key = {},
+                                               .secrets = {},
                                                .early_data = false});
     auto client_tls =
         make_tls_client_context({.alpn = {"test"},

@@ -95,7 +95,7 @@ inline std::shared_ptr<quic::TlsContext> server_tls() {
   return *quic::make_tls_server_context({.certificate_pem = certificate.certificate_pem,
                                          .private_key_pem = certificate.private_key_pem,
                                          .alpn = {"h3"},
-                                         .ticket_key = {},
+                                         .secrets = {},
                                          .early_data = false});
 }
 

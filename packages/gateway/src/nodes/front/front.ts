@@ -15,6 +15,7 @@ import { TcpListener } from '../../listeners/tcp_listener.js';
 import type { AdminSources } from '../../observability/admin_server.js';
 import type { FrontStatus, NodeStatus } from '../../observability/status.js';
 import { CertificateSource } from '../../tls/certificate_source.js';
+import { SecretsSource } from '../../tls/secrets_source.js';
 import type { FrontOptions } from '../../schema/front.js';
 import { NodeLife } from '../life/node_life.js';
 import type { NodeOptions } from '../life/running_node.js';
@@ -75,6 +76,7 @@ export class Front {
   readonly #life: NodeLife;
   readonly #configuration: FrontConfiguration;
   readonly #options: FrontNodeOptions;
+  readonly #secrets: SecretsSource | undefined;
   readonly #balancers: Networks | undefined;
   readonly #proxies: TrustedProxies | undefined;
   #service: Service | undefined;
@@ -90,15 +92,16 @@ export class Front {
     options: FrontNodeOptions,
     life: NodeLife,
     certificate: CertificateSource,
+    secrets: SecretsSource | undefined,
   ) {
     this.#configuration = configuration;
     this.#options = options;
     this.#life = life;
     this.certificate = certificate;
+    this.#secrets = secrets;
     const { proxy_protocol: balancers, trusted_proxies: proxies } = configuration.options;
     this.#balancers = balancers && new Networks(balancers);
     this.#proxies = proxies && new TrustedProxies(proxies);
-    life.shutdown.add(() => certificate.close());
   }
 
   /** Opens log and certificate, without listening yet. @throws UserError */
@@ -108,7 +111,10 @@ export class Front {
     try {
       const { log } = life;
       const certificate = await CertificateSource.open({ tls: node.tls, directory, names: certificateNames, log });
-      return new Front(configuration, options, life, certificate);
+      life.shutdown.add(() => certificate.close());
+      const secrets = node.secrets === undefined ? undefined : await SecretsSource.open({ file: node.secrets, log });
+      life.shutdown.add(() => secrets?.close());
+      return new Front(configuration, options, life, certificate, secrets);
     } catch (error) {
       await life.shutdown.run();
       throw error;
@@ -186,6 +192,8 @@ export class Front {
     await this.#listenPlain(service);
     await this.#life.listenAdmin(service);
     this.certificate.install = (pair) => this.#install(pair);
+    this.#installSecrets();
+    if (this.#secrets) this.#secrets.install = () => this.#installSecrets();
   }
 
   /** Marks the node as serving. */
@@ -232,6 +240,14 @@ export class Front {
       for (const listener of updated) listener.updateCertificate(this.certificate.pair);
       throw error;
     }
+  }
+
+  /** Makes all listeners use the secrets and keys as they are now. */
+  #installSecrets(): void {
+    if (!this.#secrets) return;
+    const { secrets, ticketKeys } = this.#secrets;
+    this.#quic?.updateSecrets(secrets);
+    for (const tcp of this.#tcp) tcp.updateTicketKeys(ticketKeys);
   }
 
   /** Returns the addresses in the form that configurations use. */
@@ -286,6 +302,7 @@ export class Front {
       pathScheduler: options.path_scheduler,
       streamScheduler: options.stream_scheduler,
       certificate: this.certificate.pair,
+      secrets: this.#secrets?.secrets,
       handler: service.handler,
       connects: service.connects,
       headersFor: (connection) => service.headersFor?.(connection) ?? {},

@@ -14,7 +14,8 @@ TransportStatus BackendHost::import(Bytes snapshot, const ConnectionConfig& own,
   host_->on_event = on_event;
   host_->on_activity = on_activity;
   Connection& connection = host_->connection;
-  connection.routing().set_reset_key(std::vector<std::uint8_t>(32, 0x3c));
+  connection.routing().set_id_maker(
+      std::make_shared<LocalIdMaker>(std::vector<std::uint8_t>(32, 0x3c)));
   leases_ = std::make_unique<LeaseHolder>(leased_limits(connection), seed->lease);
   return establish_backend(connection, *seed, now);
 }

@@ -4,12 +4,12 @@ import { systemErrorCode, UserError } from '../errors/user_error.js';
 /** Mode bits that let others than the owner use a file */
 const othersMay = 0o077;
 
-/** Explains what is wrong with a file of passwords. */
+/** Explains what is wrong with a file of passwords or secrets. */
 export const unusable = (message: string, hint: string, cause?: unknown): UserError =>
   new UserError('CREDENTIALS_UNUSABLE', message, { hint, cause });
 
 /**
- * Reads a file of passwords. `noun` and `option` name it for the user. @throws UserError when it cannot be read, or every user of
+ * Reads a file of passwords or secrets. `noun` and `option` name it for the user. @throws UserError when it cannot be read, or every user of
  * the machine can read it
  */
 export async function readSecretFile(
@@ -24,6 +24,6 @@ export async function readSecretFile(
     );
   });
   if ((mode & othersMay) !== 0)
-    throw unusable(`others than its owner may read or change the passwords in ${file}`, `\`chmod 600 ${file}\``);
+    throw unusable(`others than its owner may read or change ${noun} in ${file}`, `\`chmod 600 ${file}\``);
   return text;
 }

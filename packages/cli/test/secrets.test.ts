@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { connectHttp3, type Http3Client } from '@sheaf/native';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { freePort, start, type RunningProcess } from './support/process.js';
+import { sheaf, temporaryDirectory } from './support/world.js';
+
+interface Site {
+  directory: string;
+  port: number;
+}
+
+async function makeSite(): Promise<Site> {
+  const [directory, port] = [await temporaryDirectory(), await freePort()];
+  await mkdir(join(directory, 'site'));
+  await writeFile(join(directory, 'site', 'index.html'), 'hello');
+  await writeFile(
+    join(directory, 'sheaf.yaml'),
+    `listen: 127.0.0.1:${port}\nsecrets: ./secrets\nlimits: { retry: always }\nroutes: [{ files: ./site }]\n`,
+  );
+  return { directory, port };
+}
+
+async function up({ directory }: Site): Promise<RunningProcess> {
+  const running = start(['up', 'sheaf.yaml'], directory);
+  await vi.waitFor(() => expect(running.out() + running.err()).toMatch(/ready|error/), 30_000);
+  expect(running.err()).not.toContain('error[');
+  return running;
+}
+
+/** Connects, and waits for a ticket. */
+async function visit({ port }: Site, session?: Buffer): Promise<{ client: Http3Client; ticket: Buffer }> {
+  const client = await connectHttp3({
+    host: '127.0.0.1',
+    port,
+    insecure: true,
+    ...(session ? { session, earlyRequests: true } : {}),
+  });
+  onTestFinished(() => client.close().catch(() => undefined));
+  const ticket = once(client, 'session').then(([given]) => given as Buffer);
+  const response = await client.request({ path: '/' });
+  expect(response.status).toBe(200);
+  response.resume();
+  return { client, ticket: await ticket };
+}
+
+/** Asks over TCP, and returns the socket with the ticket that came. */
+async function visitByTcp({ port }: Site, session?: Buffer): Promise<{ reused: boolean; ticket: Buffer }> {
+  const socket: TLSSocket = connectTls({
+    host: '127.0.0.1',
+    port,
+    rejectUnauthorized: false,
+    ALPNProtocols: ['http/1.1'],
+    ...(session ? { session } : {}),
+  });
+  onTestFinished(() => void socket.destroy());
+  const ticket = once(socket, 'session').then(([given]) => given as Buffer);
+  await once(socket, 'secureConnect');
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+  socket.resume();
+  return { reused: socket.isSessionReused(), ticket: await ticket };
+}
+
+async function kill(running: RunningProcess): Promise<void> {
+  running.child.kill('SIGKILL');
+  await running.exit;
+}
+
+describe('sheaf secrets', () => {
+  it('makes a file that only its owner reads, and renews it', async () => {
+    const directory = await temporaryDirectory();
+    const made = await sheaf(['secrets', 'secrets', '--json'], directory);
+    expect(JSON.parse(made.out)).toEqual({ file: join(directory, 'secrets'), in_use: 0, next: 1 });
+    const file = join(directory, 'secrets');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const before = await readFile(file, 'utf8');
+    const renewed = await sheaf(['secrets', 'secrets'], directory);
+    expect(renewed.out).toContain('secret 1 is in use, 2 comes next');
+    expect(await readFile(file, 'utf8')).toContain(before.trim().split('\n').at(-1));
+    expect(made.out + renewed.out).not.toMatch(/[0-9a-f]{32}/);
+  });
+
+  it('refuses to renew what is no file of secrets, and keeps it', async () => {
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, 'notes'), 'my notes', { mode: 0o600 });
+    const refused = await sheaf(['secrets', 'notes'], directory);
+    expect(refused.code).toBe(3);
+    expect(refused.err).toContain('CREDENTIALS_UNUSABLE');
+    expect(await readFile(join(directory, 'notes'), 'utf8')).toBe('my notes');
+  });
+});
+
+describe('with `secrets`, after a gateway was killed and its successor runs', () => {
+  it('clients hear of it at once, and resume', async () => {
+    const site = await makeSite();
+    await sheaf(['secrets', 'secrets'], site.directory);
+    const first = await up(site);
+    const { client, ticket } = await visit(site);
+    const { ticket: tcpTicket } = await visitByTcp(site);
+    const closed = once(client, 'close');
+    await kill(first);
+    // The successor has other secrets in use, and knows those of the process before.
+    await sheaf(['secrets', 'secrets'], site.directory);
+    await up(site);
+
+    // A stateless reset is the response to whatever the client sends next.
+    client.request({ path: '/' }).catch(() => undefined);
+    const [error] = (await closed) as [Error];
+    expect(error.message).toContain('stateless reset');
+
+    const { client: second, ticket: next } = await visit(site, ticket);
+    expect(second.status().resumed).toBe(true);
+    // The successor cannot know whether it saw these 0-RTT packets before.
+    expect(second.status().earlyData).toBe(false);
+    const { client: third } = await visit(site, next);
+    expect(third.status().earlyData).toBe(true);
+    // Node's tickets over TCP are opened by the secret in use alone.
+    expect((await visitByTcp(site, tcpTicket)).reused).toBe(false);
+  });
+
+  it('tickets over TCP hold while the secret in use is the same', async () => {
+    const site = await makeSite();
+    await sheaf(['secrets', 'secrets'], site.directory);
+    const first = await up(site);
+    const { ticket } = await visitByTcp(site);
+    await kill(first);
+    await up(site);
+    expect((await visitByTcp(site, ticket)).reused).toBe(true);
+  });
+});
+
+describe('secrets that are renewed while a gateway runs', () => {
+  it('are used for new connections, and open ones live', async () => {
+    const site = await makeSite();
+    await sheaf(['secrets', 'secrets'], site.directory);
+    const running = await up(site);
+    const { client, ticket } = await visit(site);
+    await sheaf(['secrets', 'secrets'], site.directory);
+    await vi.waitFor(() => expect(running.out() + running.err()).toContain('secrets replaced'), 10_000);
+    const response = await client.request({ path: '/' });
+    expect(response.status).toBe(200);
+    response.resume();
+    const { client: second } = await visit(site, ticket);
+    expect(second.status().resumed).toBe(true);
+  });
+});

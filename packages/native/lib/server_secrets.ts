@@ -1,0 +1,18 @@
+import type { ServerSecret } from './transport_options.js';
+
+/** Three bits of connection ids, of which one value names no secret (draft-ietf-quic-load-balancers-21 §3.1) */
+const numbers = 7;
+const secretBytes = 32;
+
+/** Returns the secrets. @throws TypeError when one is malformed, or two have the same number */
+export function checkSecrets(secrets: readonly ServerSecret[]): readonly ServerSecret[] {
+  for (const { number, secret } of secrets) {
+    if (!Number.isInteger(number) || number < 0 || number >= numbers)
+      throw new TypeError(`the number of a secret is 0 to ${numbers - 1}, not ${number}`);
+    if (!(secret instanceof Uint8Array) || secret.byteLength !== secretBytes)
+      throw new TypeError(`a secret has ${secretBytes} bytes`);
+  }
+  if (new Set(secrets.map(({ number }) => number)).size < secrets.length)
+    throw new TypeError('two secrets have the same number');
+  return secrets;
+}

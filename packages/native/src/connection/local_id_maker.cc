@@ -1,0 +1,38 @@
+#include "connection/local_id_maker.h"
+
+#include "crypto/tokens.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+constexpr unsigned k_number_shift = 5;
+
+}  // namespace
+
+ConnectionId LocalIdMaker::make(Random& random) const {
+  ConnectionId id;
+  id.length = k_local_id_length;
+  random.fill({id.bytes.data(), id.length});
+  if (secret_number_) {
+    constexpr std::uint8_t k_rest = (1 << k_number_shift) - 1;
+    id.bytes[0] =
+        static_cast<std::uint8_t>((id.bytes[0] & k_rest) | *secret_number_ << k_number_shift);
+  }
+  return id;
+}
+
+StatelessResetToken LocalIdMaker::reset_token(const ConnectionId& id) const {
+  return stateless_reset_token(reset_key_, id);
+}
+
+bool LocalIdMaker::made(const ConnectionId& id) const {
+  return !secret_number_ || id.bytes[0] >> k_number_shift == *secret_number_;
+}
+
+SharedIdMaker no_reset_key() {
+  static const SharedIdMaker shared = std::make_shared<const LocalIdMaker>(Bytes{});
+  return shared;
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,74 @@
+#include "endpoint/server_keys.h"
+
+#include <algorithm>
+
+#include "crypto/tokens.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+constexpr Duration k_retry_token_lifetime = std::chrono::seconds(10);
+constexpr Duration k_address_token_lifetime = std::chrono::hours(24);
+
+}  // namespace
+
+ServerKeys::ServerKeys(const ServerSecrets& secrets, Random& random) {
+  for (const ServerSecret& secret : secrets) add(secret, secret.number);
+  if (!keys_.empty()) return;
+  ServerSecret secret;
+  random.fill(secret.bytes);
+  add(secret, std::nullopt);
+}
+
+void ServerKeys::add(const ServerSecret& secret, std::optional<std::uint8_t> number) {
+  Keys& made = keys_.emplace_back();
+  Wiped<std::array<std::uint8_t, k_length>> reset_key;
+  const bool derived = derive_key(secret, "sheaf tokens", made.tokens) &&
+                       derive_key(secret, "sheaf resets", reset_key.value);
+  assert(derived && "HKDF of a short input cannot fail");
+  static_cast<void>(derived);
+  made.ids = std::make_shared<const LocalIdMaker>(reset_key.value, number);
+}
+
+std::vector<std::uint8_t> ServerKeys::retry_token(std::uint32_t version, const Address& remote,
+                                                  const ConnectionId& retry_source,
+                                                  const ConnectionId& original_destination,
+                                                  Time now) const {
+  return make_retry_token(keys_.front().tokens, version, remote, retry_source,
+                          original_destination, now);
+}
+
+std::vector<std::uint8_t> ServerKeys::address_token(const Address& remote, std::uint32_t version,
+                                                    Time now) const {
+  return make_address_token(keys_.front().tokens, remote, now, version);
+}
+
+std::optional<ConnectionId> ServerKeys::verify_retry_token(std::uint32_t version, Bytes token,
+                                                           const Address& remote,
+                                                           const ConnectionId& destination,
+                                                           Time now) const {
+  for (const Keys& keys : keys_) {
+    const auto original = quic::verify_retry_token(keys.tokens, version, token, remote, destination,
+                                                   k_retry_token_lifetime, now);
+    if (original) return original;
+  }
+  return std::nullopt;
+}
+
+bool ServerKeys::verify_address_token(std::uint32_t version, Bytes token, const Address& remote,
+                                      Time now) const {
+  return std::ranges::any_of(keys_, [&](const Keys& keys) {
+    return quic::verify_address_token(keys.tokens, token, remote, k_address_token_lifetime, now,
+                                      version);
+  });
+}
+
+std::optional<StatelessResetToken> ServerKeys::reset_token(const ConnectionId& id) const {
+  const auto maker =
+      std::ranges::find_if(keys_, [&](const Keys& keys) { return keys.ids->made(id); });
+  if (maker == keys_.end()) return std::nullopt;
+  return maker->ids->reset_token(id);
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "connection/local_id_maker.h"
+#include "crypto/handshake.h"
+#include "crypto/server_secret.h"
+#include "util/random.h"
+
+namespace sheaf::quic {
+
+// The keys of an endpoint for tokens, ids and stateless resets: of each secret, or random ones that
+// end with the process. The first secret makes new ones, and what the others made stays valid.
+class ServerKeys {
+ public:
+  // How many bytes a token key has
+  static constexpr std::size_t k_length = 32;
+
+  ServerKeys(const ServerSecrets& secrets, Random& random);
+
+  const SharedIdMaker& ids() const { return keys_.front().ids; }
+  std::vector<std::uint8_t> retry_token(std::uint32_t version, const Address& remote,
+                                        const ConnectionId& retry_source,
+                                        const ConnectionId& original_destination, Time now) const;
+  std::vector<std::uint8_t> address_token(const Address& remote, std::uint32_t version,
+                                          Time now) const;
+  // Returns the destination of the client's very first Initial if the token is a valid one.
+  std::optional<ConnectionId> verify_retry_token(std::uint32_t version, Bytes token,
+                                                 const Address& remote,
+                                                 const ConnectionId& destination, Time now) const;
+  bool verify_address_token(std::uint32_t version, Bytes token, const Address& remote,
+                            Time now) const;
+  // Returns the token of an id that one of these secrets may have made.
+  std::optional<StatelessResetToken> reset_token(const ConnectionId& id) const;
+
+ private:
+  struct Keys {
+    std::array<std::uint8_t, k_length> tokens{};
+    SharedIdMaker ids;
+    ~Keys() { wipe(tokens.data(), tokens.size()); }
+  };
+  void add(const ServerSecret& secret, std::optional<std::uint8_t> number);
+
+  std::vector<Keys> keys_;
+};
+
+}  // namespace sheaf::quic

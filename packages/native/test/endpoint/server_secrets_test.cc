@@ -1,0 +1,115 @@
+#include <gtest/gtest.h>
+
+#include "crypto/server_secrets.h"
+#include "endpoint/transfer.h"
+
+namespace sheaf::quic {
+namespace {
+
+// A server whose process is replaced by one with other secrets or the same
+class ServerSecretsTest : public testing::Test {
+ protected:
+  static EndpointPair::Options options() {
+    EndpointPair::Options options;
+    options.secrets = {server_secret(1)};
+    options.admission.retry = RetryPolicy::kAlways;
+    return options;
+  }
+  ConnectionDriver& connected() {
+    ConnectionDriver& client = pair.connect();
+    EXPECT_TRUE(pair.run_until_confirmed());
+    pair.run_for(1s);
+    return client;
+  }
+  bool is_reset(ConnectionDriver& client) {
+    client.connection().ping(pair.now);
+    pair.wake(client);
+    if (!pair.run_until([&] { return pair.closed(&client) != nullptr; }, 5s)) return false;
+    return pair.closed(&client)->cause == ConnectionClosed::Cause::kStatelessReset;
+  }
+
+  bool lives(ConnectionDriver& client) {
+    client.connection().ping(pair.now);
+    pair.wake(client);
+    pair.run_for(100ms);
+    return pair.closed(&client) == nullptr;
+  }
+
+  EndpointPair pair{options()};
+};
+
+TEST_F(ServerSecretsTest, ClientsOfTheProcessBeforeGetResets) {
+  ConnectionDriver& client = connected();
+  pair.restart_server_with({server_secret(1)});
+  EXPECT_TRUE(is_reset(client));
+}
+
+TEST_F(ServerSecretsTest, ResetsAreMadeWithTheSecretThatTheIdNames) {
+  ConnectionDriver& client = connected();
+  pair.restart_server_with({server_secret(2), server_secret(1)});
+  EXPECT_TRUE(is_reset(client));
+}
+
+// A token of the wrong key would be noise for the client, and a way to draw tokens from the server.
+TEST_F(ServerSecretsTest, NobodyIsResetWithASecretThatIsGone) {
+  ConnectionDriver& client = connected();
+  pair.restart_server_with({server_secret(2)});
+  EXPECT_FALSE(is_reset(client));
+  EXPECT_EQ(pair.server->stats().stateless_resets_sent, 0u);
+}
+
+TEST_F(ServerSecretsTest, IdsThatFollowTheFirstNameTheirSecretToo) {
+  ConnectionDriver& client = connected();
+  for (int i = 0; i < 5; ++i) {
+    client.connection().paths().rotate_connection_id();
+    pair.wake(client);
+    pair.run_for(100ms);
+    ASSERT_TRUE(lives(client));
+  }
+  pair.restart_server_with({server_secret(2), server_secret(1)});
+  EXPECT_TRUE(is_reset(client));
+}
+
+TEST_F(ServerSecretsTest, TicketsAndAddressTokensOutliveTheProcess) {
+  ConnectionDriver& first = connected();
+  EXPECT_EQ(pair.server->stats().retries_sent, 1u);
+  pair.restart_server_with({server_secret(2), server_secret(1)});
+  ConnectionDriver& second = pair.connect(first.session());
+  pair.run_for(1s);
+  EXPECT_TRUE(second.handshake_completed());
+  EXPECT_TRUE(second.resumed());
+  EXPECT_EQ(pair.server->stats().retries_sent, 0u);
+}
+
+TEST_F(ServerSecretsTest, NeitherOutlivesTheSecret) {
+  ConnectionDriver& first = connected();
+  pair.restart_server_with({server_secret(2)});
+  ConnectionDriver& second = pair.connect(first.session());
+  pair.run_for(1s);
+  EXPECT_TRUE(second.handshake_completed());
+  EXPECT_FALSE(second.resumed());
+  EXPECT_EQ(pair.server->stats().retries_sent, 1u);
+}
+
+TEST_F(ServerSecretsTest, ARetryIsAnsweredAtTheNextProcess) {
+  ConnectionDriver& client = pair.connect();
+  ASSERT_TRUE(pair.run_until([&] { return pair.server->stats().retries_sent == 1; }));
+  pair.restart_server_with({server_secret(1)});
+  ASSERT_TRUE(pair.run_until([&] { return client.handshake_completed(); }, 1s));
+  EXPECT_EQ(pair.server->stats().retries_sent, 0u);
+}
+
+// Secrets are renewed while the server runs.
+TEST_F(ServerSecretsTest, ARunningServerTakesOthers) {
+  ConnectionDriver& old = connected();
+  pair.server->set_secrets({server_secret(2), server_secret(1)});
+  ConnectionDriver& fresh = pair.connect();
+  ASSERT_TRUE(pair.run_until([&] { return fresh.handshake_completed(); }, 1s));
+  EXPECT_TRUE(lives(old));
+  pair.restart_server_with({server_secret(3), server_secret(2)});
+  EXPECT_TRUE(is_reset(fresh));
+  EXPECT_FALSE(is_reset(old));
+}
+
+}  // namespace
+}  // namespace sheaf::quic
