@@ -47,7 +47,7 @@ async function visit({ port }: Site, session?: Buffer): Promise<{ client: Http3C
 }
 
 /** Asks over TCP, and returns the ticket that came, if one did before the response ended. */
-async function visitByTcp({ port }: Site, session?: Buffer): Promise<{ reused: boolean; ticket?: Buffer }> {
+async function visitByTcp({ port }: Site, session?: Buffer): Promise<{ reused: boolean; ticket: Buffer | undefined }> {
   const socket: TLSSocket = connectTls({
     host: '127.0.0.1',
     port,

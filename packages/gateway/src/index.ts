@@ -2,7 +2,7 @@ export * from './client.js';
 export { configurationSchema, type NodeConfiguration } from './schema/node.js';
 export { configurationWarnings, loadConfiguration, parseConfiguration } from './configuration/load.js';
 export { onlyGateway, type LoadedConfiguration, type LoadedNode } from './schema/loaded.js';
-export { formatSecrets, readSecrets, renewSecrets } from './tls/server_secrets.js';
+export { balancerKey, formatSecrets, readSecrets, renewSecrets } from './tls/server_secrets.js';
 export { createNodeKey, nodeKeyFile, readNodeKey } from './values/node_key.js';
 export { closest } from './values/known_keys.js';
 export { listenAddress, type ListenAddress } from './values/scalars.js';

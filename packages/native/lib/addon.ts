@@ -3,7 +3,7 @@ import type { SocketAddress } from './address.js';
 import type { ChannelCounts, ChannelSourceStatus } from './channel_types.js';
 import { QuicError } from './quic_error.js';
 import type { StreamPriority } from './stream_priority.js';
-import type { ServerSecret } from './transport_options.js';
+import type { ServerId, ServerSecret } from './transport_options.js';
 
 /** Names and values in one flat list: name, value, name, value … Pseudo-fields (`:path`) come first. */
 export type FlatFields = string[];
@@ -83,6 +83,8 @@ export interface NativeEndpointOptions {
   certificate: string;
   privateKey: string;
   secrets: readonly ServerSecret[];
+  /** Without bytes, connection ids are random. */
+  serverId: Required<ServerId>;
   webtransport: boolean;
   extendedConnect: boolean;
   idleTimeoutMs: number;

@@ -1,6 +1,6 @@
 import type { NativeEndpointOptions } from './addon.js';
 import type { BackendKeyMode } from './multi_end_types.js';
-import { checkSecrets } from './server_secrets.js';
+import { checkSecrets, checkServerId } from './server_secrets.js';
 import type { ServerOptions, TransportOptions } from './types.js';
 
 const MiB = 1024 * 1024;
@@ -56,6 +56,7 @@ export function serverEndpointOptions(options: ServerOptions): NativeEndpointOpt
     certificate: options.certificate.certificate,
     privateKey: options.certificate.privateKey,
     secrets: checkSecrets(options.secrets ?? []),
+    serverId: checkServerId(options),
     webtransport: options.webtransport ?? false,
     extendedConnect: options.extendedConnect ?? false,
     maxConnections: options.maxConnections ?? 10_000,
@@ -83,6 +84,7 @@ export function clientEndpointOptions(
     certificate: '',
     privateKey: '',
     secrets: [],
+    serverId: { id: new Uint8Array(), encrypted: false },
     webtransport: options.webtransport ?? false,
     extendedConnect: false,
     maxConnections: 1,

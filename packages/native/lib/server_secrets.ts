@@ -1,8 +1,10 @@
-import type { ServerSecret } from './transport_options.js';
+import type { ServerId, ServerOptions, ServerSecret } from './transport_options.js';
 
 /** Three bits of connection ids, of which one value names no secret (draft-ietf-quic-load-balancers-21 §3.1) */
 const numbers = 7;
 const secretBytes = 32;
+/** QUIC version 1 has ids of 20 bytes; the first byte and the nonce of 8 leave these for the server. */
+const maxServerId = 11;
 
 /** Returns the secrets. @throws TypeError when one is malformed, or two have the same number */
 export function checkSecrets(secrets: readonly ServerSecret[]): readonly ServerSecret[] {
@@ -15,4 +17,18 @@ export function checkSecrets(secrets: readonly ServerSecret[]): readonly ServerS
   if (new Set(secrets.map(({ number }) => number)).size < secrets.length)
     throw new TypeError('two secrets have the same number');
   return secrets;
+}
+
+/** Returns what stands in connection ids. @throws TypeError when it is too long, or when there is no secret to encrypt it with */
+export function checkServerId({
+  serverId,
+  secrets = [],
+}: Pick<ServerOptions, 'serverId' | 'secrets'>): Required<ServerId> {
+  if (!serverId) return { id: new Uint8Array(), encrypted: false };
+  const { id, encrypted = true } = serverId;
+  if (!(id instanceof Uint8Array) || id.byteLength === 0 || id.byteLength > maxServerId)
+    throw new TypeError(`a server id has 1 to ${maxServerId} bytes`);
+  if (encrypted && secrets.length === 0)
+    throw new TypeError('a server id is encrypted by `secrets`, and there are none');
+  return { id, encrypted };
 }

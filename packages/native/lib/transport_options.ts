@@ -143,6 +143,14 @@ export interface ServerSecret {
   secret: Uint8Array;
 }
 
+/** What stands in the connection ids of a server, so that balancers find it by them (draft-ietf-quic-load-balancers-21). */
+export interface ServerId {
+  /** 1 to 11 bytes; all servers behind one balancer have ids of one length. Ids of 8 bytes cost balancers least. */
+  id: Uint8Array;
+  /** Only balancers with the key of a secret can read it. Needs `secrets`. Default true. */
+  encrypted?: boolean;
+}
+
 /** Options of `createHttp3Server`. */
 export interface ServerOptions extends TransportOptions {
   /** IP address of this host to listen on. */
@@ -159,6 +167,12 @@ export interface ServerOptions extends TransportOptions {
    * others made stays valid. `updateSecrets` of the server replaces them. Default none: random keys, which end with the server.
    */
   secrets?: readonly ServerSecret[];
+  /**
+   * Makes connection ids by which balancers find this server. The number of the first secret stands in their first three bits,
+   * and is 0 without secrets. Default: the ids are random. A server to which connections are handed over needs an id of the
+   * same length as the one that hands over.
+   */
+  serverId?: ServerId;
   /** Maximum number of connections. Default 10,000. */
   maxConnections?: number;
   /** Maximum number of connections from one IPv4 address, or from one IPv6 /56. Default 1,000. */

@@ -1,12 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { exitCodes, formatSecrets, readSecrets, renewSecrets, systemErrorCode, UserError } from '@sheaf/gateway';
+import {
+  balancerKey,
+  exitCodes,
+  formatSecrets,
+  readSecrets,
+  renewSecrets,
+  systemErrorCode,
+  UserError,
+} from '@sheaf/gateway';
 import type { Command } from '../command.js';
-import { printLine } from '../world.js';
+import { printLine, type World } from '../world.js';
+
+/** Length of nonces in connection ids (docs/reference/wire.md#connection-ids) */
+const nonceBytes = 8;
 
 interface SecretsOptions {
   file: string;
+  balancer: boolean;
   json: boolean;
 }
 
@@ -20,10 +32,17 @@ export const secrets: Command<SecretsOptions> = {
         demandOption: true,
         describe: 'File that `secrets` of a configuration names; running nodes read it within a second',
       })
+      .option('balancer', {
+        type: 'boolean',
+        default: false,
+        describe: 'Print the keys with which balancers find servers in connection ids (QUIC-LB), and change nothing',
+      })
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON' })
-      .example('$0 secrets ./secrets', 'Put the next secret to use, and make a new one that comes next'),
-  async run({ file, json }, world) {
+      .example('$0 secrets ./secrets', 'Put the next secret to use, and make a new one that comes next')
+      .example('$0 secrets ./secrets --balancer', 'Print what a balancer needs to know'),
+  async run({ file, balancer, json }, world) {
     const path = resolve(world.cwd, file);
+    if (balancer) return printBalancerKeys(path, json, world);
     const before = (await exists(path)) ? await readSecrets(path) : [];
     const after = renewSecrets(before);
     await replace(path, formatSecrets(after));
@@ -37,6 +56,17 @@ export const secrets: Command<SecretsOptions> = {
     return exitCodes.success;
   },
 };
+
+/** Prints the key of each secret, with its number, which is that of the configuration of a balancer. */
+async function printBalancerKeys(file: string, json: boolean, { stdout }: World): Promise<number> {
+  const keys = (await readSecrets(file)).map((secret) => ({
+    number: secret.number,
+    key: balancerKey(secret).toString('hex'),
+  }));
+  const text = keys.map(({ number, key }) => `${number} ${key}`).join('\n');
+  await printLine(stdout, json ? JSON.stringify({ nonce_bytes: nonceBytes, keys }) : text);
+  return exitCodes.success;
+}
 
 async function exists(file: string): Promise<boolean> {
   try {

@@ -3,6 +3,7 @@ import type { ConfigurationDocument } from '../values/document.js';
 import { shadowedRoutes } from '../http/shadowed_routes.js';
 import { tunnelKeys } from '../schema/routes.js';
 import { closest } from '../values/known_keys.js';
+import { checkConnectionIds } from './connection_ids.js';
 import { checkDirectReturn } from './direct_return.js';
 import { checkMultiEnd } from './multi_end.js';
 import type { ParsedNode } from './parsed_node.js';
@@ -27,6 +28,7 @@ export function checkNodes(nodes: readonly ParsedNode[], document: Configuration
     ...checkMultiEnd(nodes, document),
     ...checkDirectReturn(nodes, document),
     ...checkAddresses(nodes, document),
+    ...checkConnectionIds(nodes, document),
   ];
 }
 

@@ -4,10 +4,12 @@ import type {
   NativeModule,
   ServedConnection,
   ServerRequest,
+  ServerId,
   ServerResponse,
   ServerSecret,
 } from '@sheaf/native';
 import type { ListenAddresses } from '../values/scalars.js';
+import type { ConnectionIdsOptions } from '../schema/connection_ids.js';
 import type { FrontLimits, FrontOptions } from '../schema/front.js';
 import { congestionControl } from '../values/transport_names.js';
 import { fromQuicRequest } from '../http/quic_request.js';
@@ -37,6 +39,8 @@ export interface QuicListenerOptions {
   certificate: CertificatePair;
   /** Secrets that outlive the process. Default: the keys are random. */
   secrets?: readonly ServerSecret[] | undefined;
+  /** What balancers read in connection ids. Default: the ids are random. */
+  connectionIds?: ConnectionIdsOptions | undefined;
   handler: RequestHandler;
   /** Answer CONNECT. */
   connects?: ConnectHandlers | undefined;
@@ -61,6 +65,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     port: address.port,
     certificate,
     secrets: options.secrets ?? [],
+    ...serverId(options.connectionIds),
     alpn: [...options.alpn],
     congestionControl: congestionControl(options.congestion),
     multipath: options.multipath,
@@ -100,4 +105,9 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
   });
   server.on('error', (error) => options.onError(error));
   return server;
+}
+
+function serverId(options: ConnectionIdsOptions | undefined): { serverId?: ServerId } {
+  if (!options) return {};
+  return { serverId: { id: Buffer.from(options.server_id, 'hex'), encrypted: options.encrypted } };
 }

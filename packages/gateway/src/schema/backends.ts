@@ -97,6 +97,7 @@ export const backendConfiguration = z.strictObject({
   ...reachKeys,
   tls: frontKeys.tls,
   secrets: frontKeys.secrets,
+  connection_ids: frontKeys.connection_ids,
   primary: primaryOptions,
   ...backboneKeys,
   return: returnOptions

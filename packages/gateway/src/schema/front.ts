@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { connectionIdsOptions } from './connection_ids.js';
 import { filePath, listenAddress, listenAddresses } from '../values/scalars.js';
 import type { Limits } from './limits.js';
 import { logOptions } from './log.js';
@@ -16,6 +17,11 @@ export const frontKeys = {
     .optional()
     .describe(
       'File of `sheaf secrets` whose secrets make the keys of tickets, tokens and stateless resets, so that they outlive the process. Servers behind one address share it. Default: random keys at each start.',
+    ),
+  connection_ids: connectionIdsOptions
+    .optional()
+    .describe(
+      'Puts an id of this server into connection ids, for balancers that read it. Default: the ids are random.',
     ),
   congestion: z
     .enum(congestionNames)

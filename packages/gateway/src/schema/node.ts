@@ -17,6 +17,7 @@ export const nodeConfiguration = z
     ...reachKeys,
     tls: frontKeys.tls,
     secrets: frontKeys.secrets,
+    connection_ids: frontKeys.connection_ids,
     alpn: z
       .array(z.enum(['h3', 'hq-interop']))
       .min(1)

@@ -1,4 +1,4 @@
-import { hkdfSync, randomBytes } from 'node:crypto';
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import type { ServerSecret } from '@sheaf/native';
 import { errorMessage } from '../errors/user_error.js';
 import { readSecretFile, unusable } from '../values/secret_file.js';
@@ -82,4 +82,12 @@ export function ticketPeriod(now: Date): number {
 export function ticketKeys([inUse]: readonly ServerSecret[], period: number): Buffer {
   const secret = inUse?.secret ?? randomBytes(secretBytes);
   return Buffer.from(hkdfSync('sha256', secret, '', `sheaf tcp tickets ${period}`, ticketKeyBytes));
+}
+
+/**
+ * Returns the key with which balancers read the ids of servers that have this secret (draft-ietf-quic-load-balancers-21 §5.4):
+ * HKDF-Expand (RFC 5869 §2.3), which gives 16 bytes of the first block here.
+ */
+export function balancerKey({ secret }: ServerSecret): Buffer {
+  return createHmac('sha256', secret).update('sheaf quic-lb').update(Uint8Array.of(1)).digest().subarray(0, 16);
 }

@@ -34,23 +34,8 @@ Napi::Function EndpointObject::define(Napi::Env env) {
       method<calls::close_connection>("closeConnection"),
       method<calls::shut_down>("shutDown"),
       method<calls::ping>("ping"),
-      method<calls::accept_session>("acceptSession"),
-      method<calls::reject_session>("rejectSession"),
-      method<calls::request_session>("requestSession"),
-      method<calls::close_session>("closeSession"),
-      method<calls::drain_session>("drainSession"),
-      method<calls::open_session_stream>("openSessionStream"),
-      method<calls::write_session_stream>("writeSessionStream"),
-      method<calls::session_stream_available>("sessionStreamAvailable"),
-      method<calls::read_session_stream>("readSessionStream"),
-      method<calls::reset_session_stream>("resetSessionStream"),
-      method<calls::stop_session_stream>("stopSessionStream"),
       method<calls::set_stream_priority>("setStreamPriority"),
       method<calls::set_expected_bytes>("setExpectedBytes"),
-      method<calls::send_session_datagram>("sendSessionDatagram"),
-      method<calls::send_session_datagrams>("sendSessionDatagrams"),
-      method<calls::session_datagram_counts>("sessionDatagramCounts"),
-      method<calls::max_session_datagram>("maxSessionDatagram"),
       method<calls::open_path>("openPath"),
       method<calls::migrate>("migrate"),
       method<calls::abandon_path>("abandonPath"),
@@ -72,8 +57,30 @@ Napi::Function EndpointObject::define(Napi::Env env) {
       method<calls::connections>("connections"),
       method<calls::counters>("counters"),
       InstanceMethod<&EndpointObject::close>("close")};
-  for (const auto add : {add_return_methods, add_channel_methods}) add(methods);
+  for (const auto add : {add_session_methods, add_return_methods, add_channel_methods})
+    add(methods);
   return DefineClass(env, "Endpoint", methods);
+}
+
+// WebTransport
+void EndpointObject::add_session_methods(std::vector<PropertyDescriptor>& methods) {
+  for (const PropertyDescriptor& each :
+       {method<calls::accept_session>("acceptSession"),
+        method<calls::reject_session>("rejectSession"),
+        method<calls::request_session>("requestSession"),
+        method<calls::close_session>("closeSession"), method<calls::drain_session>("drainSession"),
+        method<calls::open_session_stream>("openSessionStream"),
+        method<calls::write_session_stream>("writeSessionStream"),
+        method<calls::session_stream_available>("sessionStreamAvailable"),
+        method<calls::read_session_stream>("readSessionStream"),
+        method<calls::reset_session_stream>("resetSessionStream"),
+        method<calls::stop_session_stream>("stopSessionStream"),
+        method<calls::send_session_datagram>("sendSessionDatagram"),
+        method<calls::send_session_datagrams>("sendSessionDatagrams"),
+        method<calls::session_datagram_counts>("sessionDatagramCounts"),
+        method<calls::max_session_datagram>("maxSessionDatagram")}) {
+    methods.push_back(each);
+  }
 }
 
 // Direct server return

@@ -46,6 +46,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
     return InstanceMethod<&EndpointObject::call<function>>(name);
   }
 
+  static void add_session_methods(std::vector<PropertyDescriptor>& methods);
   static void add_return_methods(std::vector<PropertyDescriptor>& methods);
   static void add_channel_methods(std::vector<PropertyDescriptor>& methods);
   // `first` is true until the endpoint is bound to an address.

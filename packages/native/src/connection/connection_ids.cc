@@ -20,7 +20,7 @@ void LocalConnectionIds::add_initial(const ConnectionId& id) {
 
 bool LocalConnectionIds::take_over(const std::vector<Issued>& ids) {
   for (const auto& [sequence, id] : ids) {
-    if (sequence < next_sequence_ || id.length != k_local_id_length) return false;
+    if (sequence < next_sequence_ || id.length != maker_->id_length()) return false;
     next_sequence_ = sequence;
     add_initial(id);
   }

@@ -22,9 +22,7 @@ Duration DatagramRouting::shortest_round_trip() const {
   return shortest;
 }
 
-void DatagramRouting::set_id_maker(const SharedIdMaker& maker) {
-  parts_.paths.set_id_maker(maker);
-}
+void DatagramRouting::set_id_maker(const SharedIdMaker& maker) { parts_.paths.set_id_maker(maker); }
 
 bool DatagramRouting::is_stateless_reset(Bytes datagram) const {
   return datagram.size() >= sizeof(StatelessResetToken) &&

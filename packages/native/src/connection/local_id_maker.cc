@@ -10,7 +10,8 @@ constexpr unsigned k_number_shift = 5;
 
 }  // namespace
 
-ConnectionId LocalIdMaker::make(Random& random) const {
+ConnectionId LocalIdMaker::make(Random& random) {
+  if (routable_) return routable_->make();
   ConnectionId id;
   id.length = k_local_id_length;
   random.fill({id.bytes.data(), id.length});
@@ -26,12 +27,13 @@ StatelessResetToken LocalIdMaker::reset_token(const ConnectionId& id) const {
   return stateless_reset_token(reset_key_, id);
 }
 
-bool LocalIdMaker::made(const ConnectionId& id) const {
+bool LocalIdMaker::made(const ConnectionId& id) {
+  if (routable_) return routable_->made(id);
   return !secret_number_ || id.bytes[0] >> k_number_shift == *secret_number_;
 }
 
 SharedIdMaker no_reset_key() {
-  static const SharedIdMaker shared = std::make_shared<const LocalIdMaker>(Bytes{});
+  static const SharedIdMaker shared = std::make_shared<LocalIdMaker>(Bytes{});
   return shared;
 }
 

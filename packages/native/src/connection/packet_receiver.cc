@@ -13,7 +13,6 @@ namespace sheaf::quic {
 
 namespace {
 
-constexpr std::size_t k_short_header_without_number = 1 + k_local_id_length;
 constexpr std::size_t k_min_stateless_reset = 21;  // RFC 9000 §10.3
 
 // RFC 9002 §2.
@@ -57,7 +56,8 @@ void PacketReceiver::receive(const Datagram& datagram) {
   from_ = datagram.path;
   datagram_size_ = size;
   if (datagram.payload[0] & k_long_header_bit) return receive_early(datagram);
-  if (size < k_short_header_without_number + 4 + k_aead_tag_length) {
+  const std::size_t header_without_number = 1 + parts_.paths.local_id_length();
+  if (size < header_without_number + 4 + k_aead_tag_length) {
     return receive_short(datagram.payload);
   }
   receive_one_rtt(datagram);
@@ -108,7 +108,7 @@ void PacketReceiver::hold(const Datagram& datagram) {
 
 void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
   const MutableBytes packet = datagram.payload;
-  used_id_ = packet.subspan(1, k_local_id_length);
+  used_id_ = packet.subspan(1, parts_.paths.local_id_length());
   if (!begin(parts_.paths.find_by_local_id(used_id_), datagram)) {
     return parts_.drop(DropReason::kUnknownConnectionId, packet.size(), now_);
   }
@@ -154,7 +154,7 @@ bool PacketReceiver::accept_path(const Datagram& datagram) {
 
 OpenedPacket PacketReceiver::open_one_rtt(MutableBytes packet) {
   const auto largest = entry_->path ? entry_->path->received.largest() : std::nullopt;
-  return parts_.keys.open(packet, k_short_header_without_number, entry_->id,
+  return parts_.keys.open(packet, 1 + used_id_.size(), entry_->id,
                           largest.value_or(k_no_packet_number), now_);
 }
 

@@ -51,6 +51,8 @@ class PathTable {
   // --- connection ids ---------------------------------------------------------------------------
   // Sets what makes the ids that are issued.
   void set_id_maker(const SharedIdMaker& maker);
+  // Returns the length of the ids.
+  std::size_t local_id_length() const { return id_maker_->id_length(); }
   // Returns the entry to which a packet with this id of ours belongs; null when there is none.
   PathEntry* find_by_local_id(Bytes id);
   // The peer used the id on another path already (RFC 10069 §3.2: ids are unique).

@@ -14,8 +14,8 @@ void TicketKeys::derive_from(ServerSecrets secrets) {
 
 std::optional<TicketKeys::Generation> TicketKeys::current(Time now) {
   if (!secrets_.empty()) {
-    const bool right = !keys_.empty() && now >= keys_.front().begun &&
-                       now - keys_.front().begun < k_lifetime;
+    const bool right =
+        !keys_.empty() && now >= keys_.front().begun && now - keys_.front().begun < k_lifetime;
     if (!right && !derive(now)) return std::nullopt;
     return keys_.front().number;
   }

@@ -150,8 +150,8 @@ void TlsSession::Callbacks::before_client_hello(TlsSession& session, Bytes body)
   // GnuTLS takes no other key once it has read a ticket.
   const Bytes ticket = offered_ticket(body);
   if (!again && !ticket.empty()) {
-    session.use_ticket_keys(session.context_->ticket_keys().of(ticket, session.ticket_binding_,
-                                                               tls_clock_now()));
+    session.use_ticket_keys(
+        session.context_->ticket_keys().of(ticket, session.ticket_binding_, tls_clock_now()));
   }
   session.context_->early_data().refuse(again ||
                                         lacks_key_share(body, session.context_->priority()));

@@ -33,7 +33,9 @@ constexpr std::size_t k_used_token_bytes = 4 << 20;
 Endpoint::Endpoint(const EndpointConfig& config, Random& random)
     : config_(config),
       random_(random),
-      keys_(config.secrets, random),
+      nonces_(
+          std::make_shared<RoutableIds::Nonces>(config.server ? config.server->first_nonce : 0)),
+      keys_(config.secrets, config.server, nonces_, random),
       limits_(config_, slots_, *this),
       stateless_resets_(k_stateless_resets, k_stateless_resets),
       used_tokens_(k_used_token_bytes) {}
@@ -90,12 +92,13 @@ Result<ConnectionDriver*, ImportRefusal> Endpoint::import(Bytes snapshot, Time n
   const auto seed = decode_snapshot(snapshot);
   if (!seed) return refusal_of(seed.error());
   for (const LocalConnectionIds::Issued& issued : seed->local_ids) {
-    if (issued.id.length != k_local_id_length) return ImportRefusal::kUnusable;
+    if (issued.id.length != keys_.ids()->id_length()) return ImportRefusal::kUnusable;
     // If the keys were in use at two places, packet numbers would be used twice.
     if (routes_.contains(issued.id)) return ImportRefusal::kKnown;
   }
   if (!accepting_ || limits_.full()) return ImportRefusal::kFull;
-  auto driver = ConnectionDriver::make_backend(*seed, config_.connection, random_, keys_.ids(), now);
+  auto driver =
+      ConnectionDriver::make_backend(*seed, config_.connection, random_, keys_.ids(), now);
   if (!driver) return ImportRefusal::kUnusable;
   ++stats_.connections_imported;
   Slot& slot = add(std::move(*driver));
@@ -208,7 +211,7 @@ void Endpoint::receive(const Datagram& datagram, Time now) {
   ++arrivals_.datagrams;
   ++arrivals_.prompt;
   stats_.bytes_received += datagram.payload.size();
-  const DatagramHeader header = peek_datagram(datagram.payload, k_local_id_length);
+  const DatagramHeader header = peek_datagram(datagram.payload, keys_.ids()->id_length());
   if (header.kind == DatagramHeader::Kind::kInvalid) return drop(DropReason::kTooShort);
   if (header.destination.size() <= ConnectionId::k_max_length) {
     const auto route = routes_.find(ConnectionId(header.destination));
@@ -241,7 +244,7 @@ Arrivals Endpoint::end_batch(Time now) {
 }
 
 void Endpoint::receive_first(const Datagram& datagram, Time now) {
-  const DatagramHeader header = peek_datagram(datagram.payload, k_local_id_length);
+  const DatagramHeader header = peek_datagram(datagram.payload, keys_.ids()->id_length());
   switch (header.kind) {
     case DatagramHeader::Kind::kInvalid:
       return;
@@ -346,8 +349,8 @@ void Endpoint::refuse(const InitialHeader& initial, const AddressPair& path,
 
 void Endpoint::send_retry(const InitialHeader& initial, const AddressPair& path, Time now) {
   const ConnectionId retry_source = keys_.ids()->make(random_);
-  const auto token = keys_.retry_token(initial.version, path.remote, retry_source, initial.destination,
-                                       by_shared_clock(now));
+  const auto token = keys_.retry_token(initial.version, path.remote, retry_source,
+                                       initial.destination, by_shared_clock(now));
   std::array<std::uint8_t, k_reply_size> out;
   ++stats_.retries_sent;
   reply(out,
@@ -368,7 +371,7 @@ Endpoint::Slot* Endpoint::find_reset(Bytes datagram) const {
 void Endpoint::send_stateless_reset(const Datagram& datagram, Time now) {
   drop(DropReason::kUnknownConnectionId);
   if (datagram.payload.size() <= k_min_reset) return;
-  const ConnectionId id(datagram.payload.subspan(1, k_local_id_length));
+  const ConnectionId id(datagram.payload.subspan(1, keys_.ids()->id_length()));
   if (!stateless_resets_.take(now)) return limits_.count(LimitHit::kStatelessResets);
   const auto token = keys_.reset_token(id);
   if (!token) return;

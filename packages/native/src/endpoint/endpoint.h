@@ -75,7 +75,9 @@ class Endpoint final : private EndpointLimits::Listener {
   // Sets the TLS context of handshakes that begin from now on.
   void set_server_tls(std::shared_ptr<TlsContext> tls);
   // Takes other secrets for connections that begin from now on, and for tokens and resets of all.
-  void set_secrets(const ServerSecrets& secrets) { keys_ = ServerKeys(secrets, random_); }
+  void set_secrets(const ServerSecrets& secrets) {
+    keys_ = ServerKeys(secrets, config_.server, nonces_, random_);
+  }
   // Refuses new connections from now on.
   void stop_accepting() { accepting_ = false; }
 
@@ -139,6 +141,7 @@ class Endpoint final : private EndpointLimits::Listener {
 
   EndpointConfig config_;
   Random& random_;
+  std::shared_ptr<RoutableIds::Nonces> nonces_;
   ServerKeys keys_;
   bool accepting_ = true;
 

@@ -2,10 +2,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "connection/config.h"
+#include "connection/routable_ids.h"
 #include "crypto/tls_context.h"
 #include "endpoint/admission.h"
 #include "endpoint/memory_governor.h"
@@ -23,6 +25,9 @@ struct EndpointConfig {
   std::shared_ptr<TlsContext> server_tls;
   // For tokens and stateless resets that outlive the process; empty: the keys are random.
   ServerSecrets secrets;
+  // Behind balancers that find servers by connection ids. The number of the first secret stands in
+  // the ids; without secrets it is 0, and the ids cannot be encrypted.
+  std::optional<RoutableIds::Server> server;
   // What to add to a time to get one by the clock on which all servers with the same secrets agree.
   // Tokens contain the latter.
   Duration shared_clock{};

@@ -13,12 +13,15 @@ constexpr Duration k_address_token_lifetime = std::chrono::hours(24);
 
 }  // namespace
 
-ServerKeys::ServerKeys(const ServerSecrets& secrets, Random& random) {
+ServerKeys::ServerKeys(const ServerSecrets& secrets,
+                       const std::optional<RoutableIds::Server>& server,
+                       std::shared_ptr<RoutableIds::Nonces> nonces, Random& random)
+    : server_(server), nonces_(std::move(nonces)) {
   for (const ServerSecret& secret : secrets) add(secret, secret.number);
   if (!keys_.empty()) return;
   ServerSecret secret;
   random.fill(secret.bytes);
-  add(secret, std::nullopt);
+  add(secret, server_ ? std::optional<std::uint8_t>(0) : std::nullopt);
 }
 
 void ServerKeys::add(const ServerSecret& secret, std::optional<std::uint8_t> number) {
@@ -28,15 +31,20 @@ void ServerKeys::add(const ServerSecret& secret, std::optional<std::uint8_t> num
                        derive_key(secret, "sheaf resets", reset_key.value);
   assert(derived && "HKDF of a short input cannot fail");
   static_cast<void>(derived);
-  made.ids = std::make_shared<const LocalIdMaker>(reset_key.value, number);
+  if (server_) {
+    made.ids = std::make_shared<LocalIdMaker>(reset_key.value,
+                                              RoutableIds(*server_, secret, *number, nonces_));
+  } else {
+    made.ids = std::make_shared<LocalIdMaker>(reset_key.value, number);
+  }
 }
 
 std::vector<std::uint8_t> ServerKeys::retry_token(std::uint32_t version, const Address& remote,
                                                   const ConnectionId& retry_source,
                                                   const ConnectionId& original_destination,
                                                   Time now) const {
-  return make_retry_token(keys_.front().tokens, version, remote, retry_source,
-                          original_destination, now);
+  return make_retry_token(keys_.front().tokens, version, remote, retry_source, original_destination,
+                          now);
 }
 
 std::vector<std::uint8_t> ServerKeys::address_token(const Address& remote, std::uint32_t version,

@@ -18,7 +18,10 @@ class ServerKeys {
   // How many bytes a token key has
   static constexpr std::size_t k_length = 32;
 
-  ServerKeys(const ServerSecrets& secrets, Random& random);
+  // `server` is there when balancers find the server by its ids; `nonces` are those of all keys
+  // that the server had and has.
+  ServerKeys(const ServerSecrets& secrets, const std::optional<RoutableIds::Server>& server,
+             std::shared_ptr<RoutableIds::Nonces> nonces, Random& random);
 
   const SharedIdMaker& ids() const { return keys_.front().ids; }
   std::vector<std::uint8_t> retry_token(std::uint32_t version, const Address& remote,
@@ -43,6 +46,8 @@ class ServerKeys {
   };
   void add(const ServerSecret& secret, std::optional<std::uint8_t> number);
 
+  std::optional<RoutableIds::Server> server_;
+  std::shared_ptr<RoutableIds::Nonces> nonces_;
   std::vector<Keys> keys_;
 };
 

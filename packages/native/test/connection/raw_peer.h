@@ -79,8 +79,7 @@ class RawPeer {
     seed.remote_id = id(0);
     seed.path = path;
     seed.address_validated = options.validated;
-    server.routing().set_id_maker(
-        std::make_shared<LocalIdMaker>(std::vector<std::uint8_t>(32, 9)));
+    server.routing().set_id_maker(std::make_shared<LocalIdMaker>(std::vector<std::uint8_t>(32, 9)));
     EXPECT_TRUE(server.establishment().establish(seed, now));
     if (options.finished_came && options.validated)
       server.establishment().confirm_handshake({}, now);

@@ -48,8 +48,7 @@ class RawServer {
     seed_.remote_id = id(0);
     seed_.path = path;
     seed_.address_validated = true;
-    client.routing().set_id_maker(
-        std::make_shared<LocalIdMaker>(std::vector<std::uint8_t>(32, 9)));
+    client.routing().set_id_maker(std::make_shared<LocalIdMaker>(std::vector<std::uint8_t>(32, 9)));
   }
 
   static TransportParameters generous() {

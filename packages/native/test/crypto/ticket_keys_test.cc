@@ -132,8 +132,9 @@ TEST(TicketKeys, OfOtherSecretsOrBindingsOpenNothing) {
   const TicketKey key = keys.key(*keys.current(k_start), k_binding);
   TicketKeys others;
   others.derive_from({server_secret(2)});
-  EXPECT_NE(others.key(*others.of(ticket_of(keys, k_binding, k_start), k_binding, k_start), k_binding),
-            key);
+  EXPECT_NE(
+      others.key(*others.of(ticket_of(keys, k_binding, k_start), k_binding, k_start), k_binding),
+      key);
   EXPECT_NE(keys.key(*keys.current(k_start), {}), key);
 }
 

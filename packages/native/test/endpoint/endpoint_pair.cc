@@ -46,6 +46,7 @@ EndpointPair::EndpointPair(const Options& options)
   server_config_.admission = options.admission;
   server_config_.memory = options.memory;
   server_config_.secrets = options.secrets;
+  server_config_.server = options.server;
   restart_server_without_ticket_keys();
   EndpointConfig config;
   config.connection = options.connection;
@@ -56,6 +57,10 @@ EndpointPair::EndpointPair(const Options& options)
 void EndpointPair::restart_server() {
   for (ConnectionDriver* driver : accepted) events_.erase(driver);
   accepted.clear();
+  // Goes on behind the nonces of the process before, as the time of day does.
+  if (server_config_.server) {
+    server_config_.server->first_nonce = static_cast<std::uint64_t>(now.time_since_epoch().count());
+  }
   server = std::make_unique<Endpoint>(server_config_, random);
 }
 
@@ -73,6 +78,11 @@ void EndpointPair::restart_server_without_ticket_keys() {
 void EndpointPair::restart_server_with(ServerSecrets secrets) {
   server_config_.secrets = std::move(secrets);
   restart_server_without_ticket_keys();
+}
+
+void EndpointPair::replace_server_by(RoutableIds::Server server) {
+  server_config_.server = std::move(server);
+  restart_server();
 }
 
 void EndpointPair::change_groups() {

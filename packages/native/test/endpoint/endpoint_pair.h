@@ -34,7 +34,8 @@ class EndpointPair {
     AdmissionConfig admission;
     MemoryConfig memory;  // of the server
     bool early_data = true;
-    ServerSecrets secrets;       // of the server
+    ServerSecrets secrets;  // of the server
+    std::optional<RoutableIds::Server> server;
     bool client_serves = false;  // the client's endpoint takes connections, too
   };
 
@@ -48,6 +49,8 @@ class EndpointPair {
   void restart_server_without_ticket_keys();
   // Replaces the server's process by one with these secrets.
   void restart_server_with(ServerSecrets secrets);
+  // Replaces it by another server of its fleet.
+  void replace_server_by(RoutableIds::Server server);
   // From now on clients get a HelloRetryRequest, because their key shares are of other groups.
   void change_groups();
   ConnectionDriver& connect(std::vector<std::uint8_t> session = {});

@@ -1,6 +1,7 @@
+#include "crypto/server_secrets.h"
+
 #include <gtest/gtest.h>
 
-#include "crypto/server_secrets.h"
 #include "endpoint/transfer.h"
 
 namespace sheaf::quic {
@@ -110,6 +111,71 @@ TEST_F(ServerSecretsTest, ARunningServerTakesOthers) {
   EXPECT_TRUE(is_reset(fresh));
   EXPECT_FALSE(is_reset(old));
 }
+
+// A server behind a balancer that reads the ids
+class ServerIdTest : public testing::TestWithParam<bool> {
+ protected:
+  static constexpr std::size_t k_server_id = 8;
+  static RoutableIds::Server server(std::uint8_t value) {
+    return {.id = std::vector<std::uint8_t>(k_server_id, value), .encrypted = GetParam()};
+  }
+  static EndpointPair::Options options() {
+    EndpointPair::Options options;
+    options.secrets = {server_secret(1)};
+    options.admission.retry = RetryPolicy::kAlways;
+    options.server = server(5);
+    return options;
+  }
+  bool is_reset(ConnectionDriver& client) {
+    client.connection().ping(pair.now);
+    pair.wake(client);
+    if (!pair.run_until([&] { return pair.closed(&client) != nullptr; }, 5s)) return false;
+    return pair.closed(&client)->cause == ConnectionClosed::Cause::kStatelessReset;
+  }
+
+  EndpointPair pair{options()};
+};
+
+TEST_P(ServerIdTest, AConnectionLivesThroughRetryAndNewIds) {
+  ConnectionDriver& client = pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  EXPECT_EQ(pair.server->stats().retries_sent, 1u);
+  for (int i = 0; i < 5; ++i) {
+    client.connection().paths().rotate_connection_id();
+    client.connection().ping(pair.now);
+    pair.wake(client);
+    pair.run_for(200ms);
+    ASSERT_EQ(pair.closed(&client), nullptr);
+  }
+}
+
+TEST_P(ServerIdTest, ConnectionsLiveWhileSecretsAreRenewed) {
+  ConnectionDriver& old = pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  pair.server->set_secrets({server_secret(2), server_secret(1)});
+  ConnectionDriver& fresh = pair.connect();
+  ASSERT_TRUE(pair.run_until([&] { return fresh.handshake_completed(); }, 1s));
+  for (ConnectionDriver* client : {&old, &fresh}) {
+    client->connection().ping(pair.now);
+    pair.wake(*client);
+    pair.run_for(200ms);
+    EXPECT_EQ(pair.closed(client), nullptr);
+  }
+  pair.restart_server_with({server_secret(2), server_secret(1)});
+  EXPECT_TRUE(is_reset(old));
+  EXPECT_TRUE(is_reset(fresh));
+}
+
+// RFC 9000 §21.11: a server that resets connections of another is an oracle for reset tokens.
+TEST_P(ServerIdTest, AnotherServerOfTheFleetDoesNotReset) {
+  ConnectionDriver& client = pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  pair.replace_server_by(server(6));
+  EXPECT_FALSE(is_reset(client));
+  EXPECT_EQ(pair.server->stats().stateless_resets_sent, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(PlainAndEncrypted, ServerIdTest, testing::Bool());
 
 }  // namespace
 }  // namespace sheaf::quic

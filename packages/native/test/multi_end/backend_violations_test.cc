@@ -165,8 +165,7 @@ TEST(BackendOffers, NegotiationNeedsAModeInCommon) {
   seed.local_id = seed.remote_id = ConnectionId(std::vector<std::uint8_t>(8, 1));
   seed.peer_parameters.initial_max_path_id = 15;
   seed.peer_parameters.multi_end = BackendKeyModes::k_shared;
-  client.routing().set_id_maker(
-        std::make_shared<LocalIdMaker>(std::vector<std::uint8_t>(32, 9)));
+  client.routing().set_id_maker(std::make_shared<LocalIdMaker>(std::vector<std::uint8_t>(32, 9)));
   ASSERT_TRUE(client.establishment().establish(seed, Time(1s)));
   EXPECT_TRUE(client.paths().enabled());
   EXPECT_FALSE(multi_end_negotiated(client));

@@ -58,8 +58,7 @@ class TwoPathTunnel {
     simulation_.add_host("server", server_host_);
     for (const auto& [interface, link] : {std::pair{0, k_short_link}, std::pair{1, k_long_link}}) {
       const AddressPair path = addresses(static_cast<std::uint8_t>(interface));
-      links_.push_back(
-          &simulation_.connect({"client", path.local}, {"server", path.remote}, link));
+      links_.push_back(&simulation_.connect({"client", path.local}, {"server", path.remote}, link));
     }
     establish_both(client_.outer.connection, addresses(0), server_.outer.connection,
                    reversed(addresses(0)), simulation_.now());

@@ -303,6 +303,7 @@ export class Front {
       streamScheduler: options.stream_scheduler,
       certificate: this.certificate.pair,
       secrets: this.#secrets?.secrets,
+      connectionIds: options.connection_ids,
       handler: service.handler,
       connects: service.connects,
       headersFor: (connection) => service.headersFor?.(connection) ?? {},

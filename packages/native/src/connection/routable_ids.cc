@@ -1,0 +1,68 @@
+#include "connection/routable_ids.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "crypto/wipe.h"
+#include "wire/fixed_fields.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+constexpr unsigned k_number_shift = 5;
+
+QuicLbCipher::Key key_of(const ServerSecret& secret, std::string_view label) {
+  QuicLbCipher::Key key;
+  const bool derived = derive_key(secret, label, key);
+  assert(derived && "HKDF of a short input cannot fail");
+  static_cast<void>(derived);
+  return key;
+}
+
+}  // namespace
+
+QuicLbCipher::Key balancer_key(const ServerSecret& secret) {
+  return key_of(secret, "sheaf quic-lb");
+}
+
+RoutableIds::RoutableIds(const Server& server, const ServerSecret& secret, std::uint8_t number,
+                         std::shared_ptr<Nonces> nonces)
+    : server_id_(server.id), number_(number), nonces_(std::move(nonces)) {
+  Wiped<QuicLbCipher::Key> key;
+  if (server.encrypted) {
+    key.value = balancer_key(secret);
+    cipher_.emplace(key.value, server_id_.size() + k_nonce_length);
+  } else {
+    key.value = key_of(secret, "sheaf nonces");
+    scrambler_.emplace(key.value, k_nonce_length);
+  }
+}
+
+std::uint8_t RoutableIds::first_byte() const {
+  return static_cast<std::uint8_t>(number_ << k_number_shift | (id_length() - 1));
+}
+
+ConnectionId RoutableIds::make() {
+  ConnectionId id;
+  id.length = static_cast<std::uint8_t>(id_length());
+  id.bytes[0] = first_byte();
+  const MutableBytes rest = routed(id);
+  std::ranges::copy(server_id_, rest.begin());
+  const MutableBytes nonce = rest.last(k_nonce_length);
+  Writer writer{nonce};
+  fixed::write_u64(writer, nonces_->next++);
+  if (scrambler_) scrambler_->encrypt(nonce);
+  if (cipher_) cipher_->encrypt(rest);
+  return id;
+}
+
+bool RoutableIds::made(const ConnectionId& id) {
+  if (id.length != id_length() || id.bytes[0] != first_byte()) return false;
+  ConnectionId copy = id;
+  const MutableBytes rest = routed(copy);
+  if (cipher_) cipher_->decrypt(rest);
+  return std::ranges::equal(rest.first(server_id_.size()), server_id_);
+}
+
+}  // namespace sheaf::quic
