@@ -27,7 +27,7 @@ TEST(UnreadDatagrams, TheOldestLeaveAndAreCounted) {
   EXPECT_EQ(peer.server.stats().dropped_for(DropReason::kQueueFull), 0u);
   const auto next = peer.server.datagrams().receive();
   ASSERT_TRUE(next);
-  EXPECT_EQ((*next)[0], 2);
+  EXPECT_EQ(next->payload[0], 2);
 }
 
 }  // namespace
