@@ -1,5 +1,5 @@
 /** Field by which client and proxy register contexts that tell ECN marks (draft-ietf-masque-connect-udp-ecn-dscp-02 §4.2) */
-export const contextsHeader = 'ecn-dscp-context-id';
+export const tunnelContextsHeader = 'ecn-dscp-context-id';
 
 /** Most sets of ids of one side. The draft expects no more DSCPs (§3), and each set takes memory of a tunnel (§6.2). */
 export const mostContextSets = 8;
@@ -15,7 +15,7 @@ type Side = Exclude<keyof typeof sides, 'none'>;
 const ownFields: Record<Side, string> = { client: '(0 0 2 4 6)', proxy: '(0 0 3 5 7)' };
 
 /** Returns the field that this side sends. */
-export const contextsField = (own: Side): Record<string, string> => ({ [contextsHeader]: ownFields[own] });
+export const contextsField = (own: Side): Record<string, string> => ({ [tunnelContextsHeader]: ownFields[own] });
 
 /**
  * A set of ids (RFC 9651 §3.1.1), with parameters that do not matter, and the comma behind it. The draft's example has commas within
@@ -31,7 +31,7 @@ const idsOfSet = 4;
  * not know these contexts: without the field, and with one that is no list (RFC 9651 §4.2). Returns 'malformed' for one whose ids
  * break the rules. `by`: that side
  */
-export function readContexts(
+export function readTunnelContexts(
   field: string | undefined,
   by: Side,
   { reports = false }: { reports?: boolean } = {},
@@ -74,7 +74,7 @@ function parseSets(field: string): number[][] | undefined {
   return sets;
 }
 
-/** Contexts of a tunnel as the addon takes them. `ofPeer`: ids as `readContexts` returns them */
+/** Contexts of a tunnel as the addon takes them. `ofPeer`: ids as `readTunnelContexts` returns them */
 export const nativeContexts = (own: Side, ofPeer: readonly number[] | undefined) => ({
   contextSide: ofPeer === undefined ? sides.none : sides[own],
   contexts: ofPeer ?? [],

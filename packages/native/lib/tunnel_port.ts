@@ -2,7 +2,7 @@ import { EventKind, type NativeEndpoint, type NativeEvent } from './addon.js';
 import type { SocketAddress } from './address.js';
 import { headBody } from './engine_body.js';
 import { H3_MESSAGE_ERROR, IncomingBody } from './http3_body.js';
-import { contextsField, contextsHeader, nativeContexts, readContexts } from './payload_contexts.js';
+import { contextsField, tunnelContextsHeader, nativeContexts, readTunnelContexts } from './payload_contexts.js';
 import { carriageOptions, tunnelInfoHeader, tunnelOver } from './tunnel.js';
 import type { LocalTunnelOptions, TunnelPort, TunnelRelayOptions } from './tunnel_types.js';
 import type { ClientRequestOptions, ReceivedResponse } from './types.js';
@@ -143,7 +143,7 @@ type Answer = Pick<ReceivedResponse, 'headers'> & Pick<IncomingBody, 'location'>
 
 /** Returns the context ids of the proxy. Breaks a malformed response off (RFC 9114 §4.1.2), and throws. */
 function registeredContexts({ headers, location }: Answer, reports: boolean): number[] | undefined {
-  const contexts = readContexts(joined(headers[contextsHeader]), 'proxy', { reports });
+  const contexts = readTunnelContexts(joined(headers[tunnelContextsHeader]), 'proxy', { reports });
   if (contexts !== 'malformed') return contexts;
   const { endpoint, connection, stream } = location;
   endpoint.stopReading(connection, stream, H3_MESSAGE_ERROR);

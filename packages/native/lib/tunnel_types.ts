@@ -99,7 +99,7 @@ export interface TunnelOptions extends TunnelCarriage {
   /** Reports to the client how the tunnel does, in datagrams of their own (docs/reference/wire.md). Default false. */
   reports?: boolean;
   /**
-   * Context ids of the client, as `readContexts` returns them. Packets keep their ECN marks then. Default undefined: they carry none.
+   * Context ids of the client, as `readTunnelContexts` returns them. Packets keep their ECN marks then. Default undefined: they carry none.
    */
   contexts?: readonly number[] | undefined;
   /** Further fields of the response */

@@ -1,4 +1,4 @@
-import { contextsHeader, readContexts, tunnelInfoHeader, type TunnelOver } from '@sheaf/native';
+import { tunnelContextsHeader, readTunnelContexts, tunnelInfoHeader, type TunnelOver } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { systemErrorCode } from '../errors/user_error.js';
 import { headerValue } from '../http/exchange.js';
@@ -53,7 +53,7 @@ export class TunnelServer {
   /** Returns false when the client has left meanwhile. @throws Refusal */
   async #open(request: TunnelRequest, started: number): Promise<boolean> {
     const { route, target } = this.#routes.find(request.url, request.authority);
-    const contexts = readContexts(headerValue(request.headers, contextsHeader), 'client');
+    const contexts = readTunnelContexts(headerValue(request.headers, tunnelContextsHeader), 'client');
     if (contexts === 'malformed') throw new Refusal(400);
     const admitted = route.access.admit(request, target);
     request.whenClosed(admitted.place);
