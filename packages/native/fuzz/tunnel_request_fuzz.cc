@@ -98,8 +98,8 @@ tunnel_request::PayloadContexts contexts_of(std::uint8_t choice) {
 }
 
 // The first byte chooses whether the client takes datagrams, the mode, and what becomes of
-// reports, the second one the contexts. Then records of an operation, a length and bytes: bytes of the stream, capsules, datagrams, packets of the target,
-// room, time and ends.
+// reports, the second one the contexts. Then records of an operation, a length and bytes: bytes of
+// the stream, capsules, datagrams, packets of the target, room, time and ends.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   quic::Reader in({data, size});
   constexpr std::array k_modes{quic::TunnelMode::kDatagram, quic::TunnelMode::kRetransmit,

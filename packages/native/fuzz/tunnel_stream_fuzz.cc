@@ -24,9 +24,10 @@ struct Tunnel {
 
   tunnel::SharedRoom room{1 << 16};
   std::size_t waiting_bytes = 0;
-  TunnelStream stream{{room, waiting_bytes},
-                      k_queue_limit,
-                      {tunnel_request::PayloadContexts::Side::kProxy, {0, 2, 4, 6, 8, 10, 300, 12}}};
+  TunnelStream stream{
+      {room, waiting_bytes},
+      k_queue_limit,
+      {tunnel_request::PayloadContexts::Side::kProxy, {0, 2, 4, 6, 8, 10, 300, 12}}};
   std::vector<std::string> packets;
   std::vector<quic::Ecn> marks;
 };

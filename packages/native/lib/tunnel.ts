@@ -87,7 +87,11 @@ export function nativeTunnelOptions({
 }
 
 /** Returns the fields of the response that opens a tunnel (RFC 9298 §3.3 and §3.5, RFC 9297 §3.4). */
-export const tunnelFields = ({ reports, contexts, headers }: Omit<TunnelOptions, 'target'>): Record<string, string> => ({
+export const tunnelFields = ({
+  reports,
+  contexts,
+  headers,
+}: Omit<TunnelOptions, 'target'>): Record<string, string> => ({
   'capsule-protocol': '?1',
   ...(reports && { [tunnelInfoHeader]: '?1' }),
   ...(contexts && contextsField('proxy')),

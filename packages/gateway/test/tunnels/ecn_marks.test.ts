@@ -71,12 +71,7 @@ it('a client has ids of its own for each DSCP, in capsules, too', async () => {
   const { port } = await startProxy();
   const target = await openMarkedSocket();
   const pieces = [capsule('one', 14), capsule('two', 2), capsule('three', 0), capsule('four', 3)];
-  const response = await askWith(
-    await connect(port),
-    '(46 8 10 12 14);name=1,(0 0 2 4 6)',
-    target.port,
-    pieces,
-  );
+  const response = await askWith(await connect(port), '(46 8 10 12 14);name=1,(0 0 2 4 6)', target.port, pieces);
   expect([response.status, response.headers['ecn-dscp-context-id']]).toEqual([200, '(0 0 3 5 7)']);
   const received = [await target.next(), await target.next(), await target.next(), await target.next()];
   // Ids of the proxy are for both directions.
@@ -108,7 +103,9 @@ it('without the field of a client, its packets go on without marks', async () =>
 
 /** So many sets of a client, each of another DSCP */
 const sets = (count: number): string =>
-  Array.from({ length: count }, (_, dscp) => `(${dscp} ${[2, 4, 6, 8].map((id) => id + 8 * dscp).join(' ')})`).join(', ');
+  Array.from({ length: count }, (_, dscp) => `(${dscp} ${[2, 4, 6, 8].map((id) => id + 8 * dscp).join(' ')})`).join(
+    ', ',
+  );
 
 it('as many sets as there may be are registered', async () => {
   const { port } = await startProxy();

@@ -7,9 +7,12 @@ const mostSets = 8;
 const sides = fc.constantFrom('client' as const, 'proxy' as const);
 /** Text like that of the field */
 const field = fc
-  .array(fc.constantFrom('(', ')', ' ', ',', ', ', ';a=1', '-', '0', '2', '3', '46', '99', '999999999999999', 'x', '\t'), {
-    maxLength: 80,
-  })
+  .array(
+    fc.constantFrom('(', ')', ' ', ',', ', ', ';a=1', '-', '0', '2', '3', '46', '99', '999999999999999', 'x', '\t'),
+    {
+      maxLength: 80,
+    },
+  )
   .map((parts) => parts.join(''));
 const sets = fc.array(fc.array(fc.integer({ min: 0, max: 70 }), { minLength: 4, maxLength: 6 }), { maxLength: 10 });
 
@@ -37,7 +40,9 @@ it('whatever comes, ids of the peer are few, unique and its own', () => {
 });
 
 it('reads lists with spaces, and those of the example in the draft', () => {
-  expect(readTunnelContexts('(46 8 10 12 14);of=telephones ,\t(0 0 2 4 6)', 'client')).toEqual([8, 10, 12, 14, 0, 2, 4, 6]);
+  expect(readTunnelContexts('(46 8 10 12 14);of=telephones ,\t(0 0 2 4 6)', 'client')).toEqual([
+    8, 10, 12, 14, 0, 2, 4, 6,
+  ]);
   expect(readTunnelContexts('(46,8,10,12,14), (0,0,2,4,6)', 'client')).toEqual([8, 10, 12, 14, 0, 2, 4, 6]);
 });
 

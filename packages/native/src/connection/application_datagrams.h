@@ -31,8 +31,8 @@ class ApplicationDatagrams {
   // Bounds the datagrams that wait to be sent, in bytes. A sender with queues of its own wants them
   // to wait there.
   void limit_waiting(std::size_t bytes);
-  // Returns a datagram without a copy, valid until the connection receives its next packet. Of those
-  // that wait too long for room the oldest are dropped (connection/datagram_queue.h).
+  // Returns a datagram without a copy, valid until the connection receives its next packet. Of
+  // those that wait too long for room the oldest are dropped (connection/datagram_queue.h).
   std::optional<ReceivedDatagram> receive();
 
  private:

@@ -49,8 +49,9 @@ bool DatagramRuns::append(quic::Bytes head, quic::Bytes payload, quic::Ecn ecn) 
 bool DatagramRuns::extend(std::size_t size, quic::Ecn ecn) {
   if (count_ == 0 || size == 0) return false;
   Run& last = runs_[count_ - 1];
-  const bool open = last.ecn == ecn && last.segment_size > 0 && last.size % last.segment_size == 0 &&
-                    last.segments() < k_max_run_segments && last.size + size <= k_max_run_bytes;
+  const bool open = last.ecn == ecn && last.segment_size > 0 &&
+                    last.size % last.segment_size == 0 && last.segments() < k_max_run_segments &&
+                    last.size + size <= k_max_run_bytes;
   if (!open || size > last.segment_size) return false;
   last.size += size;
   return true;

@@ -56,8 +56,8 @@ class DatagramRuns {
 };
 
 // Owns a non-blocking UDP socket that exchanges datagrams with one peer alone. Datagrams are never
-// fragmented, come and go with their ECN marks, and many at a time. Its buffers belong to the caller,
-// so that many sockets share them.
+// fragmented, come and go with their ECN marks, and many at a time. Its buffers belong to the
+// caller, so that many sockets share them.
 class ConnectedSocket {
  public:
   struct Buffers;

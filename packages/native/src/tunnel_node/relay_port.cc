@@ -106,9 +106,10 @@ void RelayPort::connect(const quic::Address& program) {
 
 void RelayPort::read_connected(Time now) {
   for (int call = 0; call < k_receive_calls && connected_; ++call) {
-    const auto received = connected_->receive(
-        *place_.node.buffers_,
-        [&](quic::Bytes packet, quic::Ecn ecn) { take({packet, ecn}, now); });
+    const auto received =
+        connected_->receive(*place_.node.buffers_, [&](quic::Bytes packet, quic::Ecn ecn) {
+          take({packet, ecn}, now);
+        });
     if (received.messages == 0) return;
   }
 }

@@ -29,7 +29,8 @@ StreamEnd::~StreamEnd() { side_.leave(); }
 void StreamEnd::receive(quic::Bytes bytes, Time now) {
   if (over_) return;
   side_.note_activity(now);
-  const auto fault = stream_.receive(bytes, [this](const tunnel::Packet& packet) { side_.send(packet); });
+  const auto fault =
+      stream_.receive(bytes, [this](const tunnel::Packet& packet) { side_.send(packet); });
   side_.flush();
   if (fault) finish(TunnelOver::kClient, *fault);
 }

@@ -55,9 +55,10 @@ void TargetSide::on_readable() {
   int gone = 0;
   bool drained = false;
   for (int call = 0; call < k_receive_calls && gone == 0 && !drained; ++call) {
-    const auto received = outlet_.socket->receive(
-        *node_.buffers_,
-        [&](quic::Bytes payload, quic::Ecn ecn) { receive({payload, ecn}, now); });
+    const auto received =
+        outlet_.socket->receive(*node_.buffers_, [&](quic::Bytes payload, quic::Ecn ecn) {
+          receive({payload, ecn}, now);
+        });
     client_.counts().drop(DropReason::kTargetTooLarge, received.too_large);
     gone = received.gone;
     drained = received.drained;

@@ -13,9 +13,9 @@ namespace sheaf::tunnel_request {
 using quic::Bytes;
 using quic::Ecn;
 
-// The contexts of a request in which UDP payloads travel. Each tells a mark, and takes no more bytes
-// than context 0 (draft-ietf-masque-connect-udp-ecn-dscp-02 §3). Where the sides did not agree on
-// it, there is context 0 alone, and packets carry no mark (RFC 9298 §4).
+// The contexts of a request in which UDP payloads travel. Each tells a mark, and takes no more
+// bytes than context 0 (draft-ietf-masque-connect-udp-ecn-dscp-02 §3). Where the sides did not
+// agree on it, there is context 0 alone, and packets carry no mark (RFC 9298 §4).
 class PayloadContexts {
  public:
   // Numbers are in lib/payload_contexts.ts.
@@ -42,9 +42,9 @@ class PayloadContexts {
 // Returns the mark of a packet that leaves the tunnel (RFC 6040 §4.2,
 // draft-ietf-masque-connect-udp-ecn-dscp-02 §6.3). A mark of congestion outside passes to a packet
 // whose sender hears marks. Another one goes on as it came. Plain tunnels of IP drop it, since the
-// mark is all that tells of the congestion. Here the connection outside has heard the mark, too, and
-// sends less (RFC 9000 §13.4.1), so the loss would tell of it twice (§5.3 of the draft). ECT(0) and
-// ECT(1) outside are the choice of that connection, and say nothing about the packet.
+// mark is all that tells of the congestion. Here the connection outside has heard the mark, too,
+// and sends less (RFC 9000 §13.4.1), so the loss would tell of it twice (§5.3 of the draft). ECT(0)
+// and ECT(1) outside are the choice of that connection, and say nothing about the packet.
 inline Ecn decapsulated(Ecn inner, Ecn outer) {
   return outer == Ecn::kCe && inner != Ecn::kNotEct ? Ecn::kCe : inner;
 }

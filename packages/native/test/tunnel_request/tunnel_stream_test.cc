@@ -133,10 +133,15 @@ TEST(TunnelStream, ShedsAQueueThatStands) {
 
 TEST(TunnelStream, MarksTravelAsContextsBothWays) {
   StreamTunnel tunnel(64 << 10, {PayloadContexts::Side::kProxy, {0, 2, 4, 6}});
-  EXPECT_FALSE(tunnel.receive(capsule_of(0, "\x06" "one") + packet_capsule("two")));
+  EXPECT_FALSE(tunnel.receive(capsule_of(0,
+                                         "\x06"
+                                         "one") +
+                              packet_capsule("two")));
   EXPECT_EQ(tunnel.marks, (std::vector{Ecn::kCe, Ecn::kNotEct}));
   tunnel.stream.send({bytes_of("back"), Ecn::kEct0}, tunnel.now);
-  EXPECT_EQ(tunnel.take(), capsule_of(0, "\x05" "back"));
+  EXPECT_EQ(tunnel.take(), capsule_of(0,
+                                      "\x05"
+                                      "back"));
 }
 
 TEST(TunnelStream, MarksStopAtAClientThatDoesNotKnowThem) {

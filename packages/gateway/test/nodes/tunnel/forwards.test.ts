@@ -163,7 +163,9 @@ it('packets of UDP travel both ways, for each peer by a tunnel of its own', asyn
     bytesToClient: 22,
     paths: [{ id: 0, state: 'active' }],
   });
-  expect(await (await admin('/metrics')).text()).toContain('sheaf_tunnel_marked_packets_total{direction="to_client"} 0\n');
+  expect(await (await admin('/metrics')).text()).toContain(
+    'sheaf_tunnel_marked_packets_total{direction="to_client"} 0\n',
+  );
   const files = ['', 'tunnels.js', 'live.css', 'fonts/archivo.woff2', 'absent.js', '../status'];
   const answers = await Promise.all(files.map((file) => admin(`/tunnels/${file}`)));
   expect(answers.map(({ status, headers }) => [status, headers.get('content-type')])).toEqual([
