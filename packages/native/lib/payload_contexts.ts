@@ -2,7 +2,7 @@
 export const tunnelContextsHeader = 'ecn-dscp-context-id';
 
 /** Most sets of ids of one side. The draft expects no more DSCPs (§3), and each set takes memory of a tunnel (§6.2). */
-export const mostContextSets = 8;
+const mostContextSets = 8;
 
 /** Context of reports (docs/reference/wire.md) */
 const reportContext = 1;
@@ -33,7 +33,7 @@ const idsOfSet = 4;
  */
 export function readTunnelContexts(
   field: string | undefined,
-  by: Side,
+  by: 'client' | 'proxy',
   { reports = false }: { reports?: boolean } = {},
 ): number[] | 'malformed' | undefined {
   const sets = field === undefined ? undefined : parseSets(field);

@@ -351,7 +351,7 @@ TEST(TunnelRequest, CongestionOfTheConnectionPassesToMarkedPackets) {
   TunnelPair pair;
   pair.contexts = {Side::kProxy, {0, 2, 4, 6}};
   pair.http.server.transport.datagram_ecn = Ecn::kCe;
-  // This one waits for the answer.
+  // This one waits for the response.
   EXPECT_TRUE(
       pair.http.client.session.datagrams().send(pair.stream, http3::bytes_of("\x04packet"), 0));
   pair.answer();
