@@ -21,7 +21,7 @@ export const contextsField = (own: Side): Record<string, string> => ({ [tunnelCo
  * A set of ids (RFC 9651 §3.1.1), with parameters that do not matter, and the comma behind it. The draft's example has commas within
  * sets, too.
  */
-const innerList = /[\t ]*\(([-\d ,]*)\)(?:;[^(),"]*)?[\t ]*(?:,(?=[\t ]*\()|$)/y;
+const innerList = /[\t ]*\(([-\d ,]*)\)(?:;[^(),]*|[\t ]*)(?:,(?=[\t ]*\()|$)/y;
 const integer = /^\d{1,15}$/;
 const largestDscp = 63;
 const idsOfSet = 4;
