@@ -24,7 +24,7 @@ export function renderTcpTunnels({ open, answers, bytesToTarget, bytesToClient, 
 
 export function renderTunnels(tunnels: TunnelStatus): string {
   const { open, waitingBytes, packetsToTarget, bytesToTarget, packetsToClient, bytesToClient } = tunnels;
-  const { packetsRepeated, drops, answers } = tunnels;
+  const { packetsRepeated, packetsMarked, drops, answers } = tunnels;
   const row = [
     open,
     answers['200'] ?? 0,
@@ -33,13 +33,14 @@ export function renderTunnels(tunnels: TunnelStatus): string {
     `${packetsToClient} packets, ${bytesToClient} bytes`,
     `${waitingBytes} bytes`,
     packetsRepeated,
+    packetsMarked,
     Object.entries(drops)
       .filter(([, packets]) => packets > 0)
       .map(([reason, packets]) => `${packets} ${reason}`)
       .join(', '),
   ];
   return renderTable(
-    ['tunnels', 'opened', 'refused', 'to targets', 'to clients', 'waiting', 'sent again', 'dropped packets'],
+    ['tunnels', 'opened', 'refused', 'to targets', 'to clients', 'waiting', 'sent again', 'marked', 'dropped packets'],
     [row.map(String)],
   );
 }

@@ -170,6 +170,7 @@ const tunnels = {
   packetsToClient: 20,
   bytesToClient: 24_000,
   packetsRepeated: 6,
+  packetsMarked: 8,
   drops: {
     ...drops,
     ...{ queueFull: 0, queueStanding: 0, clientLost: 0, overRate: 0, fragment: 0, badHeader: 0, noTunnel: 0 },
@@ -192,7 +193,7 @@ const rowsOf = (status: NodeStatus): string[] =>
 
 function expectTunnels(rows: readonly string[]): void {
   expect(rows).toContain(
-    '3 | 5 | 1 by 403, 4 by 407 | 10 packets, 9000 bytes | 20 packets, 24000 bytes | 1500 bytes | 6 | 2 targetTooLarge, 7 clientTooLarge',
+    '3 | 5 | 1 by 403, 4 by 407 | 10 packets, 9000 bytes | 20 packets, 24000 bytes | 1500 bytes | 6 | 8 | 2 targetTooLarge, 7 clientTooLarge',
   );
   expect(rows).toContain('2 | 8 | 1 by 502 | 700 bytes | 90000 bytes | 12.3 ms');
 }

@@ -15,16 +15,21 @@ constexpr std::size_t k_queue_limit = 4000;
 struct Tunnel {
   // Returns what came of the bytes: packets for the target, and the error.
   std::optional<http3::ErrorCode> receive(Bytes bytes) {
-    return stream.receive(bytes, [this](Bytes payload) {
-      if (payload.size() > tunnel_request::k_max_payload) std::abort();
-      packets.emplace_back(payload.begin(), payload.end());
+    return stream.receive(bytes, [this](const tunnel::Packet& packet) {
+      if (packet.payload.size() > tunnel_request::k_max_payload) std::abort();
+      packets.emplace_back(packet.payload.begin(), packet.payload.end());
+      marks.push_back(packet.ecn);
     });
   }
 
   tunnel::SharedRoom room{1 << 16};
   std::size_t waiting_bytes = 0;
-  TunnelStream stream{{room, waiting_bytes}, k_queue_limit};
+  TunnelStream stream{
+      {room, waiting_bytes},
+      k_queue_limit,
+      {tunnel_request::PayloadContexts::Side::kProxy, {0, 2, 4, 6, 8, 10, 300, 12}}};
   std::vector<std::string> packets;
+  std::vector<quic::Ecn> marks;
 };
 
 // Bytes mean the same whatever pieces they come in.
@@ -37,6 +42,7 @@ void compare_pieces(Bytes bytes, std::size_t piece) {
     later = pieces.receive(bytes.subspan(at, std::min(piece, bytes.size() - at)));
   }
   if (fault != later || whole.packets != pieces.packets) std::abort();
+  if (whole.marks != pieces.marks) std::abort();
   if (!fault && whole.stream.at_boundary() != pieces.stream.at_boundary()) std::abort();
 }
 
@@ -52,8 +58,8 @@ void check_round_trip(quic::Reader& in) {
       tunnel.stream.take(out, now);
     } else {
       const std::string payload(8 * length, static_cast<char>(length));
-      tunnel.stream.send({reinterpret_cast<const std::uint8_t*>(payload.data()), payload.size()},
-                         now);
+      const Bytes bytes{reinterpret_cast<const std::uint8_t*>(payload.data()), payload.size()};
+      tunnel.stream.send({bytes, static_cast<quic::Ecn>(length % 4)}, now);
     }
     if (tunnel.room.used() > k_queue_limit || tunnel.room.used() != tunnel.waiting_bytes)
       std::abort();
@@ -61,8 +67,12 @@ void check_round_trip(quic::Reader& in) {
   Tunnel reader;
   if (reader.receive(out) || !reader.stream.at_boundary()) std::abort();
   if (reader.packets.size() != tunnel.stream.counts().to_client.packets) std::abort();
-  for (const std::string& packet : reader.packets) {
-    if (packet.size() != 8 * static_cast<std::uint8_t>(packet[0])) std::abort();
+  for (std::size_t i = 0; i < reader.packets.size(); ++i) {
+    const std::string& packet = reader.packets[i];
+    const auto length = static_cast<std::uint8_t>(packet[0]);
+    if (packet.size() != std::size_t{8} * length) std::abort();
+    const auto sent = static_cast<quic::Ecn>(length % 4);
+    if (reader.marks[i] != sent && reader.marks[i] != quic::Ecn::kCe) std::abort();
   }
 }
 

@@ -515,6 +515,10 @@ export interface NativeTunnelCarriage {
   mode: number;
   /** Place in `TunnelReports` in src/tunnel/mode.h */
   reports: number;
+  /** Place in `PayloadContexts::Side` in src/tunnel_request/payload_contexts.h */
+  contextSide: number;
+  /** Ids of the peer, in fours */
+  contexts: readonly number[];
 }
 
 export interface NativeTunnelOptions extends NativeTunnelCarriage {

@@ -8,6 +8,7 @@ import type { HeaderMap, ReceivedBody } from './types.js';
 /** Error codes of RFC 9114 §8.1. */
 export const H3_NO_ERROR = 0x100;
 export const H3_REQUEST_CANCELLED = 0x10c;
+export const H3_MESSAGE_ERROR = 0x10e;
 export const H3_INTERNAL_ERROR = 0x102;
 
 /** The largest piece that the addon gives at once. */

@@ -29,7 +29,8 @@ export {
 export type * from './direct_return_types.js';
 export { openChannelSource } from './channel_source.js';
 export { frameHeader, readFrames } from './channel_frames.js';
-export { openTunnel, tunnelInfoHeader } from './tunnel.js';
+export { tunnelContextsHeader, readTunnelContexts } from './payload_contexts.js';
+export { openTunnel, tunnelFields, tunnelInfoHeader } from './tunnel.js';
 export { tunnelDropReasons } from './tunnel_types.js';
 export { watchChannel } from './watched_channel.js';
 export { QuicError } from './quic_error.js';

@@ -1,5 +1,6 @@
 import type { NativeEndpoint, NativeTunnelCarriage, NativeTunnelOptions } from './addon.js';
 import { IncomingBody } from './http3_body.js';
+import { contextsField, nativeContexts } from './payload_contexts.js';
 import { Http3ServerResponse } from './server_response.js';
 import type { ServerRequest, ServerResponse } from './types.js';
 import {
@@ -31,6 +32,7 @@ export function tunnelCounts(values: readonly number[]): TunnelCounts {
     packetsToClient = 0,
     bytesToClient = 0,
     packetsRepeated = 0,
+    packetsMarked = 0,
     ...drops
   ] = values;
   return {
@@ -39,6 +41,7 @@ export function tunnelCounts(values: readonly number[]): TunnelCounts {
     packetsToClient,
     bytesToClient,
     packetsRepeated,
+    packetsMarked,
     drops: Object.fromEntries(
       tunnelDropReasons.map((reason, index) => [reason, drops[index] ?? 0]),
     ) as TunnelCounts['drops'],
@@ -59,21 +62,41 @@ export function tunnelOver(reason: number, code: number, values: readonly number
 export const carriageOptions = (
   { idleMs, queueBytes, mode }: TunnelCarriage,
   reports: keyof typeof reportUses,
+  contexts: Pick<NativeTunnelCarriage, 'contextSide' | 'contexts'>,
 ): NativeTunnelCarriage => ({
+  ...contexts,
   idleMs: idleMs ?? defaultIdleMs,
   queueBytes: queueBytes ?? defaultQueueBytes,
   mode: tunnelModes.indexOf(mode ?? 'retransmit'),
   reports: reportUses[reports],
 });
 
-export function nativeTunnelOptions({ target, rate, reports, ...carriage }: TunnelOptions): NativeTunnelOptions {
+export function nativeTunnelOptions({
+  target,
+  rate,
+  reports,
+  contexts,
+  ...carriage
+}: TunnelOptions): NativeTunnelOptions {
   return {
     ...target,
-    ...carriageOptions(carriage, reports ? 'makes' : 'none'),
+    ...carriageOptions(carriage, reports ? 'makes' : 'none', nativeContexts('proxy', contexts)),
     rateName: rate?.name ?? '',
     bytesPerSecond: rate?.bytesPerSecond ?? 0,
   };
 }
+
+/** Returns the fields of the response that opens a tunnel (RFC 9298 §3.3 and §3.5, RFC 9297 §3.4). */
+export const tunnelFields = ({
+  reports,
+  contexts,
+  headers,
+}: Omit<TunnelOptions, 'target'>): Record<string, string> => ({
+  'capsule-protocol': '?1',
+  ...(reports && { [tunnelInfoHeader]: '?1' }),
+  ...(contexts && contextsField('proxy')),
+  ...headers,
+});
 
 /**
  * Answers a request for UDP proxying (RFC 9298) with 200, and connects it to the target natively. Returns undefined when the
@@ -92,9 +115,7 @@ export function openTunnel(
   const localAddress = endpoint.openTunnel(connection, stream, nativeTunnelOptions(options));
   if (!localAddress) return undefined;
   if (options.onOver) response.once('tunnelOver', options.onOver);
-  // RFC 9298 §3.5, RFC 9297 §3.4
-  const reports = options.reports ? { [tunnelInfoHeader]: '?1' } : {};
-  response.writeHead(200, { 'capsule-protocol': '?1', ...reports, ...options.headers });
+  response.writeHead(200, tunnelFields(options));
   response.leaveToEngine();
   return { localAddress };
 }

@@ -1,7 +1,8 @@
 import { EventKind, type NativeEndpoint, type NativeEvent } from './addon.js';
 import type { SocketAddress } from './address.js';
 import { headBody } from './engine_body.js';
-import { IncomingBody } from './http3_body.js';
+import { H3_MESSAGE_ERROR, IncomingBody } from './http3_body.js';
+import { contextsField, tunnelContextsHeader, nativeContexts, readTunnelContexts } from './payload_contexts.js';
 import { carriageOptions, tunnelInfoHeader, tunnelOver } from './tunnel.js';
 import type { LocalTunnelOptions, TunnelPort, TunnelRelayOptions } from './tunnel_types.js';
 import type { ClientRequestOptions, ReceivedResponse } from './types.js';
@@ -92,7 +93,12 @@ class Port implements TunnelPort {
         protocol: 'connect-udp',
         path,
         ...(authority !== undefined && { authority }),
-        headers: { ...headers, 'capsule-protocol': '?1', ...(onReport && { [tunnelInfoHeader]: '?1' }) },
+        headers: {
+          ...headers,
+          'capsule-protocol': '?1',
+          ...contextsField('client'),
+          ...(onReport && { [tunnelInfoHeader]: '?1' }),
+        },
         body,
       });
       isOpen = this.forward({ peer, path, response, end });
@@ -108,18 +114,18 @@ class Port implements TunnelPort {
   private forward({ peer, path, response, end }: AnsweredRequest): boolean {
     const { status } = response;
     if (status < 200 || status > 299 || !(response instanceof IncomingBody) || response.ended) {
-      const proxyStatus = response.headers['proxy-status'];
       this.endpoint.refuseTunnelPeer(this.connection, this.number, peer);
       this.options.onRefused?.({
         path,
         status,
-        proxyStatus: Array.isArray(proxyStatus) ? proxyStatus.join(', ') : proxyStatus,
+        proxyStatus: joined(response.headers['proxy-status']),
       });
       return false;
     }
     const { stream } = response.location;
     const reports = this.options.onReport && response.headers[tunnelInfoHeader] === '?1' ? 'takes' : 'none';
-    const carriage = carriageOptions(this.options, reports);
+    const contexts = registeredContexts(response, reports === 'takes');
+    const carriage = carriageOptions(this.options, reports, nativeContexts('client', contexts));
     if (!this.endpoint.forwardTunnelPeer(this.connection, stream, this.number, peer, carriage)) {
       this.endpoint.refuseTunnelPeer(this.connection, this.number, peer);
       return false;
@@ -128,6 +134,21 @@ class Port implements TunnelPort {
     this.options.onOpened?.();
     return true;
   }
+}
+
+const joined = (field: string | string[] | undefined): string | undefined =>
+  Array.isArray(field) ? field.join(', ') : field;
+
+type Answer = Pick<ReceivedResponse, 'headers'> & Pick<IncomingBody, 'location'>;
+
+/** Returns the context ids of the proxy. Breaks a malformed response off (RFC 9114 §4.1.2), and throws. */
+function registeredContexts({ headers, location }: Answer, reports: boolean): number[] | undefined {
+  const contexts = readTunnelContexts(joined(headers[tunnelContextsHeader]), 'proxy', { reports });
+  if (contexts !== 'malformed') return contexts;
+  const { endpoint, connection, stream } = location;
+  endpoint.stopReading(connection, stream, H3_MESSAGE_ERROR);
+  endpoint.resetStream(connection, stream, H3_MESSAGE_ERROR);
+  throw new Error('the proxy registers context ids against the rules');
 }
 
 const ports = new WeakMap<NativeEndpoint, Set<Port>>();

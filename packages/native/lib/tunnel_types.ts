@@ -35,6 +35,8 @@ export interface TunnelCounts {
   bytesToClient: number;
   /** Packets that were sent to the client once more, since they were lost on the way */
   packetsRepeated: number;
+  /** Packets to the client that got a mark of congestion (CE) since packets have waited too long. Others are dropped then. */
+  packetsMarked: number;
   /** Packets that were dropped, by reason. A packet that is lost after it was sent to the client counts as both. */
   drops: Record<(typeof tunnelDropReasons)[number], number>;
 }
@@ -96,6 +98,10 @@ export interface TunnelOptions extends TunnelCarriage {
   rate?: TunnelRate | undefined;
   /** Reports to the client how the tunnel does, in datagrams of their own (docs/reference/wire.md). Default false. */
   reports?: boolean;
+  /**
+   * Context ids of the client, as `readTunnelContexts` returns them. Packets keep their ECN marks then. Default undefined: they carry none.
+   */
+  contexts?: readonly number[] | undefined;
   /** Further fields of the response */
   headers?: Readonly<Record<string, string>>;
   /** Called once, when the tunnel is over. */

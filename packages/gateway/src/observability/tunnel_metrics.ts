@@ -72,5 +72,8 @@ export function tunnelMetrics(registry: Registry, status: () => TunnelStatus | u
   total('repeated_packets', 'UDP packets that were sent once more, as they were lost.', 'direction', (tunnels) => ({
     to_client: tunnels.packetsRepeated,
   }));
+  total('marked_packets', 'UDP packets that got a mark of congestion as they waited.', 'direction', (tunnels) => ({
+    to_client: tunnels.packetsMarked,
+  }));
   total('dropped_packets', 'UDP packets that tunnels dropped.', 'reason', ({ drops }) => drops);
 }

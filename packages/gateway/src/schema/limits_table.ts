@@ -228,13 +228,19 @@ const fixed: Bound[] = [
     default:
       '`connect_udp.queue` of the route; those that are too large in the first second 16 KiB; over HTTP/2 and HTTP/1.1, 16 KiB that are on their way',
     pays: 'the tunnel',
-    gets: 'its packets are dropped, also while they wait for longer than 5 ms at all times (CoDel)',
+    gets: 'its packets are dropped, also while they wait for longer than 5 ms at all times (CoDel), where their senders hear no ECN marks',
   },
   {
     resource: 'packets of all tunnels that wait for clients',
     default: '64 MiB; one connection has half of what is left',
     pays: 'the connection',
     gets: 'packets to it are dropped',
+  },
+  {
+    resource: 'sets of context ids that the other side of a tunnel for UDP registers',
+    default: '8',
+    pays: 'the tunnel',
+    gets: '400; at a client, the request ends with H3_MESSAGE_ERROR',
   },
   {
     resource: 'payload of a DATAGRAM capsule to a tunnel',

@@ -30,6 +30,7 @@ const nothing: TunnelCounts = {
   packetsToClient: 0,
   bytesToClient: 0,
   packetsRepeated: 0,
+  packetsMarked: 0,
   drops: Object.fromEntries(tunnelDropReasons.map((reason) => [reason, 0])) as TunnelCounts['drops'],
 };
 
@@ -60,7 +61,8 @@ export class UdpTunnels {
   get totals() {
     const now = [...this.#clients].map((client) => client.tunnels());
     const sums = now.reduce(sum, this.#before);
-    const { bytesToClient, bytesToTarget, packetsToClient, packetsToTarget, packetsRepeated, drops } = sums;
+    const { bytesToClient, bytesToTarget, packetsToClient, packetsToTarget, packetsRepeated, packetsMarked, drops } =
+      sums;
     return {
       open: now.reduce((total, { open }) => total + open, 0),
       waitingBytes: now.reduce((total, each) => total + each.waitingBytes, 0),
@@ -69,6 +71,7 @@ export class UdpTunnels {
       packetsToClient: packetsToTarget,
       bytesToClient: bytesToTarget,
       packetsRepeated,
+      packetsMarked,
       drops,
       answers: this.#answers.all,
     };
@@ -118,6 +121,7 @@ function sum(one: TunnelCounts, other: TunnelCounts): TunnelCounts {
     packetsToClient: one.packetsToClient + other.packetsToClient,
     bytesToClient: one.bytesToClient + other.bytesToClient,
     packetsRepeated: one.packetsRepeated + other.packetsRepeated,
+    packetsMarked: one.packetsMarked + other.packetsMarked,
     drops: Object.fromEntries(
       tunnelDropReasons.map((reason) => [reason, one.drops[reason] + other.drops[reason]]),
     ) as TunnelCounts['drops'],

@@ -1,10 +1,11 @@
-import type {
-  Http3Server,
-  NativeModule,
-  OpenedTunnel,
-  ServerRequest,
-  ServerResponse,
-  TunnelOptions,
+import {
+  tunnelFields,
+  type Http3Server,
+  type NativeModule,
+  type OpenedTunnel,
+  type ServerRequest,
+  type ServerResponse,
+  type TunnelOptions,
 } from '@sheaf/native';
 import { expectsContinue, type HttpVersion, type RequestHeaders } from '../http/exchange.js';
 import type { TakenStream } from '../http/taken_stream.js';
@@ -122,8 +123,7 @@ export function tunnelOverStream(stream: TakenStream, server: () => Http3Server 
       const abort = ({ reason }: { reason: string }): void =>
         stream.abort(reason === 'unreachable' ? 'target' : 'client');
       const opened = server()?.carryTunnel({ ...stream, abort }, options);
-      // RFC 9298 §3.3, §3.5; RFC 9297 §3.4
-      if (opened) stream.accept({ 'capsule-protocol': '?1', ...options.headers });
+      if (opened) stream.accept(tunnelFields(options));
       return opened;
     },
   };

@@ -1,4 +1,4 @@
-import { tunnelInfoHeader, type TunnelOver } from '@sheaf/native';
+import { tunnelContextsHeader, readTunnelContexts, tunnelInfoHeader, type TunnelOver } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { systemErrorCode } from '../errors/user_error.js';
 import { headerValue } from '../http/exchange.js';
@@ -53,11 +53,13 @@ export class TunnelServer {
   /** Returns false when the client has left meanwhile. @throws Refusal */
   async #open(request: TunnelRequest, started: number): Promise<boolean> {
     const { route, target } = this.#routes.find(request.url, request.authority);
+    const contexts = readTunnelContexts(headerValue(request.headers, tunnelContextsHeader), 'client');
+    if (contexts === 'malformed') throw new Refusal(400);
     const admitted = route.access.admit(request, target);
     request.whenClosed(admitted.place);
     try {
       const addresses = await route.access.addresses(target);
-      const opened = this.#connect(addresses, { route, target, request, admitted, started });
+      const opened = this.#connect(addresses, { route, target, request, contexts, admitted, started });
       if (!opened) admitted.place();
       return opened;
     } catch (error) {
@@ -80,7 +82,7 @@ export class TunnelServer {
     throw new Refusal(502, proxyStatus('error=destination_ip_unroutable'));
   }
 
-  #tunnel(address: string, { route, target, request, admitted, started }: PendingTunnel): boolean {
+  #tunnel(address: string, { route, target, request, contexts, admitted, started }: PendingTunnel): boolean {
     const { options, index } = route;
     const { user, owner, place } = admitted;
     const about = aboutTunnel(request, { target, address, user });
@@ -93,6 +95,7 @@ export class TunnelServer {
       mode: options.mode,
       rate: options.rate === undefined ? undefined : { name: `${index} ${owner}`, bytesPerSecond: options.rate },
       reports,
+      contexts,
       headers: proxyStatus(`next-hop="${formatAddress({ address, port: target.port })}"`),
       onOver: (over) => {
         place();
@@ -108,6 +111,8 @@ interface PendingTunnel {
   route: TunnelRoute<ConnectUdpOptions>;
   target: Target;
   request: TunnelRequest;
+  /** As `contexts` of `TunnelOptions` */
+  contexts: readonly number[] | undefined;
   admitted: Admitted;
   started: number;
 }

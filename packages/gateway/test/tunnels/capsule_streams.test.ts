@@ -8,6 +8,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { startFullGateway } from '../support/gateway.js';
 import { connect } from '../support/http3_client.js';
+import { ecn, openMarkedSocket } from '../support/marked_udp.js';
 import { capsule, startTarget, unusedUdpPort } from '../support/udp_target.js';
 
 const upperCase = (packet: Buffer): Buffer => Buffer.from(packet.toString().toUpperCase());
@@ -113,6 +114,25 @@ it('HTTP/1.1: packets travel in capsules once the connection is upgraded, also t
   await vi.waitFor(() => expect(gateway.status().tunnels?.open).toBe(0), 10_000);
   const ended = log.find(({ msg }) => msg === 'tunnel ended');
   expect(ended).toMatchObject({ httpVersion: '1.1', reason: 'client', code: 0x100, bytesToTarget: 9, drops: {} });
+});
+
+it('packets keep their ECN marks for a client that registers contexts', async () => {
+  const { port } = await startProxy();
+  const target = await openMarkedSocket();
+  const contexts = { 'ecn-dscp-context-id': '(0 0 2 4 6)' };
+  const { stream, headers } = await openStream(await openSession(port), target.port, contexts);
+  const socket = await openSocket(port);
+  socket.write(upgradeTo(target.port, { fields: 'ECN-DSCP-Context-ID: (0 0 2 4 6)\r\n' }));
+  const head = await readUntil(socket, (bytes) => bytes.includes('\r\n\r\n'));
+  expect(headers).toMatchObject({ 'ecn-dscp-context-id': '(0 0 3 5 7)' });
+  expect(headOf(head)).toContain('\r\necn-dscp-context-id: (0 0 3 5 7)');
+  for (const client of [stream, socket]) {
+    client.write(capsule('there', 4));
+    const packet = await target.next();
+    expect(packet).toMatchObject({ ecn: ecn.ect0, text: 'there' });
+    target.send({ ...packet, ecn: ecn.ce, text: 'back' });
+    expect(await readUntil(client, (bytes) => bytes.includes('back'))).toEqual(capsule('back', 7));
+  }
 });
 
 it('HTTP/2: packets travel in capsules on the stream of extended CONNECT, beside other requests', async () => {

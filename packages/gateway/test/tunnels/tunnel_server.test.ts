@@ -63,6 +63,7 @@ const idle: TunnelOver = {
   packetsToClient: 1,
   bytesToClient: 1_200,
   packetsRepeated: 0,
+  packetsMarked: 0,
   drops: {
     unknownContext: 0,
     targetTooLarge: 0,

@@ -24,7 +24,7 @@ using tunnel_node::StreamEnd;
 using tunnel_node::TunnelEnd;
 
 Napi::Array counts_array(Napi::Env env, const tunnel::Counts& counts) {
-  Napi::Array out = Napi::Array::New(env, 5 + tunnel::k_drop_reasons);
+  Napi::Array out = Napi::Array::New(env, 6 + tunnel::k_drop_reasons);
   std::uint32_t index = 0;
   const auto append = [&](std::uint64_t value) { out.Set(index++, number(value)); };
   append(counts.to_target.packets);
@@ -32,8 +32,21 @@ Napi::Array counts_array(Napi::Env env, const tunnel::Counts& counts) {
   append(counts.to_client.packets);
   append(counts.to_client.bytes);
   append(counts.repeated);
+  append(counts.marked);
   for (const std::uint64_t drops : counts.drops) append(drops);
   return out;
+}
+
+// Sets of ids follow each other in one array.
+tunnel_request::PayloadContexts payload_contexts(const Napi::Object& options) {
+  const Napi::Array ids = options.Get("contexts").As<Napi::Array>();
+  std::vector<std::uint64_t> of_peer(ids.Length());
+  for (std::uint32_t i = 0; i < ids.Length(); ++i) {
+    of_peer[i] = static_cast<std::uint64_t>(ids.Get(i).As<Napi::Number>().Int64Value());
+  }
+  const auto side =
+      static_cast<tunnel_request::PayloadContexts::Side>(number(options, "contextSide"));
+  return {side, std::move(of_peer)};
 }
 
 void read_common(tunnel_node::TunnelSettings& settings, const Napi::Object& options) {
@@ -41,6 +54,7 @@ void read_common(tunnel_node::TunnelSettings& settings, const Napi::Object& opti
   settings.queue_limit = number(options, "queueBytes");
   settings.mode = static_cast<quic::TunnelMode>(number(options, "mode"));
   settings.reports = static_cast<quic::TunnelReports>(number(options, "reports"));
+  settings.contexts = payload_contexts(options);
 }
 
 std::optional<tunnel_node::TunnelSettings> tunnel_settings(const Napi::Object& options) {

@@ -43,6 +43,6 @@ void ApplicationDatagrams::limit_waiting(std::size_t bytes) {
   parts_.datagrams.limit_outgoing(bytes);
 }
 
-std::optional<Bytes> ApplicationDatagrams::receive() { return parts_.datagrams.read(); }
+std::optional<ReceivedDatagram> ApplicationDatagrams::receive() { return parts_.datagrams.read(); }
 
 }  // namespace sheaf::quic

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "connection/received_datagram.h"
 #include "util/bytes.h"
 #include "util/time.h"
 
@@ -30,9 +31,9 @@ class ApplicationDatagrams {
   // Bounds the datagrams that wait to be sent, in bytes. A sender with queues of its own wants them
   // to wait there.
   void limit_waiting(std::size_t bytes);
-  // Returns a payload without a copy, valid until the connection receives its next packet. Of those
-  // that wait too long for room the oldest are dropped (connection/datagram_queue.h).
-  std::optional<Bytes> receive();
+  // Returns a datagram without a copy, valid until the connection receives its next packet. Of
+  // those that wait too long for room the oldest are dropped (connection/datagram_queue.h).
+  std::optional<ReceivedDatagram> receive();
 
  private:
   ConnectionParts& parts_;

@@ -44,10 +44,10 @@ bool DatagramQueue::take_writable() {
   return outgoing_.bytes() <= outgoing_.limit() / 2 && std::exchange(refused_, false);
 }
 
-std::size_t DatagramQueue::receive(Bytes payload) {
-  if (payload.size() + DatagramRing::k_overhead > incoming_.limit()) return 1;
+std::size_t DatagramQueue::receive(const ReceivedDatagram& datagram) {
+  if (datagram.payload.size() + DatagramRing::k_overhead > incoming_.limit()) return 1;
   std::size_t dropped = 0;
-  while (!incoming_.push(payload, 0)) {
+  while (!incoming_.push(datagram.payload, static_cast<std::uint64_t>(datagram.ecn))) {
     incoming_.pop();
     ++dropped;
   }
@@ -55,8 +55,10 @@ std::size_t DatagramQueue::receive(Bytes payload) {
   return dropped;
 }
 
-std::optional<Bytes> DatagramQueue::read() {
-  if (const auto datagram = incoming_.pop()) return datagram->payload;
+std::optional<ReceivedDatagram> DatagramQueue::read() {
+  if (const auto datagram = incoming_.pop()) {
+    return ReceivedDatagram{datagram->payload, static_cast<Ecn>(datagram->tag)};
+  }
   incoming_.release_spare();
   return std::nullopt;
 }

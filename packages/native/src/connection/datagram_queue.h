@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "connection/received_datagram.h"
 #include "recovery/sent_packets.h"
 #include "util/bytes.h"
 #include "util/datagram_ring.h"
@@ -31,9 +32,9 @@ class DatagramQueue {
 
   // Returns how many datagrams were dropped: older ones, or this one when it is too large (RFC 9221
   // §5.3).
-  std::size_t receive(Bytes payload);
+  std::size_t receive(const ReceivedDatagram& datagram);
   // Returns the next datagram, valid until `receive`.
-  std::optional<Bytes> read();
+  std::optional<ReceivedDatagram> read();
   bool has_unread() const { return !incoming_.empty(); }
 
   std::uint64_t sent_count() const { return sent_count_; }

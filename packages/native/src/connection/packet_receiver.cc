@@ -189,6 +189,7 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
   ReceivedPackets& received = entry_->path->received;
   const bool newest = packet.number >= received.largest().value_or(0);
   count_packet(packet.number, type, datagram.payload.size());
+  ecn_ = datagram.ecn;
   if (const TransportStatus status = process_payload(packet.payload, type); !status) {
     return punish(status.error());
   }
@@ -555,7 +556,7 @@ TransportStatus PacketReceiver::handle(const DatagramFrame& frame) {
     return violation("datagram larger than announced");
   }
   const bool announced = parts_.datagrams.has_unread();
-  for (std::size_t dropped = parts_.datagrams.receive(frame.data); dropped > 0; --dropped) {
+  for (std::size_t dropped = parts_.datagrams.receive({frame.data, ecn_}); dropped > 0; --dropped) {
     parts_.drop(DropReason::kUnread, frame.data.size(), now_);
   }
   if (!announced && parts_.datagrams.has_unread()) parts_.events.push_back(DatagramReceivedEvent{});

@@ -75,6 +75,7 @@ class PacketReceiver {
   Bytes used_id_;
   AddressPair from_;
   std::size_t datagram_size_ = 0;
+  Ecn ecn_ = Ecn::kNotEct;  // of the packet whose frames are handled
   PacketType packet_type_ = PacketType::kOneRtt;
   bool ack_eliciting_ = false;
   bool confirms_overtaken_ = false;     // acknowledges a number above packets that are on their way

@@ -86,7 +86,9 @@ class ConnectionTransport final : public Transport {
   quic::ApplicationDatagrams::Conditions datagram_conditions() const override {
     return connection_.datagrams().conditions();
   }
-  std::optional<Bytes> receive_datagram() override { return connection_.datagrams().receive(); }
+  std::optional<quic::ReceivedDatagram> receive_datagram() override {
+    return connection_.datagrams().receive();
+  }
   void close(std::uint64_t application_error, std::string_view reason, Time now) override {
     connection_.close(application_error, reason, now);
   }

@@ -11,6 +11,8 @@ namespace sheaf::http3 {
 struct HttpDatagram {
   StreamId stream;  // the request that the datagram belongs to
   Bytes payload;
+  // Of the QUIC packet that brought it; Not-ECT for one that came in a capsule
+  quic::Ecn outer_ecn = quic::Ecn::kNotEct;
 };
 
 // Receives the datagrams of a request. An implementation either handles them natively or collects
@@ -50,8 +52,7 @@ class DatagramRouter {
   template <typename Keep>
   void sift(Keep&& keep);
 
-  quic::DatagramRing waiting_{k_ring_size};  // each entry is tagged with the stream id of its
-                                             // request
+  quic::DatagramRing waiting_{k_ring_size};  // tagged with stream id and ECN mark
   std::size_t waiting_bytes_ = 0;            // payloads alone, in bytes
 };
 

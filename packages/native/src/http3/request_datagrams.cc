@@ -37,19 +37,19 @@ void RequestDatagrams::serve(StreamId request, DatagramConsumer& consumer) {
 
 void RequestDatagrams::read() {
   while (!parts_.closed) {
-    const auto bytes = parts_.transport.receive_datagram();
-    if (!bytes) return;
+    const auto received = parts_.transport.receive_datagram();
+    if (!received) return;
     if (!parts_.config.takes_datagrams())
       continue;  // datagrams were not announced, so these have
                  // no meaning
-    quic::Reader reader(*bytes);
+    quic::Reader reader(received->payload);
     const std::uint64_t quarter = reader.read_varint();
     // RFC 9297 §2.1: a datagram begins with the id of a client-initiated bidirectional stream,
     // divided by four.
     if (!reader.ok() || quarter > quic::k_max_varint / 4) {
       return parts_.fail({ErrorCode::kDatagramError, "quarter stream id"});
     }
-    route({{quarter * 4}, bytes->last(reader.remaining())});
+    route({{quarter * 4}, received->payload.last(reader.remaining()), received->ecn});
   }
 }
 

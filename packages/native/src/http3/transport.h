@@ -68,7 +68,7 @@ class Transport {
   virtual bool send_datagram(Bytes payload, std::uint64_t identifier) = 0;
   virtual void limit_waiting_datagrams(std::size_t bytes) = 0;
   virtual quic::ApplicationDatagrams::Conditions datagram_conditions() const = 0;
-  virtual std::optional<Bytes> receive_datagram() = 0;
+  virtual std::optional<quic::ReceivedDatagram> receive_datagram() = 0;
 
   virtual void close(std::uint64_t application_error, std::string_view reason, Time now) = 0;
 };

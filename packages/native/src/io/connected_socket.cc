@@ -31,12 +31,12 @@ bool says_gone(int error) {
 
 }  // namespace
 
-bool DatagramRuns::append(quic::Bytes head, quic::Bytes payload) {
+bool DatagramRuns::append(quic::Bytes head, quic::Bytes payload, quic::Ecn ecn) {
   const std::size_t size = head.size() + payload.size();
   if (used_ + size > buffer_.size()) return false;
-  if (!extend(size)) {
+  if (!extend(size, ecn)) {
     if (count_ == k_runs) return false;
-    runs_[count_++] = {used_, size, size};
+    runs_[count_++] = {used_, size, size, ecn};
   }
   for (const quic::Bytes part : {head, payload}) {
     if (!part.empty()) std::memcpy(buffer_.data() + used_, part.data(), part.size());
@@ -46,11 +46,12 @@ bool DatagramRuns::append(quic::Bytes head, quic::Bytes payload) {
 }
 
 // A shorter datagram ends a run.
-bool DatagramRuns::extend(std::size_t size) {
+bool DatagramRuns::extend(std::size_t size, quic::Ecn ecn) {
   if (count_ == 0 || size == 0) return false;
   Run& last = runs_[count_ - 1];
-  const bool open = last.segment_size > 0 && last.size % last.segment_size == 0 &&
-                    last.segments() < k_max_run_segments && last.size + size <= k_max_run_bytes;
+  const bool open = last.ecn == ecn && last.segment_size > 0 &&
+                    last.size % last.segment_size == 0 && last.segments() < k_max_run_segments &&
+                    last.size + size <= k_max_run_bytes;
   if (!open || size > last.segment_size) return false;
   last.size += size;
   return true;
@@ -62,6 +63,15 @@ struct ConnectedSocket::Buffers {
   std::array<mmsghdr, DatagramRuns::k_runs> messages{};
   std::array<iovec, DatagramRuns::k_runs> vectors{};
   std::array<ControlBuffer, DatagramRuns::k_runs> controls{};
+
+  // Returns a new message of the bytes of a vector.
+  msghdr& message_of_vector(std::size_t index) {
+    msghdr& message = messages[index].msg_hdr;
+    message = {};
+    message.msg_iov = &vectors[index];
+    message.msg_iovlen = 1;
+    return message;
+  }
 };
 
 void ConnectedSocket::FreeBuffers::operator()(Buffers* buffers) const { delete buffers; }
@@ -80,6 +90,7 @@ quic::Result<std::unique_ptr<ConnectedSocket>, SocketError> ConnectedSocket::ope
   enlarge(descriptor, SocketBuffer::kReceive);
   forbid_fragments(descriptor, ipv6);
   set_option(descriptor, SOL_UDP, UDP_GRO);
+  set_option(descriptor, ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, ipv6 ? IPV6_RECVTCLASS : IP_RECVTOS);
   sockaddr_storage address;
   if (local) {
     set_option(descriptor, SOL_SOCKET, SO_REUSEPORT);
@@ -104,20 +115,20 @@ ConnectedSocket::~ConnectedSocket() { ::close(descriptor_); }
 
 // --- sending ------------------------------------------------------------------------------------
 
+quic::AddressPair ConnectedSocket::path_of_marks() const {
+  return {.local = {}, .remote = {.family = local_.family}};
+}
+
 ConnectedSocket::Sent ConnectedSocket::send(DatagramRuns& batch, Buffers& buffers) {
+  const quic::AddressPair path = path_of_marks();
   const auto runs = batch.runs();
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const quic::MutableBytes bytes = batch.bytes_of(runs[i]);
     buffers.vectors[i] = {bytes.data(), bytes.size()};
-    msghdr& message = buffers.messages[i].msg_hdr;
-    message = {};
-    message.msg_iov = &buffers.vectors[i];
-    message.msg_iovlen = 1;
     const bool several = runs[i].segments() > 1;
     const auto segment = static_cast<std::uint16_t>(several ? runs[i].segment_size : 0);
-    const quic::AddressPair connected;
-    write_control(message, buffers.controls[i],
-                  {.path = connected, .ecn = quic::Ecn::kNotEct, .segment_size = segment});
+    write_control(buffers.message_of_vector(i), buffers.controls[i],
+                  {.path = path, .ecn = runs[i].ecn, .segment_size = segment});
   }
   Sent sent;
   for (std::size_t next = 0; next < runs.size() && sent.gone == 0;) {
@@ -133,7 +144,7 @@ ConnectedSocket::Sent ConnectedSocket::send(DatagramRuns& batch, Buffers& buffer
     // A device that cannot segment, or a segment above its limit, which may concern some alone.
     const bool segmenting = errno == EIO || errno == EINVAL || errno == EMSGSIZE;
     if (run.segments() > 1 && segmenting) {
-      send_singly(batch.bytes_of(run), run.segment_size, sent);
+      send_singly(batch.bytes_of(run), run, sent);
     } else {
       settle(errno, run.segments(), sent);
     }
@@ -143,10 +154,18 @@ ConnectedSocket::Sent ConnectedSocket::send(DatagramRuns& batch, Buffers& buffer
   return sent;
 }
 
-void ConnectedSocket::send_singly(quic::MutableBytes bytes, std::size_t segment_size, Sent& sent) {
-  for (std::size_t at = 0; at < bytes.size() && sent.gone == 0; at += segment_size) {
-    const std::size_t size = std::min(segment_size, bytes.size() - at);
-    if (::send(descriptor_, bytes.data() + at, size, MSG_DONTWAIT) >= 0) {
+void ConnectedSocket::send_singly(quic::MutableBytes bytes, const DatagramRuns::Run& run,
+                                  Sent& sent) {
+  const quic::AddressPair path = path_of_marks();
+  for (std::size_t at = 0; at < bytes.size() && sent.gone == 0; at += run.segment_size) {
+    const std::size_t size = std::min(run.segment_size, bytes.size() - at);
+    iovec vector{bytes.data() + at, size};
+    ControlBuffer control;
+    msghdr message{};
+    message.msg_iov = &vector;
+    message.msg_iovlen = 1;
+    write_control(message, control, {.path = path, .ecn = run.ecn});
+    if (sendmsg(descriptor_, &message, MSG_DONTWAIT) >= 0) {
       ++sent.datagrams;
       sent.bytes += size;
     } else {
@@ -171,10 +190,7 @@ void ConnectedSocket::settle(int error, std::size_t datagrams, Sent& sent) {
 ConnectedSocket::Received ConnectedSocket::receive_messages(Buffers& buffers) {
   for (std::size_t i = 0; i < k_received_at_once; ++i) {
     buffers.vectors[i] = {buffers.bytes.data() + i * k_received_bytes, k_received_bytes};
-    msghdr& message = buffers.messages[i].msg_hdr;
-    message = {};
-    message.msg_iov = &buffers.vectors[i];
-    message.msg_iovlen = 1;
+    msghdr& message = buffers.message_of_vector(i);
     message.msg_control = buffers.controls[i].bytes;
     message.msg_controllen = sizeof buffers.controls[i].bytes;
   }
@@ -206,7 +222,7 @@ ConnectedSocket::Message ConnectedSocket::message_of(Buffers& buffers, std::size
   const std::size_t size = whole ? received.msg_len : 0;
   const quic::Bytes bytes(buffers.bytes.data() + index * k_received_bytes, size);
   const std::size_t segment = control.segment_size != 0 ? control.segment_size : size;
-  return {bytes, std::max<std::size_t>(segment, 1), whole};
+  return {bytes, std::max<std::size_t>(segment, 1), whole, control.ecn};
 }
 
 }  // namespace sheaf::io

@@ -16,8 +16,8 @@
 
 namespace sheaf::io {
 
-// Datagrams that leave together: copied one behind the other, in runs of equal sizes, which the
-// kernel segments. Nothing is allocated after the constructor.
+// Datagrams that leave together: copied one behind the other, in runs of equal sizes and marks,
+// which the kernel segments. Nothing is allocated after the constructor.
 class DatagramRuns {
  public:
   static constexpr std::size_t k_bytes = 64 << 10;
@@ -27,6 +27,7 @@ class DatagramRuns {
     std::size_t offset = 0;
     std::size_t size = 0;
     std::size_t segment_size = 0;
+    quic::Ecn ecn = quic::Ecn::kNotEct;
     std::size_t segments() const {
       return segment_size == 0 ? 1 : (size + segment_size - 1) / segment_size;
     }
@@ -37,14 +38,16 @@ class DatagramRuns {
   quic::MutableBytes bytes_of(const Run& run) {
     return quic::MutableBytes(buffer_).subspan(run.offset, run.size);
   }
-  // Appends a datagram of two parts. Returns false when there is no room. An empty collection has
-  // room for any datagram.
-  bool append(quic::Bytes head, quic::Bytes payload);
-  bool append(quic::Bytes datagram) { return append({}, datagram); }
+  // Appends a datagram of two parts, which is sent with the mark. Returns false when there is no
+  // room. An empty collection has room for any datagram.
+  bool append(quic::Bytes head, quic::Bytes payload, quic::Ecn ecn);
+  bool append(quic::Bytes datagram, quic::Ecn ecn = quic::Ecn::kNotEct) {
+    return append({}, datagram, ecn);
+  }
   void clear() { count_ = used_ = 0; }
 
  private:
-  bool extend(std::size_t size);
+  bool extend(std::size_t size, quic::Ecn ecn);
 
   std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(k_bytes);
   std::array<Run, k_runs> runs_{};
@@ -53,8 +56,8 @@ class DatagramRuns {
 };
 
 // Owns a non-blocking UDP socket that exchanges datagrams with one peer alone. Datagrams are never
-// fragmented, carry no ECN mark, and come and go many at a time. Its buffers belong to the caller,
-// so that many sockets share them.
+// fragmented, come and go with their ECN marks, and many at a time. Its buffers belong to the
+// caller, so that many sockets share them.
 class ConnectedSocket {
  public:
   struct Buffers;
@@ -93,15 +96,16 @@ class ConnectedSocket {
     int gone = 0;
     bool drained = false;  // nothing more waits
   };
-  // Passes the datagrams that one system call returns to `sink(quic::Bytes)`.
+  // Passes the datagrams that one system call returns to `sink(quic::Bytes, quic::Ecn)`.
   template <typename Sink>
   Received receive(Buffers& buffers, Sink&& sink) {
     const Received received = receive_messages(buffers);
     for (std::size_t i = 0; i < received.messages; ++i) {
       const Message message = message_of(buffers, i);
-      if (message.bytes.empty() && message.whole) sink(quic::Bytes());
+      if (message.bytes.empty() && message.whole) sink(quic::Bytes(), message.ecn);
       for (std::size_t at = 0; at < message.bytes.size(); at += message.segment_size) {
-        sink(message.bytes.subspan(at, std::min(message.segment_size, message.bytes.size() - at)));
+        const std::size_t size = std::min(message.segment_size, message.bytes.size() - at);
+        sink(message.bytes.subspan(at, size), message.ecn);
       }
     }
     return received;
@@ -112,12 +116,15 @@ class ConnectedSocket {
     quic::Bytes bytes;
     std::size_t segment_size = 1;
     bool whole = true;
+    quic::Ecn ecn = quic::Ecn::kNotEct;
   };
 
   explicit ConnectedSocket(int descriptor) : descriptor_(descriptor) {}
   Received receive_messages(Buffers& buffers);
   static Message message_of(Buffers& buffers, std::size_t index);
-  void send_singly(quic::MutableBytes bytes, std::size_t segment_size, Sent& sent);
+  // The family of the peer decides how a datagram is marked. The socket has the addresses.
+  quic::AddressPair path_of_marks() const;
+  void send_singly(quic::MutableBytes bytes, const DatagramRuns::Run& run, Sent& sent);
   static void settle(int error, std::size_t datagrams, Sent& sent);
 
   int descriptor_;

@@ -42,6 +42,7 @@ struct Counts {
   Traffic to_target;
   Traffic to_client;
   std::uint64_t repeated = 0;  // packets that were sent to the client once more, as they were lost
+  std::uint64_t marked = 0;    // packets for the client that a standing queue marked (RFC 8289)
   std::array<std::uint64_t, k_drop_reasons> drops{};
 
   void drop(DropReason reason, std::uint64_t packets = 1) {
@@ -52,6 +53,7 @@ struct Counts {
     to_target.add(other.to_target.packets, other.to_target.bytes);
     to_client.add(other.to_client.packets, other.to_client.bytes);
     repeated += other.repeated;
+    marked += other.marked;
     for (std::size_t i = 0; i < k_drop_reasons; ++i) drops[i] += other.drops[i];
   }
 };

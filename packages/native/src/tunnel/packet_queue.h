@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "tunnel/packet.h"
 #include "util/datagram_ring.h"
 #include "util/time.h"
 
@@ -66,24 +67,29 @@ class PacketQueue {
   std::size_t payload_bytes() const { return payload_bytes_; }
 
   // Copies the packet. Returns false when it finds no room.
-  bool push(quic::Bytes packet, quic::Time now) {
-    const std::size_t most = packet.size() + quic::DatagramRing::k_overhead;
+  bool push(const Packet& packet, quic::Time now) {
+    const std::size_t most = packet.payload.size() + quic::DatagramRing::k_overhead;
     if (!shared_.take(most)) return false;
     const std::size_t before = ring_.bytes();
-    const auto tag = static_cast<std::uint64_t>(now.time_since_epoch().count());
-    const bool taken = ring_.push(packet, tag);
+    const auto time = static_cast<std::uint64_t>(now.time_since_epoch().count());
+    const bool taken = ring_.push(packet.payload, tag_of(time, packet.ecn));
     shared_.give_back(most - (ring_.bytes() - before));
-    if (taken) payload_bytes_ += packet.size();
+    if (taken) payload_bytes_ += packet.payload.size();
     return taken;
   }
   // The oldest packet, and when it came. There must be one.
-  quic::Bytes front() const { return ring_.front()->payload; }
-  quic::Time front_time() const {
-    return quic::Time(quic::Duration(static_cast<std::int64_t>(ring_.front()->tag)));
+  Packet front() const {
+    const auto entry = ring_.front();
+    return {entry->payload, static_cast<quic::Ecn>(entry->tag & k_ecn_bits)};
   }
+  quic::Time front_time() const {
+    return quic::Time(quic::Duration(static_cast<std::int64_t>(ring_.front()->tag >> k_ecn_width)));
+  }
+  // Marks the oldest packet, which waits on if it finds no room now.
+  void mark_front() { ring_.set_front_tag(ring_.front()->tag | k_ecn_bits); }
   void pop() {
     const std::size_t before = ring_.bytes();
-    payload_bytes_ -= front().size();
+    payload_bytes_ -= front().payload.size();
     ring_.pop();
     shared_.give_back(before - ring_.bytes());
   }
@@ -94,6 +100,13 @@ class PacketQueue {
   std::size_t allocated() const { return ring_.allocated(); }
 
  private:
+  // The bits of a tag above the mark tell the time: nanoseconds of 70 years.
+  static constexpr int k_ecn_width = 2;
+  static constexpr std::uint64_t k_ecn_bits = 3;  // as `Ecn::kCe`
+  static std::uint64_t tag_of(std::uint64_t time, quic::Ecn ecn) {
+    return time << k_ecn_width | static_cast<std::uint64_t>(ecn);
+  }
+
   quic::DatagramRing ring_;
   RoomShare shared_;
   std::size_t payload_bytes_ = 0;
@@ -104,13 +117,13 @@ class SeldomQueue {
  public:
   bool empty() const { return !queue_; }
   std::size_t payload_bytes() const { return queue_ ? queue_->payload_bytes() : 0; }
-  bool push(quic::Bytes packet, quic::Time now, std::size_t limit, RoomShare shared) {
+  bool push(const Packet& packet, quic::Time now, std::size_t limit, RoomShare shared) {
     if (!queue_) queue_ = std::make_unique<PacketQueue>(limit, shared);
     const bool taken = queue_->push(packet, now);
     if (queue_->empty()) queue_.reset();
     return taken;
   }
-  quic::Bytes front() const { return queue_->front(); }
+  Packet front() const { return queue_->front(); }
   void pop() {
     queue_->pop();
     if (queue_->empty()) queue_.reset();

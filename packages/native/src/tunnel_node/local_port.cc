@@ -43,7 +43,7 @@ void LocalPort::give(FlowId peer, TunnelEnd& tunnel, Time now) {
   const auto found = std::ranges::find(waiting_, peer, &Waiting::id);
   if (found == waiting_.end()) return;
   for (auto& packets = found->packets; const auto packet = packets.pop();) {
-    tunnel.receive(packet->payload, now);
+    tunnel.receive(untagged(*packet), now);
   }
   refuse(peer);
 }
@@ -59,13 +59,14 @@ void LocalPort::on_readable() {
 
 void LocalPort::read() {
   for (int call = 0; call < k_receive_calls; ++call) {
-    socket_->receive(
-        [this](const quic::Datagram& datagram) { take(datagram.path.remote, datagram.payload); });
+    socket_->receive([this](const quic::Datagram& datagram) {
+      take(datagram.path.remote, {datagram.payload, datagram.ecn});
+    });
     if (socket_->drained()) return;
   }
 }
 
-void LocalPort::take(const quic::Address& peer, quic::Bytes packet) {
+void LocalPort::take(const quic::Address& peer, const tunnel::Packet& packet) {
   auto found = std::ranges::find(waiting_, peer, &Waiting::address);
   if (found == waiting_.end()) {
     if (waiting_.size() == k_max_waiting_peers) return;
@@ -73,7 +74,7 @@ void LocalPort::take(const quic::Address& peer, quic::Bytes packet) {
     waiting_.push_back({next_++, peer});
     found = waiting_.end() - 1;
   }
-  found->packets.push(packet, 0);
+  push_tagged(found->packets, packet);
 }
 
 }  // namespace sheaf::tunnel_node

@@ -50,7 +50,7 @@ class LocalPort final : public ProgramPort, private io::PollGroup::Member {
   void on_readable() override;
   // Reads what waits in the socket, up to a bound.
   void read();
-  void take(const quic::Address& peer, quic::Bytes packet);
+  void take(const quic::Address& peer, const tunnel::Packet& packet);
 
   Place place_;
   std::unique_ptr<io::UdpSocket> socket_;

@@ -7,6 +7,7 @@
 
 #include "io/endpoint_loop.h"
 #include "tunnel_node/tunnel_end.h"
+#include "util/datagram_ring.h"
 
 namespace sheaf::tunnel_node {
 
@@ -54,6 +55,14 @@ class ProgramPort {
   // Bytes that a flow may have sent before it has a tunnel: a first flight of ten packets (RFC 9002
   // §7.2). What is beyond is dropped.
   static constexpr std::size_t k_waiting_bytes = 16 << 10;
+
+  // Packets that wait are tagged with their marks.
+  static void push_tagged(quic::DatagramRing& ring, const tunnel::Packet& packet) {
+    ring.push(packet.payload, static_cast<std::uint64_t>(packet.ecn));
+  }
+  static tunnel::Packet untagged(const quic::DatagramRing::Entry& entry) {
+    return {entry.payload, static_cast<quic::Ecn>(entry.tag)};
+  }
 };
 
 }  // namespace sheaf::tunnel_node

@@ -60,7 +60,7 @@ void RelayPort::give(FlowId target, TunnelEnd& tunnel, Time now) {
   if (found == flows_.end() || !found->second.waiting) return;
   Flow& flow = found->second;
   flow.stream = tunnel.request().stream();
-  while (const auto packet = flow.waiting->pop()) tunnel.receive(packet->payload, now);
+  while (const auto packet = flow.waiting->pop()) tunnel.receive(untagged(*packet), now);
   flow.waiting.reset();
   --waiting_;
 }
@@ -90,7 +90,7 @@ void RelayPort::read_listening(Time now) {
       if (!from.same_ip(program_) || (program_.port != 0 && from.port != program_.port)) return;
       if (!connected_) connect(from);
       if (!connected_) return;  // no descriptor is left: the next packet tries again
-      take(datagram.payload, now);
+      take({datagram.payload, datagram.ecn}, now);
     });
     if (listening_->drained()) return;
   }
@@ -107,23 +107,25 @@ void RelayPort::connect(const quic::Address& program) {
 void RelayPort::read_connected(Time now) {
   for (int call = 0; call < k_receive_calls && connected_; ++call) {
     const auto received =
-        connected_->receive(*place_.node.buffers_, [&](quic::Bytes packet) { take(packet, now); });
+        connected_->receive(*place_.node.buffers_, [&](quic::Bytes packet, quic::Ecn ecn) {
+          take({packet, ecn}, now);
+        });
     if (received.messages == 0) return;
   }
 }
 
-void RelayPort::take(quic::Bytes packet, Time now) {
-  const auto header = tunnel::read_relay_header(packet);
+void RelayPort::take(const tunnel::Packet& packet, Time now) {
+  const auto header = tunnel::read_relay_header(packet.payload);
   if (!header) {
     return drop(header.error() == tunnel::RelayHeaderError::kFragment ? DropReason::kFragment
                                                                       : DropReason::kBadHeader);
   }
-  Flow* flow = find_or_add(text_of(packet.first(header->size)));
+  Flow* flow = find_or_add(text_of(packet.payload.first(header->size)));
   if (!flow) return drop(DropReason::kNoTunnel);
-  const quic::Bytes payload = packet.subspan(header->size);
+  const tunnel::Packet inner{packet.payload.subspan(header->size), packet.ecn};
   if (TunnelEnd* tunnel = tunnel_of(*flow)) {
     if (touched_.empty() || touched_.back() != *flow->stream) touched_.push_back(*flow->stream);
-    return tunnel->receive(payload, now);
+    return tunnel->receive(inner, now);
   }
   if (!flow->waiting) {
     // It has no tunnel yet, or its last one is over.
@@ -133,7 +135,7 @@ void RelayPort::take(quic::Bytes packet, Time now) {
     ++waiting_;
     new_.push_back({flow->id, header->host_text(), header->port});
   }
-  flow->waiting->push(payload, 0);
+  push_tagged(*flow->waiting, inner);
 }
 
 RelayPort::Flow* RelayPort::find_or_add(std::string_view header) {

@@ -66,7 +66,7 @@ class RelayPort final : public ProgramPort, private io::PollGroup::Member {
   void read_listening(Time now);
   void read_connected(Time now);
   void connect(const quic::Address& program);
-  void take(quic::Bytes packet, Time now);
+  void take(const tunnel::Packet& packet, Time now);
   // Returns the tunnel of a flow, unless it is over.
   TunnelEnd* tunnel_of(const Flow& flow) const;
   Flow* find_or_add(std::string_view header);

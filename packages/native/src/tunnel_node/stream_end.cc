@@ -21,7 +21,7 @@ quic::Result<std::unique_ptr<StreamEnd>, io::SocketError> StreamEnd::open(
 StreamEnd::StreamEnd(const Place& place, std::unique_ptr<io::ConnectedSocket> socket,
                      const TunnelSettings& settings, Time now)
     : place_(place),
-      stream_({place.node.room(), *place_.waiting_bytes}, settings.queue_limit),
+      stream_({place.node.room(), *place_.waiting_bytes}, settings.queue_limit, settings.contexts),
       side_(place.node, *this, Outlet(std::move(socket)), settings, now) {}
 
 StreamEnd::~StreamEnd() { side_.leave(); }
@@ -29,7 +29,8 @@ StreamEnd::~StreamEnd() { side_.leave(); }
 void StreamEnd::receive(quic::Bytes bytes, Time now) {
   if (over_) return;
   side_.note_activity(now);
-  const auto fault = stream_.receive(bytes, [this](quic::Bytes payload) { side_.send(payload); });
+  const auto fault =
+      stream_.receive(bytes, [this](const tunnel::Packet& packet) { side_.send(packet); });
   side_.flush();
   if (fault) finish(TunnelOver::kClient, *fault);
 }

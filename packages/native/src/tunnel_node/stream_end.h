@@ -51,7 +51,7 @@ class StreamEnd final : private TargetSide::ClientSide {
   StreamEnd(const Place& place, std::unique_ptr<io::ConnectedSocket> socket,
             const TunnelSettings& settings, Time now);
   // TargetSide::ClientSide
-  void on_packet(quic::Bytes payload, Time now) override { stream_.send(payload, now); }
+  void on_packet(const tunnel::Packet& packet, Time now) override { stream_.send(packet, now); }
   void on_burst_end() override;
   void on_unreachable() override { end(TunnelOver::kUnreachable); }
   void end(TunnelOver reason) override;

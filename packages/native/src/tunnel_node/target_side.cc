@@ -34,19 +34,19 @@ void TargetSide::close() {
   outlet_.socket.reset();
 }
 
-void TargetSide::send(quic::Bytes payload) {
+void TargetSide::send(const tunnel::Packet& packet) {
   if (!outlet_.socket) return;
-  if (budget_ && !budget_->take_to_target(payload.size(), io::monotonic_now())) {
+  if (budget_ && !budget_->take_to_target(packet.payload.size(), io::monotonic_now())) {
     return client_.counts().drop(DropReason::kOverRate);
   }
-  node_.append(*this, payload);
+  node_.append(*this, packet);
 }
 
-void TargetSide::receive(quic::Bytes payload, Time now) {
-  if (budget_ && !budget_->take_to_client(payload.size(), now)) {
+void TargetSide::receive(const tunnel::Packet& packet, Time now) {
+  if (budget_ && !budget_->take_to_client(packet.payload.size(), now)) {
     return client_.counts().drop(DropReason::kOverRate);
   }
-  client_.on_packet(payload, now);
+  client_.on_packet(packet, now);
 }
 
 void TargetSide::on_readable() {
@@ -55,8 +55,10 @@ void TargetSide::on_readable() {
   int gone = 0;
   bool drained = false;
   for (int call = 0; call < k_receive_calls && gone == 0 && !drained; ++call) {
-    const auto received = outlet_.socket->receive(
-        *node_.buffers_, [&](quic::Bytes payload) { receive(payload, now); });
+    const auto received =
+        outlet_.socket->receive(*node_.buffers_, [&](quic::Bytes payload, quic::Ecn ecn) {
+          receive({payload, ecn}, now);
+        });
     client_.counts().drop(DropReason::kTargetTooLarge, received.too_large);
     gone = received.gone;
     drained = received.drained;

@@ -10,8 +10,10 @@
 #include "io/poll_group.h"
 #include "tunnel/counts.h"
 #include "tunnel/mode.h"
+#include "tunnel/packet.h"
 #include "tunnel/rate_budget.h"
 #include "tunnel_node/tunnel_node.h"
+#include "tunnel_request/payload_contexts.h"
 
 namespace sheaf::tunnel_node {
 
@@ -25,6 +27,7 @@ struct TunnelSettings {
   // How packets travel to a client with HTTP/3: kStream, kDatagram or kRetransmit
   quic::TunnelMode mode = quic::TunnelMode::kDatagram;
   quic::TunnelReports reports = quic::TunnelReports::kNone;
+  tunnel_request::PayloadContexts contexts{};
   // All tunnels with the same name share a rate in bytes per second. An empty name: no limit.
   std::string rate_name;
   double rate = 0;
@@ -62,7 +65,7 @@ class TargetSide final : private io::PollGroup::Member {
    public:
     virtual tunnel::Counts& counts() = 0;
     // A packet of the target came.
-    virtual void on_packet(quic::Bytes payload, Time now) = 0;
+    virtual void on_packet(const tunnel::Packet& packet, Time now) = 0;
     // Follows the packets that came together.
     virtual void on_burst_end() = 0;
     // A packet could not be sent since the network says that the target cannot be reached. Another
@@ -89,7 +92,7 @@ class TargetSide final : private io::PollGroup::Member {
   // Of an open tunnel
   const quic::Address& local_address() const { return outlet_.socket->local_address(); }
   // Gathers a packet of the client. Drops it above the rate of the tunnel's user.
-  void send(quic::Bytes payload);
+  void send(const tunnel::Packet& packet);
   // Sends what tunnels have gathered.
   void flush() { node_.flush(); }
   // The client was active.
@@ -105,7 +108,7 @@ class TargetSide final : private io::PollGroup::Member {
 
   // io::PollGroup::Member
   void on_readable() override;
-  void receive(quic::Bytes payload, Time now);
+  void receive(const tunnel::Packet& packet, Time now);
   void on_sent(const io::ConnectedSocket::Sent& sent);
   void check_idle(Time now);
 

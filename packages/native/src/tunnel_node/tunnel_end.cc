@@ -24,7 +24,7 @@ TunnelEnd::TunnelEnd(const Place& place, Outlet outlet, const TunnelSettings& se
     : place_(place),
       side_(place.node, *this, std::move(outlet), settings, now),
       request_({place.session, place.stream, place.way, place.node.room(), *this},
-               {settings.queue_limit, settings.mode, settings.reports}, now) {}
+               {settings.queue_limit, settings.mode, settings.reports, settings.contexts}, now) {}
 
 // Newer reports take the place of older ones.
 void TunnelEnd::on_report(quic::Bytes report) {

@@ -47,9 +47,9 @@ class TunnelEnd final : private TargetSide::ClientSide,
   // Does what followed from events and datagrams of the client.
   void on_turn(Time now);
   // Takes a packet that the target has sent, which did not come by a socket of this tunnel's own.
-  void receive(quic::Bytes payload, Time now) {
+  void receive(const tunnel::Packet& packet, Time now) {
     side_.note_activity(now);
-    request_.send(payload, now);
+    request_.send(packet, now);
   }
   // Follows the packets of `receive` that came together.
   void on_burst_end() override;
@@ -62,12 +62,12 @@ class TunnelEnd final : private TargetSide::ClientSide,
   TunnelEnd(const Place& place, Outlet outlet, const TunnelSettings& settings, Time now);
   // TargetSide::ClientSide
   tunnel::Counts& counts() override { return request_.counts(); }
-  void on_packet(quic::Bytes payload, Time now) override { request_.send(payload, now); }
+  void on_packet(const tunnel::Packet& packet, Time now) override { request_.send(packet, now); }
   void on_unreachable() override;
   void end(TunnelOver reason) override;
   void release_spare() override { request_.release_spare(); }
   // TunnelRequest::Target
-  void send(quic::Bytes payload) override { side_.send(payload); }
+  void send(const tunnel::Packet& packet) override { side_.send(packet); }
   void on_report(quic::Bytes report) override;
   void want_turn() override;
 

@@ -50,7 +50,7 @@ bool TunnelEnds::on_event(const http3::SessionEvent& event, Time now) {
     if (!tunnel_request::TunnelRequest::is_of_tunnel(outcome->identifier)) return false;
     const auto lost = tunnel_request::TunnelRequest::settle(way_, *outcome);
     if (TunnelEnd* end = lost ? find(lost->stream) : nullptr) {
-      end->request().on_lost(lost->payload, now);
+      end->request().on_lost(lost->packet, now);
     }
     return true;
   }

@@ -78,14 +78,14 @@ std::shared_ptr<tunnel::RateBudget> TunnelNode::budget_of(const std::string& nam
   return budget;
 }
 
-void TunnelNode::append(TargetSide& side, quic::Bytes payload) {
+void TunnelNode::append(TargetSide& side, const tunnel::Packet& packet) {
   if (gathers_ != &side) flush();
   gathers_ = &side;
   const quic::Bytes header = side.outlet_.header;
-  if (gathered_.append(header, payload)) return;
+  if (gathered_.append(header, packet.payload, packet.ecn)) return;
   flush();
   gathers_ = &side;
-  gathered_.append(header, payload);
+  gathered_.append(header, packet.payload, packet.ecn);
 }
 
 void TunnelNode::flush() {

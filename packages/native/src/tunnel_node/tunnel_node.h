@@ -10,6 +10,7 @@
 #include "io/descriptor_limit.h"
 #include "io/poll_group.h"
 #include "tunnel/counts.h"
+#include "tunnel/packet.h"
 #include "tunnel/packet_queue.h"
 #include "tunnel/rate_budget.h"
 
@@ -57,7 +58,7 @@ class TunnelNode {
   // Returns the budget that tunnels with this name share; null for the empty name.
   std::shared_ptr<tunnel::RateBudget> budget_of(const std::string& name, double rate);
   // Appends to what leaves together. It is of one tunnel at a time.
-  void append(TargetSide& side, quic::Bytes payload);
+  void append(TargetSide& side, const tunnel::Packet& packet);
   // Sends what `append` has gathered.
   void flush();
   // Ends idle tunnels.

@@ -5,21 +5,21 @@
 #include <vector>
 
 #include "http3/capsule.h"
+#include "tunnel/packet.h"
+#include "tunnel_request/payload_contexts.h"
 
 namespace sheaf::tunnel_request {
-
-using quic::Bytes;
 
 // Maximum UDP payload (RFC 9298 §5)
 inline constexpr std::size_t k_max_payload = 65527;
 
-// The context id of UDP payloads (RFC 9298 §4)
-inline constexpr std::array<std::uint8_t, 1> k_payload_context{0};
-// That of reports (docs/reference/wire.md). Odd ids are the proxy's choice.
+// Bytes of the context id in front of a payload that is sent
+inline constexpr std::size_t k_context_size = 1;
+// The context id of reports (docs/reference/wire.md). Odd ids are the proxy's choice.
 inline constexpr std::array<std::uint8_t, 1> k_report_context{1};
 
 // Type and length of a DATAGRAM capsule, and a context id
-inline constexpr std::size_t k_capsule_overhead = 1 + 8 + k_payload_context.size();
+inline constexpr std::size_t k_capsule_overhead = 1 + 8 + k_context_size;
 
 // The capsules that a tunnel knows
 std::optional<http3::CapsuleRule> capsule_rule(std::uint64_t type);
@@ -30,10 +30,14 @@ struct ClientDatagram {
   enum class Kind : std::uint8_t { kPayload, kReport, kUnknownContext, kMalformed };
   Kind kind = Kind::kMalformed;
   Bytes payload;  // of UDP, or a report
+  Ecn ecn = Ecn::kNotEct;
 };
-ClientDatagram read_client_datagram(Bytes datagram);
+// `takes_reports`: the proxy has agreed to make some.
+ClientDatagram read_client_datagram(Bytes datagram, const PayloadContexts& contexts,
+                                    bool takes_reports);
 
 // Appends a packet of the target in a capsule.
-void append_capsule(std::vector<std::uint8_t>& out, Bytes payload);
+void append_capsule(std::vector<std::uint8_t>& out, const tunnel::Packet& packet,
+                    const PayloadContexts& contexts);
 
 }  // namespace sheaf::tunnel_request

@@ -13,7 +13,11 @@ namespace sheaf::tunnel_request {
 // NSDI 2024, §2), until its fate is known. It takes of the room that queues of tunnels share.
 class KeptDatagrams {
  public:
-  using Lost = quic::SentPayloads::Lost;
+  // A datagram that was lost, and the stream of its tunnel
+  struct Lost {
+    quic::StreamId stream;
+    tunnel::Packet packet;
+  };
 
   explicit KeptDatagrams(tunnel::RoomShare room) : room_(room) {}
   ~KeptDatagrams() { room_.give_back(held()); }
@@ -22,11 +26,13 @@ class KeptDatagrams {
 
   // Copies what is sent now, and returns its number; nothing when there is no room, so that it is
   // sent once.
-  std::optional<std::uint64_t> keep(quic::Bytes payload, quic::StreamId stream) {
-    const std::size_t most = payload.size() + k_overhead;
+  std::optional<std::uint64_t> keep(const tunnel::Packet& packet, quic::StreamId stream) {
+    const std::size_t most = packet.payload.size() + k_overhead;
     if (!room_.take(most)) return std::nullopt;
     const std::size_t before = held();
-    const std::uint64_t number = sent_.keep(payload, stream.value);
+    // A stream id has 62 bits (RFC 9000 §2.1).
+    const std::uint64_t owner = stream.value << 2 | static_cast<std::uint64_t>(packet.ecn);
+    const std::uint64_t number = sent_.keep(packet.payload, owner);
     room_.give_back(before + most - held());  // what the oldest had, if they are forgotten
     return number;
   }
@@ -35,13 +41,13 @@ class KeptDatagrams {
     sent_.on_acknowledged(number);
     room_.give_back(before - held());
   }
-  // Returns what was lost, valid until the next `keep`, with the stream of its tunnel; nothing when
-  // it is forgotten.
+  // Returns what was lost, valid until the next `keep`; nothing when it is forgotten.
   std::optional<Lost> take_lost(std::uint64_t number) {
     const std::size_t before = held();
     const auto lost = sent_.take_lost(number);
     room_.give_back(before - held());
-    return lost;
+    if (!lost) return std::nullopt;
+    return Lost{{lost->owner >> 2}, {lost->payload, static_cast<quic::Ecn>(lost->owner & 3)}};
   }
   void release_spare() { sent_.release_spare(); }
   // Bytes of the room

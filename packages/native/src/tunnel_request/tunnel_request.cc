@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "http3/capsule_body.h"
+#include "tunnel/standing_queue.h"
 
 namespace sheaf::tunnel_request {
 
@@ -27,7 +28,7 @@ constexpr std::size_t k_max_gathered = 64 << 10;
 // payload
 constexpr std::size_t k_quantum = 1500;
 constexpr std::size_t k_packet_cost = 28;
-std::size_t cost_of(Bytes payload) { return payload.size() + k_packet_cost; }
+std::size_t cost_of(const tunnel::Packet& packet) { return packet.payload.size() + k_packet_cost; }
 
 // Bytes of the connection's datagrams that wait ahead of all tunnels. More of them would delay what
 // is urgent and what another tunnel sends; fewer would leave nothing for a burst.
@@ -57,6 +58,7 @@ TunnelRequest::TunnelRequest(const Place& place, const Settings& settings, Time 
     : place_(place),
       mode_(settings.mode),
       takes_reports_(settings.reports == quic::TunnelReports::kTakes),
+      contexts_(settings.contexts),
       opened_(now),
       capsules_(capsule_rule),
       queue_(settings.queue_limit, share()) {
@@ -92,9 +94,7 @@ std::optional<TunnelRequest::Lost> TunnelRequest::settle(SharedWay& way,
     way.kept->forget(number);
     return std::nullopt;
   }
-  const auto lost = way.kept->take_lost(number);
-  if (!lost) return std::nullopt;
-  return Lost{{lost->owner}, lost->payload};
+  return way.kept->take_lost(number);
 }
 
 // --- from the client ----------------------------------------------------------------------------
@@ -128,14 +128,14 @@ bool TunnelRequest::on_event(const http3::SessionEvent& event, Time now) {
   return false;
 }
 
-void TunnelRequest::on_lost(Bytes kept, Time now) {
-  if (kept.empty()) return counts_.drop(DropReason::kClientLost);
+void TunnelRequest::on_lost(const tunnel::Packet& kept, Time now) {
+  if (kept.payload.empty()) return counts_.drop(DropReason::kClientLost);
   wait_in(repeats_, queue_.limit(), kept, now);
 }
 
 void TunnelRequest::read_capsules(Time now) {
   const auto take = [this](const http3::Capsule& capsule) {
-    take_datagram(capsule.value);
+    take_datagram(capsule.value, Ecn::kNotEct);
     return fault_;
   };
   if (!over_) {
@@ -147,17 +147,17 @@ void TunnelRequest::read_capsules(Time now) {
   if (over_) http3::discard_body(place_.session, place_.stream, now);
 }
 
-void TunnelRequest::take_datagram(Bytes datagram) {
+void TunnelRequest::take_datagram(Bytes datagram, Ecn outer) {
   if (over_ || fault_) return;
-  const ClientDatagram read = read_client_datagram(datagram);
+  const ClientDatagram read = read_client_datagram(datagram, contexts_, takes_reports_);
   if (read.kind == ClientDatagram::Kind::kMalformed) {
     fault_ = ErrorCode::kDatagramError;
-  } else if (read.kind == ClientDatagram::Kind::kReport && takes_reports_) {
+  } else if (read.kind == ClientDatagram::Kind::kReport) {
     place_.target.on_report(read.payload);
   } else if (read.kind != ClientDatagram::Kind::kPayload) {
     counts_.drop(DropReason::kUnknownContext);
   } else {
-    place_.target.send(read.payload);
+    place_.target.send({read.payload, decapsulated(read.ecn, outer)});
   }
   place_.target.want_turn();
 }
@@ -168,29 +168,31 @@ void TunnelRequest::on_turn() {
 
 // --- to the client ------------------------------------------------------------------------------
 
-void TunnelRequest::send(Bytes payload, Time now) {
+void TunnelRequest::send(tunnel::Packet packet, Time now) {
   if (over_) return;
-  if (feedback_) feedback_->on_arrival(payload.size(), now);
-  pass_or_wait(payload, now);
+  // Nobody would learn of a mark that the peer does not pass on (RFC 9298 §3.1).
+  if (!contexts_.carry_marks()) packet.ecn = Ecn::kNotEct;
+  if (feedback_) feedback_->on_arrival(packet.payload.size(), now);
+  pass_or_wait(packet, now);
   note_queue(now);
 }
 
-void TunnelRequest::pass_or_wait(Bytes payload, Time now) {
+void TunnelRequest::pass_or_wait(const tunnel::Packet& packet, Time now) {
   if (!has_turn_to_take()) {
-    const Passed passed = pass(payload);
+    const Passed passed = pass(packet);
     if (passed == Passed::kSent) return;
     if (passed == Passed::kTooLarge) {
       // Smaller packets overtake it: a probe for a larger path must not hold a page up.
-      if (may_fit_later(payload, now)) return wait_in(larger_, k_larger_limit, payload, now);
+      if (may_fit_later(packet.payload, now)) return wait_in(larger_, k_larger_limit, packet, now);
       return counts_.drop(DropReason::kClientTooLarge);
     }
   }
-  note_wait(queue_.push(payload, now));
+  note_wait(queue_.push(packet, now));
 }
 
-void TunnelRequest::wait_in(tunnel::SeldomQueue& queue, std::size_t limit, Bytes payload,
-                            Time now) {
-  if (!over_) note_wait(queue.push(payload, now, limit, share()));
+void TunnelRequest::wait_in(tunnel::SeldomQueue& queue, std::size_t limit,
+                            const tunnel::Packet& packet, Time now) {
+  if (!over_) note_wait(queue.push(packet, now, limit, share()));
 }
 
 void TunnelRequest::note_wait(bool taken) {
@@ -236,13 +238,13 @@ bool TunnelRequest::take_turn(Time now) {
 // on. Its age is no sign of a standing queue.
 void TunnelRequest::send_repeats() {
   while (!repeats_.empty() && cost_of(repeats_.front()) <= deficit_) {
-    const Bytes payload = repeats_.front();
-    const Passed passed = pass(payload, true);
+    const tunnel::Packet packet = repeats_.front();
+    const Passed passed = pass(packet, true);
     if (passed == Passed::kNoRoom) return;
     if (passed == Passed::kTooLarge) {
       counts_.drop(DropReason::kClientTooLarge);
     } else {
-      deficit_ -= cost_of(payload);
+      deficit_ -= cost_of(packet);
       ++counts_.repeated;
     }
     repeats_.pop();
@@ -251,18 +253,14 @@ void TunnelRequest::send_repeats() {
 
 bool TunnelRequest::send_waiting(Time now) {
   while (!queue_.empty() && cost_of(queue_.front()) <= deficit_) {
-    if (law_.acts_on(now - queue_.front_time(), queue_.bytes(), now)) {
-      counts_.drop(DropReason::kQueueStanding);
-      queue_.pop();
-      continue;
-    }
-    const Bytes payload = queue_.front();
-    const Passed passed = pass(payload);
+    if (!tunnel::keep_front(queue_, law_, counts_, now)) continue;
+    const tunnel::Packet packet = queue_.front();
+    const Passed passed = pass(packet);
     if (passed == Passed::kNoRoom) return false;
     if (passed == Passed::kSent) {
-      deficit_ -= cost_of(payload);
-    } else if (may_fit_later(payload, now)) {
-      wait_in(larger_, k_larger_limit, payload, now);
+      deficit_ -= cost_of(packet);
+    } else if (may_fit_later(packet.payload, now)) {
+      wait_in(larger_, k_larger_limit, packet, now);
     } else {
       counts_.drop(DropReason::kClientTooLarge);
     }
@@ -274,11 +272,11 @@ bool TunnelRequest::send_waiting(Time now) {
 
 bool TunnelRequest::send_larger(Time now) {
   while (!larger_.empty()) {
-    const Bytes payload = larger_.front();
-    const Passed passed = pass(payload);
+    const tunnel::Packet packet = larger_.front();
+    const Passed passed = pass(packet);
     if (passed == Passed::kNoRoom) return false;
     if (passed == Passed::kTooLarge) {
-      if (may_fit_later(payload, now)) return false;
+      if (may_fit_later(packet.payload, now)) return false;
       counts_.drop(DropReason::kClientTooLarge);
     }
     larger_.pop();
@@ -290,27 +288,29 @@ bool TunnelRequest::may_fit_later(Bytes payload, Time now) const {
   return now < opened_ + k_discovery_time && payload.size() <= k_ethernet_payload;
 }
 
-TunnelRequest::Passed TunnelRequest::pass(Bytes payload, bool again) {
+TunnelRequest::Passed TunnelRequest::pass(const tunnel::Packet& packet, bool again) {
   // A client that takes no datagrams gets capsules (RFC 9297 §3.5). For another, what is too large
   // for a datagram is dropped: a capsule would hide what the path carries (RFC 9298 §6).
   const bool by_stream =
       mode_ == quic::TunnelMode::kStream || place_.session.datagrams().peer_lacks_datagrams();
-  const Passed passed = by_stream ? pass_capsule(payload) : pass_datagram(payload);
-  if (passed == Passed::kSent && !again) counts_.to_client.add(1, payload.size());
+  const Passed passed = by_stream ? pass_capsule(packet) : pass_datagram(packet);
+  if (passed == Passed::kSent && !again) counts_.to_client.add(1, packet.payload.size());
   return passed;
 }
 
-TunnelRequest::Passed TunnelRequest::pass_datagram(Bytes payload) {
+TunnelRequest::Passed TunnelRequest::pass_datagram(const tunnel::Packet& packet) {
+  const Bytes payload = packet.payload;
   if (place_.way.blocked) return Passed::kNoRoom;
   http3::RequestDatagrams& datagrams = place_.session.datagrams();
   const std::size_t room = datagrams.max_payload(place_.stream);
-  if (payload.size() + k_payload_context.size() > room) return Passed::kTooLarge;
+  if (payload.size() + k_context_size > room) return Passed::kTooLarge;
   std::optional<std::uint64_t> kept;
   if (mode_ == quic::TunnelMode::kRetransmit && !payload.empty()) {
-    kept = place_.way.kept->keep(payload, place_.stream);
+    kept = place_.way.kept->keep(packet, place_.stream);
   }
   const std::uint64_t identifier = kept ? k_kept_mark | *kept : k_tunnel_mark | place_.stream.value;
-  place_.way.blocked = !datagrams.send(place_.stream, payload, identifier, k_payload_context);
+  place_.way.blocked =
+      !datagrams.send(place_.stream, payload, identifier, contexts_.id_for(packet.ecn));
   if (place_.way.blocked) {
     if (kept) place_.way.kept->forget(*kept);
     return Passed::kNoRoom;
@@ -350,10 +350,10 @@ void TunnelRequest::send_report(Time now) {
   datagrams.limit_waiting(std::clamp(ahead, k_least_waiting_ahead, k_waiting_ahead));
 }
 
-TunnelRequest::Passed TunnelRequest::pass_capsule(Bytes payload) {
-  if (gathered_.size() + payload.size() + k_capsule_overhead > k_max_gathered) flush();
+TunnelRequest::Passed TunnelRequest::pass_capsule(const tunnel::Packet& packet) {
+  if (gathered_.size() + packet.payload.size() + k_capsule_overhead > k_max_gathered) flush();
   if (!writable_ || over_) return Passed::kNoRoom;
-  append_capsule(gathered_, payload);
+  append_capsule(gathered_, packet, contexts_);
   return Passed::kSent;
 }
 

@@ -48,7 +48,7 @@ class TunnelRequest final : public http3::DatagramConsumer {
    public:
     virtual ~Target() = default;
     // The payload is valid during the call. Must not call the session.
-    virtual void send(Bytes payload) = 0;
+    virtual void send(const tunnel::Packet& packet) = 0;
     // The proxy reports (tunnel/feedback_report.h), for a tunnel that takes reports.
     virtual void on_report(Bytes report) = 0;
     // There is something for `on_turn` to do.
@@ -67,12 +67,10 @@ class TunnelRequest final : public http3::DatagramConsumer {
     std::size_t queue_limit;  // bytes
     quic::TunnelMode mode = quic::TunnelMode::kDatagram;
     quic::TunnelReports reports = quic::TunnelReports::kNone;
+    PayloadContexts contexts{};
   };
   // A datagram that was lost. The payload is empty when it was not kept.
-  struct Lost {
-    quic::StreamId stream;
-    Bytes payload;
-  };
+  using Lost = KeptDatagrams::Lost;
 
   // The request is open, and its response follows or was sent.
   TunnelRequest(const Place& place, const Settings& settings, Time now);
@@ -87,15 +85,17 @@ class TunnelRequest final : public http3::DatagramConsumer {
   // Takes an event about the stream of this request. Returns true when nobody else needs it.
   bool on_event(const http3::SessionEvent& event, Time now);
   // A datagram was lost. What was kept of it is sent again, before other packets.
-  void on_lost(Bytes kept, Time now);
+  void on_lost(const tunnel::Packet& kept, Time now);
   void on_connection_closed() { finish(http3::value_of(http3::ErrorCode::kNoError)); }
-  void on_datagram(http3::HttpDatagram datagram) override { take_datagram(datagram.payload); }
+  void on_datagram(http3::HttpDatagram datagram) override {
+    take_datagram(datagram.payload, datagram.outer_ecn);
+  }
   // Applies what datagrams brought. To be called after the session has seen the events of its
   // connection.
   void on_turn();
 
   // Sends a packet of the target to the client, or lets it wait.
-  void send(Bytes payload, Time now);
+  void send(tunnel::Packet packet, Time now);
   // Sends capsules that `send` has gathered. To be called behind each burst.
   void flush();
   // Sends waiting packets of all tunnels in turn, as long as the connection has room: deficit round
@@ -130,20 +130,21 @@ class TunnelRequest final : public http3::DatagramConsumer {
   // Sends packets that were too large, once they fit. Returns false while they do not.
   bool send_larger(Time now);
   void read_capsules(Time now);
-  void take_datagram(Bytes payload);
+  void take_datagram(Bytes datagram, Ecn outer);
   // These count a packet that was sent, unless `again` says that it was counted before.
-  Passed pass(Bytes payload, bool again = false);
-  void pass_or_wait(Bytes payload, Time now);
-  Passed pass_datagram(Bytes payload);
+  Passed pass(const tunnel::Packet& packet, bool again = false);
+  void pass_or_wait(const tunnel::Packet& packet, Time now);
+  Passed pass_datagram(const tunnel::Packet& packet);
   std::uint64_t waiting_bytes() const { return queue_.payload_bytes() + larger_.payload_bytes(); }
   void note_queue(Time now);
   void send_report(Time now);
-  Passed pass_capsule(Bytes payload);
+  Passed pass_capsule(const tunnel::Packet& packet);
   // Whether a packet that is too large may fit soon, when the connection has found what its path
   // carries.
   bool may_fit_later(Bytes payload, Time now) const;
   tunnel::RoomShare share() { return {place_.room, place_.way.waiting_bytes}; }
-  void wait_in(tunnel::SeldomQueue& queue, std::size_t limit, Bytes payload, Time now);
+  void wait_in(tunnel::SeldomQueue& queue, std::size_t limit, const tunnel::Packet& packet,
+               Time now);
   void note_wait(bool taken);
   bool has_turn_to_take() const { return !queue_.empty() || !repeats_.empty(); }
   bool waits() const { return has_turn_to_take() || !larger_.empty(); }
@@ -153,6 +154,7 @@ class TunnelRequest final : public http3::DatagramConsumer {
   Place place_;
   quic::TunnelMode mode_;
   bool takes_reports_;
+  PayloadContexts contexts_;
   Time opened_;
   http3::CapsuleReader capsules_;
   tunnel::PacketQueue queue_;

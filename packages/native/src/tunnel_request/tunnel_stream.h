@@ -23,13 +23,13 @@ class TunnelStream {
   static constexpr std::size_t k_batch = 16 << 10;
 
   // `queue_limit` is in bytes.
-  TunnelStream(tunnel::RoomShare share, std::size_t queue_limit)
-      : capsules_(capsule_rule), queue_(queue_limit, share) {}
+  TunnelStream(tunnel::RoomShare share, std::size_t queue_limit, PayloadContexts contexts)
+      : contexts_(std::move(contexts)), capsules_(capsule_rule), queue_(queue_limit, share) {}
 
   tunnel::Counts& counts() { return counts_; }
 
-  // Takes bytes of the client, whatever pieces they come in, and calls `send(payload)` for each
-  // packet. The payload is valid during the call. Returns the error that ends the request.
+  // Takes bytes of the client, whatever pieces they come in, and calls `send(packet)` for each
+  // one. Its payload is valid during the call. Returns the error that ends the request.
   template <typename Send>
   std::optional<http3::ErrorCode> receive(Bytes bytes, Send&& send) {
     const std::uint32_t dropped = capsules_.dropped();
@@ -49,10 +49,10 @@ class TunnelStream {
   bool at_boundary() const { return capsules_.at_boundary(); }
 
   // A packet of the target came. It waits, or is dropped.
-  void send(Bytes payload, Time now);
+  void send(tunnel::Packet packet, Time now);
   bool waits() const { return !queue_.empty(); }
-  // Appends capsules of packets that waited, and counts them as sent. Drops those that have waited
-  // for too long (RFC 8289).
+  // Appends capsules of packets that waited, and counts them as sent. Marks or drops those that
+  // have waited for too long (RFC 8289).
   void take(std::vector<std::uint8_t>& out, Time now);
 
   // Frees memory that only a busy tunnel needs.
@@ -61,16 +61,17 @@ class TunnelStream {
  private:
   template <typename Send>
   std::optional<http3::ErrorCode> pass(Bytes datagram, Send&& send) {
-    const ClientDatagram read = read_client_datagram(datagram);
+    const ClientDatagram read = read_client_datagram(datagram, contexts_, false);
     if (read.kind == ClientDatagram::Kind::kMalformed) return http3::ErrorCode::kDatagramError;
     if (read.kind == ClientDatagram::Kind::kPayload) {
-      send(read.payload);
+      send(tunnel::Packet{read.payload, read.ecn});
     } else {
       counts_.drop(tunnel::DropReason::kUnknownContext);
     }
     return std::nullopt;
   }
 
+  PayloadContexts contexts_;
   http3::CapsuleReader capsules_;
   tunnel::PacketQueue queue_;
   quic::CoDelLaw law_;

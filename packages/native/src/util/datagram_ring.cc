@@ -55,6 +55,11 @@ std::optional<DatagramRing::Entry> DatagramRing::front() const {
   return Entry{Bytes(array_).subspan(head_ + sizeof header, header.size), header.tag};
 }
 
+void DatagramRing::set_front_tag(std::uint64_t tag) {
+  const Header header{tag, front()->payload.size()};
+  std::memcpy(array_.data() + head_, &header, sizeof header);
+}
+
 std::optional<DatagramRing::Entry> DatagramRing::pop() {
   const auto entry = front();
   if (!entry) return std::nullopt;

@@ -26,6 +26,8 @@ class DatagramRing {
   // Copies the payload. Returns false when there is no room.
   bool push(Bytes payload, std::uint64_t tag);
   std::optional<Entry> front() const;
+  // Changes the tag of the first datagram. There must be one.
+  void set_front_tag(std::uint64_t tag);
   // Removes the first datagram; its bytes are valid until the next `push`.
   std::optional<Entry> pop();
 

@@ -150,7 +150,7 @@ class RawPeer {
     job.payload_length = static_cast<std::uint32_t>(length - job.header_length);
     EXPECT_TRUE(keys_.seal({&job, 1}));
     packet.resize(length + k_aead_tag_length);
-    server.receive({packet, from}, now);
+    server.receive({packet, from, ecn}, now);
     return packet.size();
   }
   // Receives all packets that the server wants to send now.
@@ -209,7 +209,8 @@ class RawPeer {
   std::function<void(const Packet&)> on_packet;  // each one of the server
   SeededRandom random{1};
   Connection server;
-  AddressPair path;  // where the client is at first
+  AddressPair path;        // where the client is at first
+  Ecn ecn = Ecn::kNotEct;  // of packets that it sends
 
  private:
   static constexpr std::uint32_t k_of_path = 0xb0000000;

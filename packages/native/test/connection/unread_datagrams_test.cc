@@ -27,7 +27,26 @@ TEST(UnreadDatagrams, TheOldestLeaveAndAreCounted) {
   EXPECT_EQ(peer.server.stats().dropped_for(DropReason::kQueueFull), 0u);
   const auto next = peer.server.datagrams().receive();
   ASSERT_TRUE(next);
-  EXPECT_EQ((*next)[0], 2);
+  EXPECT_EQ(next->payload[0], 2);
+}
+
+TEST(UnreadDatagrams, KeepTheMarksOfTheirPackets) {
+  RawPeer::Options options;
+  options.config.max_datagram_frame_size = 1200;
+  RawPeer peer(options);
+  const std::vector<std::uint8_t> payload(100);
+  const std::array marks{Ecn::kCe, Ecn::kNotEct, Ecn::kEct0};
+  for (const Ecn ecn : marks) {
+    peer.ecn = ecn;
+    peer.send({DatagramFrame{payload}, DatagramFrame{payload}}, peer.path);
+  }
+  for (const Ecn ecn : marks) {
+    for (int frame = 0; frame < 2; ++frame) {
+      const auto datagram = peer.server.datagrams().receive();
+      ASSERT_TRUE(datagram);
+      EXPECT_EQ(datagram->ecn, ecn);
+    }
+  }
 }
 
 }  // namespace

@@ -168,17 +168,20 @@ class MemoryNetwork {
       return conditions;
     }
     quic::ApplicationDatagrams::Conditions conditions;
-    std::optional<Bytes> receive_datagram() override {
+    std::optional<quic::ReceivedDatagram> receive_datagram() override {
       if (datagrams_.empty()) return std::nullopt;
       datagram_ = std::move(datagrams_.front());
       datagrams_.pop_front();
-      return datagram_;
+      return quic::ReceivedDatagram{datagram_, datagram_ecn};
     }
     void close(std::uint64_t error, std::string_view reason, Time) override {
       if (close_error) return;
       close_error = error;
       close_reason = reason;
     }
+
+    // Of packets that bring datagrams
+    quic::Ecn datagram_ecn = quic::Ecn::kNotEct;
 
     // --- for tests ------------------------------------------------------------------------
     std::optional<quic::Event> poll_event() {

@@ -24,12 +24,14 @@ class LocalPorts : public TunnelNodes {
   static std::unique_ptr<io::UdpSocket> make_peer() {
     return std::move(*io::UdpSocket::open(*io::parse_address("127.0.0.1", 0), {}));
   }
-  void send_from(io::UdpSocket& peer, std::size_t size, std::uint8_t content = 'p') {
+  void send_from(io::UdpSocket& peer, std::size_t size, std::uint8_t content = 'p',
+                 quic::Ecn ecn = quic::Ecn::kNotEct) {
     std::vector<std::uint8_t> packet(size, content);
     quic::TransmitBatch batch;
     batch.buffer = packet;
     batch.size = batch.segment_size = size;
     batch.path.remote = port().address();
+    batch.ecn = ecn;
     EXPECT_EQ(peer.send(batch), io::SendOutcome::kSent);
   }
   std::vector<LocalPort::FlowId> new_peers() {
@@ -47,13 +49,14 @@ class LocalPorts : public TunnelNodes {
     return all;
   }
   TunnelEnd* forward(LocalPort::FlowId peer) {
-    auto opened = port().open(peer, end_place(), {}, io::monotonic_now());
+    auto opened = port().open(peer, end_place(), settings, io::monotonic_now());
     if (!opened || !*opened) return nullptr;
     TunnelEnd& end = ends.keep(std::move(*opened));
     port().give(peer, end, io::monotonic_now());
     return &end;
   }
 
+  TunnelSettings settings;
   std::size_t number = 0;
 };
 
@@ -101,6 +104,26 @@ TEST_F(LocalPorts, AnswersFromThePortThatThePeerKnows) {
   const auto other = make_peer();
   send_from(*other, 200);
   EXPECT_EQ(port().find(wait_for_peers(1)[0]), other->local_address());
+}
+
+TEST_F(LocalPorts, CarriesMarksBothWays) {
+  settings.contexts = {tunnel_request::PayloadContexts::Side::kClient, {0, 3, 5, 7}};
+  const auto peer = make_peer();
+  send_from(*peer, 200, 'p', quic::Ecn::kEct1);  // waits for its tunnel
+  ASSERT_TRUE(forward(wait_for_peers(1)[0]));
+  send_from(*peer, 200, 'p', quic::Ecn::kEct0);
+  send_from(*peer, 200);
+  ASSERT_TRUE(run_until([&] { return at_client.size() == 3; }));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(at_client[i][0], (std::array{2, 4, 0}[i]));
+  std::vector<std::uint8_t> datagram = payload_datagram(300);
+  datagram[0] = 7;
+  send(datagram);
+  std::optional<quic::Ecn> mark;
+  ASSERT_TRUE(run_until([&] {
+    peer->receive([&](const quic::Datagram& packet) { mark = packet.ecn; });
+    return mark.has_value();
+  }));
+  EXPECT_EQ(mark, quic::Ecn::kCe);
 }
 
 TEST_F(LocalPorts, KeepsABoundedNumberOfPeersAndBytes) {

@@ -33,11 +33,13 @@ class RelayPorts : public TunnelNodes {
     packet.insert(packet.end(), size, content);
     return packet;
   }
-  void send_from(io::UdpSocket& from, std::vector<std::uint8_t> packet) {
+  void send_from(io::UdpSocket& from, std::vector<std::uint8_t> packet,
+                 quic::Ecn ecn = quic::Ecn::kNotEct) {
     quic::TransmitBatch batch;
     batch.buffer = packet;
     batch.size = batch.segment_size = packet.size();
     batch.path.remote = port().address();
+    batch.ecn = ecn;
     EXPECT_EQ(from.send(batch), io::SendOutcome::kSent);
   }
   std::vector<ProgramPort::NewFlow> wait_for_flows(std::size_t count) {
@@ -49,7 +51,7 @@ class RelayPorts : public TunnelNodes {
     return all;
   }
   TunnelEnd* forward(ProgramPort::FlowId flow) {
-    auto opened = port().open(flow, end_place(), {}, io::monotonic_now());
+    auto opened = port().open(flow, end_place(), settings, io::monotonic_now());
     if (!opened || !*opened) return nullptr;
     TunnelEnd& end = ends.keep(std::move(*opened));
     port().give(flow, end, io::monotonic_now());
@@ -59,6 +61,7 @@ class RelayPorts : public TunnelNodes {
     return run_until([&] { return node->counts().dropped(reason) == count; });
   }
 
+  TunnelSettings settings;
   std::size_t number = 0;
   std::unique_ptr<io::UdpSocket> program;
 };
@@ -92,6 +95,25 @@ TEST_F(RelayPorts, AHeaderSelectsTheTunnelOfAPacketAndComesBackInFrontOfOthers) 
   EXPECT_EQ(replies[0], packet_to(1, 300, 'r'));
   EXPECT_EQ(replies[1], packet_to(1, 300, 'r'));
   EXPECT_EQ(node->counts().to_target.bytes, 600U);
+}
+
+TEST_F(RelayPorts, CarriesMarksBothWays) {
+  settings.contexts = {tunnel_request::PayloadContexts::Side::kClient, {0, 3, 5, 7}};
+  send_from(*program, packet_to(1, 100), quic::Ecn::kEct1);  // waits for its tunnel
+  ASSERT_TRUE(forward(wait_for_flows(1)[0].id));
+  send_from(*program, packet_to(1, 100), quic::Ecn::kCe);
+  ASSERT_TRUE(run_until([&] { return at_client.size() == 2; }));
+  EXPECT_EQ(at_client[0][0], 2);
+  EXPECT_EQ(at_client[1][0], 6);
+  auto datagram = payload_datagram(300);
+  datagram[0] = 5;
+  send(datagram);
+  std::optional<quic::Ecn> mark;
+  ASSERT_TRUE(run_until([&] {
+    program->receive([&](const quic::Datagram& packet) { mark = packet.ecn; });
+    return mark.has_value();
+  }));
+  EXPECT_EQ(mark, quic::Ecn::kEct0);
 }
 
 TEST_F(RelayPorts, DropsAndCountsFragmentsAndPacketsWithoutATarget) {

@@ -28,6 +28,21 @@ TEST_F(TunnelNodes, CarriesPacketsBothWays) {
   EXPECT_EQ(counts.to_client.bytes, 20u * 900u);
 }
 
+TEST_F(TunnelNodes, CarriesMarksBothWays) {
+  TunnelSettings settings;
+  settings.contexts = {tunnel_request::PayloadContexts::Side::kProxy, {0, 2, 4, 6}};
+  ASSERT_TRUE(open(settings));
+  std::vector<std::uint8_t> datagram = payload_datagram(700);
+  datagram[0] = 4;
+  for (int i = 0; i < 3; ++i) send(datagram);
+  ASSERT_TRUE(run_until([&] { return at_target() == 3; }));
+  EXPECT_EQ(marks, static_cast<int>(quic::Ecn::kEct0));
+  answer(std::vector<std::uint8_t>(4 * 900, 7), 900, quic::Ecn::kCe);
+  answer(std::vector<std::uint8_t>(900, 7));
+  ASSERT_TRUE(run_until([&] { return at_client.size() == 5; }));
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(at_client[i][0], i < 4 ? 7 : 0);
+}
+
 // One loop runs client, proxy and target, and the client's engine and this test allocate, too: what
 // a tunnel adds for each packet would show as thousands.
 TEST_F(TunnelNodes, AllocatesNothingForAPacketThatItSends) {

@@ -74,13 +74,15 @@ class TunnelNodes : public switchboard::BackbonePair, private http3::DatagramCon
     });
     return received.size();
   }
-  void answer(quic::Bytes payload, std::size_t segment_size = 0) {
+  void answer(quic::Bytes payload, std::size_t segment_size = 0,
+              quic::Ecn ecn = quic::Ecn::kNotEct) {
     std::vector<std::uint8_t> copy(payload.begin(), payload.end());
     quic::TransmitBatch batch;
     batch.buffer = copy;
     batch.size = copy.size();
     batch.segment_size = segment_size == 0 ? copy.size() : segment_size;
     batch.path.remote = sender;
+    batch.ecn = ecn;
     EXPECT_EQ(target->send(batch), io::SendOutcome::kSent);
   }
   void on_datagram(http3::HttpDatagram datagram) override {

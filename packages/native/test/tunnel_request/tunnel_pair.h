@@ -12,11 +12,15 @@ using namespace std::chrono_literals;
 
 // Keeps what a tunnel sends to its target.
 struct RecordedTarget final : TunnelRequest::Target {
-  void send(Bytes payload) override { payloads.push_back(http3::text_of(payload)); }
+  void send(const tunnel::Packet& packet) override {
+    payloads.push_back(http3::text_of(packet.payload));
+    marks.push_back(packet.ecn);
+  }
   void on_report(Bytes report) override { reports.push_back(http3::text_of(report)); }
   void want_turn() override { ++turns; }
 
   std::vector<std::string> payloads;
+  std::vector<Ecn> marks;  // of the payloads
   std::vector<std::string> reports;
   int turns = 0;
 };
@@ -38,7 +42,7 @@ struct TunnelPair {
   void answer() {
     http.run();
     proxy.emplace(TunnelRequest::Place{http.server.session, stream, way, room, target},
-                  TunnelRequest::Settings{limit, mode, reports}, now);
+                  TunnelRequest::Settings{limit, mode, reports, contexts}, now);
     EXPECT_TRUE(http.server.session.submit_response(stream, {{":status", "200"}}, true));
     http.client.session.datagrams().claim(stream, http.client);
     settle();
@@ -76,7 +80,7 @@ struct TunnelPair {
     if (std::holds_alternative<http3::DatagramsWritable>(event)) way.blocked = false;
     if (const auto* outcome = std::get_if<http3::DatagramOutcome>(&event)) {
       const auto lost = TunnelRequest::settle(way, *outcome);
-      if (lost && lost->stream == stream) proxy->on_lost(lost->payload, now);
+      if (lost && lost->stream == stream) proxy->on_lost(lost->packet, now);
       return;
     }
     proxy->on_event(event, now);
@@ -95,8 +99,8 @@ struct TunnelPair {
     write(http3::encode_capsule({type, http3::bytes_of(value)}));
   }
   // The target sends.
-  void receive(std::string_view payload) {
-    proxy->send(http3::bytes_of(payload), now);
+  void receive(std::string_view payload, Ecn ecn = Ecn::kNotEct) {
+    proxy->send({http3::bytes_of(payload), ecn}, now);
     proxy->flush();
     settle();
   }
@@ -111,6 +115,11 @@ struct TunnelPair {
     std::vector<std::string> payloads;
     for (const auto& [of, datagram] : http.client.datagrams) payloads.push_back(datagram.substr(1));
     return payloads;
+  }
+  std::vector<int> contexts_at_client() const {
+    std::vector<int> ids;
+    for (const auto& [of, datagram] : http.client.datagrams) ids.push_back(datagram.at(0));
+    return ids;
   }
   // The connection has room for so many more datagrams.
   void make_room(std::size_t datagrams) {
@@ -129,6 +138,7 @@ struct TunnelPair {
   // Of the next `answer`
   quic::TunnelMode mode = quic::TunnelMode::kDatagram;
   quic::TunnelReports reports = quic::TunnelReports::kNone;
+  PayloadContexts contexts;
   quic::StreamId stream;
   std::optional<TunnelRequest> proxy;
 };

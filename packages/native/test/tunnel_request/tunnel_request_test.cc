@@ -250,7 +250,7 @@ TEST(TunnelRequest, TunnelsOfAConnectionSendEqualBytes) {
                        pair.now);
   pair.make_room(0);
   for (int i = 0; i < 100; ++i) pair.receive(std::string(1400, 'a'));
-  for (int i = 0; i < 400; ++i) second.send(http3::bytes_of(std::string(300, 'b')), pair.now);
+  for (int i = 0; i < 400; ++i) second.send({http3::bytes_of(std::string(300, 'b'))}, pair.now);
   ASSERT_EQ(pair.dropped(DropReason::kQueueFull), 0u);
   pair.make_room(100);
   const auto& first = pair.proxy->counts().to_client;
@@ -307,6 +307,89 @@ TEST(TunnelRequest, AClientThatReadsNoCapsulesTakesLittleMemory) {
   EXPECT_LE(pair.room.used(), pair.limit);
   EXPECT_LT(pair.proxy->counts().to_client.packets, 80u);
   EXPECT_GT(pair.dropped(DropReason::kQueueFull), 900u);
+}
+
+// --- marks --------------------------------------------------------------------------------------
+
+using Side = PayloadContexts::Side;
+
+TEST(TunnelRequest, MarksTravelAsContextsBothWays) {
+  TunnelPair pair;
+  pair.contexts = {Side::kProxy, {0, 2, 4, 1000}};
+  pair.answer();
+  for (const char* id : {"\x02", "\x04", "\x43\xe8"}) pair.send(std::string(id) + "packet");
+  pair.send(payload_of("unmarked"));
+  pair.send_capsule(http3::k_capsule_datagram, "\x04packet");
+  EXPECT_EQ(pair.target.marks,
+            (std::vector{Ecn::kEct1, Ecn::kEct0, Ecn::kCe, Ecn::kNotEct, Ecn::kEct0}));
+  EXPECT_EQ(pair.target.payloads[2], "packet");
+  for (const Ecn ecn : {Ecn::kNotEct, Ecn::kEct1, Ecn::kEct0, Ecn::kCe}) pair.receive("back", ecn);
+  EXPECT_EQ(pair.contexts_at_client(), (std::vector{0, 3, 5, 7}));
+  EXPECT_EQ(pair.payloads_at_client(), std::vector<std::string>(4, "back"));
+}
+
+TEST(TunnelRequest, MarksStopAtAClientThatDoesNotKnowThem) {
+  TunnelPair pair;
+  pair.answer();
+  pair.receive("marked", Ecn::kCe);
+  EXPECT_EQ(pair.contexts_at_client(), std::vector{0});
+  for (const char id : {2, 3, 4, 5, 6, 7}) pair.send(std::string(1, id) + "packet");
+  EXPECT_EQ(pair.dropped(DropReason::kUnknownContext), 6u);
+  EXPECT_TRUE(pair.target.payloads.empty());
+}
+
+TEST(TunnelRequest, WithMarksUnknownContextsAreStillDropped) {
+  TunnelPair pair;
+  pair.contexts = {Side::kProxy, {0, 2, 4, 6}};
+  pair.answer();
+  for (const char id : {1, 8, 9, 63}) pair.send(std::string(1, id) + "packet");
+  EXPECT_EQ(pair.dropped(DropReason::kUnknownContext), 4u);
+  EXPECT_FALSE(pair.proxy->over());
+}
+
+TEST(TunnelRequest, CongestionOfTheConnectionPassesToMarkedPackets) {
+  TunnelPair pair;
+  pair.contexts = {Side::kProxy, {0, 2, 4, 6}};
+  pair.http.server.transport.datagram_ecn = Ecn::kCe;
+  // This one waits for the response.
+  EXPECT_TRUE(
+      pair.http.client.session.datagrams().send(pair.stream, http3::bytes_of("\x04packet"), 0));
+  pair.answer();
+  pair.send("\x02packet");
+  pair.send(payload_of("unmarked"));
+  pair.http.server.transport.datagram_ecn = Ecn::kEct0;
+  pair.send("\x02packet");
+  EXPECT_EQ(pair.target.marks, (std::vector{Ecn::kCe, Ecn::kCe, Ecn::kNotEct, Ecn::kEct1}));
+}
+
+TEST(TunnelRequest, PacketsThatAreSentAgainKeepTheirMarks) {
+  TunnelPair pair;
+  pair.mode = quic::TunnelMode::kRetransmit;
+  pair.contexts = {Side::kProxy, {0, 2, 4, 6}};
+  pair.answer();
+  pair.receive("one", Ecn::kEct0);
+  pair.receive("two");
+  pair.settle_datagram(0, false);
+  pair.settle_datagram(1, false);
+  EXPECT_EQ(pair.contexts_at_client(), (std::vector{5, 0, 5, 0}));
+}
+
+TEST(TunnelRequest, AStandingQueueMarksInsteadOfDropping) {
+  TunnelPair pair(true, 1500, 400000);
+  pair.contexts = {Side::kProxy, {0, 2, 4, 6}};
+  pair.answer();
+  pair.make_room(0);
+  for (int i = 0; i < 20; ++i) pair.receive(std::string(1000, 'x'), Ecn::kEct0);
+  for (int step = 0; step < 200; ++step) {
+    pair.now += 4ms;
+    pair.make_room(1);
+    pair.receive(std::string(1000, 'x'), Ecn::kEct0);
+  }
+  EXPECT_EQ(pair.dropped(DropReason::kQueueStanding), 0u);
+  const auto ids = pair.contexts_at_client();
+  const auto marked = static_cast<std::uint64_t>(std::ranges::count(ids, 7));
+  EXPECT_GT(marked, 5u);
+  EXPECT_EQ(pair.proxy->counts().marked, marked);
 }
 
 // --- the end ------------------------------------------------------------------------------------
@@ -485,7 +568,7 @@ TEST(TunnelRequest, TunnelsWhosePacketsWaitShareTheRateThatIsReported) {
                        pair.now);
   // The connection has no room for packets, and some for reports.
   pair.way.blocked = true;
-  for (int i = 0; i < 3; ++i) second.send(http3::bytes_of(std::string(500, 'b')), pair.now);
+  for (int i = 0; i < 3; ++i) second.send({http3::bytes_of(std::string(500, 'b'))}, pair.now);
   pair.receive(std::string(500, 'a'));
   pair.now += 50ms;
   pair.receive(std::string(500, 'a'));

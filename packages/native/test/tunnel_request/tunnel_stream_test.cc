@@ -23,12 +23,14 @@ std::string packet_capsule(std::string_view payload) {
 }
 
 struct StreamTunnel {
-  explicit StreamTunnel(std::size_t queue_limit = 64 << 10)
-      : stream({room, waiting_bytes}, queue_limit) {}
+  explicit StreamTunnel(std::size_t queue_limit = 64 << 10, PayloadContexts contexts = {})
+      : stream({room, waiting_bytes}, queue_limit, std::move(contexts)) {}
 
   std::optional<ErrorCode> receive(std::string_view bytes) {
-    return stream.receive(bytes_of(bytes),
-                          [this](Bytes payload) { packets.push_back(text_of(payload)); });
+    return stream.receive(bytes_of(bytes), [this](const tunnel::Packet& packet) {
+      packets.push_back(text_of(packet.payload));
+      marks.push_back(packet.ecn);
+    });
   }
   std::string take() {
     std::vector<std::uint8_t> out;
@@ -42,6 +44,7 @@ struct StreamTunnel {
   std::size_t waiting_bytes = 0;
   TunnelStream stream;
   std::vector<std::string> packets;
+  std::vector<Ecn> marks;
 };
 
 TEST(TunnelStream, ReadsCapsulesInWhateverPiecesTheyCome) {
@@ -90,7 +93,7 @@ TEST(TunnelStream, CountsWhatItDrops) {
 TEST(TunnelStream, SendsPacketsInOrderAndNoMoreThanABatchAtOnce) {
   StreamTunnel tunnel;
   for (char content = 'a'; content < 'u'; ++content) {
-    tunnel.stream.send(bytes_of(std::string(1200, content)), tunnel.now);
+    tunnel.stream.send({bytes_of(std::string(1200, content))}, tunnel.now);
   }
   std::string all;
   for (std::string batch; !(batch = tunnel.take()).empty(); all += batch) {
@@ -107,13 +110,13 @@ TEST(TunnelStream, SendsPacketsInOrderAndNoMoreThanABatchAtOnce) {
 
 TEST(TunnelStream, SendsAPacketThatIsLongerThanABatch) {
   StreamTunnel tunnel(256 << 10);
-  tunnel.stream.send(bytes_of(std::string(60000, 'x')), tunnel.now);
+  tunnel.stream.send({bytes_of(std::string(60000, 'x'))}, tunnel.now);
   EXPECT_EQ(tunnel.take(), packet_capsule(std::string(60000, 'x')));
 }
 
 TEST(TunnelStream, DropsWhatFindsNoRoom) {
   StreamTunnel tunnel(3000);
-  for (int i = 0; i < 5; ++i) tunnel.stream.send(bytes_of(std::string(1200, 'x')), tunnel.now);
+  for (int i = 0; i < 5; ++i) tunnel.stream.send({bytes_of(std::string(1200, 'x'))}, tunnel.now);
   EXPECT_EQ(tunnel.dropped(DropReason::kQueueFull), 3u);
   EXPECT_EQ(tunnel.take().size(), 2 * packet_capsule(std::string(1200, 'x')).size());
 }
@@ -121,11 +124,30 @@ TEST(TunnelStream, DropsWhatFindsNoRoom) {
 TEST(TunnelStream, ShedsAQueueThatStands) {
   StreamTunnel tunnel(256 << 10);
   for (int round = 0; round < 40; ++round) {
-    for (int i = 0; i < 16; ++i) tunnel.stream.send(bytes_of(std::string(1200, 'x')), tunnel.now);
+    for (int i = 0; i < 16; ++i) tunnel.stream.send({bytes_of(std::string(1200, 'x'))}, tunnel.now);
     tunnel.now += 20ms;
     tunnel.take();
   }
   EXPECT_GT(tunnel.dropped(DropReason::kQueueStanding), 0u);
+}
+
+TEST(TunnelStream, MarksTravelAsContextsBothWays) {
+  StreamTunnel tunnel(64 << 10, {PayloadContexts::Side::kProxy, {0, 2, 4, 6}});
+  EXPECT_FALSE(tunnel.receive(capsule_of(0,
+                                         "\x06"
+                                         "one") +
+                              packet_capsule("two")));
+  EXPECT_EQ(tunnel.marks, (std::vector{Ecn::kCe, Ecn::kNotEct}));
+  tunnel.stream.send({bytes_of("back"), Ecn::kEct0}, tunnel.now);
+  EXPECT_EQ(tunnel.take(), capsule_of(0,
+                                      "\x05"
+                                      "back"));
+}
+
+TEST(TunnelStream, MarksStopAtAClientThatDoesNotKnowThem) {
+  StreamTunnel tunnel;
+  tunnel.stream.send({bytes_of("back"), Ecn::kCe}, tunnel.now);
+  EXPECT_EQ(tunnel.take(), packet_capsule("back"));
 }
 
 }  // namespace

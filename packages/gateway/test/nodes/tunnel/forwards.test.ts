@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { ecn, openMarkedSocket } from '../../support/marked_udp.js';
 import { readAll, startTarget } from '../../support/tcp_target.js';
 import { temporaryDirectory } from '../../support/temporary_directory.js';
 import { connectTo, startTunnelPair, tunnelRoutes } from '../../support/tunnel_node.js';
@@ -162,6 +163,9 @@ it('packets of UDP travel both ways, for each peer by a tunnel of its own', asyn
     bytesToClient: 22,
     paths: [{ id: 0, state: 'active' }],
   });
+  expect(await (await admin('/metrics')).text()).toContain(
+    'sheaf_tunnel_marked_packets_total{direction="to_client"} 0\n',
+  );
   const files = ['', 'tunnels.js', 'live.css', 'fonts/archivo.woff2', 'absent.js', '../status'];
   const answers = await Promise.all(files.map((file) => admin(`/tunnels/${file}`)));
   expect(answers.map(({ status, headers }) => [status, headers.get('content-type')])).toEqual([
@@ -173,6 +177,20 @@ it('packets of UDP travel both ways, for each peer by a tunnel of its own', asyn
     // `fetch` resolves the path.
     [200, 'application/json'],
   ]);
+});
+
+it('packets of UDP keep their ECN marks both ways', async () => {
+  const [program, target] = [await openMarkedSocket(), await openMarkedSocket()];
+  const { tunnel, gateway, portOf } = await startTunnelPair({ tunnel: [forwardTo(target.port, 'udp')] });
+  await vi.waitFor(() => expect(tunnel.status().listeners[0]).not.toHaveProperty('reason'), 30_000);
+  await vi.waitFor(() => expect(tunnel.status().gateway.state).toBe('open'), 30_000);
+  program.send({ port: portOf('udp'), ecn: ecn.ect1, text: 'there' });
+  const there = await target.next();
+  expect(there).toMatchObject({ ecn: ecn.ect1, text: 'there' });
+  target.send({ port: there.port, ecn: ecn.ce, text: 'back' });
+  expect(await program.next()).toEqual({ port: portOf('udp'), ecn: ecn.ce, text: 'back' });
+  // The mark came from the target.
+  expect(gateway.status().tunnels).toMatchObject({ packetsMarked: 0, packetsToClient: 1 });
 });
 
 it('credentials come from a file that only its owner may read, and stand in no log', async () => {

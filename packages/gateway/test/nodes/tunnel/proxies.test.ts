@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { freePort } from '../../../src/values/free_port.js';
+import { ecn, openMarkedSocket } from '../../support/marked_udp.js';
 import { readAll, startTarget } from '../../support/tcp_target.js';
 import { connectTo, startTunnelPair } from '../../support/tunnel_node.js';
 import { startTarget as startUdpTarget } from '../../support/udp_target.js';
@@ -189,6 +190,21 @@ it('a program with a relay of UDP reaches each target by the header of its packe
   await vi.waitFor(() => expect(tunnel.status().tunnels.answers).toEqual({ 200: 2, 403: 1 }), 30_000);
   control.end();
   await vi.waitFor(() => expect(tunnel.status().tunnels.open).toBe(0), 10_000);
+});
+
+it('packets of a relay of UDP keep their ECN marks both ways', async () => {
+  const [program, target] = [await openMarkedSocket(), await openMarkedSocket()];
+  const { portOf } = await startTunnelPair({ tunnel: proxies });
+  const [, port] = await askRelay(portOf('socks5'));
+  const header = Buffer.from([0, 0, 0, 1, 127, 0, 0, 1, target.port >> 8, target.port & 0xff]).toString('latin1');
+  // The first one waits for its tunnel.
+  for (const mark of [ecn.ect0, ecn.ect1, ecn.none]) {
+    program.send({ port, ecn: mark, text: `${header}there` });
+    const there = await target.next();
+    expect(there).toMatchObject({ ecn: mark, text: 'there' });
+    target.send({ port: there.port, ecn: mark, text: 'back' });
+    expect(await program.next()).toEqual({ port, ecn: mark, text: `${header}back` });
+  }
 });
 
 it('a relay of UDP ends with the connection to the gateway', async () => {

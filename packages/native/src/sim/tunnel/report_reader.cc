@@ -9,7 +9,7 @@ ReportReader::ReportReader(ConnectionHost& server, const ObedienceConfig& config
 
 void ReportReader::read(Time now) {
   while (const auto datagram = server_.connection.datagrams().receive()) {
-    const auto report = decode_feedback_report(*datagram);
+    const auto report = decode_feedback_report(datagram->payload);
     if (!report) continue;
     ++reports_;
     obey(*report, now);

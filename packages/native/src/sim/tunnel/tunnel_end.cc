@@ -180,7 +180,9 @@ void TunnelEnd::on_lost(std::uint64_t identifier, Time now) {
 }
 
 void TunnelEnd::take_datagrams(Time now) {
-  while (const auto payload = outer.connection.datagrams().receive()) take(*payload, now);
+  while (const auto datagram = outer.connection.datagrams().receive()) {
+    take(datagram->payload, now);
+  }
 }
 
 void TunnelEnd::read_stream(StreamId stream, Time now) {
