@@ -24,7 +24,7 @@ export function renderTcpTunnels({ open, answers, bytesToTarget, bytesToClient, 
 
 export function renderTunnels(tunnels: TunnelStatus): string {
   const { open, waitingBytes, packetsToTarget, bytesToTarget, packetsToClient, bytesToClient } = tunnels;
-  const { packetsRepeated, packetsMarked, drops, answers } = tunnels;
+  const { packetsRepeated, packetsMarked, drops, answers, responseMs } = tunnels;
   const row = [
     open,
     answers['200'] ?? 0,
@@ -32,6 +32,7 @@ export function renderTunnels(tunnels: TunnelStatus): string {
     `${packetsToTarget} packets, ${bytesToTarget} bytes`,
     `${packetsToClient} packets, ${bytesToClient} bytes`,
     `${waitingBytes} bytes`,
+    responseMs === undefined ? '' : `${responseMs.toFixed(1)} ms`,
     packetsRepeated,
     packetsMarked,
     Object.entries(drops)
@@ -40,7 +41,18 @@ export function renderTunnels(tunnels: TunnelStatus): string {
       .join(', '),
   ];
   return renderTable(
-    ['tunnels', 'opened', 'refused', 'to targets', 'to clients', 'waiting', 'sent again', 'marked', 'dropped packets'],
+    [
+      'tunnels',
+      'opened',
+      'refused',
+      'to targets',
+      'to clients',
+      'waiting',
+      'first response',
+      'sent again',
+      'marked',
+      'dropped packets',
+    ],
     [row.map(String)],
   );
 }

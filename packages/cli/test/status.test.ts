@@ -165,6 +165,7 @@ const drops = { unknownContext: 0, targetTooLarge: 2, targetBlocked: 0, targetRe
 const tunnels = {
   open: 3,
   waitingBytes: 1_500,
+  responseMs: 31.26,
   packetsToTarget: 10,
   bytesToTarget: 9_000,
   packetsToClient: 20,
@@ -193,7 +194,7 @@ const rowsOf = (status: NodeStatus): string[] =>
 
 function expectTunnels(rows: readonly string[]): void {
   expect(rows).toContain(
-    '3 | 5 | 1 by 403, 4 by 407 | 10 packets, 9000 bytes | 20 packets, 24000 bytes | 1500 bytes | 6 | 8 | 2 targetTooLarge, 7 clientTooLarge',
+    '3 | 5 | 1 by 403, 4 by 407 | 10 packets, 9000 bytes | 20 packets, 24000 bytes | 1500 bytes | 31.3 ms | 6 | 8 | 2 targetTooLarge, 7 clientTooLarge',
   );
   expect(rows).toContain('2 | 8 | 1 by 502 | 700 bytes | 90000 bytes | 12.3 ms');
 }

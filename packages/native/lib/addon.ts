@@ -427,7 +427,7 @@ export interface NativeEndpoint {
   /** The client is gone. */
   leaveStreamTunnel(tunnel: number): void;
   /** Returns how many tunnels are open, and the counts of all so far (lib/tunnel.ts); undefined before the first one. */
-  tunnelCounts(): [open: number, waitingBytes: number, counts: number[]] | undefined;
+  tunnelCounts(): [open: number, waitingBytes: number, counts: number[], responseMs?: number] | undefined;
   /** Returns 0 or a `BackendRefusal`, as does the next. */
   offerBackend(connection: number, backend: number): number;
   withdrawBackend(connection: number, backend: number, gone: boolean): number;

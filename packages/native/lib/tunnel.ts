@@ -50,8 +50,8 @@ export function tunnelCounts(values: readonly number[]): TunnelCounts {
 
 /** Reads the counts of all tunnels of an endpoint so far. */
 export function tunnelTotals(endpoint: NativeEndpoint): TunnelTotals {
-  const [open, waitingBytes, counts] = endpoint.tunnelCounts() ?? [0, 0, []];
-  return { open, waitingBytes, ...tunnelCounts(counts) };
+  const [open, waitingBytes, counts, responseMs] = endpoint.tunnelCounts() ?? [0, 0, []];
+  return { open, waitingBytes, ...(responseMs !== undefined && { responseMs }), ...tunnelCounts(counts) };
 }
 
 export function tunnelOver(reason: number, code: number, values: readonly number[]): TunnelOver {

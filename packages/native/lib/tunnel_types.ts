@@ -47,6 +47,11 @@ export interface TunnelTotals extends TunnelCounts {
   open: number;
   /** Bytes of packets that wait for the connections of tunnels now */
   waitingBytes: number;
+  /**
+   * Smoothed time in milliseconds that the first packet of a tunnel waits for the first one in the other direction: for
+   * protocols that answer at once, a round trip inside. Missing before the first response.
+   */
+  responseMs?: number;
 }
 
 /** What became of a tunnel. */

@@ -60,6 +60,15 @@ export function tunnelMetrics(registry: Registry, status: () => TunnelStatus | u
       this.set(status()?.waitingBytes ?? 0);
     },
   });
+  new Gauge({
+    name: 'sheaf_tunnel_response_seconds',
+    help: 'Smoothed time from the first packet of a tunnel for UDP to the first one in the other direction.',
+    registers: [registry],
+    collect() {
+      const milliseconds = status()?.responseMs;
+      if (milliseconds !== undefined) this.set(milliseconds / 1_000);
+    },
+  });
   total('requests', 'Requests for tunnels, by the status of the response.', 'status', ({ answers }) => answers);
   total('packets', 'UDP packets that tunnels carried.', 'direction', (tunnels) => ({
     to_target: tunnels.packetsToTarget,

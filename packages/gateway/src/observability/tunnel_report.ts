@@ -21,6 +21,7 @@ export function tunnelReport(status: NodeStatus): TunnelReport | undefined {
     bytesToTarget: (udp?.bytesToTarget ?? 0) + (tcp?.bytesToTarget ?? 0),
     bytesToClient: (udp?.bytesToClient ?? 0) + (tcp?.bytesToClient ?? 0),
     waitingBytes: udp?.waitingBytes ?? 0,
+    ...(udp?.responseMs !== undefined && { responseMs: udp.responseMs }),
     ...(tcp?.openingMs !== undefined && { openingMs: tcp.openingMs }),
     drops: udp?.drops ?? {},
     refused: refusals([udp?.answers, tcp?.answers]),

@@ -61,11 +61,14 @@ export class UdpTunnels {
   get totals() {
     const now = [...this.#clients].map((client) => client.tunnels());
     const sums = now.reduce(sum, this.#before);
+    // That of the newest connection which has one
+    const responseMs = now.reduce<number | undefined>((latest, each) => each.responseMs ?? latest, undefined);
     const { bytesToClient, bytesToTarget, packetsToClient, packetsToTarget, packetsRepeated, packetsMarked, drops } =
       sums;
     return {
       open: now.reduce((total, { open }) => total + open, 0),
       waitingBytes: now.reduce((total, each) => total + each.waitingBytes, 0),
+      ...(responseMs !== undefined && { responseMs }),
       packetsToTarget: packetsToClient,
       bytesToTarget: bytesToClient,
       packetsToClient: packetsToTarget,

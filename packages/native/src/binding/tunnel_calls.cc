@@ -228,7 +228,7 @@ void leave_stream_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
 // Returns the number of open tunnels, the bytes that wait in them, and the counts of all so far.
 Napi::Value tunnel_counts(EndpointParts& parts, const Napi::CallbackInfo& info) {
   if (!parts.tunnels) return info.Env().Undefined();
-  Napi::Array out = Napi::Array::New(info.Env(), 3);
+  Napi::Array out = Napi::Array::New(info.Env(), 4);
   out.Set(0u, static_cast<double>(parts.tunnels->open_tunnels()));
   // What was sent, and is kept to be sent again, does not wait.
   std::size_t waiting = parts.tunnels->room().used();
@@ -238,6 +238,9 @@ Napi::Value tunnel_counts(EndpointParts& parts, const Napi::CallbackInfo& info) 
   });
   out.Set(1u, static_cast<double>(waiting));
   out.Set(2u, counts_array(info.Env(), parts.tunnels->counts()));
+  if (const auto response = parts.tunnels->first_responses().smoothed()) {
+    out.Set(3u, std::chrono::duration<double, std::milli>(*response).count());
+  }
   return out;
 }
 

@@ -36,6 +36,9 @@ void TargetSide::close() {
 
 void TargetSide::send(const tunnel::Packet& packet) {
   if (!outlet_.socket) return;
+  if (!first_response_.measured()) {
+    measure_response(tunnel::FirstResponse::Direction::kToTarget, io::monotonic_now());
+  }
   if (budget_ && !budget_->take_to_target(packet.payload.size(), io::monotonic_now())) {
     return client_.counts().drop(DropReason::kOverRate);
   }
@@ -43,6 +46,7 @@ void TargetSide::send(const tunnel::Packet& packet) {
 }
 
 void TargetSide::receive(const tunnel::Packet& packet, Time now) {
+  measure_response(tunnel::FirstResponse::Direction::kToClient, now);
   if (budget_ && !budget_->take_to_client(packet.payload.size(), now)) {
     return client_.counts().drop(DropReason::kOverRate);
   }
@@ -74,6 +78,12 @@ void TargetSide::on_sent(const io::ConnectedSocket::Sent& sent) {
   counts.drop(DropReason::kTargetBlocked, sent.blocked);
   counts.drop(DropReason::kTargetRefused, sent.refused);
   if (sent.gone != 0) client_.on_unreachable();
+}
+
+void TargetSide::measure_response(tunnel::FirstResponse::Direction direction, Time now) {
+  if (const auto response = first_response_.on_packet(direction, now)) {
+    node_.first_responses_.add(*response);
+  }
 }
 
 void TargetSide::check_idle(Time now) {

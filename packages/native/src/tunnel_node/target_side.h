@@ -9,6 +9,7 @@
 #include "io/connected_socket.h"
 #include "io/poll_group.h"
 #include "tunnel/counts.h"
+#include "tunnel/first_response.h"
 #include "tunnel/mode.h"
 #include "tunnel/packet.h"
 #include "tunnel/rate_budget.h"
@@ -97,6 +98,11 @@ class TargetSide final : private io::PollGroup::Member {
   void flush() { node_.flush(); }
   // The client was active.
   void note_activity(Time now) { active_at_ = now; }
+  // A packet came from the target by a socket that this side does not hear.
+  void note_packet(Time now) {
+    active_at_ = now;
+    measure_response(tunnel::FirstResponse::Direction::kToClient, now);
+  }
   // Hears the target no more.
   void close();
   // The node knows this tunnel no more. For the destructor of the client's side, whose counts it
@@ -111,6 +117,7 @@ class TargetSide final : private io::PollGroup::Member {
   void receive(const tunnel::Packet& packet, Time now);
   void on_sent(const io::ConnectedSocket::Sent& sent);
   void check_idle(Time now);
+  void measure_response(tunnel::FirstResponse::Direction direction, Time now);
 
   TunnelNode& node_;
   ClientSide& client_;
@@ -119,6 +126,7 @@ class TargetSide final : private io::PollGroup::Member {
   Duration idle_;
   Time active_at_;         // when a packet came last, in either direction
   std::size_t index_ = 0;  // in the node
+  tunnel::FirstResponse first_response_;
   bool listening_ = false;
 };
 

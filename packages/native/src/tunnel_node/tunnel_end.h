@@ -48,7 +48,7 @@ class TunnelEnd final : private TargetSide::ClientSide,
   void on_turn(Time now);
   // Takes a packet that the target has sent, which did not come by a socket of this tunnel's own.
   void receive(const tunnel::Packet& packet, Time now) {
-    side_.note_activity(now);
+    side_.note_packet(now);
     request_.send(packet, now);
   }
   // Follows the packets of `receive` that came together.

@@ -10,6 +10,7 @@
 #include "io/descriptor_limit.h"
 #include "io/poll_group.h"
 #include "tunnel/counts.h"
+#include "tunnel/first_response.h"
 #include "tunnel/packet.h"
 #include "tunnel/packet_queue.h"
 #include "tunnel/rate_budget.h"
@@ -38,6 +39,7 @@ class TunnelNode {
   tunnel::SharedRoom& room() { return room_; }
   // Of all tunnels so far
   tunnel::Counts counts() const;
+  const tunnel::FirstResponses& first_responses() const { return first_responses_; }
 
  private:
   friend class TargetSide;
@@ -78,6 +80,7 @@ class TunnelNode {
   // Those of users whose tunnels are gone stay until they are full again.
   std::unordered_map<std::string, std::shared_ptr<tunnel::RateBudget>> budgets_;
   Time sweep_at_ = quic::k_never;
+  tunnel::FirstResponses first_responses_;
   tunnel::Counts past_;  // of tunnels that are gone, and of packets that had none
 };
 

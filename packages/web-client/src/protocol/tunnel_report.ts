@@ -14,6 +14,8 @@ export interface TunnelReport {
   readonly bytesToClient: number;
   /** Bytes of packets that wait now */
   readonly waitingBytes: number;
+  /** Smoothed time from the first packet of a tunnel for UDP to the first one back; absent before that */
+  readonly responseMs?: number;
   /** Smoothed time until a tunnel for TCP is open; absent before the first one */
   readonly openingMs?: number;
   /** Packets that were dropped, by reason */

@@ -53,6 +53,7 @@ function show(report: TunnelReport, now: number): void {
   write('to-client', formatNumber(latest?.toClient ?? 0));
   write('to-client-detail', `${formatBytes(report.bytesToClient)} so far`);
   write('opening', report.openingMs === undefined ? '–' : formatNumber(report.openingMs));
+  write('response', report.responseMs === undefined ? '–' : formatNumber(report.responseMs));
   write('waiting', formatBytes(report.waitingBytes));
   write('drops', String(total(report.drops)));
   write('refused', String(total(report.refused)));
