@@ -15,6 +15,7 @@ const commands: Record<string, Load> = {
   init: async (add) => add((await import('./commands/init.js')).init),
   check: async (add) => add((await import('./commands/check.js')).check),
   schema: async (add) => add((await import('./commands/schema.js')).schema),
+  healthcheck: async (add) => add((await import('./commands/healthcheck.js')).healthcheck),
   status: async (add) => add((await import('./commands/status.js')).status),
   backend: async (add) => add((await import('./commands/backend.js')).backend),
   publish: async (add) => add((await import('./commands/publish.js')).publish),

@@ -10,6 +10,7 @@ describe('docs/reference/cli.md', async () => {
     'up',
     'init',
     'check',
+    'healthcheck',
     'schema',
     'status',
     'fetch',
