@@ -14,6 +14,7 @@ const commands: Record<string, Load> = {
   up: async (add) => add((await import('./commands/up.js')).up),
   init: async (add) => add((await import('./commands/init.js')).init),
   check: async (add) => add((await import('./commands/check.js')).check),
+  deploy: async (add) => add((await import('./commands/deploy.js')).deploy),
   schema: async (add) => add((await import('./commands/schema.js')).schema),
   healthcheck: async (add) => add((await import('./commands/healthcheck.js')).healthcheck),
   status: async (add) => add((await import('./commands/status.js')).status),
