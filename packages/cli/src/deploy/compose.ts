@@ -7,6 +7,7 @@ import {
   contentFiles,
   contentPlace,
   healthArguments,
+  ignoredFiles,
   lentFiles,
   quoted,
 } from './containers.js';
@@ -101,6 +102,7 @@ export function composeDeployment({ node, text, file }: DeploymentSource, { imag
   return {
     files: [
       dockerfile(node),
+      ...ignoredFiles(),
       { path: 'compose.yaml', text: composeFile(node, image) },
       {
         path: 'sheaf.yaml',

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { filesOfNode, formatAddress, isWildcard, type LoadedNode, type NodeFile } from '@sheaf/gateway';
+import type { GeneratedFile } from './deployment.js';
 
 /** User and group of the process in a container. Numbers need no name in the image, and this one belongs to nobody. */
 export const containerUser = 65_532;
@@ -34,6 +35,13 @@ export function adminOf({ node: { admin } }: LoadedNode): { address: string; por
 export function healthArguments(node: LoadedNode): string[] {
   return ['healthcheck', '--admin', formatAddress(adminOf(node))];
 }
+
+/** Returns what keeps keys out of images and out of repositories. */
+export const ignoredFiles = (): GeneratedFile[] => [
+  // The image is made of the packages alone.
+  { path: '.dockerignore', text: '*\n!packages\n' },
+  { path: '.gitignore', text: 'secrets/\npackages/\n' },
+];
 
 /** Returns a text as a value of YAML, whatever is in it. */
 export const quoted = (text: string): string => JSON.stringify(text);

@@ -31,7 +31,7 @@ RUN if [ "$(dpkg --print-architecture)" = amd64 ]; then \\
 # The packages that \`npm run pack\` makes in .sheaf/packed of Sheaf's repository.
 COPY packages/*.tgz /packages/
 WORKDIR /opt/sheaf
-RUN npm install --no-audit --no-fund --build-from-source /packages/*.tgz
+RUN npm_config_build_from_source=true npm install --no-audit --no-fund /packages/*.tgz
 
 FROM node:20-bookworm-slim
 # The libraries that the addon loads. npm is not needed, and what is not there has no faults.

@@ -1,5 +1,5 @@
 import { moveFiles, type LoadedNode } from '@sheaf/gateway';
-import { contentFiles, lentFiles, quoted } from './containers.js';
+import { contentFiles, ignoredFiles, lentFiles, quoted } from './containers.js';
 import { clientPorts, reservedPort, type Deployment, type DeploymentSource } from './deployment.js';
 import { dockerfile } from './dockerfile.js';
 import {
@@ -59,11 +59,11 @@ ${indented(hostNetwork ? '' : spread, 6)}${indented(podSpecification(node, optio
 }
 
 function service(node: LoadedNode, { hostNetwork }: PodOptions): string {
-  const ports = clientPorts(node).flatMap(({ port, protocols }) =>
-    protocols.map(
-      (protocol) =>
-        `    - { name: ${protocol.toLowerCase()}-${port}, port: ${port}, targetPort: ${port}, protocol: ${protocol} }\n`,
-    ),
+  // The backbone is for the other nodes of the site, and `http` for development.
+  const { port } = clientPorts(node)[0]!;
+  const ports = (['TCP', 'UDP'] as const).map(
+    (protocol) =>
+      `    - { name: ${protocol.toLowerCase()}-${port}, port: ${port}, targetPort: ${port}, protocol: ${protocol} }\n`,
   );
   const kind = hostNetwork
     ? `  # A name for the addresses of the machines, and no proxy in front of them.
@@ -135,6 +135,7 @@ export function kubernetesDeployment({ node, text, file }: DeploymentSource, opt
   return {
     files: [
       dockerfile(node),
+      ...ignoredFiles(),
       { path: workloadFile, text: workload(node, options) },
       { path: 'service.yaml', text: service(node, options) },
       { path: 'disruption-budget.yaml', text: disruptionBudget(node) },

@@ -10,7 +10,7 @@ export interface ManagerSocket {
 /** Binds a socket as `NOTIFY_SOCKET` names it. It is closed with the test. */
 export async function bindManagerSocket(name: string): Promise<ManagerSocket> {
   const program = fileURLToPath(new URL('manager_socket.py', import.meta.url));
-  const child = spawn('python3', [program, name], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn('/usr/bin/python3', [program, name], { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
