@@ -32,8 +32,10 @@ export async function makeRoot(directory) {
  * namespaces of their own. The network is that of this machine.
  */
 export function startIn(root, command, { user = '0:0', cwd = '/', stdio = 'inherit' } = {}) {
+  // The shell stays: it is the first process of its namespace, and the kernel ends all others with it. A program that changes its
+  // user would outlive its parent.
   const script =
-    'mount --rbind /dev "$1/dev" && mount -t proc proc "$1/proc" && exec chroot --userspec="$2" "$1" /bin/sh -c "cd $3 && $4"';
+    'mount --rbind /dev "$1/dev" && mount -t proc proc "$1/proc" && chroot --userspec="$2" "$1" /bin/sh -c "cd $3 && $4"; exit $?';
   const inRoot = ['sh', '-c', script, 'sh', root, user, cwd, command];
   const env = {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',

@@ -11,6 +11,8 @@ describe('docs/reference/cli.md', async () => {
     'init',
     'check',
     'healthcheck',
+    'deploy',
+    'secrets',
     'schema',
     'status',
     'fetch',
