@@ -39,6 +39,11 @@ const testPackages = [
   'uftp',
   'libnorm-dev',
   'nftables',
+  // What units of systemd are checked with, what installs their filter of system calls, and what makes the minimal Debian of
+  // `npm run image`
+  'systemd',
+  'python3-seccomp',
+  'mmdebstrap',
 ];
 
 /** Programs of ngtcp2 */

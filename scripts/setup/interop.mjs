@@ -2,6 +2,7 @@
 // absent or too old (apt.mjs); the versions of their libraries are locked.
 import { join } from 'node:path';
 import { StepError, capture, commandLine, run } from './process.mjs';
+import { makePythonEnvironment } from './python_environment.mjs';
 import { filesBelow, root } from './stamp.mjs';
 
 const source = join('packages', 'bench', 'interop');
@@ -30,27 +31,12 @@ export const aioquic = {
   title: 'aioquic, qh3 and curl for the interoperability tests',
   inputs: () => [join(source, 'requirements.txt')],
   outputs: ['.sheaf/interop/bin/python'],
-  async run() {
-    const environment = join('.sheaf', 'interop');
-    await build('Python could not make a virtual environment.', '/usr/bin/python3', [
-      '-m',
-      'venv',
-      '--clear',
-      environment,
-    ]);
-    const install = [
-      '-m',
-      'pip',
-      'install',
-      '--quiet',
-      '--disable-pip-version-check',
-      '-r',
-      join(source, 'requirements.txt'),
-    ];
-    await build('aioquic, qh3 and curl could not be installed.', join(environment, 'bin/python'), install, {
-      env: { PIP_USER: '0' },
-    });
-  },
+  run: () =>
+    makePythonEnvironment({
+      environment: join('.sheaf', 'interop'),
+      requirements: join(source, 'requirements.txt'),
+      what: 'aioquic, qh3 and curl',
+    }),
 };
 
 export const go = {

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addonPath, buildAddon } from './addon.mjs';
 import { installPackages } from './apt.mjs';
+import { deployChecks } from './deploy_checks.mjs';
 import { aioquic, go, rust } from './interop.mjs';
 import { nodeVersions } from './node_versions.mjs';
 import { StepError, commandLine, run } from './process.mjs';
@@ -68,7 +69,7 @@ export function steps(purpose) {
           'The npm dependencies could not be installed.',
         ),
     },
-    ...[aioquic, go, rust, nodeVersions].map((step) => ({
+    ...[aioquic, deployChecks, go, rust, nodeVersions].map((step) => ({
       ...step,
       foreign: true,
       skip: () => purpose !== 'test' && 'only for tests',

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import type { Readable } from 'node:stream';
-import { errorMessage, UserError } from '@sheaf/gateway';
+import { errorMessage, UserError } from '@sheaf/gateway/client';
 import { unreadableInput } from './unreadable_input.js';
 
 /** Maximum wait for a response. A node usually runs on this machine and answers within milliseconds. */

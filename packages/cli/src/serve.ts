@@ -1,6 +1,14 @@
 import { closeNodes, exitCodes, type RunningNode } from '@sheaf/gateway';
 import { printNotice, type World } from './world.js';
 
+/** What else learns of the life of nodes that serve */
+export interface ServeSteps {
+  /** Announces that the nodes serve. */
+  announce(): Promise<void>;
+  /** Tells that the nodes drain. */
+  draining?(): void;
+}
+
 /**
  * Announces the nodes, waits for Ctrl-C or SIGTERM, and drains the nodes. A second signal ends the process at once.
  * Resolves with the exit code.
@@ -8,7 +16,7 @@ import { printNotice, type World } from './world.js';
 export async function serveUntilSignal(
   nodes: readonly RunningNode[],
   world: World,
-  announce: () => Promise<void>,
+  { announce, draining }: ServeSteps,
 ): Promise<number> {
   let stop = (): void => undefined;
   const first = new Promise<'SIGINT' | 'SIGTERM'>((resolve) => {
@@ -22,6 +30,7 @@ export async function serveUntilSignal(
   // Scripts may send a signal as soon as they read that the nodes are ready.
   await Promise.race([announce(), first]);
   const signal = await first;
+  draining?.();
   await printNotice(world.stderr, signal === 'SIGINT' ? 'draining; Ctrl-C again ends at once' : 'draining');
   await closeNodes(nodes);
   stop();

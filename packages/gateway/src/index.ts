@@ -1,11 +1,12 @@
 export * from './client.js';
 export { configurationSchema, type NodeConfiguration } from './schema/node.js';
 export { configurationWarnings, loadConfiguration, parseConfiguration } from './configuration/load.js';
+export { filesOfNode, moveFiles, type NodeFile, type NodeFileKind } from './configuration/node_files.js';
 export { onlyGateway, type LoadedConfiguration, type LoadedNode } from './schema/loaded.js';
 export { balancerKey, formatSecrets, readSecrets, renewSecrets } from './tls/server_secrets.js';
-export { createNodeKey, nodeKeyFile, readNodeKey } from './values/node_key.js';
+export { createNodeKey, nodeKeyFile, NodePublicKey, readNodeKey } from './values/node_key.js';
 export { closest } from './values/known_keys.js';
-export { listenAddress, type ListenAddress } from './values/scalars.js';
+export { eachAddress, isLoopback, isWildcard, listenAddress, type ListenAddress } from './values/scalars.js';
 export { Edge } from './nodes/edge/edge.js';
 export { BackendClient } from './multi_end/client/backend_client.js';
 export { Backend } from './nodes/backend.js';

@@ -614,6 +614,8 @@ interface Addon {
   /** Encodes the fields of a response; undefined when one is invalid or all are too long. `src/http3/encoded_head.h` */
   encodeHead(fields: FlatFields): Buffer | undefined;
   readCached(descriptor: number, into: Uint8Array, position: number): number;
+  /** `src/io/service_manager.h` */
+  notifyServiceManager(socketName: string, message: string): string | undefined;
 }
 
 let loaded: Addon | undefined;

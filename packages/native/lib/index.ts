@@ -36,5 +36,6 @@ export { watchChannel } from './watched_channel.js';
 export { QuicError } from './quic_error.js';
 export { readCached } from './cached_file.js';
 export { returnFreedMemory } from './freed_memory.js';
+export { notifyServiceManager, type ServiceState } from './service_manager.js';
 export { isGone, limitUnsent } from './tcp_socket.js';
 export { relayWebTransport } from './webtransport/session_relay.js';

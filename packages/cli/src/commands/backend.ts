@@ -39,7 +39,7 @@ export const backend: Command<BackendOptions> = {
   async run({ action, name, file, admin }, world) {
     const address =
       admin ??
-      adminOf(await loadConfiguration(shownPath(file, world.cwd)), file, {
+      adminOf(await loadConfiguration(shownPath(file, world.cwd), { filesOf: () => false }), file, {
         noun: 'backend',
         name,
         code: 'NODE_UNKNOWN',

@@ -100,10 +100,11 @@ export const demo: Command<DemoOptions> = {
         const start = gateway.httpAddress
           ? `open ${localUrl(gateway.httpAddress)}.well-known/sheaf/start in a browser on this machine`
           : '';
-        return await serveUntilSignal([gateway], world, async () => {
+        const announce = async (): Promise<void> => {
           await announceReady(performance.now() - started, world);
           await announceNode(gateway, world, start);
-        });
+        };
+        return await serveUntilSignal([gateway], world, { announce });
       } finally {
         await gateway.close(0);
       }
@@ -120,8 +121,8 @@ async function serveMultiEnd(ports: { port: number; httpPort: number }, world: W
   const files = await multiEndFiles(world.stderr);
   return withSite(
     (directory) => new MultiEndSite({ directory, files, ...ports }),
-    (site) =>
-      serveUntilSignal(site.nodes, world, async () => {
+    (site) => {
+      const announce = async (): Promise<void> => {
         const { edge } = site;
         await announceReady(performance.now() - started, world);
         await announceNode(
@@ -130,7 +131,9 @@ async function serveMultiEnd(ports: { port: number; httpPort: number }, world: W
           edge.httpAddress ? `open ${localUrl(edge.httpAddress)} in a browser on this machine` : undefined,
         );
         await printLine(world.stdout, directReturn(site));
-      }),
+      };
+      return serveUntilSignal(site.nodes, world, { announce });
+    },
   );
 }
 

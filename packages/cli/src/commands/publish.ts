@@ -48,7 +48,7 @@ export const publish: Command<PublishOptions> = {
   async run({ channel, input, file, admin, json }, world) {
     const address =
       admin ??
-      adminOf(await loadConfiguration(shownPath(file, world.cwd)), file, {
+      adminOf(await loadConfiguration(shownPath(file, world.cwd), { filesOf: () => false }), file, {
         noun: 'channel',
         name: channel,
         code: 'CHANNEL_UNKNOWN',

@@ -1,7 +1,6 @@
 import {
   exitCodes,
   formatAddress,
-  loadConfiguration,
   remediesFor,
   UserError,
   type BackendReport,
@@ -16,7 +15,7 @@ import {
 } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
 import type { Command } from '../command.js';
-import { nodeOf, shownPath } from '../configuration_file.js';
+import { configuredAdmins } from '../configured_admins.js';
 import { renderListeners, renderTcpTunnels, renderTunnels } from '../render_tunnels.js';
 import { renderTable } from '../table.js';
 import { printLine } from '../world.js';
@@ -57,20 +56,6 @@ export const status: Command<StatusOptions> = {
     return exitCodes.success;
   },
 };
-
-/** Returns the admin addresses of the nodes of a file, of which there is at least one. */
-async function configuredAdmins(file: string, node: string | undefined, cwd: string): Promise<string[]> {
-  const shown = shownPath(file, cwd);
-  const loaded = await loadConfiguration(shown);
-  const nodes = node === undefined ? loaded.nodes : [nodeOf(loaded, node, file)];
-  const addresses = nodes.flatMap((each) => (each.node.admin ? [formatAddress(each.node.admin)] : []));
-  if (addresses.length > 0) return addresses;
-  throw new UserError(
-    'ADMIN_UNREACHABLE',
-    `${shown} has no \`admin\` address${node === undefined ? '' : ` for \`${node}\``}`,
-    { hint: 'add `admin: 127.0.0.1:9433` and restart the node' },
-  );
-}
 
 async function statusAt(address: string): Promise<NodeStatus> {
   const { status: code, text } = await askAdmin(address, '/status');

@@ -1,10 +1,12 @@
 // Must be the first import: loading the others would already make the young generation grow.
 import '@sheaf/gateway/heap';
 import { loadConfiguration, startNodes } from '@sheaf/gateway';
-import { announceNode, announceReady } from '../announce.js';
+import { announceNode, announceReady, namesOf } from '../announce.js';
 import type { Command } from '../command.js';
 import { nodeOf, shownPath } from '../configuration_file.js';
 import { serveUntilSignal } from '../serve.js';
+import { ServiceManager } from '../service_manager.js';
+import { printNotice } from '../world.js';
 
 interface UpOptions {
   file: string;
@@ -23,14 +25,27 @@ export const up: Command<UpOptions> = {
       .example('SSLKEYLOGFILE=keys.txt $0 up', 'Write TLS secrets for Wireshark'),
   async run({ file, node }, world) {
     const started = performance.now();
-    const loaded = await loadConfiguration(shownPath(file, world.cwd));
+    // The files of other nodes are on other machines.
+    const loaded = await loadConfiguration(shownPath(file, world.cwd), {
+      filesOf: (name) => node === undefined || name === node,
+    });
     const wanted = node === undefined ? loaded.nodes : [nodeOf(loaded, node, file)];
     const keyLog = world.env['SSLKEYLOGFILE'];
     const nodes = await startNodes(wanted, keyLog === undefined || keyLog === '' ? {} : { keyLog });
     world.outliveOutput();
-    return serveUntilSignal(nodes, world, async () => {
-      await announceReady(performance.now() - started, world, loaded.named ? nodes : []);
-      for (const running of nodes) await announceNode(running, world);
+    const manager = new ServiceManager(world.env, {
+      pid: process.pid,
+      warn: (warning) => void printNotice(world.stderr, warning),
     });
+    manager.ready(`serving: ${namesOf(nodes)}`);
+    const code = await serveUntilSignal(nodes, world, {
+      announce: async () => {
+        await announceReady(performance.now() - started, world, loaded.named ? nodes : []);
+        for (const running of nodes) await announceNode(running, world);
+      },
+      draining: () => manager.stopping(`draining: ${namesOf(nodes)}`),
+    });
+    manager.end();
+    return code;
   },
 };

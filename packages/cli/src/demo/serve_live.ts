@@ -28,12 +28,13 @@ export async function serveLive({ once, json, ...ports }: LiveDemoOptions, world
     (directory) => new LiveSite({ directory, site: pages, ...ports }),
     async (site) => {
       if (experiments) return watchOnce(experiments, site, json, world);
-      return serveUntilSignal(site.nodes, world, async () => {
+      const announce = async (): Promise<void> => {
         await announceReady(performance.now() - started, world);
         await printNotice(world.stdout, `  ${site.studioUrl}  publishes a clock or a camera, at the gateway`);
         await printNotice(world.stdout, `  ${site.watchUrl}  watches, at an edge`);
         await printNotice(world.stdout, '  next: open both in a browser on this machine, and cut the tree');
-      });
+      };
+      return serveUntilSignal(site.nodes, world, { announce });
     },
   );
 }

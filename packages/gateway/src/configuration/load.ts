@@ -7,7 +7,7 @@ import { ConfigurationDocument } from '../values/document.js';
 import { checkEnvironment } from './environment.js';
 import { diagnose } from './issues.js';
 import { loadNodes } from './load_nodes.js';
-import type { LoadedConfiguration } from '../schema/loaded.js';
+import { onlyNodeName, type LoadedConfiguration } from '../schema/loaded.js';
 import { jsonSchema, schemaOf, type NamedNode, type NodeConfiguration } from '../schema/node.js';
 import { checkNodes } from './nodes.js';
 import type { ParsedNode } from './parsed_node.js';
@@ -15,15 +15,24 @@ import { resolveEdgePaths, resolvePaths, resolveTunnelPaths } from './paths.js';
 import { checkPorts } from './ports.js';
 import { visibleNodes } from './visible.js';
 
+/** What of a configuration has to be true on this machine */
+export interface LoadOptions {
+  /** Whether the files that the named node reads have to be here. By default, those of all nodes have to. */
+  filesOf?(name: string): boolean;
+}
+
 /**
  * Reads, parses and checks a configuration file.
  * @throws UserError with every fault found, each with its place.
  */
-export async function loadConfiguration(file: string): Promise<LoadedConfiguration> {
+export async function loadConfiguration(
+  file: string,
+  { filesOf = () => true }: LoadOptions = {},
+): Promise<LoadedConfiguration> {
   const text = await readText(file);
   const document = new ConfigurationDocument(file, text);
   const { nodes, faults } = parseDocument(document);
-  const visible = visibleNodes(document.value(), directoryOf(file));
+  const visible = visibleNodes(document.value(), directoryOf(file)).filter(({ name }) => filesOf(name));
   faults.push(...(await Promise.all(visible.map((node) => checkEnvironment(node, document)))).flat());
   if (!nodes || faults.length > 0) throw faultError(file, text, faults);
   return loaded(nodes, document);
@@ -90,7 +99,7 @@ function parseDocument(document: ConfigurationDocument): { nodes?: ParsedNode[];
 }
 
 function nodesOf(file: NodeConfiguration | { nodes: Record<string, NamedNode> }, directory: string): ParsedNode[] {
-  if (!('nodes' in file)) return [{ name: 'gateway', role: 'gateway', at: [], node: resolvePaths(file, directory) }];
+  if (!('nodes' in file)) return [{ name: onlyNodeName, role: 'gateway', at: [], node: resolvePaths(file, directory) }];
   return Object.entries(file.nodes).map(([name, node]): ParsedNode => {
     const { role } = node;
     const at = ['nodes', name];

@@ -5,6 +5,7 @@ import { forwardOptions } from '../schema/tunnel_node.js';
 import { routeOptions, type RouteOptions } from '../schema/routes.js';
 import { tlsOptions, type TlsOptions } from '../schema/tls.js';
 import type { ValuePath } from '../values/document.js';
+import { onlyNodeName } from '../schema/loaded.js';
 import { isMap } from '../schema/node.js';
 import { localPorts, type LocalPort } from './local_ports.js';
 import { resolveRoute, resolveTls } from './paths.js';
@@ -12,6 +13,7 @@ import { listenAddress, listenAddresses, type ListenAddress, type ListenAddresse
 
 /** The parts of a node that can be parsed, whatever is wrong with its other parts */
 export interface VisibleConfiguration {
+  name: string;
   /** Path to the keys of the node */
   at: ValuePath;
   listen?: ListenAddresses | undefined;
@@ -32,12 +34,12 @@ export interface VisibleConfiguration {
 /** Returns the nodes of a file, each as far as it can be parsed. */
 export function visibleNodes(value: unknown, directory: string): VisibleConfiguration[] {
   const nodes = isMap(value) ? value['nodes'] : undefined;
-  if (!isMap(nodes)) return [visibleParts(value, directory, [])];
-  return Object.entries(nodes).map(([name, node]) => visibleParts(node, directory, ['nodes', name]));
+  if (!isMap(nodes)) return [{ name: onlyNodeName, ...visibleParts(value, directory, []) }];
+  return Object.entries(nodes).map(([name, node]) => ({ name, ...visibleParts(node, directory, ['nodes', name]) }));
 }
 
 /** Parses each part by itself, so that a fault in one does not hide faults in the next. */
-function visibleParts(value: unknown, directory: string, at: ValuePath): VisibleConfiguration {
+function visibleParts(value: unknown, directory: string, at: ValuePath): Omit<VisibleConfiguration, 'name'> {
   const holder = isMap(value) ? value : {};
   const absolute = (path: string): string => resolve(directory, path);
   const tls = understood(tlsOptions, holder['tls']);

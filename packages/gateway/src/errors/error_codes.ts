@@ -10,7 +10,7 @@ interface ErrorCodeEntry {
 export const errorCodes = {
   USAGE: { exitCode: exitCodes.usage, meaning: 'The command line has an unknown command or option, or lacks a value.' },
   CONFIG_NOT_FOUND: { exitCode: exitCodes.usage, meaning: 'The configuration file does not exist or cannot be read.' },
-  CONFIG_EXISTS: { exitCode: exitCodes.usage, meaning: '`sheaf init` would overwrite a file.' },
+  CONFIG_EXISTS: { exitCode: exitCodes.usage, meaning: '`sheaf init` or `sheaf deploy` would overwrite a file.' },
   CONFIG_SYNTAX: { exitCode: exitCodes.usage, meaning: 'The configuration file is not valid YAML.' },
   CONFIG_UNKNOWN_KEY: { exitCode: exitCodes.usage, meaning: 'A key is not known in this place.' },
   CONFIG_MISSING_KEY: { exitCode: exitCodes.usage, meaning: 'A required key is missing.' },
@@ -35,11 +35,15 @@ export const errorCodes = {
   CREDENTIALS_UNUSABLE: {
     exitCode: exitCodes.environment,
     meaning:
-      'The file of the users of a proxy, or of the credentials for one, cannot be read, every user of the machine can read it, or it is faulty.',
+      "The file of the users of a proxy, of the credentials for one, or of a node's secrets cannot be read, every user of the machine can read it, or it is faulty.",
   },
   KEY_UNUSABLE: {
     exitCode: exitCodes.environment,
     meaning: 'The key of a node is missing, cannot be read, is not an Ed25519 key, or can be read by every user.',
+  },
+  DEPLOYMENT_UNFIT: {
+    exitCode: exitCodes.usage,
+    meaning: 'The configuration of a node has a part that does not work where `sheaf deploy` is to put the node.',
   },
   PAGE_TABLE: {
     exitCode: exitCodes.usage,

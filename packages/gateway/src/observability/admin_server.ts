@@ -6,7 +6,7 @@ import type { Registry } from 'prom-client';
 import type { ListenAddress } from '../values/scalars.js';
 import { hostName } from '../http/router.js';
 import type { Published, Title } from '../channels/publication.js';
-import type { NodeStatus } from './status.js';
+import type { NodeState, NodeStatus } from './status.js';
 import { tunnelReport } from './tunnel_report.js';
 
 /** The sources of an operator's answers */
@@ -69,6 +69,15 @@ function isOwnName(host: string): boolean {
     /\.(?:localhost|local|internal|home\.arpa|test)$/.test(name)
   );
 }
+
+/**
+ * States in which the answer is yes. Whoever is not ready gets no more packets: kube-proxy forgets the UDP flows of a pod that
+ * turns unready. So a node that drains is ready, and only takes no new connections.
+ */
+const statesOf: Readonly<Record<'/readyz' | '/acceptz', ReadonlySet<NodeState>>> = {
+  '/readyz': new Set(['serving', 'draining']),
+  '/acceptz': new Set(['serving']),
+};
 
 type Send = (code: number, type: string, body: string | Uint8Array, headers?: Readonly<Record<string, string>>) => void;
 
@@ -139,13 +148,14 @@ async function show(path: string | undefined, send: Send, sources: AdminSources)
   if (path?.startsWith('/tunnels/')) return showTunnels(path.slice('/tunnels/'.length), send, status);
   switch (path) {
     case '/healthz': {
-      // The process is alive when it answers. /readyz tells whether it accepts requests.
+      // The process is alive when it answers.
       send(200, 'text/plain', 'ok\n');
       return;
     }
-    case '/readyz': {
+    case '/readyz':
+    case '/acceptz': {
       const { state } = status();
-      send(state === 'serving' ? 200 : 503, 'text/plain', `${state}\n`);
+      send(statesOf[path].has(state) ? 200 : 503, 'text/plain', `${state}\n`);
       return;
     }
     case '/metrics':
@@ -164,7 +174,7 @@ async function show(path: string | undefined, send: Send, sources: AdminSources)
       send(
         404,
         'text/plain',
-        '404 Not Found: /healthz, /readyz, /metrics and /status are here, and /tunnels/ where there are any\n',
+        '404 Not Found: /healthz, /readyz, /acceptz, /metrics and /status are here, and /tunnels/ where there are any\n',
       );
       return;
     }

@@ -40,7 +40,7 @@ export const frontKeys = {
   http: listenAddress.optional().describe('Also serve HTTP/1.1 without TLS here; for development on `localhost`.'),
   admin: listenAddress
     .optional()
-    .describe('Address of /healthz, /readyz, /metrics, /status and /tunnels/. Keep it private.'),
+    .describe('Address of /healthz, /readyz, /acceptz, /metrics, /status and /tunnels/. Keep it private.'),
   log: logOptions.prefault({}).describe('Log of events and requests, JSON lines.'),
   qlog: filePath.optional().describe('Directory that receives one qlog file per QUIC connection.'),
 };

@@ -8,8 +8,11 @@ import type { ListenAddress } from '../values/scalars.js';
 import type { TunnelNodeConfiguration } from './tunnel_node.js';
 import type { UplinkConfiguration } from './uplink.js';
 
+/** Name of the node of a file that describes nothing else */
+export const onlyNodeName = 'gateway';
+
 interface LoadedBase {
-  /** Name of the node in the file; `gateway` when the whole file describes one gateway */
+  /** Name of the node in the file, or `onlyNodeName` */
   name: string;
   /** Directory of the file, which holds `.sheaf/` */
   directory: string;

@@ -36,6 +36,7 @@ describe('the admin address', () => {
     const { admin } = await start();
     expect(await admin('/healthz')).toEqual({ status: 200, text: 'ok\n' });
     expect(await admin('/readyz')).toEqual({ status: 200, text: 'serving\n' });
+    expect(await admin('/acceptz')).toEqual({ status: 200, text: 'serving\n' });
     expect((await admin('/nope')).status).toBe(404);
     expect(await admin('/tunnels/')).toEqual({ status: 404, text: '404 Not Found: this node has no tunnels\n' });
   });

@@ -1,4 +1,5 @@
 #include <napi.h>
+#include <uv.h>
 
 #include "binding/call_arguments.h"
 #include "binding/channel_source_object.h"
@@ -12,6 +13,7 @@
 #include "crypto/library_check.h"
 #include "http3/encoded_head.h"
 #include "io/cached_file.h"
+#include "io/service_manager.h"
 #include "io/tcp_socket.h"
 #include "util/heap.h"
 
@@ -42,6 +44,15 @@ Napi::Value read_cached(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(size));
 }
 
+// Arguments: name of the socket, message. Returns the name of an error, or undefined.
+Napi::Value notify_service_manager(const Napi::CallbackInfo& info) {
+  const std::string socket = info[0].As<Napi::String>();
+  const std::string message = info[1].As<Napi::String>();
+  const int error = sheaf::io::notify_service_manager(socket, message);
+  if (error == 0) return info.Env().Undefined();
+  return Napi::String::New(info.Env(), uv_err_name(-error));
+}
+
 // Arguments: fields.
 Napi::Value encode_head(const Napi::CallbackInfo& info) {
   const auto head = sheaf::http3::encode_head(sheaf::binding::to_fields(info[0].As<Napi::Array>()));
@@ -66,6 +77,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));
   exports.Set("isGone", Napi::Function::New<is_gone>(env, "isGone"));
   exports.Set("readCached", Napi::Function::New<read_cached>(env, "readCached"));
+  exports.Set("notifyServiceManager",
+              Napi::Function::New<notify_service_manager>(env, "notifyServiceManager"));
   exports.Set("returnFreedMemory",
               Napi::Function::New<return_freed_memory>(env, "returnFreedMemory"));
   return exports;

@@ -1,0 +1,151 @@
+import { filesOfNode, isLoopback, NodePublicKey, UserError, type LoadedNode } from '@sheaf/gateway';
+import { clientPorts, sendsTransparently } from './deployment.js';
+
+/** Something in a configuration that does not work where the node is deployed */
+interface Problem {
+  message: string;
+  hint: string;
+  /** Place among the keys of the node */
+  at: readonly PropertyKey[];
+}
+
+const developmentParts = ({ name, node }: LoadedNode): Problem[] => [
+  ...('tls' in node && node.tls === 'dev'
+    ? [
+        {
+          message: `\`${name}\` has a development certificate, which only this machine makes and trusts`,
+          hint: 'name the files of a certificate: `tls: { cert: /etc/sheaf/cert.pem, key: /etc/sheaf/key.pem }`',
+          at: ['tls'],
+        },
+      ]
+    : []),
+  ...('backbone' in node && node.backbone && node.key === 'dev'
+    ? [
+        {
+          message: `the key of \`${name}\` is made beside the configuration file, where a service may not write`,
+          hint: `make it with \`sheaf keys new ${name}\`, and name it: \`key: { file: ./.sheaf/keys/${name}.key }\``,
+          at: ['key'],
+        },
+      ]
+    : []),
+];
+
+/** Nodes of one file share a machine, or say what the others need to know of them. */
+function partsOfOthers(loaded: LoadedNode): Problem[] {
+  if ('gateway' in loaded)
+    return loaded.gateway === undefined
+      ? []
+      : [
+          {
+            message: `\`${loaded.name}\` finds its gateway \`${loaded.gateway.name}\` in this file, and its certificate among this machine's files`,
+            hint: 'write `gateway: { address: "gateway.example:443" }`',
+            at: ['gateway'],
+          },
+        ];
+  const peers = loaded.role === 'gateway' ? loaded.backends : loaded.role === 'backend' ? [loaded.primary] : [];
+  return peers
+    .filter(({ identity }) => !(identity instanceof NodePublicKey) && identity.publicKey === undefined)
+    .map(({ name }) => ({
+      message: `\`${loaded.name}\` reads the key of \`${name}\` from this machine's files`,
+      hint: `run \`sheaf keys show ${name}\`, and write what it prints into \`public_key\` of \`${name}\``,
+      at: loaded.role === 'gateway' ? ['backends'] : ['primary'],
+    }));
+}
+
+const freePorts = (loaded: LoadedNode): Problem[] =>
+  clientPorts(loaded).some(({ port }) => port === 0)
+    ? [
+        {
+          message: `\`${loaded.name}\` lets the system choose its port`,
+          hint: 'write the port, such as `listen: ":443"`',
+          at: ['listen'],
+        },
+      ]
+    : [];
+
+const filesInContainers = (loaded: LoadedNode): Problem[] =>
+  filesOfNode(loaded)
+    .filter(({ kind }) => kind === 'log' || kind === 'qlog')
+    .map(({ kind, at }) =>
+      kind === 'log'
+        ? {
+            message: 'a container has no place for a log file',
+            hint: 'remove `log.file`: the log goes to standard error then, which the container engine keeps',
+            at,
+          }
+        : { message: 'a container has no place for qlog files', hint: 'remove `qlog`, which is for experiments', at },
+    );
+
+const missingAdmin = ({ name, node }: LoadedNode): Problem[] =>
+  node.admin
+    ? []
+    : [
+        {
+          message: `\`${name}\` has no address where its health is asked`,
+          hint: 'add `admin: 127.0.0.1:9433`',
+          at: [],
+        },
+      ];
+
+const transparentReturns = (loaded: LoadedNode): Problem[] =>
+  sendsTransparently(loaded)
+    ? [
+        {
+          message: 'a container without root cannot send from the address of another machine',
+          hint: 'write `via: own-address`, or deploy the node with `sheaf deploy systemd`',
+          at: ['return'],
+        },
+      ]
+    : [];
+
+/** Directories that the unit hides from its process: `ProtectHome=`, `PrivateTmp=` */
+const hiddenDirectory = /^\/(?:home|root|run\/user|tmp|var\/tmp)\//;
+
+const hiddenFiles = (loaded: LoadedNode): Problem[] =>
+  filesOfNode(loaded)
+    .filter(({ kind, path }) => (kind === 'directory' || kind === 'module') && hiddenDirectory.test(path))
+    .map(({ path, at }) => ({
+      message: `a service cannot read ${path}: the unit hides home directories and /tmp from it`,
+      hint: 'move it to /srv, and correct the path',
+      at,
+    }));
+
+const unreachablePorts = (loaded: LoadedNode): Problem[] => {
+  const { node, name } = loaded;
+  if (!('listen' in node))
+    return [
+      {
+        message: `\`${name}\` serves programs of its own machine, and no clients of a cluster`,
+        hint: 'deploy it with `sheaf deploy systemd`',
+        at: [],
+      },
+    ];
+  return isLoopback(node.listen.address)
+    ? [
+        {
+          message: `nothing outside of its pod reaches ${node.listen.address}`,
+          hint: 'write `listen: ":443"`',
+          at: ['listen'],
+        },
+      ]
+    : [];
+};
+
+const anywhere = [developmentParts, partsOfOthers, freePorts];
+const inContainers = [...anywhere, missingAdmin, filesInContainers, transparentReturns];
+
+const checks = {
+  systemd: [...anywhere, hiddenFiles],
+  compose: inContainers,
+  kubernetes: [...inContainers, unreachablePorts],
+} as const;
+
+/** Where nodes are deployed */
+export type DeployTarget = keyof typeof checks;
+
+/** Refuses a node that would not work there. @throws UserError with the first reason */
+export function refuseUnfit(loaded: LoadedNode, target: DeployTarget): void {
+  for (const check of checks[target])
+    for (const { message, hint, at } of check(loaded))
+      throw new UserError('DEPLOYMENT_UNFIT', message, { hint, place: loaded.place(at) });
+}

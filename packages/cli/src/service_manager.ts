@@ -1,0 +1,64 @@
+import { notifyServiceManager, type ServiceState } from '@sheaf/native';
+
+/** Time in milliseconds after which a message is sent again that the manager had no room for */
+const retryMs = 100;
+
+/**
+ * The manager of services that started this process, such as systemd (sd_notify(3)). Does nothing when there is none: the
+ * environment has no `NOTIFY_SOCKET`.
+ */
+export class ServiceManager {
+  readonly #socketName: string | undefined;
+  readonly #watchdogMs: number | undefined;
+  readonly #warn: (warning: string) => void;
+  #unsent: ServiceState = {};
+  #retry: NodeJS.Timeout | undefined;
+  #watchdog: NodeJS.Timeout | undefined;
+
+  constructor(
+    env: Readonly<Record<string, string | undefined>>,
+    { pid, warn }: { pid: number; warn: (warning: string) => void },
+  ) {
+    this.#socketName = env['NOTIFY_SOCKET'];
+    this.#watchdogMs = watchdogMs(env, pid);
+    this.#warn = warn;
+  }
+
+  /**
+   * Tells that the nodes serve. From now on tells regularly that this process is alive, from the event loop: a loop that hangs
+   * tells nothing, and the manager starts the process again.
+   */
+  ready(status: string): void {
+    this.#tell({ ready: true, status });
+    if (this.#watchdogMs === undefined) return;
+    // Half of the time, as sd_watchdog_enabled(3) advises, so that one late message costs nothing.
+    this.#watchdog = setInterval(() => this.#tell({ watchdog: true }), this.#watchdogMs / 2);
+  }
+
+  /** Tells that the nodes drain. */
+  stopping(status: string): void {
+    this.#tell({ stopping: true, status });
+  }
+
+  /** Tells nothing more. */
+  end(): void {
+    clearTimeout(this.#retry);
+    clearInterval(this.#watchdog);
+  }
+
+  #tell(state: ServiceState): void {
+    clearTimeout(this.#retry);
+    const wanted = { ...this.#unsent, ...state };
+    const error = notifyServiceManager(this.#socketName, wanted);
+    this.#unsent = error === 'EAGAIN' ? wanted : {};
+    if (error === 'EAGAIN') this.#retry = setTimeout(() => this.#tell({}), retryMs);
+    else if (error !== undefined)
+      this.#warn(`warning: the service manager cannot be told the state (${error}); check NOTIFY_SOCKET`);
+  }
+}
+
+/** Returns the time in which the manager wants a sign of life of this process; undefined when it wants none. */
+function watchdogMs(env: Readonly<Record<string, string | undefined>>, pid: number): number | undefined {
+  const { WATCHDOG_USEC: microseconds = '', WATCHDOG_PID: wanted = String(pid) } = env;
+  return /^[1-9]\d*$/.test(microseconds) && wanted === String(pid) ? Number(microseconds) / 1_000 : undefined;
+}

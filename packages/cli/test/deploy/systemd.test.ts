@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { deployed, gatewayYaml, makeSite, sitesYaml } from '../support/deployable.js';
+import { ended, missing } from '../support/deploy_checks.js';
+import { freePort } from '../support/process.js';
+import { sheaf, temporaryDirectory } from '../support/world.js';
+
+const program = fileURLToPath(new URL('../../bin/sheaf.js', import.meta.url));
+const analyze = missing('systemd-analyze', ['--version']);
+const because = (reason: string | undefined): string => (reason === undefined ? '' : ` (skipped: ${reason})`);
+
+describe.skipIf(analyze !== undefined)(`units of systemd${because(analyze)}`, () => {
+  it.each([
+    ['of a gateway', gatewayYaml, 'gateway', []],
+    ['of one of several nodes', sitesYaml, 'site', ['--node', 'site']],
+    ['that sends from the address of another machine', sitesYaml, 'images', ['--node', 'images']],
+    ['without ports below 1024', sitesYaml, 'laptop', ['--node', 'laptop']],
+  ])('are valid, and expose little: %s', async (_what, yaml, name, args) => {
+    const { out } = await deployed(yaml, 'systemd', '--program', program, ...args);
+    const unit = `./sheaf@${name}.service`;
+    expect(await ended('systemd-analyze', ['verify', unit], out)).toEqual({ code: 0, output: '' });
+    const security = await ended('systemd-analyze', ['security', '--offline=true', '--threshold=20', unit], out);
+    expect(security).toMatchObject({ code: 0, output: expect.stringContaining('Overall exposure level') });
+  });
+
+  it('would be refused without what hardens them', async () => {
+    const { out, files } = await deployed(gatewayYaml, 'systemd', '--program', program);
+    const template = files['sheaf@.service'] ?? '';
+    await writeFile(join(out, 'sheaf@.service'), template.replaceAll(/^(Protect|Restrict|SystemCall).*\n/gm, ''));
+    const args = ['security', '--offline=true', '--threshold=20', './sheaf@gateway.service'];
+    expect((await ended('systemd-analyze', args, out)).code).not.toBe(0);
+    await writeFile(join(out, 'sheaf@.service'), template.replace('Type=notify', 'Type=notify\nExecReload=missing'));
+    expect((await ended('systemd-analyze', ['verify', './sheaf@gateway.service'], out)).code).not.toBe(0);
+  });
+});
+
+describe('what belongs to one node', () => {
+  it('is its time to drain, its credentials, and the capabilities of its ports', async () => {
+    const { files, printed } = await deployed(gatewayYaml, 'systemd');
+    expect(Object.keys(files).sort()).toEqual([
+      '60-sheaf.conf',
+      'gateway.yaml',
+      'sheaf@.service',
+      'sheaf@gateway.service.d/node.conf',
+    ]);
+    const settings = files['sheaf@gateway.service.d/node.conf'];
+    expect(settings).toContain('TimeoutStopSec=75s\n');
+    expect(settings).toContain('LoadCredential=tls-key:/etc/sheaf/key.pem\n');
+    expect(settings).toContain('LoadCredential=secrets:/etc/sheaf/secrets\n');
+    expect(settings).toContain('CapabilityBoundingSet=CAP_NET_BIND_SERVICE\n');
+    expect(files['gateway.yaml']).toContain(
+      'key: "/run/credentials/sheaf@gateway.service/tls-key" }   # of an authority',
+    );
+    expect(files['gateway.yaml']).toContain('files: "/srv/site"');
+    expect(printed).toContain('wrote out/sheaf@gateway.service.d/node.conf\n');
+    expect(printed).toContain('systemctl enable --now sheaf@gateway.service');
+  });
+
+  it('has no capability where it needs none, and that of a backend where it does', async () => {
+    const tunnel = await deployed(sitesYaml, 'systemd', '--node', 'laptop');
+    expect(tunnel.files['sheaf@laptop.service.d/node.conf']).not.toContain('CAP_');
+    const backend = await deployed(sitesYaml, 'systemd', '--node', 'images');
+    expect(backend.files['sheaf@images.service.d/node.conf']).toContain('AmbientCapabilities=CAP_NET_RAW\n');
+    // The files of the other nodes stay as they are, since this machine does not have them.
+    expect(backend.files['images.yaml']).toContain('{ cert: /etc/sheaf/cert.pem, key: /etc/sheaf/key.pem }');
+  });
+});
+
+/** Asks over TLS on TCP, which Node serves. */
+async function statusOverTcp(url: string): Promise<number | undefined> {
+  const [response] = (await once(get(url, { rejectUnauthorized: false }), 'response')) as [IncomingMessage];
+  response.resume();
+  await once(response, 'end');
+  return response.statusCode;
+}
+
+const filter = missing('/usr/bin/python3', ['-c', 'import seccomp']) ?? analyze;
+
+it.skipIf(filter !== undefined)(`a node serves under the system calls of its unit${because(filter)}`, async () => {
+  const { files } = await deployed(gatewayYaml, 'systemd');
+  const [directory, port, admin] = [await temporaryDirectory(), await freePort(), await freePort()];
+  await makeSite(directory);
+  await sheaf(['secrets', 'secrets'], directory);
+  const large = randomBytes(5_000_000);
+  await writeFile(join(directory, 'site', 'large.bin'), large);
+  const unit = join(directory, 'unit');
+  await writeFile(unit, files['sheaf@.service'] ?? '');
+  await writeFile(
+    join(directory, 'sheaf.yaml'),
+    `listen: 127.0.0.1:${port}
+tls: { cert: ./cert.pem, key: ./key.pem }
+secrets: ./secrets
+admin: 127.0.0.1:${admin}
+qlog: ./qlog
+log: { file: ./log }
+routes: [{ path: /echo, webtransport: echo }, { files: ./site }]
+`,
+  );
+  const filtered = fileURLToPath(new URL('../support/filtered.py', import.meta.url));
+  const child = spawn('/usr/bin/python3', [filtered, unit, process.execPath, program, 'up'], {
+    cwd: directory,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const ends = once(child, 'close');
+  await expect.poll(() => text).toMatch(/ready|error|Error/);
+  expect(text).toMatch(/^\d{3} calls permitted\n/);
+  expect(await readFile(`/proc/${child.pid}/status`, 'utf8')).toMatch(/^Seccomp:\s+2$/m);
+  const url = `https://127.0.0.1:${port}/large.bin`;
+  const load = ['fetch', '--insecure', '--fail', '--json', '--repeat', '40', '--parallel', '8', url];
+  const clients = await Promise.all([sheaf(load), sheaf(load), sheaf(load)]);
+  for (const { code, out } of clients) {
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ status: 200, bytes: 40 * large.length });
+  }
+  expect(await statusOverTcp(url)).toBe(200);
+  expect(await sheaf(['healthcheck', '--admin', `127.0.0.1:${admin}`])).toMatchObject({ code: 0 });
+  expect((await fetch(`http://127.0.0.1:${admin}/metrics`)).status).toBe(200);
+  child.kill('SIGTERM');
+  expect(await ends).toEqual([0, null]);
+});
+
+it.skipIf(filter !== undefined)(
+  `a call that the unit does not permit is refused under it${because(filter)}`,
+  async () => {
+    const { files } = await deployed(gatewayYaml, 'systemd');
+    const directory = await temporaryDirectory();
+    await mkdir(join(directory, 'target'));
+    await writeFile(join(directory, 'unit'), files['sheaf@.service'] ?? '');
+    const filtered = fileURLToPath(new URL('../support/filtered.py', import.meta.url));
+    const mount = await ended('/usr/bin/python3', [filtered, 'unit', 'mount', '--bind', '.', 'target'], directory);
+    expect(mount.code).not.toBe(0);
+    expect(mount.output).toMatch(/permission denied|not permitted|must be superuser/i);
+  },
+);

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { parseConfiguration } from '../../src/configuration/load.js';
+import { filesOfNode, moveFiles } from '../../src/configuration/node_files.js';
+
+const text = `# Two machines
+nodes:
+  site:
+    role: gateway
+    listen: :443
+    tls: { cert: ./cert.pem, key: ./key.pem }   # renewed by a timer
+    secrets: ./secrets
+    key: { file: ./site.key }
+    backbone: 10.0.0.1:4533
+    channels: { news: { authentication: signed, key: ./news.key } }
+    qlog: ./qlog
+    log: { file: ./sheaf.log }
+    routes:
+      - { path: /echo, webtransport: echo }
+      - { path: /chat, webtransport: ./chat.js }
+      - path: /api/
+        upstream: { to: "https://10.0.0.5", tls: { ca: ./ca.pem, certificate: { cert: ./me.pem, key: ./me.key } } }
+      - { connect_udp: { users: ./users.txt, allow: [example.com] }, path: /proxy }
+      - { path: /assets/, files: { root: ./assets, max_age: 1h } }
+      - { files: ./site }
+  laptop:
+    role: tunnel
+    gateway: { address: "gateway.example:443", certificate: { ca: ./gateway.pem } }
+    user: { file: ./user.txt }
+    socks5: 127.0.0.1:1080
+`;
+
+const nodeOf = (source: string, name: string) => {
+  const node = parseConfiguration(source, '/etc/sheaf/sheaf.yaml').nodes.find((each) => each.name === name);
+  if (!node) throw new Error(name);
+  return node;
+};
+const idsOf = (source: string, name: string) =>
+  filesOfNode(nodeOf(source, name)).map(({ id, kind, path }) => `${kind} ${id} ${path}`);
+
+describe('the files of a node', () => {
+  it('are all that its configuration names', () => {
+    expect(idsOf(text, 'site')).toEqual([
+      'certificate tls-cert /etc/sheaf/cert.pem',
+      'secret tls-key /etc/sheaf/key.pem',
+      'secret secrets /etc/sheaf/secrets',
+      'secret key-file /etc/sheaf/site.key',
+      'secret channels-news-key /etc/sheaf/news.key',
+      'module routes-1-webtransport-application /etc/sheaf/chat.js',
+      'certificate routes-2-upstream-tls-ca /etc/sheaf/ca.pem',
+      'certificate routes-2-upstream-tls-certificate-cert /etc/sheaf/me.pem',
+      'secret routes-2-upstream-tls-certificate-key /etc/sheaf/me.key',
+      'secret routes-3-connect-udp-users /etc/sheaf/users.txt',
+      'directory routes-4-files-root /etc/sheaf/assets',
+      'directory routes-5-files-root /etc/sheaf/site',
+      'log log-file /etc/sheaf/sheaf.log',
+      'qlog qlog /etc/sheaf/qlog',
+    ]);
+    expect(idsOf(text, 'laptop')).toEqual([
+      'secret user-file /etc/sheaf/user.txt',
+      'certificate gateway-certificate-ca /etc/sheaf/gateway.pem',
+    ]);
+  });
+
+  it('move, and everything else stays', () => {
+    const moved = moveFiles(text, '/etc/sheaf/sheaf.yaml', 'site', ({ id }) => `/new/${id}`);
+    expect(filesOfNode(nodeOf(moved, 'site')).every(({ id, path }) => path === `/new/${id}`)).toBe(true);
+    expect(idsOf(moved, 'laptop')).toEqual(idsOf(text, 'laptop'));
+    const masked = moved.replaceAll(/"\/new\/[^"]*"/g, '_');
+    expect(masked).toBe(
+      text
+        .split('  laptop:')
+        .map((part, index) => (index === 0 ? part.replaceAll(/\.\/[\w.]+/g, '_') : part))
+        .join('  laptop:'),
+    );
+  });
+
+  it('of the only node move, too', () => {
+    const only = 'listen: :443\ntls:\n  cert: "a b.pem"   # names\n  key: key.pem\nroutes: [{ files: ./site }]\n';
+    expect(moveFiles(only, '/x/sheaf.yaml', 'gateway', ({ id }) => `/${id}`)).toBe(
+      'listen: :443\ntls:\n  cert: "/tls-cert"   # names\n  key: "/tls-key"\nroutes: [{ files: "/routes-0-files-root" }]\n',
+    );
+  });
+});
