@@ -1,4 +1,4 @@
-import type { ServerSecret } from './transport_options.js';
+import type { ServerOptions, ServerSecret } from './transport_options.js';
 
 /** Three bits of connection ids, of which one value names no secret (draft-ietf-quic-load-balancers-21 §3.1) */
 const numbers = 7;
@@ -15,4 +15,13 @@ export function checkSecrets(secrets: readonly ServerSecret[]): readonly ServerS
   if (new Set(secrets.map(({ number }) => number)).size < secrets.length)
     throw new TypeError('two secrets have the same number');
   return secrets;
+}
+
+/** Returns the secrets of tokens and stateless resets. @throws TypeError as `checkSecrets` */
+export function tokenSecrets({
+  secrets = [],
+  resetSecret,
+}: Pick<ServerOptions, 'secrets' | 'resetSecret'>): readonly ServerSecret[] {
+  if (secrets.length > 0 || resetSecret === undefined) return checkSecrets(secrets);
+  return checkSecrets([{ number: 0, secret: resetSecret }]);
 }

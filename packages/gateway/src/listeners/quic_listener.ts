@@ -35,8 +35,9 @@ export interface QuicListenerOptions {
   pathScheduler: FrontOptions['path_scheduler'];
   streamScheduler: FrontOptions['stream_scheduler'];
   certificate: CertificatePair;
-  /** Secrets that outlive the process. Default: the keys are random. */
+  /** Secrets that outlive the process. Default: `resetSecret`, and random keys of tickets. */
   secrets?: readonly ServerSecret[] | undefined;
+  resetSecret: Uint8Array;
   handler: RequestHandler;
   /** Answer CONNECT. */
   connects?: ConnectHandlers | undefined;
@@ -61,6 +62,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     port: address.port,
     certificate,
     secrets: options.secrets ?? [],
+    resetSecret: options.resetSecret,
     alpn: [...options.alpn],
     congestionControl: congestionControl(options.congestion),
     multipath: options.multipath,
