@@ -12,13 +12,13 @@ interface Site {
   port: number;
 }
 
-async function makeSite(): Promise<Site> {
+async function makeSite(secrets = 'secrets: ./secrets\n'): Promise<Site> {
   const [directory, port] = [await temporaryDirectory(), await freePort()];
   await mkdir(join(directory, 'site'));
   await writeFile(join(directory, 'site', 'index.html'), 'hello');
   await writeFile(
     join(directory, 'sheaf.yaml'),
-    `listen: 127.0.0.1:${port}\nsecrets: ./secrets\nlimits: { retry: always }\nroutes: [{ files: ./site }]\n`,
+    `listen: 127.0.0.1:${port}\n${secrets}limits: { retry: always }\nroutes: [{ files: ./site }]\n`,
   );
   return { directory, port };
 }
@@ -132,6 +132,22 @@ describe('with `secrets`, after a gateway was killed and its successor runs', ()
     await kill(first);
     await up(site);
     expect((await visitByTcp(site, ticket)).reused).toBe(true);
+  });
+});
+
+describe('without `secrets`, after a gateway was killed and its successor runs', () => {
+  it('clients hear of it at once, and their tickets are worth nothing', async () => {
+    const site = await makeSite('');
+    const first = await up(site);
+    const { client, ticket } = await visit(site);
+    const closed = once(client, 'close');
+    await kill(first);
+    await up(site);
+    client.request({ path: '/' }).catch(() => undefined);
+    const [error] = (await closed) as [Error];
+    expect(error.message).toContain('stateless reset');
+    const { client: second } = await visit(site, ticket);
+    expect(second.status().resumed).toBe(false);
   });
 });
 

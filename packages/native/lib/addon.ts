@@ -82,7 +82,10 @@ export interface NativeEndpointOptions {
   server: boolean;
   certificate: string;
   privateKey: string;
+  /** For tokens and stateless resets; none: random keys */
   secrets: readonly ServerSecret[];
+  /** For tickets; none: random keys */
+  ticketSecrets: readonly ServerSecret[];
   /** Without bytes, connection ids are random. */
   serverId: Required<ServerId>;
   webtransport: boolean;
@@ -227,7 +230,8 @@ export interface NativeEndpoint {
   bind(): { address: string; port: number; family: 'IPv4' | 'IPv6' };
   connect(options: NativeConnectOptions): number;
   setCertificate(certificate: string, privateKey: string): void;
-  setSecrets(secrets: readonly ServerSecret[]): void;
+  /** Without secrets for tickets, the keys of tickets stay as they are. */
+  setSecrets(secrets: readonly ServerSecret[], ticketSecrets: readonly ServerSecret[]): void;
   submitRequest(connection: number, fields: FlatFields, hasBody: boolean): number;
   submitInformational(connection: number, stream: number, fields: FlatFields): number;
   submitResponse(connection: number, stream: number, fields: FlatFields, hasBody: boolean): number;

@@ -1,6 +1,6 @@
 import type { NativeEndpointOptions } from './addon.js';
 import type { BackendKeyMode } from './multi_end_types.js';
-import { checkSecrets, checkServerId } from './server_secrets.js';
+import { checkSecrets, checkServerId, tokenSecrets } from './server_secrets.js';
 import type { ServerOptions, TransportOptions } from './types.js';
 
 const MiB = 1024 * 1024;
@@ -55,7 +55,8 @@ export function serverEndpointOptions(options: ServerOptions): NativeEndpointOpt
     server: true,
     certificate: options.certificate.certificate,
     privateKey: options.certificate.privateKey,
-    secrets: checkSecrets(options.secrets ?? []),
+    secrets: tokenSecrets(options),
+    ticketSecrets: checkSecrets(options.secrets ?? []),
     serverId: checkServerId(options),
     webtransport: options.webtransport ?? false,
     extendedConnect: options.extendedConnect ?? false,
@@ -84,6 +85,7 @@ export function clientEndpointOptions(
     certificate: '',
     privateKey: '',
     secrets: [],
+    ticketSecrets: [],
     serverId: { id: new Uint8Array(), encrypted: false },
     webtransport: options.webtransport ?? false,
     extendedConnect: false,

@@ -317,6 +317,10 @@ class Client
     return !this.closed && this.endpoint.reportTunnel(this.handle, report);
   }
 
+  get openRequests(): number {
+    return this.exchanges.size;
+  }
+
   tunnels(): TunnelTotals {
     return tunnelTotals(this.endpoint);
   }

@@ -7,7 +7,7 @@ import { contain, throwLater } from './contain.js';
 import { isBackendEvent } from './connection_backends.js';
 import { isPathEvent } from './connection_paths.js';
 import { serverEndpointOptions } from './endpoint_options.js';
-import { checkSecrets } from './server_secrets.js';
+import { checkSecrets, tokenSecrets } from './server_secrets.js';
 import { importSnapshot, TakenOverConnection } from './imported_connection.js';
 import { Liveness } from './liveness.js';
 import { onReturnedBodyEvent } from './returned_body.js';
@@ -58,7 +58,10 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
     this.endpoint.setCertificate(pair.certificate, pair.privateKey);
   }
   updateSecrets(secrets: readonly ServerSecret[]): void {
-    this.endpoint.setSecrets(checkSecrets(secrets));
+    this.endpoint.setSecrets(checkSecrets(secrets), secrets);
+  }
+  updateResetSecret(resetSecret: Uint8Array): void {
+    this.endpoint.setSecrets(tokenSecrets({ resetSecret }), []);
   }
   connections(): ConnectionStatus[] {
     return this.endpoint.connections().map((handle) => this.endpoint.connectionStatus(handle) as ConnectionStatus);

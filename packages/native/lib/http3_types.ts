@@ -230,6 +230,11 @@ export interface Http3Server extends NodeJS.EventEmitter<{ [K in keyof Http3Serv
    * @throws TypeError for secrets that are malformed
    */
   updateSecrets(secrets: readonly ServerSecret[]): void;
+  /**
+   * Replaces `resetSecret` of a server without `secrets`, for connections that start from now on.
+   * @throws TypeError when it does not have 32 bytes
+   */
+  updateResetSecret(secret: Uint8Array): void;
   /** Reads the state of all open connections; a copy. */
   connections(): ConnectionStatus[];
   /**
@@ -325,6 +330,8 @@ export interface Http3Client
    * more than 256 targets at one time.
    */
   openTunnelRelay(options: TunnelRelayOptions): TunnelPort;
+  /** Requests that are not over, tunnels among them */
+  readonly openRequests: number;
   /** Reads the counts of the tunnels of all its ports so far; a copy. The target is the peer of the port here. */
   tunnels(): TunnelTotals;
   /** Reads the state of the connection; a copy, and the last one after the connection is over. */

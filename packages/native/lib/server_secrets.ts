@@ -19,6 +19,15 @@ export function checkSecrets(secrets: readonly ServerSecret[]): readonly ServerS
   return secrets;
 }
 
+/** Returns the secrets of tokens and stateless resets. @throws TypeError as `checkSecrets` */
+export function tokenSecrets({
+  secrets = [],
+  resetSecret,
+}: Pick<ServerOptions, 'secrets' | 'resetSecret'>): readonly ServerSecret[] {
+  if (secrets.length > 0 || resetSecret === undefined) return checkSecrets(secrets);
+  return checkSecrets([{ number: 0, secret: resetSecret }]);
+}
+
 /** Returns what stands in connection ids. @throws TypeError when it is too long, or when there is no secret to encrypt it with */
 export function checkServerId({
   serverId,

@@ -173,6 +173,12 @@ export interface ServerOptions extends TransportOptions {
    * same length as the one that hands over.
    */
   serverId?: ServerId;
+  /**
+   * Secret of tokens and stateless resets for a server without `secrets`: 32 bytes that nobody can guess. A server with the same
+   * address and the same one tells clients of the process before it at once that their connections are gone. It makes no keys of
+   * tickets, so that who learns it reads nothing. `updateResetSecret` of the server replaces it. Default none.
+   */
+  resetSecret?: Uint8Array;
   /** Maximum number of connections. Default 10,000. */
   maxConnections?: number;
   /** Maximum number of connections from one IPv4 address, or from one IPv6 /56. Default 1,000. */

@@ -37,8 +37,9 @@ export interface QuicListenerOptions {
   pathScheduler: FrontOptions['path_scheduler'];
   streamScheduler: FrontOptions['stream_scheduler'];
   certificate: CertificatePair;
-  /** Secrets that outlive the process. Default: the keys are random. */
+  /** Secrets that outlive the process. Default: `resetSecret`, and random keys of tickets. */
   secrets?: readonly ServerSecret[] | undefined;
+  resetSecret: Uint8Array;
   /** What balancers read in connection ids. Default: the ids are random. */
   connectionIds?: ConnectionIdsOptions | undefined;
   handler: RequestHandler;
@@ -65,6 +66,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     port: address.port,
     certificate,
     secrets: options.secrets ?? [],
+    resetSecret: options.resetSecret,
     ...serverId(options.connectionIds),
     alpn: [...options.alpn],
     congestionControl: congestionControl(options.congestion),

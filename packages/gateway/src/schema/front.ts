@@ -16,7 +16,7 @@ export const frontKeys = {
   secrets: filePath
     .optional()
     .describe(
-      'File of `sheaf secrets` whose secrets make the keys of tickets, tokens and stateless resets, so that they outlive the process. Servers behind one address share it. Default: random keys at each start.',
+      'File of `sheaf secrets` whose secrets make the keys of tickets, tokens and stateless resets, so that they outlive the process. Servers behind one address share it. Default: random keys of tickets at each start, and others that follow from the private key of the certificate.',
     ),
   connection_ids: connectionIdsOptions
     .optional()

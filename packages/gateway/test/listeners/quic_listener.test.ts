@@ -23,6 +23,7 @@ function optionsFor(yaml: string): ServerOptions {
     pathScheduler: node.path_scheduler,
     streamScheduler: node.stream_scheduler,
     certificate: { certificate: '', privateKey: '' },
+    resetSecret: Buffer.alloc(32),
     handler: {} as RequestHandler,
     limits: node.limits,
     onError: () => undefined,

@@ -151,9 +151,9 @@ void set_certificate(EndpointParts& parts, const Napi::CallbackInfo& info) {
 }
 
 void set_secrets(EndpointParts& parts, const Napi::CallbackInfo& info) {
-  const quic::ServerSecrets secrets = secrets_argument(info[0].As<Napi::Array>());
-  parts.endpoint->set_secrets(secrets);
-  if (auto problem = parts.settings.endpoint.server_tls->set_secrets(secrets)) {
+  parts.endpoint->set_secrets(secrets_argument(info[0].As<Napi::Array>()));
+  const quic::ServerSecrets tickets = secrets_argument(info[1].As<Napi::Array>());
+  if (auto problem = parts.settings.endpoint.server_tls->set_secrets(tickets)) {
     Napi::Error::New(info.Env(), *problem).ThrowAsJavaScriptException();
   }
 }

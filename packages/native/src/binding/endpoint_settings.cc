@@ -86,8 +86,8 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   server_tls.certificate_pem = text(options, "certificate");
   server_tls.private_key_pem = text(options, "privateKey");
   server_tls.alpn = alpn;
-  server_tls.secrets = endpoint.secrets =
-      secrets_argument(options.Get("secrets").As<Napi::Array>());
+  server_tls.secrets = secrets_argument(options.Get("ticketSecrets").As<Napi::Array>());
+  endpoint.secrets = secrets_argument(options.Get("secrets").As<Napi::Array>());
   endpoint.shared_clock = io::wall_clock_ahead();
   endpoint.server = server_id(options.Get("serverId").As<Napi::Object>(), endpoint.shared_clock);
 

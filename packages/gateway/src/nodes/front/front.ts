@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import type { CertificatePair, Http3Server, NativeModule, ServedConnection } from '@sheaf/native';
 import type { Logger } from 'pino';
 import type { ValuePath } from '../../values/document.js';
@@ -15,6 +16,7 @@ import { TcpListener } from '../../listeners/tcp_listener.js';
 import type { AdminSources } from '../../observability/admin_server.js';
 import type { FrontStatus, NodeStatus } from '../../observability/status.js';
 import { CertificateSource } from '../../tls/certificate_source.js';
+import { resetSecret } from '../../tls/reset_secret.js';
 import { SecretsSource } from '../../tls/secrets_source.js';
 import type { FrontOptions } from '../../schema/front.js';
 import { NodeLife } from '../life/node_life.js';
@@ -240,6 +242,12 @@ export class Front {
       for (const listener of updated) listener.updateCertificate(this.certificate.pair);
       throw error;
     }
+    if (!this.#secrets) this.#quic?.updateResetSecret(this.#resetSecret(pair));
+  }
+
+  /** Outlives the process where no file of secrets does. */
+  #resetSecret(pair: CertificatePair): Buffer {
+    return resetSecret(pair, hostname(), this.#address);
   }
 
   /** Makes all listeners use the secrets and keys as they are now. */
@@ -303,6 +311,7 @@ export class Front {
       streamScheduler: options.stream_scheduler,
       certificate: this.certificate.pair,
       secrets: this.#secrets?.secrets,
+      resetSecret: this.#resetSecret(this.certificate.pair),
       connectionIds: options.connection_ids,
       handler: service.handler,
       connects: service.connects,

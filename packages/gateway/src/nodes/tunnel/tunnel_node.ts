@@ -161,6 +161,7 @@ function openUplink(
     gatewayAddress,
     keyLog,
     log,
+    replacesSilent: true,
     transport: {
       datagrams: true,
       firstDatagram: outerDatagram,

@@ -4,6 +4,7 @@ import { backOffMs, type BackOff } from '../../values/back_off.js';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 import { formatAddress } from '../../values/listen_error.js';
 import type { GatewayLinkStatus } from '../../observability/status.js';
+import { OpenedConnection } from './opened_connection.js';
 
 /** The gateway did not accept a connection. */
 export class GatewayUnreachable extends Error {
@@ -24,6 +25,8 @@ export interface GatewayConnectionOptions {
   connect(attempt: number): Promise<Http3Client>;
   /** Informs about a new connection. Returns a function to call when the connection is gone. */
   onOpen(client: Http3Client): () => void;
+  /** Opens a second connection beside one on which the gateway is silent, and uses the first one that answers. */
+  replacesSilent: boolean;
   log: Logger;
 }
 
@@ -35,15 +38,17 @@ const shortLifeMs = 1_000;
 /** The one connection of a node to its gateway. It opens when a request needs it, and again after a loss. */
 export class GatewayConnection {
   readonly #options: GatewayConnectionOptions;
-  #client: Http3Client | undefined;
+  #current: OpenedConnection | undefined;
   #opening: Promise<Http3Client> | undefined;
+  /** Connections that accept no more requests but may still answer earlier ones */
+  readonly #retired = new Set<OpenedConnection>();
+  /** What waits for a word of the gateway on a connection that was silent */
+  #onHeard: ((client: Http3Client) => void)[] = [];
   #failures = 0;
   #retryAt = 0;
   #reason: string | undefined;
   #opened = 0;
   #closed = false;
-  /** Connections that accept no more requests but may still answer earlier ones */
-  readonly #retired = new Set<Http3Client>();
 
   constructor(options: GatewayConnectionOptions) {
     this.#options = options;
@@ -51,14 +56,16 @@ export class GatewayConnection {
 
   /**
    * Returns the open connection, or opens one. Callers during an attempt, or during the pause after a failed one, wait
-   * for the same attempt.
+   * for the same attempt, or until a silent connection is heard again.
    * @throws GatewayUnreachable
    */
   async open(): Promise<Http3Client> {
     if (this.#closed) throw new GatewayUnreachable(new Error('this node is stopping'));
-    if (this.#client) return this.#client;
-    this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
-    return this.#opening;
+    if (!this.#current) return this.#openOnce();
+    const { client, silent } = this.#current;
+    if (!silent) return client;
+    const heard = new Promise<Http3Client>((resolve) => void this.#onHeard.push(resolve));
+    return Promise.race([heard, this.#openOnce()]);
   }
 
   get closed(): boolean {
@@ -67,14 +74,20 @@ export class GatewayConnection {
 
   /** Sends no more requests on this connection. The next request opens another one. */
   retire(client: Http3Client): void {
-    if (this.#client !== client) return;
-    this.#client = undefined;
-    this.#retired.add(client);
+    if (this.#current?.client !== client) return;
+    this.#retired.add(this.#current);
+    this.#current.retire();
+    this.#current = undefined;
+  }
+
+  /** Resolves once new requests no longer go to this connection. */
+  async left(client: Http3Client): Promise<void> {
+    if (this.#current?.client === client) await this.#current.left;
   }
 
   status(): GatewayLinkStatus {
     const { host, port } = this.#options;
-    const state = this.#client
+    const state = this.#current
       ? 'open'
       : Date.now() < this.#retryAt
         ? 'waiting'
@@ -86,18 +99,23 @@ export class GatewayConnection {
       state,
       opened: this.#opened,
       ...(this.#reason === undefined ? {} : { reason: this.#reason }),
-      ...(this.#client ? { connection: this.#client.status() } : {}),
+      ...(this.#current ? { connection: this.#current.client.status() } : {}),
     };
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    const clients = [...this.#retired, ...(this.#client ? [this.#client] : [])];
-    await Promise.all(clients.map((client) => client.close().catch(() => undefined)));
+    const all = [...this.#retired, ...(this.#current ? [this.#current] : [])];
+    await Promise.all(all.map(({ client }) => client.close().catch(() => undefined)));
+  }
+
+  #openOnce(): Promise<Http3Client> {
+    this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
+    return this.#opening;
   }
 
   async #open(): Promise<Http3Client> {
-    const { connect, host, port, log, onOpen } = this.#options;
+    const { connect } = this.#options;
     await pauseUntil(this.#retryAt);
     try {
       const client = await connect(this.#failures);
@@ -105,32 +123,63 @@ export class GatewayConnection {
         await client.close();
         throw new Error('this node is stopping');
       }
-      const openedAt = Date.now();
-      // Backends may still have responses in flight, but new requests need a gateway.
-      client.once('primaryLost', () => this.retire(client));
-      const end = onOpen(client);
-      client.once('close', (error) => {
-        end();
-        this.#onClose(client, openedAt, error);
-      });
-      this.#client = client;
-      this.#opened += 1;
-      this.#reason = undefined;
-      log.info({ gateway: formatAddress({ address: host, port }) }, 'connected to the gateway');
-      return client;
+      return this.#use(client);
     } catch (error) {
       this.#failed(errorMessage(error));
       throw new GatewayUnreachable(error);
     }
   }
 
-  #onClose(client: Http3Client, openedAt: number, error: Error | undefined): void {
-    this.#retired.delete(client);
+  /** Uses a new connection, unless the one that it was to replace is heard again. Returns the one in use. */
+  #use(client: Http3Client): Http3Client {
+    const { host, port, log, onOpen, replacesSilent } = this.#options;
+    if (this.#current && !this.#current.silent) {
+      void client.close().catch(() => undefined);
+      return this.#current.client;
+    }
+    if (this.#current) this.retire(this.#current.client);
+    // They get this connection from their race.
+    this.#onHeard = [];
+    // Backends may still have responses in flight, but new requests need a gateway.
+    client.once('primaryLost', () => this.retire(client));
+    const end = onOpen(client);
+    const opened = new OpenedConnection({
+      client,
+      watched: replacesSilent,
+      onSilent: () => void this.#replace(opened),
+      onHeard: () => this.#heard(client),
+      onClose: (error) => {
+        end();
+        this.#onClose(opened, error);
+      },
+    });
+    this.#current = opened;
+    this.#opened += 1;
+    this.#reason = undefined;
+    log.info({ gateway: formatAddress({ address: host, port }) }, 'connected to the gateway');
+    return client;
+  }
+
+  /** Tries to open another connection until one answers, the silent one or the other. */
+  async #replace(opened: OpenedConnection): Promise<void> {
+    this.#options.log.warn('the gateway is silent');
+    while (this.#current === opened && opened.silent && !this.#closed) await this.#openOnce().catch(() => undefined);
+  }
+
+  #heard(client: Http3Client): void {
+    this.#options.log.info('the gateway is heard again');
+    const waiting = this.#onHeard;
+    this.#onHeard = [];
+    for (const resolve of waiting) resolve(client);
+  }
+
+  #onClose(opened: OpenedConnection, error: Error | undefined): void {
+    this.#retired.delete(opened);
     const reason = error?.message ?? 'closed';
     if (!this.#closed) this.#options.log.info({ reason }, 'the connection to the gateway ended');
-    if (this.#client !== client) return;
-    this.#client = undefined;
-    if (Date.now() - openedAt < shortLifeMs) {
+    if (this.#current !== opened) return;
+    this.#current = undefined;
+    if (Date.now() - opened.openedAt < shortLifeMs) {
       this.#failed(reason);
       return;
     }

@@ -43,6 +43,8 @@ export interface UplinkOptions {
   /** File for TLS secrets (SSLKEYLOGFILE) */
   keyLog?: string | undefined;
   transport: TransportOfRole;
+  /** As of `GatewayConnectionOptions` */
+  replacesSilent?: boolean;
   log: Logger;
 }
 
@@ -67,6 +69,7 @@ export class Uplink {
       host,
       port,
       log: options.log,
+      replacesSilent: options.replacesSilent ?? false,
       connect: (attempt) => this.#connect(attempt),
       onOpen: (client) => {
         this.onOpen?.(client);
