@@ -7,7 +7,7 @@
 export function readStages(text) {
   const lines = text
     .replaceAll(/^\s*#.*\n/gm, '')
-    .replaceAll(/\\\n\s*/g, ' ')
+    .replaceAll(/\s*\\\n\s*/g, ' ')
     .split('\n')
     .filter((line) => line.trim() !== '');
   const stages = [];

@@ -71,7 +71,7 @@ function isOwnName(host: string): boolean {
 }
 
 /**
- * States in which the answer is yes. Whoever is not ready gets no more packets: kube-proxy forgets the UDP flows of a pod that
+ * States in which such a resource answers yes. Whoever is not ready gets no more packets: kube-proxy forgets the UDP flows of a pod that
  * turns unready. So a node that drains is ready, and only takes no new connections.
  */
 const statesOf: Readonly<Record<'/readyz' | '/acceptz', ReadonlySet<NodeState>>> = {
