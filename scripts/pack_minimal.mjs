@@ -3,7 +3,7 @@
 // cannot run. Ends after --minutes (10).
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,7 +11,7 @@ import { connect } from 'node:tls';
 import { parseArgs } from 'node:util';
 import { ended, finish, makeSystem, mountsBelow, startInside, whyNoSystem } from './pack/minimal_system.mjs';
 import { report } from './setup.mjs';
-import { StepError, progress } from './setup/process.mjs';
+import { StepError, mustRun, progress } from './setup/process.mjs';
 import { root } from './setup/stamp.mjs';
 
 const browserModule = join(root, 'packages', 'bench', 'dist', 'browser', 'chromium.js');
@@ -22,6 +22,7 @@ for tool in cc gcc g++ c++ clang make cmake python3 pkg-config; do
   if command -v $tool >&2; then echo "the system has $tool" >&2; exit 1; fi
 done
 if [ -e /usr/include/stdio.h ]; then echo "the system has headers" >&2; exit 1; fi
+if find / -xdev -name 'libgnutls*' -o -xdev -name 'libng*' | grep . >&2; then echo "the system has libraries" >&2; exit 1; fi
 npm init --yes >&2
 npm install --no-audit --no-fund ./sheaf-*.tgz >&2
 npx sheaf init >&2
@@ -114,7 +115,7 @@ function tearDown(directory) {
       cause: 'it has mounts',
       command: `umount ${mounts.join(' ')}`,
     });
-  rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
+  mustRun(`${directory} was not removed.`, 'rm', ['-rf', '--one-file-system', directory]);
 }
 
 async function main() {

@@ -62,22 +62,29 @@ export async function makeSystem(system, signal) {
 /** Runs a command of this machine to its end. @throws StepError when it fails */
 export async function finish(command, signal) {
   const child = spawn(command[0], command.slice(1), {
-    stdio: ['ignore', process.stderr, process.stderr],
+    stdio: ['ignore', 'pipe', 'pipe'],
     signal,
     killSignal: 'SIGKILL',
   });
+  for (const stream of [child.stdout, child.stderr]) stream.pipe(process.stderr, { end: false });
   const code = await ended(child);
-  if (code !== 0)
-    throw new StepError(`${command.find((word) => !isolated.includes(word))} ended with ${code}.`, {
-      command: commandLine(command[0], command.slice(1)),
-    });
+  if (code === 0) return;
+  const title = `A command ended with ${code}; its message is above.`;
+  throw new StepError(title, { command: commandLine(command[0], command.slice(1)) });
 }
 
-/** Resolves with the exit code when the program and all that wrote for it have ended. */
+/**
+ * Resolves with the exit code, or the name of the signal, when the program has ended and nobody holds its pipes any more. Rejects then
+ * when it was aborted, or at once when it did not start.
+ */
 export function ended(child) {
   return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code, signal) => resolve(code ?? signal));
+    let error;
+    child.once('error', (reason) => {
+      error = reason;
+      if (child.pid === undefined) reject(reason);
+    });
+    child.once('close', (code, signal) => (error === undefined ? resolve(code ?? signal) : reject(error)));
   });
 }
 
