@@ -1,14 +1,13 @@
 // `npm run image`: carries out the Dockerfile of `sheaf deploy compose` without a container engine. Each stage is a directory
 // with a minimal Debian, and each RUN a command in it (chroot). Then the node of the image runs as its user, and answers its
 // health check and a request. Needs root and mmdebstrap, and takes minutes; `--minutes 30` bounds them.
-import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { readCopy, readStages } from './image/dockerfile.mjs';
-import { makeRoot, startIn } from './image/root_directory.mjs';
+import { ended, makeSystem, startInside, whyNoSystem } from './pack/minimal_system.mjs';
 import { report } from './setup.mjs';
 import { StepError, mustRun, progress } from './setup/process.mjs';
 import { root } from './setup/stamp.mjs';
@@ -40,19 +39,19 @@ function generate(work) {
 }
 
 /** Carries out the stages of a Dockerfile. Returns the directory of the last one. @throws StepError */
-async function build({ context, work, deadline }) {
+async function build({ context, work, signal }) {
   const roots = new Map();
   let last;
   for (const { base, name, steps } of readStages(readFileSync(join(context, 'Dockerfile'), 'utf8'))) {
     last = join(work, name ?? 'image');
     progress(`FROM ${base}: a minimal Debian 12 and Node ${process.versions.node}`);
-    await makeRoot(last);
-    let cwd = '/';
+    await makeSystem(last, signal);
+    let directory = '/';
     for (const { instruction, rest } of steps) {
       progress(`${instruction} ${rest}`);
-      if (instruction === 'WORKDIR') mkdirSync(join(last, (cwd = rest)), { recursive: true });
+      if (instruction === 'WORKDIR') mkdirSync(join(last, (directory = rest)), { recursive: true });
       else if (instruction === 'COPY') copy(readCopy(rest), { to: last, from: roots, context });
-      else if (instruction === 'RUN') await runStep(last, rest, { cwd, deadline });
+      else if (instruction === 'RUN') await runStep(last, { directory, command: rest }, signal);
     }
     roots.set(name, last);
   }
@@ -72,21 +71,21 @@ function copy({ from, sources, target }, { to, from: roots, context }) {
   }
 }
 
-async function runStep(directory, command, { cwd, deadline }) {
-  const child = startIn(directory, command, { cwd });
-  const timer = setTimeout(() => child.kill('SIGKILL'), deadline - Date.now());
-  const [code, signal] = await once(child, 'close');
-  clearTimeout(timer);
+async function runStep(system, { directory, command }, signal) {
+  const code = await endInside(system, `cd ${directory}\n${command}`, signal);
   if (code === 0) return;
-  throw new StepError('A step of the image failed.', {
-    cause:
-      signal === 'SIGKILL' ? 'the time of `--minutes` is over' : `ended with ${code ?? signal}; its message is above`,
-    command,
-  });
+  throw new StepError('A step of the image failed.', { cause: `ended with ${code}; its message is above`, command });
+}
+
+/** Runs a shell script in the system to its end. Returns its exit code, or the name of the signal that ended it. */
+function endInside(system, script, signal) {
+  const child = startInside(system, script, signal);
+  child.stdout.pipe(process.stderr, { end: false });
+  return ended(child);
 }
 
 /** Runs the node of the image as its user, and asks it. @throws StepError */
-async function tryImage(image, { site, context }) {
+async function tryImage(image, { site, context }, signal) {
   const inImage = (path) => join(image, path);
   mkdirSync(inImage('etc/sheaf'), { recursive: true });
   mkdirSync(inImage('run/secrets'), { recursive: true });
@@ -102,11 +101,15 @@ async function tryImage(image, { site, context }) {
       ['-m', '0400', '-o', '65532', '-g', '65532', join(site, file), inImage(`run/secrets/${id}`)],
       site,
     );
-  const program = 'node /opt/sheaf/node_modules/@sheaf/cli/bin/sheaf.js';
-  const user = '65532:65532';
-  const node = startIn(image, `exec ${program} up /etc/sheaf/sheaf.yaml`, { user });
+  const asUser = 'exec setpriv --reuid=65532 --regid=65532 --clear-groups';
+  const program = `${asUser} node /opt/sheaf/node_modules/@sheaf/cli/bin/sheaf.js`;
+  const node = startInside(image, `${program} up /etc/sheaf/sheaf.yaml`, signal);
+  node.stdout.pipe(process.stderr, { end: false });
+  const end = ended(node);
+  // Whoever waits for it gets the error.
+  end.catch(() => {});
   try {
-    const check = async (args) => (await once(startIn(image, `exec ${program} ${args}`, { user }), 'close'))[0];
+    const check = (args) => endInside(image, `${program} ${args}`, signal);
     for (let attempt = 0; (await check(`healthcheck --admin 127.0.0.1:${adminPort}`)) !== 0; attempt++) {
       if (attempt === 30 || node.exitCode !== null)
         throw new StepError('The node of the image does not get healthy.', {});
@@ -117,6 +120,7 @@ async function tryImage(image, { site, context }) {
       throw new StepError('The node of the image does not answer.', { cause: `sheaf fetch ended with ${code}` });
   } finally {
     node.kill('SIGKILL');
+    await end.catch(() => {});
   }
 }
 
@@ -125,12 +129,14 @@ try {
   progress(
     'No container engine is used: the steps of the image run in a chroot, and layers, USER and EXPOSE are not tried.',
   );
-  const deadline = Date.now() + Number(values.minutes) * 60_000;
+  const why = whyNoSystem();
+  if (why !== undefined) throw new StepError('The image is not tried.', { cause: why });
+  const signal = AbortSignal.timeout(Number(values.minutes) * 60_000);
   const work = mkdtempSync(join(tmpdir(), 'sheaf-image-'));
   try {
     const generated = generate(work);
-    const image = await build({ ...generated, work, deadline });
-    await tryImage(image, generated);
+    const image = await build({ ...generated, work, signal });
+    await tryImage(image, generated, signal);
     console.log(
       `The image's steps ran, and its node answers (${mustRun('du failed', 'du', ['-sh', join(image, 'opt')], work).split('\t')[0]} in /opt).`,
     );

@@ -1,7 +1,7 @@
-// `npm run pack`: packs the published packages into .sheaf/packed, and prints their sizes. With `-- --install` it also
-// installs them in an empty directory (with `--from-source`, it builds the addon there). It then prints how long that
-// took, the installed size, and how soon `npx sheaf init && npx sheaf up` serves. `--npm 10.9.4` installs with that
-// version of npm.
+// `npm run pack`: packs the published packages into .sheaf/packed or the folder `--destination`, and prints their sizes.
+// With `-- --install` it also installs them in an empty directory (with `--from-source`, it builds the addon there). It then
+// prints how long that took, the installed size, and how soon `npx sheaf init && npx sheaf up` serves. `--npm 10.9.4`
+// installs with that version of npm.
 import {
   existsSync,
   mkdirSync,
@@ -13,12 +13,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readTracked } from './checks/tracked_files.mjs';
 import { listArchive, writeIntoArchive } from './pack/archive.mjs';
 import { packDocuments } from './pack/documents.mjs';
 import { measureFirstStart } from './pack/first_start.mjs';
+import { prebuiltFiles } from './pack/prebuilt.mjs';
 import { report } from './setup.mjs';
 import { StepError, capture, mustRun } from './setup/process.mjs';
 import { root } from './setup/stamp.mjs';
@@ -27,19 +28,17 @@ import { root } from './setup/stamp.mjs';
 const node = ['native', 'web-client', 'gateway', 'cli'];
 const all = [...node, 'bench'];
 
-const destination = join(root, '.sheaf', 'packed');
-
-/** Packs the packages. Returns the archives by the short names of their packages. */
-function pack() {
-  rmSync(destination, { recursive: true, force: true });
+/** Packs the packages into a folder. Returns the archives by the short names of their packages. */
+function pack(destination) {
   mkdirSync(destination, { recursive: true });
+  for (const name of all) for (const earlier of archivesOf(name, destination)) rmSync(earlier);
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const filters = all.flatMap((name) => ['--filter', `@sheaf/${name}`]);
   // `npm pack` would leave `workspace:` in the dependencies.
   const packing = ['--yes', packageManager, '-r', ...filters, 'pack', '--pack-destination', destination];
   mustRun('The packages could not be packed.', 'npx', packing, root);
-  const archives = Object.fromEntries(all.map((name) => [name, archiveOf(name)]));
-  addDocuments(archives);
+  const archives = Object.fromEntries(all.map((name) => [name, archivesOf(name, destination)[0]]));
+  complete(archives);
   console.log(line('package', 'packed', 'unpacked', 'files'));
   for (const name of all) {
     const entries = listArchive(archives[name]);
@@ -49,18 +48,19 @@ function pack() {
   return archives;
 }
 
-const archiveOf = (name) =>
-  join(
-    destination,
-    readdirSync(destination).find((file) => file.startsWith(`sheaf-${name}-`)),
-  );
+const archivesOf = (name, folder) =>
+  readdirSync(folder)
+    .filter((file) => file.startsWith(`sheaf-${name}-`) && file.endsWith('.tgz'))
+    .map((file) => join(folder, file));
 
-/** Adds the documents to the archives. Their links lead to files that npm installs. */
-function addDocuments(archives) {
+/** Adds the documents, whose links lead to files that npm installs, and the libraries of the addon to the archives. */
+function complete(archives) {
   const files = new Map(readTracked(root, /\.md$/).map(({ path, text }) => [path, text]));
   const shipped = new Map(all.map((name) => [name, new Set(listArchive(archives[name]).map(({ path }) => path))]));
-  for (const name of all)
-    writeIntoArchive(archives[name], packDocuments(name, { files, shipped, dependencies: dependenciesOf(name) }));
+  for (const name of all) {
+    const documents = packDocuments(name, { files, shipped, dependencies: dependenciesOf(name) });
+    writeIntoArchive(archives[name], [...documents, ...(name === 'native' ? prebuiltFiles() : [])]);
+  }
 }
 
 function dependenciesOf(name) {
@@ -117,9 +117,14 @@ const seconds = (started) => `${((performance.now() - started) / 1000).toFixed(1
 
 try {
   const { values } = parseArgs({
-    options: { install: { type: 'boolean' }, 'from-source': { type: 'boolean' }, npm: { type: 'string' } },
+    options: {
+      destination: { type: 'string', default: join(root, '.sheaf', 'packed') },
+      install: { type: 'boolean' },
+      'from-source': { type: 'boolean' },
+      npm: { type: 'string' },
+    },
   });
-  const archives = pack();
+  const archives = pack(resolve(values.destination));
   const { npm: version, 'from-source': fromSource = false } = values;
   const npm = (args) => (version === undefined ? ['npm', args] : ['npx', ['--yes', `npm@${version}`, ...args]]);
   if (values.install || fromSource) await install(archives, { fromSource, npm });

@@ -10,6 +10,7 @@
       "cflags": ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Wno-subobject-linkage", "-Wno-restrict", "-Wno-maybe-uninitialized", "-Wno-array-bounds", "-Wno-stringop-overflow", "-Wno-stringop-overread", "-fvisibility=hidden"],
       "cflags_cc": ["-std=c++20", "-fno-exceptions", "-isystem <!(node -p \"require('path').resolve(require('node-addon-api').include_dir)\")"],
       "cflags_cc!": ["-std=gnu++17", "-std=gnu++20"],
+      "ldflags": ["-Wl,--disable-new-dtags,-rpath,'$$ORIGIN/libraries'"],
       "libraries": [
         "<!@(pkg-config --libs libngtcp2 libngtcp2_crypto_gnutls gnutls libnghttp3)"
       ],

@@ -17,15 +17,15 @@ export function listArchive(archive) {
     .filter(({ path }) => !path.endsWith('/'));
 }
 
-/** Writes texts into a packed package, by their path in it. */
-export function writeIntoArchive(archive, texts) {
+/** Writes files into a packed package: pairs of the path in it and the text or bytes. */
+export function writeIntoArchive(archive, files) {
   const directory = mkdtempSync(join(tmpdir(), 'sheaf-archive-'));
   try {
     execFileSync('tar', ['xzf', archive, '-C', directory]);
-    for (const [path, text] of texts) {
+    for (const [path, content] of files) {
       const file = join(directory, 'package', path);
       mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, text);
+      writeFileSync(file, content);
     }
     // The same packages give the same bytes.
     const stable = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner'];

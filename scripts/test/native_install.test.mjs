@@ -4,14 +4,19 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { describeMismatch } from '../../packages/native/install/prebuilt.mjs';
 import { root } from '../setup/stamp.mjs';
 
-/** Runs the install script of a package without an addon, on a machine that has only these programs. */
-function install(programs, environment = {}) {
+/** Runs the install script of a package without an addon, on a machine that has only these programs. `needs`: what prebuilt.json says */
+function install(programs, { environment = {}, needs } = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'sheaf-install-'));
   try {
     const home = join(directory, 'native');
     cpSync(join(root, 'packages', 'native', 'install'), join(home, 'install'), { recursive: true });
+    if (needs !== undefined) {
+      mkdirSync(join(home, 'build', 'Release'), { recursive: true });
+      writeFileSync(join(home, 'build', 'Release', 'prebuilt.json'), JSON.stringify(needs));
+    }
     const path = join(directory, 'bin');
     mkdirSync(path);
     for (const [name, script] of Object.entries(programs))
@@ -55,4 +60,42 @@ test('with everything there, the next thing that is missing is node-gyp', () => 
   assert.equal(status, 1);
   assert.match(stderr, /^error: node-gyp is missing$/m);
   assert.match(stderr, /npm rebuild @sheaf\/native/);
+});
+
+const { platform, arch } = process;
+
+test('an addon for another processor, or for a newer glibc, is not tried: the script says what it needs and builds', () => {
+  for (const [needs, told] of [
+    [{ platform, arch: 'sparc', glibc: '2.1' }, `needs ${platform} sparc with glibc 2.1 or newer`],
+    [{ platform, arch, glibc: '9.1' }, `needs ${platform} ${arch} with glibc 9.1 or newer`],
+  ]) {
+    const { status, stderr } = install({}, { needs });
+    assert.equal(status, 1);
+    assert.match(stderr, new RegExp(`^The packed addon ${told}; this system is ${platform} ${arch} with `, 'm'));
+    assert.match(stderr, /^error: the addon of @sheaf\/native cannot be built: g\+\+, /m);
+    assert.doesNotMatch(stderr, /does not load/);
+  }
+});
+
+test('an addon for this system is tried, and its error is told', () => {
+  const { stderr } = install({}, { needs: { platform, arch, glibc: '2.1' } });
+  assert.match(stderr, /sheaf\.node does not load: Error: /);
+  assert.doesNotMatch(stderr, /The packed addon needs/);
+});
+
+test('versions of glibc are compared by number, and a system without glibc does not fit', () => {
+  const home = mkdtempSync(join(tmpdir(), 'sheaf-install-'));
+  try {
+    assert.equal(describeMismatch(home, { platform, arch, glibc: undefined }), undefined);
+    mkdirSync(join(home, 'build', 'Release'), { recursive: true });
+    const needs = { platform: 'linux', arch: 'x64', glibc: '2.34' };
+    writeFileSync(join(home, 'build', 'Release', 'prebuilt.json'), JSON.stringify(needs));
+    const on = (glibc) => describeMismatch(home, { platform: 'linux', arch: 'x64', glibc });
+    for (const enough of ['2.34', '2.100', '3.0']) assert.equal(on(enough), undefined);
+    for (const older of ['2.4', '2.33', '1.99'])
+      assert.match(on(older), /glibc 2\.34 or newer; this system is linux x64/);
+    assert.match(on(undefined), /this system is linux x64 with no glibc\.$/);
+  } finally {
+    rmSync(home, { recursive: true });
+  }
 });

@@ -1,11 +1,12 @@
-// npm's install script. The package brings its addon; where that does not load (another processor,
-// another system library) it is built from the sources, by the node-gyp that npm brings, and always with
-// `npm install --build-from-source`. In the repository scripts/setup.mjs builds it.
+// npm's install script. The package brings its addon with the libraries that it needs. Where that was made for another
+// system or does not load, the script says why and builds the addon from the sources, by the node-gyp that npm brings; with
+// `npm install --build-from-source` it always does. In the repository scripts/setup.mjs builds the addon.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { assembleHeaders } from './headers.mjs';
+import { describeMismatch } from './prebuilt.mjs';
 import { describeMissing } from './requirements.mjs';
 
 const home = join(import.meta.dirname, '..');
@@ -13,12 +14,19 @@ const built = join(home, 'build', 'Release', 'sheaf_candidate.node');
 const addon = join(home, 'build', 'Release', 'sheaf.node');
 const fromSource = process.env.npm_config_build_from_source === 'true';
 
-if (!existsSync(join(home, '..', '..', 'scripts', 'setup.mjs')) && (fromSource || !loads(addon))) {
+if (!existsSync(join(home, '..', '..', 'scripts', 'setup.mjs')) && (fromSource || !runsHere())) {
   const problem = describeMissing() ?? build();
   if (problem !== undefined) {
     console.error(problem);
     process.exitCode = 1;
   }
+}
+
+/** Says why the packed addon does not run on this system. */
+function runsHere() {
+  const mismatch = describeMismatch(home);
+  if (mismatch !== undefined) console.error(mismatch);
+  return mismatch === undefined && loads(addon);
 }
 
 /** In a process of its own: this one could not load another file under the same name. */
@@ -46,14 +54,16 @@ function build() {
       env: { ...process.env, npm_config_nodedir: headers },
     });
     if (status !== 0) return `error: the addon of @sheaf/native did not build (node-gyp ended with ${status})`;
+    // It is tried apart from packed libraries, which may be of another system, and kept without what the compiler leaves,
+    // which is four times as large.
+    const kept = join(directory, 'sheaf.node');
+    copyFileSync(built, kept);
+    if (!loads(kept)) return 'error: the addon of @sheaf/native was built and does not load; the line above says why';
+    rmSync(join(home, 'build'), { recursive: true });
+    mkdirSync(dirname(addon), { recursive: true });
+    copyFileSync(kept, addon);
+    return undefined;
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-  if (!loads(built)) return 'error: the addon of @sheaf/native was built and does not load; the line above says why';
-  // What the compiler leaves is four times as large as the addon.
-  const kept = readFileSync(built);
-  rmSync(join(home, 'build'), { recursive: true });
-  mkdirSync(dirname(addon), { recursive: true });
-  writeFileSync(addon, kept);
-  return undefined;
 }

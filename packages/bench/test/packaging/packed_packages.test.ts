@@ -1,5 +1,15 @@
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +20,7 @@ import { json, startProgram } from '../interop/programs.js';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..', '..', '..');
-/** What runs a node of Sheaf. The archive of `native` holds the addon that this checkout built. */
+/** What runs a node of Sheaf. The archive of `native` holds the addon that this checkout built, and its libraries. */
 const node = ['native', 'web-client', 'gateway', 'cli'];
 /** The oldest that is supported, and the long-term versions after it. */
 const nodeVersions = ['20.19.5', '22', '24'];
@@ -22,18 +32,27 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'sheaf-packed-'));
   installed = join(directory, 'installed');
   mkdirSync(installed);
-  const { packageManager } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
-    packageManager: string;
-  };
-  const filters = node.flatMap((name) => ['--filter', `@sheaf/${name}`]);
-  await run('npx', ['--yes', packageManager, '-r', ...filters, 'pack', '--pack-destination', directory], { cwd: root });
+  await run(process.execPath, [join(root, 'scripts', 'pack.mjs'), '--destination', directory], { cwd: root });
   writeFileSync(join(installed, 'package.json'), '{ "private": true }');
-  const archives = readdirSync(directory).filter((name) => name.endsWith('.tgz'));
+  const archives = readdirSync(directory).filter((name) => node.some((each) => name.startsWith(`sheaf-${each}-`)));
   await run('npm', ['install', '--no-audit', '--no-fund', ...archives.map((name) => join(directory, name))], {
     cwd: installed,
+    env: { ...process.env, PATH: await withoutCompilers() },
   });
 }, 300_000);
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Returns a PATH that has Node, npm and a shell, and nothing that builds. */
+async function withoutCompilers(): Promise<string> {
+  const programs = join(directory, 'programs');
+  mkdirSync(programs);
+  for (const name of ['npm', 'npx', 'sh']) {
+    const { stdout } = await run('sh', ['-c', `command -v ${name}`]);
+    symlinkSync(realpathSync(stdout.trim()), join(programs, name));
+  }
+  symlinkSync(process.execPath, join(programs, 'node'));
+  return programs;
+}
 
 /** Moves what `sheaf init` wrote to ports that are free. */
 async function initialize(): Promise<number> {
@@ -74,7 +93,55 @@ async function servesItsFirstPage(node: string): Promise<void> {
   }
 }
 
+const packedNative = (): string => join(installed, 'node_modules', '@sheaf', 'native');
+
+interface Prebuilt {
+  glibc: string;
+  libraries: { name: string; package: string; version: string }[];
+}
+
+const prebuilt = async (): Promise<Prebuilt> =>
+  JSON.parse(await readFile(join(packedNative(), 'build', 'Release', 'prebuilt.json'), 'utf8')) as Prebuilt;
+
 describe('packed packages, installed with npm in an empty directory', () => {
+  test('load the addon with the packed libraries alone', async () => {
+    const show = [
+      "import { readFileSync } from 'node:fs';",
+      "import { loadAddon } from '@sheaf/native';",
+      'loadAddon();',
+      "console.log(readFileSync('/proc/self/maps', 'utf8'));",
+    ].join('\n');
+    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', show], { cwd: installed });
+    const mapped = [...new Set([...stdout.matchAll(/ (\/\S+\.(?:so[.\d]*|node))$/gm)].map((match) => match[1]!))];
+    const release = join(realpathSync(packedNative()), 'build', 'Release');
+    const { libraries } = await prebuilt();
+    const packed = [join(release, 'sheaf.node'), ...libraries.map(({ name }) => join(release, 'libraries', name))];
+    expect(mapped.filter((path) => path.startsWith(release)).sort()).toEqual(packed.sort());
+    // The C library and the compiler's runtime are what Node itself needs.
+    const others = mapped.filter((path) => !path.startsWith(release)).map((path) => path.split('/').at(-1));
+    expect(others.filter((name) => !/^(?:ld-linux|lib(?:c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so)/.test(name!))).toEqual(
+      [],
+    );
+  });
+
+  test('need no newer glibc than that of Debian 12', async () => {
+    const [major, minor] = (await prebuilt()).glibc.split('.').map(Number);
+    expect(major).toBe(2);
+    expect(minor).toBeLessThanOrEqual(36);
+  });
+
+  test('list every library with its version and its licence', async () => {
+    const text = await readFile(join(packedNative(), 'THIRD_PARTY_LICENSES'), 'utf8');
+    const { libraries } = await prebuilt();
+    expect(libraries.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['libgnutls.so.30', 'libnettle.so.8', 'libngtcp2.so.16', 'libnghttp3.so.9']),
+    );
+    for (const { name, package: owner, version } of libraries)
+      expect(text).toContain(`  ${name} (package ${owner} ${version})\n`);
+    expect(text.match(/^ {2}licence: \S/gm)?.length).toBe(text.match(/^Copyright and licences of /gm)?.length);
+    expect(text).toContain('GNU LESSER GENERAL PUBLIC LICENSE');
+  });
+
   test('serve the page that `sheaf init` wrote', async () => {
     await servesItsFirstPage(process.execPath);
   });
