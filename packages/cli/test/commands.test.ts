@@ -227,6 +227,8 @@ describe('schema', () => {
       'trusted_proxies',
       'proxy_protocol',
       'tls',
+      'secrets',
+      'connection_ids',
       'alpn',
       'congestion',
       'multipath',
