@@ -1,4 +1,4 @@
-import { closeNodes, exitCodes, type RunningNode } from '@sheaf/gateway';
+import { exitCodes, type RunningNode } from '@sheaf/gateway';
 import { printNotice, type World } from './world.js';
 
 /**
@@ -6,7 +6,7 @@ import { printNotice, type World } from './world.js';
  * Resolves with the exit code.
  */
 export async function serveUntilSignal(
-  nodes: readonly RunningNode[],
+  nodes: readonly Pick<RunningNode, 'close'>[],
   world: World,
   announce: () => Promise<void>,
 ): Promise<number> {
@@ -23,7 +23,7 @@ export async function serveUntilSignal(
   await Promise.race([announce(), first]);
   const signal = await first;
   await printNotice(world.stderr, signal === 'SIGINT' ? 'draining; Ctrl-C again ends at once' : 'draining');
-  await closeNodes(nodes);
+  await Promise.all(nodes.map((node) => node.close()));
   stop();
   return exitCodes.success;
 }

@@ -14,6 +14,8 @@ export interface World {
   stderr: Writable;
   /** Calls `listener` for every SIGINT and SIGTERM. Returns a function that stops this. */
   onSignal(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void;
+  /** Calls `listener` for every SIGHUP. Returns a function that stops this. */
+  onHangUp(listener: () => void): () => void;
   /** Lets the process continue when its output cannot be written, since a server outlives its terminal. */
   outliveOutput(): void;
   /** Ends the process at once. */
@@ -38,6 +40,10 @@ export function processWorld(): World {
     onSignal(listener) {
       process.on('SIGINT', listener).on('SIGTERM', listener);
       return () => process.off('SIGINT', listener).off('SIGTERM', listener);
+    },
+    onHangUp(listener) {
+      process.on('SIGHUP', listener);
+      return () => process.off('SIGHUP', listener);
     },
     outliveOutput() {
       onError = () => undefined;
