@@ -184,6 +184,7 @@ export class Front {
   async prepare(configuration: FrontConfiguration): Promise<Prepared> {
     const before = this.#configuration;
     const stays = canonicalText(certificateOf(before)) === canonicalText(certificateOf(configuration));
+    if (stays) await this.#certificate.refresh();
     const certificate = stays ? this.#certificate : await openCertificate(configuration, this.log);
     try {
       const listeners = await prepareAll([
