@@ -30,7 +30,7 @@ export const reload: Command<ReloadOptions> = {
         requiresArg: true,
         describe: 'Use this admin address instead, such as 127.0.0.1:9433',
       })
-      .option('json', { type: 'boolean', default: false, describe: 'Print the answer of the node as JSON' })
+      .option('json', { type: 'boolean', default: false, describe: 'Print the outcome as JSON' })
       .example('$0 reload', 'Apply what was changed in sheaf.yaml, without an interruption'),
   async run({ file, admin, json }, world) {
     const address = admin ?? (await adminInFile(shownPath(file, world.cwd), file));

@@ -32,7 +32,7 @@ interface OpenAdmin {
   address: ListenAddress;
 }
 
-/** Time in milliseconds for an operator to read the answer to the request that took the server's address away */
+/** Time in milliseconds for an operator to get the response to the request that took the address of the server away */
 const adminDrainMs = 5_000;
 
 /** What every node has, whatever it serves: a log, a state, a server for operators, and an orderly end */
