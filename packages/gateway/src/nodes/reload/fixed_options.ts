@@ -31,11 +31,18 @@ export function refuseFixed(before: readonly LoadedNode[], after: readonly Loade
     if (!from) throw needsRestart(`add the node \`${name}\``);
     if (!to) throw needsRestart(`remove the node \`${name}\``);
     if (from.role !== to.role) throw needsRestart(`change the \`role\` of \`${name}\``, to);
-    const [fixed, wanted] = [fixedOf(from), fixedOf(to)];
-    for (const option of new Set([...fixed.keys(), ...wanted.keys()])) {
-      if (canonicalText(fixed.get(option)) !== canonicalText(wanted.get(option)))
-        throw needsRestart(`change \`${option}\` of \`${name}\``, to, option);
-    }
+  }
+  // What a node says itself explains more than what another one makes of it.
+  for (const fixedOf of [ownOptions, derivedOptions]) {
+    for (const from of before) refuseDifferences(from.name, fixedOf(from), now.get(from.name)!, fixedOf);
+  }
+}
+
+function refuseDifferences(name: string, fixed: Fixed, to: LoadedNode, fixedOf: (node: LoadedNode) => Fixed): void {
+  const wanted = fixedOf(to);
+  for (const option of new Set([...fixed.keys(), ...wanted.keys()])) {
+    if (canonicalText(fixed.get(option)) !== canonicalText(wanted.get(option)))
+      throw needsRestart(`change \`${option}\` of \`${name}\``, to, option);
   }
 }
 
@@ -48,19 +55,31 @@ function needsRestart(what: string, node?: LoadedNode, option?: string): UserErr
   });
 }
 
-function fixedOf(loaded: LoadedNode): Fixed {
+function ownOptions(loaded: LoadedNode): Fixed {
   const options = [...optionsOf(loaded)];
   switch (loaded.role) {
     case 'gateway':
-      return new Map([...options.filter(isFixed), ...fixedOfGateway(loaded)]);
+      return new Map(options.filter(isFixed));
     case 'backend':
       // Clients know the address of a backend from its gateway.
-      return new Map([...options.filter(isFixed), ['listen', loaded.node.listen], ['primary', loaded.primary]]);
+      return new Map([...options.filter(isFixed), ['listen', loaded.node.listen]]);
+    case 'edge':
+    case 'tunnel':
+      return new Map(options);
+  }
+}
+
+/** What other nodes of the file say about this one, or parts of its routes */
+function derivedOptions(loaded: LoadedNode): Fixed {
+  switch (loaded.role) {
+    case 'gateway':
+      return fixedOfGateway(loaded);
+    case 'backend':
+      return new Map([['primary', loaded.primary]]);
     case 'edge':
     case 'tunnel': {
       const { node } = loaded.gateway ?? {};
-      const gateway = node && { listen: node.listen, public_url: node.public_url, tls: node.tls };
-      return new Map([...options, ['gateway', [loaded.node.gateway, gateway]]]);
+      return new Map([['gateway', node && { listen: node.listen, public_url: node.public_url, tls: node.tls }]]);
     }
   }
 }
