@@ -67,11 +67,13 @@ export class Site {
   async prepare(node: SiteConfiguration): Promise<Prepared> {
     const { log, toBackends } = this.#options;
     const routes = await compileRoutes({ node, log, toBackends, before: this.#routes.targets });
-    return {
-      warnings: await routes.targets.start(),
-      commit: () => this.#use(node, routes),
-      abandon: () => routes.targets.abandon(),
-    };
+    const abandon = (): Promise<void> => routes.targets.abandon();
+    try {
+      return { warnings: await routes.targets.start(), commit: () => this.#use(node, routes), abandon };
+    } catch (error) {
+      await abandon();
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
