@@ -4,7 +4,15 @@ import { errorMessage, UserError } from '@sheaf/gateway/client';
 import { unreadableInput } from './unreadable_input.js';
 
 /** Maximum wait for a response. A node usually runs on this machine and answers within milliseconds. */
-const timeoutMs = 5_000;
+const usualTimeoutMs = 5_000;
+
+export interface AdminQuestion {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: Readable;
+  /** Maximum wait for the response to a question without a body */
+  timeoutMs?: number;
+}
 
 export interface AdminAnswer {
   status: number;
@@ -15,7 +23,7 @@ export interface AdminAnswer {
 export function askAdmin(
   address: string,
   path: string,
-  { method = 'GET', headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: Readable } = {},
+  { method = 'GET', headers = {}, body, timeoutMs = usualTimeoutMs }: AdminQuestion = {},
 ): Promise<AdminAnswer> {
   return new Promise((resolve, reject) => {
     const refuse = (cause: unknown): void =>

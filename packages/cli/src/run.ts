@@ -18,6 +18,7 @@ const commands: Record<string, Load> = {
   schema: async (add) => add((await import('./commands/schema.js')).schema),
   healthcheck: async (add) => add((await import('./commands/healthcheck.js')).healthcheck),
   status: async (add) => add((await import('./commands/status.js')).status),
+  reload: async (add) => add((await import('./commands/reload.js')).reload),
   backend: async (add) => add((await import('./commands/backend.js')).backend),
   publish: async (add) => add((await import('./commands/publish.js')).publish),
   watch: async (add) => add((await import('./commands/watch.js')).watch),

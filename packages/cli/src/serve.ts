@@ -1,4 +1,4 @@
-import { closeNodes, exitCodes, type RunningNode } from '@sheaf/gateway';
+import { exitCodes, type RunningNode } from '@sheaf/gateway';
 import { printNotice, type World } from './world.js';
 
 /** What else learns of the life of nodes that serve */
@@ -14,7 +14,7 @@ export interface ServeSteps {
  * Resolves with the exit code.
  */
 export async function serveUntilSignal(
-  nodes: readonly RunningNode[],
+  nodes: readonly Pick<RunningNode, 'close'>[],
   world: World,
   { announce, draining }: ServeSteps,
 ): Promise<number> {
@@ -32,7 +32,7 @@ export async function serveUntilSignal(
   const signal = await first;
   draining?.();
   await printNotice(world.stderr, signal === 'SIGINT' ? 'draining; Ctrl-C again ends at once' : 'draining');
-  await closeNodes(nodes);
+  await Promise.all(nodes.map((node) => node.close()));
   stop();
   return exitCodes.success;
 }

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 
@@ -14,6 +15,11 @@ export interface World {
   stderr: Writable;
   /** Calls `listener` for every SIGINT and SIGTERM. Returns a function that stops this. */
   onSignal(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void;
+  /**
+   * Calls `listener` for every SIGHUP, but for the one that says that the terminal is gone: that one counts as SIGTERM. Returns a
+   * function that stops this.
+   */
+  onHangUp(listener: () => void): () => void;
   /** Lets the process continue when its output cannot be written, since a server outlives its terminal. */
   outliveOutput(): void;
   /** Ends the process at once. */
@@ -39,11 +45,30 @@ export function processWorld(): World {
       process.on('SIGINT', listener).on('SIGTERM', listener);
       return () => process.off('SIGINT', listener).off('SIGTERM', listener);
     },
+    onHangUp(listener) {
+      const had = hasTerminal();
+      const onHangUp = (): void => {
+        if (had && !hasTerminal()) process.emit('SIGTERM', 'SIGTERM');
+        else listener();
+      };
+      process.on('SIGHUP', onHangUp);
+      return () => process.off('SIGHUP', onHangUp);
+    },
     outliveOutput() {
       onError = () => undefined;
     },
     exit: (code) => process.exit(code),
   };
+}
+
+/** Whether the process has a controlling terminal. It loses the one that is closed. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Writes a line that may be lost, since a server continues when nobody can read its output any more. */

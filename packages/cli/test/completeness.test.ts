@@ -19,6 +19,7 @@ describe('docs/reference/cli.md', async () => {
     'cert',
     'keys',
     'backend',
+    'reload',
     'demo',
     'link',
     'record',

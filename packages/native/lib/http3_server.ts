@@ -87,6 +87,8 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   async close(drainMs = 0): Promise<void> {
     this.endpoint.shutDown();
     if (drainMs > 0 && this.busy()) await this.drained(drainMs);
+    // Ends the wait of an earlier call.
+    else this.idle?.();
     for (const connection of this.accepted.values()) connection.close();
     this.endpoint.close();
   }

@@ -121,11 +121,22 @@ export function renderStatus(status: NodeStatus): string {
       'state',
       `${status.state} for ${formatSeconds(status.uptimeSeconds)} (pid ${status.pid}, version ${status.version})`,
     ],
+    ...configurationFacts(status),
     ...(status.role === 'tunnel' ? [] : frontFacts(status)),
     ...roleFacts(status),
   ];
   const table = renderTable(['', ''], facts).replace(/^\s*\n/, '');
   return [table, ...roleSections(status), ...(status.role === 'tunnel' ? [] : clientSections(status))].join('\n\n');
+}
+
+/** Which configuration is in use, and whether a later one was refused */
+function configurationFacts({ configuration }: NodeStatus): [string, string][] {
+  if (!configuration) return [];
+  const { version, source, since, refused } = configuration;
+  return [
+    ['configuration', `${version.slice(0, 12)} of ${source}, since ${since}`],
+    ...(refused ? [['refused', `at ${refused.at}: ${refused.code}, ${refused.message}`] as [string, string]] : []),
+  ];
 }
 
 function frontFacts(status: FrontNodeStatus): [string, string][] {

@@ -1,16 +1,18 @@
 // Must be the first import: loading the others would already make the young generation grow.
 import '@sheaf/gateway/heap';
-import { loadConfiguration, startNodes } from '@sheaf/gateway';
+import { RunningConfiguration, watchFile } from '@sheaf/gateway';
 import { announceNode, announceReady, namesOf } from '../announce.js';
 import type { Command } from '../command.js';
 import { nodeOf, shownPath } from '../configuration_file.js';
+import { printReload } from '../print_reload.js';
 import { serveUntilSignal } from '../serve.js';
 import { ServiceManager } from '../service_manager.js';
-import { printNotice } from '../world.js';
+import { printNotice, type World } from '../world.js';
 
 interface UpOptions {
   file: string;
   node: string | undefined;
+  watch: boolean;
 }
 
 export const up: Command<UpOptions> = {
@@ -20,32 +22,51 @@ export const up: Command<UpOptions> = {
     yargs
       .positional('file', { type: 'string', default: 'sheaf.yaml', describe: 'Configuration file' })
       .option('node', { type: 'string', requiresArg: true, describe: 'Run only the node of this name' })
+      .option('watch', {
+        type: 'boolean',
+        default: false,
+        describe: 'Reload the configuration when its file changes',
+      })
       .example('$0 up sheaf.yaml', 'Serve until Ctrl-C; a second Ctrl-C ends at once')
       .example('$0 up sheaf.yaml --node laptop', 'Run one of several nodes')
       .example('SSLKEYLOGFILE=keys.txt $0 up', 'Write TLS secrets for Wireshark'),
-  async run({ file, node }, world) {
+  async run({ file, node, watch }, world) {
     const started = performance.now();
-    // The files of other nodes are on other machines.
-    const loaded = await loadConfiguration(shownPath(file, world.cwd), {
-      filesOf: (name) => node === undefined || name === node,
-    });
-    const wanted = node === undefined ? loaded.nodes : [nodeOf(loaded, node, file)];
+    const path = shownPath(file, world.cwd);
     const keyLog = world.env['SSLKEYLOGFILE'];
-    const nodes = await startNodes(wanted, keyLog === undefined || keyLog === '' ? {} : { keyLog });
+    const running = await RunningConfiguration.start({
+      file: path,
+      // The files of other nodes are on other machines.
+      filesOf: (name) => node === undefined || name === node,
+      choose: (loaded) => (node === undefined ? loaded.nodes : [nodeOf(loaded, node, file)]),
+      node: keyLog === undefined || keyLog === '' ? {} : { keyLog },
+      now: () => new Date(),
+    });
     world.outliveOutput();
     const manager = new ServiceManager(world.env, {
       pid: process.pid,
       warn: (warning) => void printNotice(world.stderr, warning),
     });
-    manager.ready(`serving: ${namesOf(nodes)}`);
-    const code = await serveUntilSignal(nodes, world, {
+    manager.ready(`serving: ${namesOf(running.nodes)}`);
+    const reload = (): Promise<void> => reloadAndTell(running, world);
+    const stopListening = world.onHangUp(() => void reload());
+    const stopWatching = watch ? await watchFile(path, reload) : undefined;
+    const code = await serveUntilSignal([running], world, {
       announce: async () => {
-        await announceReady(performance.now() - started, world, loaded.named ? nodes : []);
-        for (const running of nodes) await announceNode(running, world);
+        await announceReady(performance.now() - started, world, running.named ? running.nodes : []);
+        for (const each of running.nodes) await announceNode(each, world);
       },
-      draining: () => manager.stopping(`draining: ${namesOf(nodes)}`),
+      draining: () => manager.stopping(`draining: ${namesOf(running.nodes)}`),
     });
+    stopWatching?.();
+    stopListening();
     manager.end();
     return code;
   },
 };
+
+/** The log tells all of it to programs. People see the outcome beside their terminal's prompt. */
+async function reloadAndTell(running: RunningConfiguration, world: World): Promise<void> {
+  const outcome = await running.reload();
+  await printReload(outcome, world).catch(() => undefined);
+}

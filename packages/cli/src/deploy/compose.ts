@@ -59,7 +59,7 @@ services:
   sheaf:
     image: ${quoted(image)}
     build: .
-    command: ["up", "${configurationPath}", "--node", "${node.name}"]
+    command: ["up", "${configurationPath}", "--watch", "--node", "${node.name}"]
     # The network of the machine: Docker's proxy for UDP hides the addresses of clients, and copies each datagram.
     network_mode: host
     restart: unless-stopped

@@ -35,7 +35,7 @@ ${ports.length === 0 ? '' : `EXPOSE ${ports.join(' ')}\n`}# SIGTERM drains.
 STOPSIGNAL SIGTERM
 # Without a shell, which would not pass the signal on.
 ENTRYPOINT ${JSON.stringify(program).replaceAll(',', ', ')}
-CMD ["up", "${configurationPath}"]
+CMD ["up", "${configurationPath}", "--watch"]
 `,
   };
 }

@@ -121,10 +121,12 @@ const kustomization = (
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources: [${workloadFile}, service.yaml, disruption-budget.yaml]
-# The name of the ConfigMap follows its content, so a changed configuration replaces the pods, each after it drained.
 configMapGenerator:
   - name: ${objectName(node)}
     files: [sheaf.yaml]
+    # The same name for every content: nodes reload a changed configuration by themselves, and connections live on. What a reload
+    # cannot change, and \`sheaf status\` then shows, takes \`kubectl rollout restart\`.
+    options: { disableNameSuffixHash: true }
 ${secretGenerators(node)}`;
 
 /** Makes the objects of one node for Kubernetes, and an image. Keys are named, and never copied. */

@@ -151,7 +151,7 @@ resources:
 
 const container = (node: LoadedNode, options: PodOptions): string => `- name: sheaf
   image: ${quoted(options.image)}
-  args: ["up", "${configurationPath}", "--node", "${node.name}"]
+  args: ["up", "${configurationPath}", "--watch", "--node", "${node.name}"]
   ports:
 ${indented(ports(node), 4)}  securityContext:
     allowPrivilegeEscalation: false

@@ -18,6 +18,8 @@ StartLimitIntervalSec=0
 # The node says when its listeners are open, when it drains, and by the watchdog that its event loop turns.
 Type=notify
 ExecStart=${program} up /etc/sheaf/%i.yaml --node %i
+# Reads the configuration again, and keeps the old one where the new one has a fault.
+ExecReload=/bin/kill -HUP $MAINPID
 WatchdogSec=10s
 Restart=always
 # Clients retransmit within a second: a node that is back by then costs them little.

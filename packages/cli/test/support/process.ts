@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 
 export { freePort } from '@sheaf/gateway/client';
 
-const program = fileURLToPath(new URL('../../bin/sheaf.js', import.meta.url));
+export const program = fileURLToPath(new URL('../../bin/sheaf.js', import.meta.url));
 
 export interface RunningProcess {
   child: ChildProcess;

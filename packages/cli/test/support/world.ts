@@ -11,6 +11,8 @@ export interface TestWorld extends World {
   err(): string;
   /** Sends a signal to whoever listens. */
   signal(name: 'SIGINT' | 'SIGTERM'): void;
+  /** Sends SIGHUP. */
+  hangUp(): void;
 }
 
 /** A world in a temporary directory that goes away with the test. */
@@ -20,6 +22,7 @@ export async function testWorld(args: readonly string[], cwd?: string): Promise<
   out.on('data', (chunk: Buffer) => (text.out += chunk.toString()));
   err.on('data', (chunk: Buffer) => (text.err += chunk.toString()));
   const listeners = new Set<(signal: 'SIGINT' | 'SIGTERM') => void>();
+  const hangUps = new Set<() => void>();
   return {
     args,
     env: {},
@@ -31,12 +34,17 @@ export async function testWorld(args: readonly string[], cwd?: string): Promise<
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    onHangUp(listener) {
+      hangUps.add(listener);
+      return () => hangUps.delete(listener);
+    },
     outliveOutput: () => undefined,
     exit: (code) => {
       throw new Error(`the process would end with ${code}`);
     },
     out: () => text.out,
     err: () => text.err,
+    hangUp: () => hangUps.forEach((listener) => listener()),
     signal: (name) => listeners.forEach((listener) => listener(name)),
   };
 }

@@ -31,7 +31,7 @@ export interface ChannelServerOptions {
 /** Lets clients join the channels of a gateway, and publishes on them. */
 export class ChannelServer {
   readonly #channels: ReadonlyMap<string, Channel>;
-  readonly #routes: Route<Channel>[];
+  #routes: Route<Channel>[] = [];
   /** Names of channels that routes of media write to */
   readonly #carrying = new Set<string>();
   readonly #log: Logger;
@@ -56,6 +56,11 @@ export class ChannelServer {
   ) {
     this.#channels = channels;
     this.#log = log;
+    this.useRoutes(routes);
+  }
+
+  /** Lets clients join by these routes from now on. Receivers stay where they are. */
+  useRoutes(routes: readonly RouteOptions[]): void {
     this.#routes = routes.flatMap((route, index) => {
       const channel = route.channel === undefined ? undefined : this.#channels.get(route.channel);
       return channel ? [compileRoute(route, index, channel)] : [];

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -118,7 +119,12 @@ function nodesOf(file: NodeConfiguration | { nodes: Record<string, NamedNode> },
 
 function loaded(nodes: readonly ParsedNode[], document: ConfigurationDocument): LoadedConfiguration {
   const directory = directoryOf(document.file);
-  return { nodes: loadNodes(nodes, directory, document), directory, named: nodes.some(({ at }) => at.length > 0) };
+  return {
+    nodes: loadNodes(nodes, directory, document),
+    directory,
+    version: createHash('sha256').update(document.text).digest('hex'),
+    named: nodes.some(({ at }) => at.length > 0),
+  };
 }
 
 function directoryOf(file: string): string {

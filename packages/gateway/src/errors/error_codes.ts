@@ -54,6 +54,15 @@ export const errorCodes = {
     exitCode: exitCodes.usage,
     meaning: '`--node` or a command names a node or a backend that the configuration file does not have.',
   },
+  RELOAD_NEEDS_RESTART: {
+    exitCode: exitCodes.usage,
+    meaning: 'A reload would change what stays for as long as a node runs.',
+  },
+  RELOAD_REFUSED: {
+    exitCode: exitCodes.failed,
+    meaning:
+      'A running node does not take another configuration: it is stopping, or runs by none that it could read again.',
+  },
   RETURN_ADDRESS: {
     exitCode: exitCodes.environment,
     meaning: 'A backend cannot send from an address that its `return` names.',

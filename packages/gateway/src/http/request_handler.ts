@@ -7,6 +7,7 @@ import { headerBytes, type Exchange, type GatewayRequest, type GatewayResponse, 
 import { isEmpty } from './received_body.js';
 import { parseRequestTarget, type RequestTarget } from './request_target.js';
 import { respondStatus } from './respond.js';
+import type { TargetUses } from './target_uses.js';
 
 /** The outcome of a request, for the log and the metrics */
 export interface RequestRecord {
@@ -34,6 +35,7 @@ export interface ExchangeWatch {
   delete(exchange: Exchange): void;
 }
 
+/** What one configuration makes of requests. A reload replaces it as a whole. */
 export interface RequestHandlerOptions {
   routes: readonly Route<Target>[];
   /** Target of all requests below `/.well-known/sheaf/`, before every route */
@@ -49,17 +51,24 @@ export interface RequestHandlerOptions {
   timingName: 'sheaf-gateway' | 'sheaf-edge';
   /** Name of this node where it is a backend */
   backend?: string | undefined;
+  /** Counts the exchanges at targets that may be closed while the handler lives */
+  uses?: TargetUses | undefined;
 }
 
 /** Answers requests of every HTTP version. */
 export class RequestHandler {
-  readonly #options: RequestHandlerOptions;
+  #options: RequestHandlerOptions;
   #active = 0;
   #total = 0;
   /** What to call when no request is in flight */
   readonly #whenIdle: (() => void)[] = [];
 
   constructor(options: RequestHandlerOptions) {
+    this.#options = options;
+  }
+
+  /** Answers the requests that begin from now on by other rules. Those in flight keep theirs. */
+  use(options: RequestHandlerOptions): void {
     this.#options = options;
   }
 
@@ -85,14 +94,18 @@ export class RequestHandler {
 
   /** Handles a request as `handle` does, and calls `ended` then. */
   begin(request: GatewayRequest, response: GatewayResponse, ended: () => void = () => undefined): void {
+    const options = this.#options;
     const target = parseRequestTarget(request.url);
-    const exchange = this.#enter(request, response, target);
+    const exchange = this.#enter(request, response, target, options);
+    let answer: Target | undefined;
     const end = (error?: unknown): void => {
-      this.#leave(exchange, error);
+      if (answer) options.uses?.leave(answer);
+      this.#leave(exchange, options, error);
       ended();
     };
     try {
-      const answer = this.#targetOf(exchange, target !== undefined);
+      answer = targetOf(exchange, target !== undefined, options);
+      if (answer) options.uses?.enter(answer);
       if (!answer) end();
       else if (!answer.begin?.(exchange, end)) answer.handle(exchange).then(() => end(), end);
     } catch (error) {
@@ -100,7 +113,12 @@ export class RequestHandler {
     }
   }
 
-  #enter(request: GatewayRequest, response: GatewayResponse, target: RequestTarget | undefined): RoutedExchange {
+  #enter(
+    request: GatewayRequest,
+    response: GatewayResponse,
+    target: RequestTarget | undefined,
+    { timingName: name, backend, slowClients, observer }: RequestHandlerOptions,
+  ): RoutedExchange {
     const started = performance.now();
     // A client may reset the stream while the response is written. `close` reports that.
     response.on('error', () => undefined);
@@ -109,10 +127,9 @@ export class RequestHandler {
       target?.authority === undefined ? request : { ...request, authority: target.authority },
       response,
       target,
-      { name: this.#options.timingName, started },
-      this.#options.backend,
+      { name, started },
+      backend,
     );
-    const { slowClients } = this.#options;
     response.once('close', () => {
       exchange.onClose();
       slowClients?.delete(exchange);
@@ -120,12 +137,11 @@ export class RequestHandler {
     slowClients?.add(exchange);
     this.#active += 1;
     this.#total += 1;
-    this.#options.observer.requestStarted();
+    observer.requestStarted();
     return exchange;
   }
 
-  #leave(exchange: RoutedExchange, error: unknown): void {
-    const { observer, slowClients, log } = this.#options;
+  #leave(exchange: RoutedExchange, { observer, slowClients, log }: RequestHandlerOptions, error: unknown): void {
     const { request, response } = exchange;
     if (error !== undefined) {
       log.error({ err: error, path: exchange.pathname }, 'request failed');
@@ -148,45 +164,48 @@ export class RequestHandler {
       aborted: exchange.aborted,
     });
   }
+}
 
-  /** Returns who answers a request; undefined when it has a response already. */
-  #targetOf(exchange: RoutedExchange, valid: boolean): Target | undefined {
-    if (!valid) {
-      respondStatus(exchange, 400);
-      return undefined;
-    }
-    // RFC 9110 §9.3.6, RFC 9220 §3: no route opens a tunnel.
-    if (exchange.request.method === 'CONNECT') {
-      respondStatus(exchange, 501);
-      return undefined;
-    }
-    const { wellKnown, wellKnownPrefix, routes, maxHeaderBytes } = this.#options;
-    // Node's HTTP/2 announces its limit, but does not enforce it.
-    if (headerBytes(exchange.request.headers) > maxHeaderBytes) {
-      respondStatus(exchange, 431);
-      return undefined;
-    }
-    if (exchange.routed.startsWith(wellKnownPrefix)) {
-      exchange.route = wellKnownPrefix;
-      exchange.rest = exchange.routed;
-      return wellKnown;
-    }
-    const { method, authority } = exchange.request;
-    const match = findRoute(routes, { host: authority, pathname: exchange.routed, method });
-    if (!match.found) {
-      if (match.ambiguous) respondStatus(exchange, 400);
-      else if (match.allow.length === 0) respondStatus(exchange, 404);
-      else respondStatus(exchange, 405, { allow: match.allow.join(', ') });
-      return undefined;
-    }
-    exchange.route = match.route.label;
-    exchange.rest = match.rest;
-    if (exchange.request.credentials === 'withheld' && !match.route.answer.ignoresCredentials) {
-      exchange.response.destroy(new CredentialsNeeded());
-      return undefined;
-    }
-    return match.route.answer;
+/** Returns who answers a request; undefined when it has a response already. */
+function targetOf(
+  exchange: RoutedExchange,
+  valid: boolean,
+  { wellKnown, wellKnownPrefix, routes, maxHeaderBytes }: RequestHandlerOptions,
+): Target | undefined {
+  if (!valid) {
+    respondStatus(exchange, 400);
+    return undefined;
   }
+  // RFC 9110 §9.3.6, RFC 9220 §3: no route opens a tunnel.
+  if (exchange.request.method === 'CONNECT') {
+    respondStatus(exchange, 501);
+    return undefined;
+  }
+  // Node's HTTP/2 announces its limit, but does not enforce it.
+  if (headerBytes(exchange.request.headers) > maxHeaderBytes) {
+    respondStatus(exchange, 431);
+    return undefined;
+  }
+  if (exchange.routed.startsWith(wellKnownPrefix)) {
+    exchange.route = wellKnownPrefix;
+    exchange.rest = exchange.routed;
+    return wellKnown;
+  }
+  const { method, authority } = exchange.request;
+  const match = findRoute(routes, { host: authority, pathname: exchange.routed, method });
+  if (!match.found) {
+    if (match.ambiguous) respondStatus(exchange, 400);
+    else if (match.allow.length === 0) respondStatus(exchange, 404);
+    else respondStatus(exchange, 405, { allow: match.allow.join(', ') });
+    return undefined;
+  }
+  exchange.route = match.route.label;
+  exchange.rest = match.rest;
+  if (exchange.request.credentials === 'withheld' && !match.route.answer.ignoresCredentials) {
+    exchange.response.destroy(new CredentialsNeeded());
+    return undefined;
+  }
+  return match.route.answer;
 }
 
 /** Ends a failed exchange, with 500 if no headers were sent yet. Never throws. */

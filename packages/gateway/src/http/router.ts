@@ -29,11 +29,15 @@ export interface RouteQuery {
   method: string;
 }
 
+/** Names a route by what it matches. */
+export function routeLabel({ methods, host, path }: Pick<RouteOptions, 'methods' | 'host' | 'path'>): string {
+  return `${methods ? `${methods.join(',')} ` : ''}${host?.join(',') ?? ''}${path}`;
+}
+
 export function compileRoute<Answer>(options: RouteOptions, index: number, answer: Answer): Route<Answer> {
-  const host = options.host?.join(',') ?? '';
   return {
     index,
-    label: `${options.methods ? `${options.methods.join(',')} ` : ''}${host}${options.path}`,
+    label: routeLabel(options),
     answer,
     hosts: options.host?.map((name) => name.toLowerCase()),
     methods: options.methods,

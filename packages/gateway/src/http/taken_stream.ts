@@ -30,4 +30,4 @@ export type Fields = Readonly<Record<string, string>>;
 export type StreamTaker = (stream: TakenStream) => void;
 
 /** By protocols; undefined: CONNECT without one (RFC 9110 §9.3.6) */
-export type StreamTakers = ReadonlyMap<string | undefined, StreamTaker>;
+export type StreamTakers = Pick<ReadonlyMap<string | undefined, StreamTaker>, 'get' | 'has' | 'size'>;

@@ -20,7 +20,7 @@ import type { TrustedProxies } from '../http/trusted_proxies.js';
 export type ConnectHandler = (request: ServerRequest, response: ServerResponse) => void;
 
 /** By `:protocol`; undefined: CONNECT without one (RFC 9114 §4.4) */
-export type ConnectHandlers = ReadonlyMap<string | undefined, ConnectHandler>;
+export type ConnectHandlers = Pick<ReadonlyMap<string | undefined, ConnectHandler>, 'get'>;
 
 export interface QuicListenerOptions {
   module: NativeModule;

@@ -91,7 +91,6 @@ export class TcpListener {
           settings: {
             maxConcurrentStreams: streams,
             maxHeaderListSize: limits.header_size,
-            enableConnectProtocol: takers !== undefined,
           },
           ...(messages && { Http1IncomingMessage: messages }),
           maxSessionMemory: sessionMemory,
@@ -150,9 +149,10 @@ export class TcpListener {
     return this.#connections.size;
   }
 
-  updateCertificate(pair: CertificatePair): void {
+  /** Takes another certificate, with another oldest version of TLS. */
+  updateCertificate(pair: CertificatePair, minimumTls: TcpListenerOptions['minimumTls']): void {
     if (!('setSecureContext' in this.#server)) return;
-    this.#server.setSecureContext(secureContext(pair, this.#options.minimumTls));
+    this.#server.setSecureContext(secureContext(pair, minimumTls));
     this.updateTicketKeys(this.#ticketKeys);
   }
 
@@ -165,13 +165,16 @@ export class TcpListener {
   /** Stops accepting connections. Open requests have `drainMs` to finish; after that their connections are closed. */
   async close(drainMs: number): Promise<void> {
     this.#draining = true;
-    if (!this.#server.listening) return;
+    const cut = (): void => this.#connections.forEach((socket) => socket.destroy());
+    if (!this.#server.listening) {
+      if (drainMs === 0) cut();
+      return;
+    }
     const closed = once(this.#server, 'close');
     this.#server.close();
     this.#clients.closeWaiting();
     if ('closeIdleConnections' in this.#server) this.#server.closeIdleConnections();
     for (const session of this.#sessions) session.close();
-    const cut = (): void => this.#connections.forEach((socket) => socket.destroy());
     // Node cannot close idle HTTP/1.1 connections of an HTTP/2 server, so look for them here.
     const idle = setInterval(() => this.#closeIdle(), 50);
     const timer = setTimeout(cut, drainMs);
@@ -244,7 +247,11 @@ export class TcpListener {
     server.prependListener('secureConnection', (socket: Socket) => {
       carrier = socket;
       this.#carry(socket, isHttp2(socket) ? 'h2' : 'http/1.1');
-      server.updateSettings({ maxConcurrentStreams: this.#clients.streamsFor(this.#clientOf(socket)) });
+      server.updateSettings({
+        maxConcurrentStreams: this.#clients.streamsFor(this.#clientOf(socket)),
+        // RFC 8441 §3: a reload may have added the first tunnel.
+        enableConnectProtocol: (this.#options.takers?.size ?? 0) > 0,
+      });
     });
     server.on('session', (session) => {
       this.#sessions.add(session);

@@ -6,18 +6,11 @@ import { ownKey, publicKeyOf } from '../multi_end/backbone/identity.js';
 import { runBytes } from '../multi_end/backbone/messages.js';
 import type { NodeKey, NodePublicKey } from '../values/node_key.js';
 import { loadSodium } from '../multi_end/backbone/sealed_message.js';
-import { keySource, type LoadedBackend } from '../schema/loaded.js';
-import { Front } from './front/front.js';
+import { keySource, type LoadedBackend, type LoadedNode } from '../schema/loaded.js';
+import { Front, type FrontConfiguration } from './front/front.js';
+import { prepareAll, type Prepared } from './life/reload.js';
 import { FrontNode } from './front/front_node.js';
-import { createApplication } from './site/application.js';
-import {
-  allUpstreams,
-  compileRoutes,
-  refreshRoutes,
-  reportRoutes,
-  startRoutes,
-  type CompiledRoutes,
-} from './site/routes.js';
+import { Site } from './site/site.js';
 import type { SiteOptions } from './site/site_options.js';
 import { fromBackboneRequest } from '../http/quic_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
@@ -34,15 +27,19 @@ import { LoadMeter } from '../multi_end/backend/load_meter.js';
 import { PrimaryRoute } from '../multi_end/backend/primary_route.js';
 import { loadHeader } from '../multi_end/protocol/route_map.js';
 
+function frontOf(loaded: LoadedBackend): FrontConfiguration {
+  return { ...loaded, options: { ...loaded.node, alpn: ['h3'], multipath: true } };
+}
+
 /**
  * One running backend. It answers clients of its gateway on their own connections, and clients that connect to it
  * directly.
  */
 export class Backend extends FrontNode {
   readonly role = 'backend';
-  readonly #loaded: LoadedBackend;
+  #loaded: LoadedBackend;
   readonly #options: SiteOptions;
-  #routes!: CompiledRoutes;
+  #site!: Site;
   #warnings: string[] = [];
   #backbone!: BackboneListener;
   #primary!: BackboneLink;
@@ -59,7 +56,7 @@ export class Backend extends FrontNode {
 
   /** Starts to listen. Its gateway connects when it is running. @throws UserError */
   static async start(loaded: LoadedBackend, options: SiteOptions = {}): Promise<Backend> {
-    const front = await Front.open({ ...loaded, options: { ...loaded.node, alpn: ['h3'], multipath: true } }, options);
+    const front = await Front.open(frontOf(loaded), options);
     try {
       const backend = new Backend(loaded, options, front);
       await backend.#start(await loadNativeModule());
@@ -86,7 +83,7 @@ export class Backend extends FrontNode {
       serving: this.#guests.state === 'serving',
       guests: this.#guests.count,
       ...this.#returnStatus(),
-      routes: reportRoutes(this.#loaded.node, this.#routes),
+      routes: this.#site.status(),
     };
   }
 
@@ -96,6 +93,16 @@ export class Backend extends FrontNode {
     const { all, stats } = this.#returns.sessions;
     const { from, via, recovery } = options;
     return { return: { from: from.map(formatAddress), via, recovery, sessions: all.length, ...stats } };
+  }
+
+  /** Opens what another configuration adds, and leaves everything as it is until `commit`. @throws UserError */
+  prepare(loaded: LoadedNode): Promise<Prepared> {
+    if (loaded.role !== this.role) throw new Error(`a ${loaded.role} is no ${this.role}`);
+    return prepareAll([
+      () => this.#site.prepare(loaded.node),
+      () => this.front.prepare(frontOf(loaded)),
+      () => Promise.resolve({ warnings: [], commit: () => (this.#loaded = loaded), abandon: () => Promise.resolve() }),
+    ]);
   }
 
   /** Drains clients of the gateway first, so that they can change to other backends. */
@@ -108,28 +115,27 @@ export class Backend extends FrontNode {
   async #start(module: NativeModule): Promise<void> {
     const { front } = this;
     const { node } = this.#loaded;
-    const { log, certificate } = front;
+    const { log } = front;
     const key = await ownKey(keySource(this.#loaded, this.#loaded.directory));
     const primaryKey = await publicKeyOf(this.#loaded.primary.identity);
     const run = randomBytes(runBytes);
     this.#primary = this.#linkToPrimary({ module, key, run, primaryKey });
     front.shutdown.add(() => this.#primary.close());
-    this.#routes = await compileRoutes(node, log);
-    for (const { answer } of this.#routes.requests) front.shutdown.add(() => answer.close?.());
     const metrics = this.#createMetrics();
     const meter = new LoadMeter();
     front.shutdown.add(() => meter.close());
     const fallback = new PrimaryRoute(this.#primary, log);
-    const { handler, proxied, sessions } = createApplication({
-      node,
+    const site = await Site.open(node, {
       log,
-      routes: this.#routes,
       metrics,
-      certificate,
+      certificate: () => front.certificate,
       quicPort: () => front.address.port,
       backend: this.#loaded.name,
       fallback,
     });
+    this.#site = site;
+    front.shutdown.add(() => site.close());
+    const { handler, proxied, sessions } = site.application;
     let server: Http3Server | undefined;
     const sodium = await loadSodium();
     this.#returns = this.#openReturns({ key, sodium, run });
@@ -153,10 +159,10 @@ export class Backend extends FrontNode {
       acceptSessions: (native) => Promise.resolve(new SessionServer({ native, ...sessions })),
       registry: metrics.registry,
       status: () => this.status(),
-      refresh: () => refreshRoutes(this.#routes),
+      refresh: () => site.refresh(),
     });
     await this.#openBackbone({ module, key, run, primaryKey }, proxied);
-    this.#warnings = await startRoutes(this.#routes);
+    this.#warnings = await site.start();
     front.serve(this.#warnings);
   }
 
@@ -166,7 +172,7 @@ export class Backend extends FrontNode {
       transport: () => front.quic?.counters(),
       limitHits: () => front.limitHits(),
       tcpConnections: () => front.tcpConnections,
-      upstreams: () => allUpstreams(this.#routes),
+      upstreams: () => this.#site.upstreams,
       certificateExpiry: () => front.certificate.expiry,
       guests: () => this.#guests.count,
       returned: () => this.#returns?.sessions.stats,

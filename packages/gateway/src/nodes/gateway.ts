@@ -1,66 +1,62 @@
 import type { Http3Server, ServedConnection } from '@sheaf/native';
 import { ChannelServer } from '../channels/channel_server.js';
-import type { ConnectHandlers } from '../listeners/quic_listener.js';
-import type { LoadedGateway } from '../schema/loaded.js';
+import type { ConnectHandler, ConnectHandlers } from '../listeners/quic_listener.js';
+import type { LoadedGateway, LoadedNode } from '../schema/loaded.js';
+import type { NodeConfiguration } from '../schema/node.js';
 import { pathsAlone } from '../multi_end/primary/backend_route.js';
 import { Primary, returnsBy } from '../multi_end/primary/primary.js';
 import { ReturnLink } from '../direct_return/gateway/return_link.js';
 import { ReturnOffers } from '../direct_return/gateway/return_offers.js';
 import { RouteMapResource } from '../multi_end/protocol/route_map.js';
-import { Front, type Service, type Sessions } from './front/front.js';
+import { Front, type FrontConfiguration } from './front/front.js';
+import type { Service } from './front/service.js';
+import { prepareAll, type Prepared } from './life/reload.js';
 import { FrontNode } from './front/front_node.js';
 import type { ListenAddress } from '../values/scalars.js';
 import { loadNativeModule } from '../listeners/native_module.js';
 import { RunningAddresses } from '../values/running_addresses.js';
 import type { SiteOptions } from './site/site_options.js';
 import { channelMetrics } from '../observability/channel_metrics.js';
-import { tcpTunnelMetrics, tunnelMetrics } from '../observability/tunnel_metrics.js';
 import { Metrics } from '../observability/metrics.js';
 import type { GatewayBackend, GatewayStatus } from '../observability/status.js';
 import { SessionServer } from '../targets/webtransport/session_server.js';
 import { hasTunnels } from '../schema/routes.js';
-import { createApplication } from './site/application.js';
+import { Site, type SiteParts } from './site/site.js';
+import { CurrentTunnels } from './current_tunnels.js';
 import { Tunnels } from './tunnels.js';
-import {
-  allUpstreams,
-  compileRoutes,
-  refreshRoutes,
-  reportRoutes,
-  startRoutes,
-  type CompiledRoutes,
-} from './site/routes.js';
 
 /** `:protocol` of requests that join channels (docs/reference/wire.md#channels) */
 const channelProtocol = 'sheaf-channel';
 
-/** A channel goes on for as long as its receivers like, so it is withdrawn as soon as the gateway drains. */
-function withChannels(sessions: SessionServer, channels: ChannelServer | undefined): Sessions {
-  return {
-    get openSessions() {
-      return sessions.openSessions;
-    },
-    drain() {
-      sessions.drain();
-      channels?.close();
-    },
-    close: () => sessions.close(),
-  };
-}
-
-const serviceOf = (channels: ChannelServer): Pick<Service, 'channelLimitHits' | 'publish'> => ({
+const serviceOf = (channels: ChannelServer): Pick<Service, 'channelLimitHits' | 'publish' | 'drain'> => ({
+  // A channel goes on for as long as its receivers like.
+  drain: () => channels.close(),
   channelLimitHits: () => channels.limitHits,
   publish: (channel, bytes, title) => channels.publish(channel, bytes, title),
 });
 
+function frontOf(loaded: LoadedGateway): FrontConfiguration {
+  const { node, backends } = loaded;
+  return {
+    ...loaded,
+    options: {
+      ...node,
+      multiEnd: backends.length > 0,
+      returnPaths: backends.some(({ name }) => returnsBy(node.routes, name)),
+      sharesPort: backends.some(({ sharesAddress }) => sharesAddress),
+    },
+  };
+}
+
 /** One running gateway with its listeners, its routes and their supervision */
 export class Gateway extends FrontNode {
   readonly role = 'gateway';
-  readonly #loaded: LoadedGateway;
   readonly #options: SiteOptions;
+  #loaded: LoadedGateway;
   #primary: Primary | undefined;
   #channels: ChannelServer | undefined;
-  #tunnels: Tunnels | undefined;
-  #routes!: CompiledRoutes;
+  #tunnels!: CurrentTunnels;
+  #site!: Site;
   #metrics!: Metrics;
   #warnings: string[] = [];
 
@@ -75,18 +71,7 @@ export class Gateway extends FrontNode {
    * @throws UserError
    */
   static async start(loaded: LoadedGateway, options: SiteOptions = {}): Promise<Gateway> {
-    const front = await Front.open(
-      {
-        ...loaded,
-        options: {
-          ...loaded.node,
-          multiEnd: loaded.backends.length > 0,
-          returnPaths: loaded.backends.some(({ name }) => returnsBy(loaded.node.routes, name)),
-          sharesPort: loaded.backends.some(({ sharesAddress }) => sharesAddress),
-        },
-      },
-      options,
-    );
+    const front = await Front.open(frontOf(loaded), options);
     try {
       const gateway = new Gateway(loaded, options, front);
       await gateway.#start();
@@ -107,16 +92,33 @@ export class Gateway extends FrontNode {
   }
 
   status(): GatewayStatus {
-    const { udpStatus: tunnels, tcpStatus: tcpTunnels } = this.#tunnels ?? {};
+    const { udp: tunnels, tcp: tcpTunnels } = this.#tunnels.status();
     return {
       ...this.front.status(),
       role: 'gateway',
-      routes: reportRoutes(this.#loaded.node, this.#routes),
+      routes: this.#site.status(),
       ...(this.#channels ? { channels: this.#channels.status() } : {}),
       ...(tunnels ? { tunnels } : {}),
       ...(tcpTunnels ? { tcpTunnels } : {}),
       ...(this.#primary ? { backends: this.#backends(this.#primary) } : {}),
     };
+  }
+
+  /** Opens what another configuration adds, and leaves everything as it is until `commit`. @throws UserError */
+  prepare(loaded: LoadedNode): Promise<Prepared> {
+    if (loaded.role !== this.role) throw new Error(`a ${loaded.role} is no ${this.role}`);
+    return prepareAll([
+      () => this.#site.prepare(loaded.node),
+      () => this.#tunnels.prepare((before) => this.#openTunnels(loaded.node, before)),
+      () => this.front.prepare(frontOf(loaded)),
+      () => Promise.resolve({ warnings: [], commit: () => this.#use(loaded), abandon: () => Promise.resolve() }),
+    ]);
+  }
+
+  #use(loaded: LoadedGateway): void {
+    this.#loaded = loaded;
+    this.#primary?.useRoutes(loaded.node.routes);
+    this.#channels?.useRoutes(loaded.node.routes);
   }
 
   #backends(primary: Primary): GatewayBackend[] {
@@ -126,61 +128,64 @@ export class Gateway extends FrontNode {
   async #start(): Promise<void> {
     const { front } = this;
     const { node } = this.#loaded;
-    const { log, certificate } = front;
+    const { log } = front;
     const primary = this.#loaded.backends.length > 0 ? await this.#openPrimary() : undefined;
     this.#primary = primary;
-    const offers = primary && primary.runs.size > 0 ? this.#offersOf(primary) : undefined;
-    this.#routes = await compileRoutes(
-      node,
-      log,
-      primary &&
-        ((backends, ways) => {
-          if (ways.includes('return')) return primary.route(backends, offers?.of(ways));
-          return primary.route(backends, ways.includes('path') ? pathsAlone : undefined);
-        }),
-    );
-    for (const { answer } of this.#routes.requests) front.shutdown.add(() => answer.close?.());
-    const metrics = new Metrics({
-      transport: () => front.quic?.counters(),
-      limitHits: () => front.limitHits(),
-      tcpConnections: () => front.tcpConnections,
-      upstreams: () => allUpstreams(this.#routes),
-      certificateExpiry: () => certificate.expiry,
-      backends: () => primary?.report() ?? [],
-    });
+    const metrics = this.#createMetrics();
     this.#metrics = metrics;
-    const { handler, proxied, sessions } = createApplication({
-      node,
+    const site = await Site.open(node, {
       log,
-      routes: this.#routes,
       metrics,
-      certificate,
+      certificate: () => front.certificate,
       quicPort: () => front.address.port,
-      pageLoader: node.page_loader,
+      toBackends: primary && this.#routesTo(primary),
       ...(primary ? { routeMap: new RouteMapResource(() => primary.routeMap) } : {}),
     });
+    this.#site = site;
+    front.shutdown.add(() => site.close());
+    const { handler, proxied, sessions } = site.application;
     primary?.answerWith(proxied);
     const channels = await this.#openChannels(metrics);
     this.#channels = channels;
-    this.#tunnels = await this.#openTunnels(metrics);
+    this.#tunnels = new CurrentTunnels(metrics.registry, await this.#openTunnels(node));
     await front.listen({
       handler,
       proxied,
-      connects: this.#connects(channels),
-      takers: this.#tunnels?.takers,
+      connects: this.#connects(this.#tunnels, channels),
+      takers: this.#tunnels.takers,
       ...(primary && {
         attach: (native: Http3Server) => primary.attach(native),
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),
         drainBackend: (name: string, drains: boolean) => primary.drain(name, drains),
       }),
       ...(channels && serviceOf(channels)),
-      acceptSessions: (native) => Promise.resolve(withChannels(new SessionServer({ native, ...sessions }), channels)),
+      acceptSessions: (native) => Promise.resolve(new SessionServer({ native, ...sessions })),
       registry: metrics.registry,
       status: () => this.status(),
-      refresh: () => refreshRoutes(this.#routes),
+      refresh: () => site.refresh(),
     });
-    this.#warnings = await startRoutes(this.#routes);
+    this.#warnings = await site.start();
     front.serve(this.#warnings);
+  }
+
+  #createMetrics(): Metrics {
+    const { front } = this;
+    return new Metrics({
+      transport: () => front.quic?.counters(),
+      limitHits: () => front.limitHits(),
+      tcpConnections: () => front.tcpConnections,
+      upstreams: () => this.#site.upstreams,
+      certificateExpiry: () => front.certificate.expiry,
+      backends: () => this.#primary?.report() ?? [],
+    });
+  }
+
+  #routesTo(primary: Primary): SiteParts['toBackends'] {
+    const offers = primary.runs.size > 0 ? this.#offersOf(primary) : undefined;
+    return (backends, ways) => {
+      if (ways.includes('return')) return primary.route(backends, offers?.of(ways));
+      return primary.route(backends, ways.includes('path') ? pathsAlone : undefined);
+    };
   }
 
   /** Lets backends send responses from the address of this gateway. */
@@ -190,21 +195,16 @@ export class Gateway extends FrontNode {
     return new ReturnOffers({ links, log });
   }
 
-  async #openTunnels({ registry }: Metrics): Promise<Tunnels | undefined> {
-    const { routes, congestion } = this.#loaded.node;
+  async #openTunnels({ routes, congestion }: NodeConfiguration, before?: Tunnels): Promise<Tunnels | undefined> {
     if (!routes.some(hasTunnels)) return undefined;
     const { front } = this;
     const module = await loadNativeModule();
-    const tunnels = await Tunnels.open({ routes, congestion, module, quic: () => front.quic, log: front.log });
-    if (tunnels?.hasUdp) tunnelMetrics(registry, () => tunnels.udpStatus);
-    if (tunnels?.hasTcp) tcpTunnelMetrics(registry, () => tunnels.tcpStatus);
-    return tunnels;
+    return Tunnels.open({ routes, congestion, module, quic: () => front.quic, log: front.log, before });
   }
 
-  #connects(channels: ChannelServer | undefined): ConnectHandlers {
-    const connects = new Map(this.#tunnels?.connects);
-    if (channels) connects.set(channelProtocol, (request, response) => channels.answer(request, response));
-    return connects;
+  #connects(tunnels: CurrentTunnels, channels: ChannelServer | undefined): ConnectHandlers {
+    const joins: ConnectHandler | undefined = channels && ((request, response) => channels.answer(request, response));
+    return { get: (protocol) => (protocol === channelProtocol ? joins : undefined) ?? tunnels.connect(protocol) };
   }
 
   async #openChannels({ registry }: Metrics): Promise<ChannelServer | undefined> {
@@ -214,7 +214,7 @@ export class Gateway extends FrontNode {
     const opened = await ChannelServer.open({ module, channels, routes, log: this.front.log });
     channelMetrics(registry, () => opened.status());
     this.front.shutdown.add(() => opened.close());
-    for (const [name, media] of this.#routes.carried) media.carryTo(opened.carry(name));
+    for (const [name, media] of this.#site.carried) media.carryTo(opened.carry(name));
     return opened;
   }
 

@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { Http3Server, NativeModule } from '@sheaf/native';
 import type { Logger } from 'pino';
-import type { StreamTaker, StreamTakers } from '../http/taken_stream.js';
+import type { StreamTaker } from '../http/taken_stream.js';
 import type { ConnectHandler } from '../listeners/quic_listener.js';
 import type { TcpTunnelStatus, TunnelStatus } from '../observability/status.js';
-import type { RouteOptions } from '../schema/routes.js';
-import { accessParts } from '../tunnels/access.js';
+import { hasTunnels, type RouteOptions } from '../schema/routes.js';
+import { accessParts, type AccessParts } from '../tunnels/access.js';
 import { ConnectServer } from '../tunnels/connect_server.js';
 import { resolveByDns } from '../tunnels/target_addresses.js';
 import {
@@ -16,6 +18,7 @@ import {
   type AskedTunnel,
 } from '../tunnels/tunnel_request.js';
 import { TunnelServer } from '../tunnels/tunnel_server.js';
+import { canonicalText } from '../values/canonical.js';
 import type { CongestionName } from '../values/transport_names.js';
 
 /** `:protocol` of requests for UDP proxying (RFC 9298 §3.4) */
@@ -31,28 +34,55 @@ export interface TunnelsOptions {
   /** Congestion controller of clients' connections */
   congestion: CongestionName;
   log: Logger;
+  /** Tunnels that these follow, whose counts go on */
+  before?: Tunnels | undefined;
+}
+
+/** Returns a text that changes with the routes of tunnels, and with the files of their users. */
+async function rulesOf(routes: readonly RouteOptions[]): Promise<string> {
+  const own = routes.filter(hasTunnels);
+  const files = own.flatMap(({ connect, connect_tcp: tcp, connect_udp: udp }) => (connect ?? tcp ?? udp)?.users ?? []);
+  const digest = async (file: string): Promise<string> =>
+    createHash('sha256')
+      .update(await readFile(file))
+      .digest('hex');
+  return canonicalText([own, await Promise.all(files.map(digest))]);
+}
+
+interface OpenedTunnels {
+  rules: string;
+  parts: AccessParts;
+  udp: TunnelServer | undefined;
+  tcp: ConnectServer | undefined;
 }
 
 /** The tunnels of a gateway, for UDP and for TCP */
 export class Tunnels {
-  readonly #options: TunnelsOptions;
+  /** Equal for tunnels with the same routes and users */
+  readonly rules: string;
+  readonly #options: Pick<TunnelsOptions, 'quic' | 'module' | 'log'>;
+  readonly #parts: AccessParts;
   readonly #udp: TunnelServer | undefined;
   readonly #tcp: ConnectServer | undefined;
 
   /** Returns undefined without a route for tunnels. @throws UserError when the users of a route cannot be read */
   static async open(options: TunnelsOptions): Promise<Tunnels | undefined> {
-    const { routes, congestion, log } = options;
+    const { routes, congestion, log, before } = options;
     // A server that follows reports leaves a short queue at the tunnel. Controllers that look for losses need a long one.
     const reports = congestion === 'bbr';
-    const parts = accessParts(resolveByDns());
-    const tcp = await ConnectServer.open({ routes, parts, log });
+    const parts = before ? before.#parts : accessParts(resolveByDns());
+    const tcp = await ConnectServer.open({ routes, parts, log, before: before && before.#tcp });
     const hasUdp = routes.some((route) => route.connect_udp !== undefined);
-    const udp = hasUdp ? await TunnelServer.open({ routes, reports, parts, log }) : undefined;
-    return tcp || udp ? new Tunnels(options, udp, tcp) : undefined;
+    const udp = hasUdp
+      ? await TunnelServer.open({ routes, reports, parts, log, before: before && before.#udp })
+      : undefined;
+    return tcp || udp ? new Tunnels(options, { rules: await rulesOf(routes), parts, udp, tcp }) : undefined;
   }
 
-  private constructor(options: TunnelsOptions, udp: TunnelServer | undefined, tcp: ConnectServer | undefined) {
-    this.#options = options;
+  private constructor({ quic, module, log }: TunnelsOptions, { rules, parts, udp, tcp }: OpenedTunnels) {
+    this.#options = { quic, module, log };
+    this.rules = rules;
+    this.#parts = parts;
     this.#udp = udp;
     this.#tcp = tcp;
   }
@@ -75,7 +105,7 @@ export class Tunnels {
   }
 
   /** Returns the same for HTTP/2 and HTTP/1.1. */
-  get takers(): StreamTakers {
+  get takers(): Map<string | undefined, StreamTaker> {
     const [udp, tcp] = [this.#udp, this.#tcp];
     const takers = new Map<string | undefined, StreamTaker>();
     if (udp) takers.set(udpProtocol, (stream) => this.#answer(udp, tunnelOverStream(stream, this.#options.quic)));

@@ -6,6 +6,7 @@ import type { Registry } from 'prom-client';
 import type { ListenAddress } from '../values/scalars.js';
 import { hostName } from '../http/router.js';
 import type { Published, Title } from '../channels/publication.js';
+import type { ReloadOutcome } from './configuration_report.js';
 import type { NodeState, NodeStatus } from './status.js';
 import { tunnelReport } from './tunnel_report.js';
 
@@ -17,6 +18,8 @@ export interface AdminSources {
   refresh(): Promise<void>;
   /** Drains a backend, or puts it back into service. Returns false when none has the name. */
   drainBackend?(name: string, drains: boolean): boolean;
+  /** Reads the configuration again. Never rejects. */
+  reload?(): Promise<ReloadOutcome>;
   /** Publishes bytes on a channel. Resolves with undefined when none has the name. */
   publish?(channel: string, bytes: AsyncIterable<Buffer>, title: Title): Promise<Published> | undefined;
 }
@@ -47,12 +50,13 @@ export class AdminServer {
     return { address: this.#address.address, port: (this.#server.address() as AddressInfo).port };
   }
 
-  async close(): Promise<void> {
-    if (!this.#server.listening) return;
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#server.closeAllConnections();
+  /** Refuses connections, and waits up to `drainMs` for requests in flight. */
+  async close(drainMs: number): Promise<void> {
+    const closed = this.#server.listening && once(this.#server, 'close');
+    if (closed) this.#server.close();
+    const cut = setTimeout(() => this.#server.closeAllConnections(), drainMs);
     await closed;
+    if (closed) clearTimeout(cut);
   }
 }
 
@@ -92,6 +96,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, source
     send(421, 'text/plain', '421 Misdirected Request: ask by an IP address, localhost or a name without a dot\n');
     return;
   }
+  if (request.url === '/reload' && request.method === 'POST') return reload(request, send, sources);
   const [, channel] = /^\/channels\/([\w-]+)(?:\?|$)/.exec(request.url ?? '') ?? [];
   if (channel !== undefined && request.method === 'POST') return publish(channel, request, send, sources);
   const [, backend, action] = /^\/backends\/([\w-]+)\/(drain|resume)$/.exec(request.url ?? '') ?? [];
@@ -117,6 +122,19 @@ function isOwnRequest(request: IncomingMessage, send: Send): boolean {
   if (request.headers[adminHeader] !== undefined) return true;
   send(403, 'text/plain', `403 Forbidden: send the header ${adminHeader}: 1\n`);
   return false;
+}
+
+/** Makes the process read its configuration again. The request says nothing but that: it has no body. */
+async function reload(request: IncomingMessage, send: Send, sources: AdminSources): Promise<void> {
+  if (!isOwnRequest(request, send)) return;
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
+  if (Number(length) !== 0 || coding !== undefined) {
+    send(413, 'text/plain', '413 Content Too Large: the node reads its own file\n', { connection: 'close' });
+    return;
+  }
+  const outcome = await sources.reload?.();
+  if (!outcome) send(404, 'text/plain', '404 Not Found: this node runs by no file that it could read again\n');
+  else send(outcome.accepted ? 200 : 422, 'application/json', `${JSON.stringify(outcome)}\n`);
 }
 
 /** Publishes the body of a request under the title in its query. */

@@ -8,6 +8,7 @@ import type {
   TransportCounters,
   TunnelTotals,
 } from '@sheaf/native';
+import type { ConfigurationStatus } from './configuration_report.js';
 import type { BackendReport } from './backend_report.js';
 import type { BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
@@ -24,6 +25,8 @@ export interface LifeStatus {
   /** ISO 8601 */
   startedAt: string;
   uptimeSeconds: number;
+  /** Present where the configuration can be read again while the node runs */
+  configuration?: ConfigurationStatus;
 }
 
 /** Status of the listeners for clients of the web */

@@ -94,6 +94,8 @@ export type LoadedNode = LoadedGateway | LoadedBackend | LoadedEdge | LoadedTunn
 export interface LoadedConfiguration {
   nodes: readonly LoadedNode[];
   directory: string;
+  /** SHA-256 of the document in hexadecimal */
+  version: string;
   /** Whether the file has a map of nodes */
   named: boolean;
 }

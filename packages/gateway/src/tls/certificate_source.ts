@@ -55,6 +55,12 @@ export class CertificateSource {
     return this.#options.tls === 'dev';
   }
 
+  /** Oldest version of TLS over TCP */
+  get minimumTls(): '1.2' | '1.3' | undefined {
+    const { tls } = this.#options;
+    return tls === 'dev' ? '1.3' : tls.minimum_version;
+  }
+
   /** SHA-256 of the leaf certificate in hexadecimal */
   get hash(): string {
     return certificateHash(this.#pair);

@@ -17,6 +17,8 @@ export interface ConnectServerOptions {
   routes: readonly RouteOptions[];
   parts: AccessParts;
   log: Logger;
+  /** Server that this one follows, whose tunnels and counts it takes over */
+  before?: ConnectServer | undefined;
 }
 
 /**
@@ -27,21 +29,22 @@ export class ConnectServer {
   readonly #templates: TunnelRoutes<ConnectOptions>;
   readonly #log: Logger;
   readonly #answers: Answers;
-  readonly #carried = new CarriedSockets();
+  readonly #carried: CarriedSockets;
 
   /** Returns undefined without a route for TCP. @throws UserError when the users of one cannot be read */
-  static async open({ routes, parts, log }: ConnectServerOptions): Promise<ConnectServer | undefined> {
+  static async open({ routes, parts, log, before }: ConnectServerOptions): Promise<ConnectServer | undefined> {
     const options = routes.find((route) => route.connect !== undefined)?.connect;
     const classic = options && { options, access: await Access.open(options, parts) };
     const templates = await TunnelRoutes.open(routes, (route) => route.connect_tcp, parts);
-    return classic || !templates.isEmpty ? new ConnectServer(classic, templates, log) : undefined;
+    return classic || !templates.isEmpty ? new ConnectServer({ classic, templates, log, before }) : undefined;
   }
 
-  private constructor(classic: Way | undefined, templates: TunnelRoutes<ConnectOptions>, log: Logger) {
+  private constructor({ classic, templates, log, before }: OpenedServer) {
     this.#classic = classic;
     this.#templates = templates;
     this.#log = log;
-    this.#answers = new Answers(log);
+    this.#answers = before ? before.#answers : new Answers(log);
+    this.#carried = before ? before.#carried : new CarriedSockets();
   }
 
   /** Whether there is a route for CONNECT, and one for templates */
@@ -110,6 +113,11 @@ const sides = { ended: 'ended', stream: 'client', socket: 'target', idle: 'idle'
 
 /** The users that may open tunnels for TCP, and for how long they may be idle */
 type Way = Pick<TunnelRoute<ConnectOptions>, 'options' | 'access'>;
+
+interface OpenedServer extends Pick<ConnectServerOptions, 'log' | 'before'> {
+  classic: Way | undefined;
+  templates: TunnelRoutes<ConnectOptions>;
+}
 
 interface Opened {
   target: Target;

@@ -18,6 +18,8 @@ export interface TunnelServerOptions {
   reports: boolean;
   parts: AccessParts;
   log: Logger;
+  /** Server that this one follows, whose counts it takes over */
+  before?: TunnelServer | undefined;
 }
 
 /** Answers requests for UDP proxying (RFC 9298): decides who may reach what. The packets are carried natively. */
@@ -33,11 +35,11 @@ export class TunnelServer {
     return new TunnelServer(routes, options);
   }
 
-  private constructor(routes: TunnelRoutes<ConnectUdpOptions>, { reports, log }: TunnelServerOptions) {
+  private constructor(routes: TunnelRoutes<ConnectUdpOptions>, { reports, log, before }: TunnelServerOptions) {
     this.#routes = routes;
     this.#reports = reports;
     this.#log = log;
-    this.#answers = new Answers(log);
+    this.#answers = before ? before.#answers : new Answers(log);
   }
 
   /** How many requests were answered, by status */

@@ -81,6 +81,13 @@ export class Primary {
     );
   }
 
+  /** Tells clients these routes from now on. Connections that are open keep the backends that they know. */
+  useRoutes(routes: readonly RouteOptions[]): void {
+    this.#routeMap = describeRoutes(routes, (backend) => this.#backends.get(backend)?.id);
+    const direct = new Set(this.#routeMap.routes.flatMap(({ backends }) => backends));
+    this.#direct = [...this.#backends.values()].filter(({ id }) => direct.has(id));
+  }
+
   /** Sets the handler for requests that backends proxy back to the gateway. */
   answerWith(handler: RequestHandler): void {
     this.#handler = handler;
@@ -151,9 +158,7 @@ export class Primary {
       this.#backends.set(reference.name, backend);
       this.#byId.set(reference.id, backend);
     }
-    this.#routeMap = describeRoutes(node.routes, (backend) => this.#backends.get(backend)?.id);
-    const direct = new Set(this.#routeMap.routes.flatMap(({ backends }) => backends));
-    this.#direct = [...this.#backends.values()].filter(({ id }) => direct.has(id));
+    this.useRoutes(node.routes);
     if (!node.backbone) throw new Error(`${name} has no backbone`);
     const address = node.backbone;
     this.#listener = await BackboneListener.listen({
@@ -183,7 +188,7 @@ export class Primary {
       this.#byId.get(backend)?.handOvers.onPathAbandoned(connection, code),
     );
     connection.once('close', () => {
-      for (const backend of this.#direct) backend.handOvers.remove(connection);
+      for (const backend of this.#backends.values()) backend.handOvers.remove(connection);
     });
   }
 

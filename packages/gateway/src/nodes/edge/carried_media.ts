@@ -6,7 +6,7 @@ import type { MediaRoute } from '../../media/media_route.js';
 import type { EdgeMediaStatus } from '../../observability/status.js';
 import type { CarriedMediaOptions } from '../../schema/media.js';
 import type { SessionTarget } from '../../targets/webtransport/session_server.js';
-import { compileMedia } from '../site/routes.js';
+import { addMedia, openMedia } from '../site/routes.js';
 import { ChannelLink } from './channel_link.js';
 import type { GatewayConnection } from '../uplink/gateway_connection.js';
 
@@ -65,7 +65,8 @@ export class CarriedMedia {
     { gateway, module, log }: CarriedMediaDependencies,
   ): Promise<void> {
     const { ChannelReceiver } = await import('../../media/channel/channel_receiver.js');
-    const media = await compileMedia(options, index, { ...options, publish: [] }, this);
+    const media = await openMedia({ ...options, publish: [] });
+    addMedia(options, index, media, options.origins, this);
     const receiver = new ChannelReceiver({ ...media.cache, broadcasts: media.broadcasts, log });
     const link = new ChannelLink({ gateway, module, options, receiver, log });
     this.#carried.push({ route: options.path, media, link });

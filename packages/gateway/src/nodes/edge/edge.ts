@@ -3,7 +3,8 @@ import type { Http3Server, NativeModule } from '@sheaf/native';
 import type { LoadedEdge } from '../../schema/loaded.js';
 import type { ListenAddress } from '../../values/scalars.js';
 import { describeListener } from '../front/description.js';
-import { Front, type FrontNodeOptions, type Sessions } from '../front/front.js';
+import { Front, type FrontNodeOptions } from '../front/front.js';
+import type { Sessions } from '../front/service.js';
 import { FrontNode } from '../front/front_node.js';
 import { RequestHandler } from '../../http/request_handler.js';
 import { WellKnown } from '../site/well_known.js';
@@ -101,7 +102,7 @@ export class Edge extends FrontNode {
   async #start(module: NativeModule): Promise<void> {
     const { front } = this;
     const { node } = this.#loaded;
-    const { log, certificate } = front;
+    const { log } = front;
     const { uplink, backends } = this.#openUplink(module);
     this.#uplink = uplink;
     const gateway = uplink.connection;
@@ -122,7 +123,11 @@ export class Edge extends FrontNode {
         ),
       ],
       wellKnown: new WellKnown(
-        describeListener(node, certificate, () => front.address.port),
+        describeListener(
+          node,
+          () => front.certificate,
+          () => front.address.port,
+        ),
         {
           paths: node.show_paths ? () => pathReports(gateway.status(), this.#leases?.latest() ?? new Map()) : undefined,
           responses: responses && (() => responses.latest()),
@@ -139,7 +144,8 @@ export class Edge extends FrontNode {
     const forwarder = new SessionForwarder({ module, gateway, observer, log });
     await front.listen({
       handler,
-      acceptSessions: (native) => Promise.resolve(acceptSessions(native, media.sessions, forwarder, { observer, log })),
+      acceptSessions: (native) =>
+        Promise.resolve(acceptSessions(native, () => media.sessions, forwarder, { observer, log })),
       registry: metrics.registry,
       status: () => this.status(),
       refresh: () => Promise.resolve(),

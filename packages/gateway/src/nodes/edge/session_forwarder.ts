@@ -1,7 +1,7 @@
 import type { NativeModule, RelayedSession, WebTransportRequest } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
-import type { Sessions } from '../front/front.js';
+import type { Sessions } from '../front/service.js';
 import { forwardedHeaders } from '../../http/forwarded_headers.js';
 import { formatAddress } from '../../values/listen_error.js';
 import type { SessionObserver } from '../../targets/webtransport/session_server.js';

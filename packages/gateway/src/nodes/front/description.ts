@@ -15,10 +15,11 @@ export interface Reach {
 /** Describes how the requesting browser reaches the QUIC listener. */
 export function describeListener(
   { listen, public_url: url }: Reach,
-  certificate: CertificateSource,
+  certificateInUse: () => CertificateSource,
   quicPort: () => number,
 ): (exchange: Exchange) => GatewayDescription {
   return ({ request }) => {
+    const certificate = certificateInUse();
     // Browsers try only one address of `localhost` for QUIC, so name the one that is listened on. A public certificate
     // contains names, so there the name that the page uses is kept.
     const named = certificate.isDevelopment && !isWildcard(listen.address) && listen.further === undefined;

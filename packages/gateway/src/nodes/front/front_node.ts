@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { ListenAddress, ListenAddresses } from '../../values/scalars.js';
 import type { CertificateSource } from '../../tls/certificate_source.js';
 import { browserUrl } from '../../values/browser_url.js';
@@ -16,6 +17,10 @@ export abstract class FrontNode implements RunningNode {
   ) {}
 
   abstract status(): FrontNodeStatus;
+
+  get log(): Logger {
+    return this.front.log;
+  }
 
   get entrances(): readonly Entrance[] {
     const { address, publicUrl, httpAddress } = this;

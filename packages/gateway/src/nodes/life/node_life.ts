@@ -8,6 +8,8 @@ import type { ValuePath } from '../../values/document.js';
 import { listenError } from '../../values/listen_error.js';
 import type { ListenAddress } from '../../values/scalars.js';
 import { version } from '../../values/version.js';
+import { Place } from './place.js';
+import type { Prepared } from './reload.js';
 import type { NodeOptions } from './running_node.js';
 import { ShutdownStack } from './shutdown_stack.js';
 
@@ -19,6 +21,20 @@ export interface LifeConfiguration {
   place(path: ValuePath): string;
 }
 
+/** Where a configuration wants operators to be served */
+export interface AdminConfiguration {
+  admin: ListenAddress | undefined;
+  place(path: ValuePath): string;
+}
+
+interface OpenAdmin {
+  server: AdminServer;
+  address: ListenAddress;
+}
+
+/** Time in milliseconds for an operator to get the response to the request that took the address of the server away */
+const adminDrainMs = 5_000;
+
 /** What every node has, whatever it serves: a log, a state, a server for operators, and an orderly end */
 export class NodeLife {
   readonly log: Logger;
@@ -28,7 +44,7 @@ export class NodeLife {
   readonly #options: NodeOptions;
   readonly #startedAt = new Date();
   #state: NodeState = 'starting';
-  #adminAddress: ListenAddress | undefined;
+  readonly #admin = new Place<OpenAdmin>(({ server }, drainMs) => server.close(drainMs));
   #closing: Promise<void> | undefined;
 
   /** @throws UserError when the log cannot be written */
@@ -37,6 +53,7 @@ export class NodeLife {
     this.#options = options;
     this.log = createLog(configuration.options.log, options.logStream);
     this.shutdown.add(watchStrayErrors(this.log));
+    this.shutdown.add(() => this.#admin.close(0));
   }
 
   get state(): NodeState {
@@ -44,7 +61,7 @@ export class NodeLife {
   }
 
   get adminAddress(): ListenAddress | undefined {
-    return this.#adminAddress;
+    return this.#admin.current?.address;
   }
 
   status(): LifeStatus {
@@ -55,19 +72,28 @@ export class NodeLife {
       state: this.#state,
       startedAt: this.#startedAt.toISOString(),
       uptimeSeconds: (Date.now() - this.#startedAt.getTime()) / 1_000,
+      ...(this.#options.reload && { configuration: this.#options.reload.status() }),
     };
   }
 
   /** Serves operators, if the configuration says where. @throws UserError when the port is not available */
   async listenAdmin(sources: AdminSources): Promise<void> {
     const { options, place } = this.#configuration;
-    const { admin } = options;
-    if (!admin) return;
-    const server = new AdminServer(admin, sources);
-    this.#adminAddress = await server.listen().catch((error: unknown) => {
-      throw listenError(error, admin, 'TCP', place(['admin']));
-    });
-    this.shutdown.add(() => server.close());
+    (await this.prepareAdmin({ admin: options.admin, place }, sources)).commit();
+  }
+
+  /** Opens a server for operators where another configuration wants one. @throws UserError when the port is not available */
+  prepareAdmin({ admin, place }: AdminConfiguration, sources: AdminSources): Promise<Prepared> {
+    const { reload } = this.#options;
+    const all = { ...sources, ...(reload && { reload: () => reload.reload() }) };
+    const open = async (wanted: ListenAddress): Promise<OpenAdmin> => {
+      const server = new AdminServer(wanted, all);
+      const address = await server.listen().catch((error: unknown) => {
+        throw listenError(error, wanted, 'TCP', place(['admin']));
+      });
+      return { server, address };
+    };
+    return this.#admin.prepare(admin, open, adminDrainMs);
   }
 
   /**

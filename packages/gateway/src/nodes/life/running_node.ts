@@ -1,6 +1,9 @@
-import type { DestinationStream } from 'pino';
+import type { DestinationStream, Logger } from 'pino';
 import type { NodeStatus } from '../../observability/status.js';
+import type { LoadedNode } from '../../schema/loaded.js';
 import type { ListenAddress } from '../../values/scalars.js';
+import type { ReloadSource } from '../../observability/configuration_report.js';
+import type { Prepared } from './reload.js';
 
 /** Options that a process gives to each of its nodes */
 export interface NodeOptions {
@@ -8,6 +11,8 @@ export interface NodeOptions {
   logStream?: DestinationStream;
   /** File for TLS secrets (SSLKEYLOGFILE) */
   keyLog?: string;
+  /** The configuration of the process, if it can be read again */
+  reload?: ReloadSource;
 }
 
 /** A way into a node, for people */
@@ -22,6 +27,7 @@ export interface Entrance {
 export interface RunningNode {
   readonly name: string;
   readonly role: NodeStatus['role'];
+  readonly log: Logger;
   /** Problems that did not stop the start. The code that starts the node shows them. */
   readonly warnings: readonly string[];
   readonly entrances: readonly Entrance[];
@@ -30,6 +36,8 @@ export interface RunningNode {
   /** Address for operators, if configured */
   readonly adminAddress: ListenAddress | undefined;
   status(): NodeStatus;
+  /** Gets ready for another configuration of the same role. Absent where the role takes none while it runs. @throws UserError */
+  prepare?(loaded: LoadedNode): Promise<Prepared>;
   /** Refuses new work, waits up to `drainMs` for work that has begun, then stops. */
   close(drainMs?: number): Promise<void>;
 }

@@ -4,35 +4,38 @@ import type { Logger } from 'pino';
 import type { BackendConfiguration } from '../../schema/backends.js';
 import type { NodeConfiguration } from '../../schema/node.js';
 import type { Target } from '../../http/exchange.js';
-import { RequestHandler } from '../../http/request_handler.js';
+import { RequestHandler, type RequestHandlerOptions, type RequestObserver } from '../../http/request_handler.js';
+import { TargetUses } from '../../http/target_uses.js';
 import { describeListener } from '../front/description.js';
 import { WellKnown } from './well_known.js';
 import { accessLog } from '../../observability/access_log.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { combineObservers } from '../../observability/observers.js';
-import { compileRoute } from '../../http/router.js';
+import { compileRoute, type Route } from '../../http/router.js';
 import type { CertificateSource } from '../../tls/certificate_source.js';
-import { watchSlowClients } from '../../slow_clients/slow_clients.js';
+import { watchSlowClients, type SlowClients } from '../../slow_clients/slow_clients.js';
 import { isOriginAllowed, pageApplication } from '../../targets/webtransport/page.js';
-import type { SessionServerOptions } from '../../targets/webtransport/session_server.js';
+import type {
+  SessionObserver,
+  SessionServerOptions,
+  SessionTarget,
+} from '../../targets/webtransport/session_server.js';
+import { canonicalText } from '../../values/canonical.js';
 import type { CompiledRoutes } from './routes.js';
 
-/** Answers requests and sessions of all listeners. */
-export interface Application {
-  handler: RequestHandler;
-  /** Handler for requests that another node proxied here, which are not proxied further */
-  proxied: RequestHandler;
-  sessions: Omit<SessionServerOptions, 'native'>;
+type SiteNode = NodeConfiguration | BackendConfiguration;
+
+/** What a configuration says about requests, beside their routes */
+export interface ApplicationRules {
+  node: Pick<SiteNode, 'listen' | 'public_url' | 'log' | 'limits'> & { page_loader?: PageLoaderSwitch };
+  routes: Pick<CompiledRoutes, 'requests' | 'sessions'>;
 }
 
 export interface ApplicationOptions {
-  node: Pick<NodeConfiguration | BackendConfiguration, 'listen' | 'public_url' | 'log' | 'limits'>;
   log: Logger;
-  routes: CompiledRoutes;
   metrics: Metrics;
-  certificate: CertificateSource;
+  certificate: () => CertificateSource;
   quicPort: () => number;
-  pageLoader?: PageLoaderSwitch;
   /** Tells clients which requests the backends of this gateway answer. */
   routeMap?: Target;
   /** Answers requests without a route; on a backend, the gateway does. */
@@ -41,34 +44,82 @@ export interface ApplicationOptions {
   backend?: string;
 }
 
-export function createApplication(options: ApplicationOptions): Application {
-  const { node, log, routes, metrics, certificate, quicPort, routeMap, fallback, backend, pageLoader = 'on' } = options;
-  const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
-  const describe = describeListener(node, certificate, quicPort);
-  const common = {
-    wellKnownPrefix: WELL_KNOWN_PREFIX,
-    maxHeaderBytes: node.limits.header_size,
-    observer,
-    log,
-    timingName: 'sheaf-gateway',
-    backend,
-  } as const;
-  const slowClients = watchSlowClients(node.limits, (reason) => metrics.slowClientEnded(reason));
-  const last = fallback ? [compileRoute({ path: '/' }, routes.requests.length, fallback)] : [];
-  const handler = new RequestHandler({
-    ...common,
-    slowClients,
-    wellKnown: new WellKnown(describe, { routes: routeMap ?? fallback, pageLoader }),
-    routes: [...routes.requests, ...last],
-  });
-  const proxied = new RequestHandler({
-    ...common,
-    wellKnown: new WellKnown(describe, { routes: routeMap, pageLoader }),
-    routes: routes.requests,
-  });
-  const page = compileRoute({ path: WELL_KNOWN.page_session }, -1, {
-    application: { run: pageApplication(handler) },
-    isOriginAllowed,
-  });
-  return { handler, proxied, sessions: { routes: [page, ...routes.sessions], observer, log } };
+/** Answers requests and sessions of all listeners. A reload replaces its rules, and nothing else. */
+export class Application {
+  readonly handler: RequestHandler;
+  /** Handler for requests that another node proxied here, which are not proxied further */
+  readonly proxied: RequestHandler;
+  readonly sessions: Omit<SessionServerOptions, 'native'>;
+  readonly uses = new TargetUses();
+  readonly #options: ApplicationOptions;
+  readonly #observer: RequestObserver & SessionObserver;
+  readonly #page: Route<SessionTarget>;
+  #rules: ApplicationRules;
+  #slowClients: SlowClients;
+
+  constructor(options: ApplicationOptions, rules: ApplicationRules) {
+    const { metrics, log } = options;
+    this.#options = options;
+    this.#rules = rules;
+    this.#observer = combineObservers([metrics.observer(), ...(rules.node.log.access ? [accessLog(log)] : [])]);
+    this.#slowClients = this.#watch(rules);
+    const { handler, proxied } = this.#handlerOptions(rules);
+    this.handler = new RequestHandler(handler);
+    this.proxied = new RequestHandler(proxied);
+    this.#page = compileRoute({ path: WELL_KNOWN.page_session }, -1, {
+      application: { run: pageApplication(this.handler) },
+      isOriginAllowed,
+    });
+    this.sessions = { routes: () => [this.#page, ...this.#rules.routes.sessions], observer: this.#observer, log };
+  }
+
+  /** Answers what begins from now on by other rules. */
+  use(rules: ApplicationRules): void {
+    const before = this.#rules;
+    this.#rules = rules;
+    // One watch bounds all slow clients, so it stays while its bounds do.
+    if (canonicalText(slowBounds(before)) !== canonicalText(slowBounds(rules))) this.#slowClients = this.#watch(rules);
+    const { handler, proxied } = this.#handlerOptions(rules);
+    this.handler.use(handler);
+    this.proxied.use(proxied);
+  }
+
+  #watch({ node }: ApplicationRules): SlowClients {
+    return watchSlowClients(node.limits, (reason) => this.#options.metrics.slowClientEnded(reason));
+  }
+
+  #handlerOptions({ node, routes }: ApplicationRules): Record<'handler' | 'proxied', RequestHandlerOptions> {
+    const { log, certificate, quicPort, routeMap, fallback, backend } = this.#options;
+    const { page_loader: pageLoader = 'on' } = node;
+    const describe = describeListener(node, certificate, quicPort);
+    const common = {
+      wellKnownPrefix: WELL_KNOWN_PREFIX,
+      maxHeaderBytes: node.limits.header_size,
+      observer: this.#observer,
+      log,
+      timingName: 'sheaf-gateway',
+      backend,
+      uses: this.uses,
+    } as const;
+    const last = fallback ? [compileRoute({ path: '/' }, routes.requests.length, fallback)] : [];
+    return {
+      handler: {
+        ...common,
+        slowClients: this.#slowClients,
+        wellKnown: new WellKnown(describe, { routes: routeMap ?? fallback, pageLoader }),
+        routes: [...routes.requests, ...last],
+      },
+      proxied: {
+        ...common,
+        wellKnown: new WellKnown(describe, { routes: routeMap, pageLoader }),
+        routes: routes.requests,
+      },
+    };
+  }
 }
+
+const slowBounds = ({ node: { limits } }: ApplicationRules) => [
+  limits.slow_responses,
+  limits.unread_timeout,
+  limits.body_timeout,
+];

@@ -12,6 +12,7 @@ import type { UpstreamGroup, UpstreamStatus } from '../../targets/upstream/upstr
 import { loadApplication } from '../../targets/webtransport/application.js';
 import { isOriginAllowed } from '../../targets/webtransport/page.js';
 import type { SessionTarget } from '../../targets/webtransport/session_server.js';
+import { Targets } from './targets.js';
 
 export interface CompiledRoutes {
   requests: Route<Target>[];
@@ -20,62 +21,84 @@ export interface CompiledRoutes {
   upstreams: ReadonlyMap<number, UpstreamGroup>;
   /** Routes whose broadcasts a channel carries, by the name of the channel */
   carried: ReadonlyMap<string, MediaRoute>;
+  targets: Targets;
 }
 
 type RouteSource = Pick<NodeConfiguration | BackendConfiguration, 'routes' | 'limits'>;
 
-/**
- * Creates the targets of the routes. `toBackends` returns a target that proxies to backends. @throws UserError when an
- * application cannot be loaded
- */
-export async function compileRoutes(
-  node: RouteSource,
-  log: Logger,
-  toBackends?: (backends: readonly string[], delivery: readonly Delivery[]) => Target,
-): Promise<CompiledRoutes> {
-  const upstreams = new Map<number, UpstreamGroup>();
-  const carried = new Map<string, MediaRoute>();
-  const compiled: CompiledRoutes = { requests: [], sessions: [], upstreams, carried };
-  for (const [index, route] of node.routes.entries()) {
-    if (route.files) compiled.requests.push(compileRoute(route, index, new StaticFiles(route.files)));
-    if (route.upstream) {
-      const group = await openUpstream(route.upstream, node.limits.body_size, log);
-      upstreams.set(index, group);
-      compiled.requests.push(compileRoute(route, index, group));
-    }
-    if (route.backends && toBackends) {
-      const target = toBackends(route.backends, deliveryOrder(route.delivery));
-      compiled.requests.push(compileRoute(route, index, target));
-    }
-    if (route.media) {
-      const { channel } = route.media;
-      const media = await compileMedia(route, index, route.media, compiled);
-      if (channel !== undefined) carried.set(channel, media);
-    }
-    if (route.webtransport) {
-      const { application, origins } = route.webtransport;
-      const target: SessionTarget = {
-        application: await loadApplication(application, log),
-        isOriginAllowed: sessionOrigins(origins),
-      };
-      compiled.sessions.push(compileRoute(route, index, target));
-    }
-  }
-  return compiled;
+export interface RoutesOptions {
+  node: RouteSource;
+  log: Logger;
+  /** Returns a target that proxies to backends. */
+  toBackends?: ((backends: readonly string[], delivery: readonly Delivery[]) => Target) | undefined;
+  /** Targets of the configuration that this one replaces */
+  before?: Targets | undefined;
 }
 
-/** Adds a route to broadcasts, whose code is loaded only where a route needs it. */
-export async function compileMedia(
+/** Creates the targets of the routes. @throws UserError when an application cannot be loaded */
+export async function compileRoutes(options: RoutesOptions): Promise<CompiledRoutes> {
+  const targets = new Targets(options.before);
+  const compiled: Compiling = { requests: [], sessions: [], upstreams: new Map(), carried: new Map(), targets };
+  try {
+    for (const [index, route] of options.node.routes.entries()) await addRoute(route, index, compiled, options);
+    return compiled;
+  } catch (error) {
+    await targets.abandon();
+    throw error;
+  }
+}
+
+interface Compiling extends CompiledRoutes {
+  upstreams: Map<number, UpstreamGroup>;
+  carried: Map<string, MediaRoute>;
+}
+
+async function addRoute(
+  route: RouteOptions,
+  index: number,
+  compiled: Compiling,
+  { node, log, toBackends }: RoutesOptions,
+): Promise<void> {
+  const { requests, sessions, upstreams, carried, targets } = compiled;
+  const { files, upstream, backends, media, webtransport } = route;
+  if (files)
+    requests.push(compileRoute(route, index, await targets.take('files', files, () => new StaticFiles(files))));
+  if (upstream) {
+    const bodySize = node.limits.body_size;
+    const group = await targets.take('upstream', { upstream, bodySize }, () => openUpstream(upstream, bodySize, log));
+    upstreams.set(index, group);
+    requests.push(compileRoute(route, index, group));
+  }
+  if (backends && toBackends)
+    requests.push(compileRoute(route, index, toBackends(backends, deliveryOrder(route.delivery))));
+  if (media) {
+    const target = await targets.take('media', media, () => openMedia(media));
+    addMedia(route, index, target, media.origins, compiled);
+    if (media.channel !== undefined) carried.set(media.channel, target);
+  }
+  if (webtransport) {
+    const { application, origins } = webtransport;
+    const loaded = await loadApplication(application, log);
+    sessions.push(compileRoute(route, index, { application: loaded, isOriginAllowed: sessionOrigins(origins) }));
+  }
+}
+
+/** Opens a route to broadcasts, whose code is loaded only where a route needs it. */
+export async function openMedia(options: MediaRouteOptions): Promise<MediaRoute> {
+  const { MediaRoute } = await import('../../media/media_route.js');
+  return new MediaRoute(options);
+}
+
+/** Adds a route to broadcasts: for requests, and for sessions from pages of these origins. */
+export function addMedia(
   route: Pick<RouteOptions, 'path' | 'host'>,
   index: number,
-  options: MediaRouteOptions,
+  media: MediaRoute,
+  origins: readonly string[] | undefined,
   { requests, sessions }: Pick<CompiledRoutes, 'requests' | 'sessions'>,
-): Promise<MediaRoute> {
-  const { MediaRoute } = await import('../../media/media_route.js');
-  const media = new MediaRoute(options);
+): void {
   requests.push(compileRoute(route, index, media));
-  sessions.push(compileRoute(route, index, { ...media.sessions, isOriginAllowed: sessionOrigins(options.origins) }));
-  return media;
+  sessions.push(compileRoute(route, index, { ...media.sessions, isOriginAllowed: sessionOrigins(origins) }));
 }
 
 /** Loads the client of HTTP/1.1 only where a route needs it. Loading it takes a sixth of the time that a start takes. */
@@ -117,12 +140,6 @@ export function reportRoutes(node: RouteSource, compiled: CompiledRoutes): Route
 
 export function allUpstreams(compiled: CompiledRoutes): UpstreamStatus[] {
   return [...compiled.upstreams.values()].flatMap((group) => group.status());
-}
-
-/** Starts the targets of the routes. Resolves with their warnings. */
-export async function startRoutes(compiled: CompiledRoutes): Promise<string[]> {
-  const warnings = await Promise.all(compiled.requests.map(async ({ answer }) => (await answer.start?.()) ?? []));
-  return warnings.flat();
 }
 
 /** Rereads what may have changed outside of the configuration. */

@@ -1,4 +1,5 @@
 import type { NativeModule } from '@sheaf/native';
+import type { Logger } from 'pino';
 import { createTunnelNodeMetrics } from '../../observability/process_metrics.js';
 import type { TunnelNodeStatus } from '../../observability/status.js';
 import { loadNativeModule } from '../../listeners/native_module.js';
@@ -77,6 +78,10 @@ export class TunnelNode implements RunningNode {
 
   get name(): string {
     return this.#loaded.name;
+  }
+
+  get log(): Logger {
+    return this.#life.log;
   }
 
   get adminAddress(): ListenAddress | undefined {

@@ -41,7 +41,8 @@ export interface SessionObserver {
 
 export interface SessionServerOptions {
   native: Http3Server;
-  routes: readonly Route<SessionTarget>[];
+  /** Returns the routes for a session that is asked for now. */
+  routes: () => readonly Route<SessionTarget>[];
   /** Answers requests without a route. Default: they are refused. */
   otherwise?: (request: WebTransportRequest) => void;
   observer: SessionObserver;
@@ -82,7 +83,7 @@ export class SessionServer {
     };
     const { routes, otherwise } = this.#options;
     const pathname = parseRequestTarget(url)?.routed;
-    const match = pathname !== undefined && findRoute(routes, { host: authority, pathname, method: 'CONNECT' });
+    const match = pathname !== undefined && findRoute(routes(), { host: authority, pathname, method: 'CONNECT' });
     if (otherwise && !(match && match.found)) return otherwise(request);
     if (!match) return refuse(400);
     if (!match.found) return refuse(match.ambiguous ? 400 : 404);

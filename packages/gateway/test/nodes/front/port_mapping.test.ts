@@ -78,7 +78,7 @@ describe('behind port mapping', () => {
     const { describeListener } = await import('../../../src/nodes/front/description.js');
     const describe_ = describeListener(
       { listen: { address: '10.0.0.7', port: 4433 }, public_url: { host: 'www.example.com', port: 443 } },
-      { isDevelopment: false } as never,
+      () => ({ isDevelopment: false }) as never,
       () => 4433,
     );
     expect(describe_({ request: { authority: 'shop.example.com:443' } } as never)).toEqual({

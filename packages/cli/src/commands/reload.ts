@@ -1,0 +1,65 @@
+import { adminHeader, exitCodes, formatAddress, loadConfiguration, UserError } from '@sheaf/gateway';
+import type { ReloadOutcome } from '@sheaf/gateway';
+import { askAdmin } from '../admin.js';
+import type { Command } from '../command.js';
+import { shownPath } from '../configuration_file.js';
+import { printReload } from '../print_reload.js';
+import { printLine } from '../world.js';
+
+interface ReloadOptions {
+  file: string;
+  admin: string | undefined;
+  json: boolean;
+}
+
+/** Longest wait in milliseconds: servers behind a new route are asked before the reload is done. */
+const timeoutMs = 60_000;
+
+export const reload: Command<ReloadOptions> = {
+  usage: 'reload [file]',
+  summary: 'Make running nodes read their configuration file again',
+  options: (yargs) =>
+    yargs
+      .positional('file', {
+        type: 'string',
+        default: 'sheaf.yaml',
+        describe: 'Configuration file with the `admin` address',
+      })
+      .option('admin', {
+        type: 'string',
+        requiresArg: true,
+        describe: 'Use this admin address instead, such as 127.0.0.1:9433',
+      })
+      .option('json', { type: 'boolean', default: false, describe: 'Print the outcome as JSON' })
+      .example('$0 reload', 'Apply what was changed in sheaf.yaml, without an interruption'),
+  async run({ file, admin, json }, world) {
+    const address = admin ?? (await adminInFile(shownPath(file, world.cwd), file));
+    const { status, text } = await askAdmin(address, '/reload', {
+      method: 'POST',
+      headers: { [adminHeader]: '1' },
+      timeoutMs,
+    });
+    if (status === 404)
+      throw new UserError('RELOAD_REFUSED', `the node at ${address} runs by no file`, {
+        hint: 'nodes that `sheaf up` started can reload',
+      });
+    if (status !== 200 && status !== 422)
+      throw new UserError('ADMIN_UNREACHABLE', `${address} answered: ${text.trim()}`, {
+        hint: 'is it the admin address of a node?',
+      });
+    const outcome = JSON.parse(text) as ReloadOutcome;
+    if (json) await printLine(world.stdout, JSON.stringify(outcome));
+    else await printReload(outcome, world);
+    return outcome.accepted ? exitCodes.success : exitCodes.failed;
+  },
+};
+
+/** Any node of the file will do: all nodes of a process reload together. @throws UserError */
+async function adminInFile(path: string, file: string): Promise<string> {
+  const { nodes } = await loadConfiguration(path);
+  const admin = nodes.find(({ node }) => node.admin)?.node.admin;
+  if (admin) return formatAddress(admin);
+  throw new UserError('ADMIN_UNREACHABLE', `no node of ${file} has an \`admin\` address`, {
+    hint: 'send SIGHUP to the process, or add `admin: 127.0.0.1:9433` and restart it',
+  });
+}

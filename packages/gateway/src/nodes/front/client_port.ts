@@ -1,0 +1,242 @@
+import { mkdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import type { CertificatePair, Http3Server, NativeModule } from '@sheaf/native';
+import type { Logger } from 'pino';
+import { errorMessage, systemErrorCode, UserError } from '../../errors/user_error.js';
+import type { TrustedProxies } from '../../http/trusted_proxies.js';
+import { createQuicListener } from '../../listeners/quic_listener.js';
+import { TcpListener } from '../../listeners/tcp_listener.js';
+import type { FrontOptions } from '../../schema/front.js';
+import type { CertificateSource } from '../../tls/certificate_source.js';
+import { resetSecret } from '../../tls/reset_secret.js';
+import type { SecretsSource } from '../../tls/secrets_source.js';
+import type { ValuePath } from '../../values/document.js';
+import { listenError } from '../../values/listen_error.js';
+import type { Networks } from '../../values/networks.js';
+import { eachAddress, type ListenAddress, type ListenAddresses } from '../../values/scalars.js';
+import type { Service, Sessions } from './service.js';
+
+/** Number of attempts to find a free port, when the configuration lets the system choose */
+const portAttempts = 8;
+
+/** Time in milliseconds for sessions without requests in flight to end by themselves */
+const sessionGraceMs = 1_000;
+
+/** What the listeners of a node have in common */
+export interface ListenerParts {
+  service: Service;
+  /** Absent where only TCP is served */
+  native: NativeModule | undefined;
+  options: FrontOptions;
+  certificate: CertificateSource;
+  secrets: SecretsSource | undefined;
+  balancers: Networks | undefined;
+  proxies: TrustedProxies | undefined;
+  keyLog: string | undefined;
+  /** Returns the value of Alt-Svc (RFC 7838) once it is known. */
+  altSvc: () => string | undefined;
+  place(path: ValuePath): string;
+  log: Logger;
+}
+
+/** A certificate, and the oldest version of TLS that goes with it over TCP */
+export type InstalledCertificate = Pick<CertificateSource, 'pair' | 'minimumTls'>;
+
+/** Creates a listener of TCP, with TLS or without. */
+export function createTcp(parts: ListenerParts, address: ListenAddress, secure: boolean): TcpListener {
+  const { service, options, certificate, balancers, proxies, altSvc } = parts;
+  const { limits } = options;
+  return new TcpListener({
+    address,
+    handler: service.handler,
+    takers: service.takers,
+    limits,
+    balancers,
+    proxies,
+    ...(secure && { certificate: certificate.pair, minimumTls: certificate.minimumTls, altSvc }),
+  });
+}
+
+/** The listeners at `listen`: of TCP at each address, and one of QUIC, all with the same port */
+export class ClientPort {
+  readonly #parts: ListenerParts;
+  #tcp: TcpListener[] = [];
+  #quic: Http3Server | undefined;
+  #sessions: Sessions | undefined;
+  #address!: ListenAddresses;
+
+  private constructor(parts: ListenerParts) {
+    this.#parts = parts;
+  }
+
+  /** Opens all listeners, or none. @throws UserError when a port is not available */
+  static async open(parts: ListenerParts): Promise<ClientPort> {
+    const port = new ClientPort(parts);
+    try {
+      await port.#listen();
+      return port;
+    } catch (error) {
+      await port.close(0);
+      throw error;
+    }
+  }
+
+  get address(): ListenAddresses {
+    return this.#address;
+  }
+
+  get quic(): Http3Server | undefined {
+    return this.#quic;
+  }
+
+  get tcp(): readonly TcpListener[] {
+    return this.#tcp;
+  }
+
+  get openSessions(): number {
+    return this.#sessions?.openSessions ?? 0;
+  }
+
+  /** Installs a certificate in all listeners, or puts the one before back into all of them. */
+  install(certificate: InstalledCertificate, before: InstalledCertificate): void {
+    const listeners = [...this.#tcp, ...(this.#quic ? [this.#quic] : [])];
+    const put = ({ pair, minimumTls }: InstalledCertificate, listener: (typeof listeners)[number]): void =>
+      listener.updateCertificate(pair, minimumTls);
+    const updated: typeof listeners = [];
+    try {
+      for (const listener of listeners) {
+        put(certificate, listener);
+        updated.push(listener);
+      }
+    } catch (error) {
+      for (const listener of updated) put(before, listener);
+      throw error;
+    }
+    if (!this.#parts.secrets) this.#quic?.updateResetSecret(this.#resetSecret(certificate.pair));
+  }
+
+  /** Makes all listeners use the secrets and keys as they are now. */
+  installSecrets({ secrets, ticketKeys }: SecretsSource): void {
+    this.#quic?.updateSecrets(secrets);
+    for (const tcp of this.#tcp) tcp.updateTicketKeys(ticketKeys);
+  }
+
+  /** Refuses new connections, and waits up to `drainMs` for requests in flight. */
+  async close(drainMs: number): Promise<void> {
+    await Promise.all([...this.#tcp.map((tcp) => tcp.close(drainMs)), this.#closeQuic(drainMs)]);
+  }
+
+  async #listen(): Promise<void> {
+    const { service, native, options } = this.#parts;
+    await this.#listenOnBoth(native);
+    if (this.#quic && options.alpn.includes('h3')) this.#sessions = await service.acceptSessions(this.#quic);
+  }
+
+  /**
+   * Listens on TCP and UDP with the same port. With port 0, the system chooses a port for TCP at the first address,
+   * which all others must use.
+   */
+  async #listenOnBoth(native: NativeModule | undefined): Promise<void> {
+    const { listen } = this.#parts.options;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#listenTcp();
+        if (native) this.#quic = await this.#listenQuic(native);
+        return;
+      } catch (error) {
+        await Promise.all(this.#tcp.map((tcp) => tcp.close(0)));
+        this.#tcp = [];
+        const mayRetry = listen.port === 0 && attempt < portAttempts && systemErrorCode(error) === 'PORT_TAKEN';
+        if (!mayRetry) throw error;
+      }
+    }
+  }
+
+  async #listenTcp(): Promise<void> {
+    const { listen } = this.#parts.options;
+    let { port } = listen;
+    for (const { address } of eachAddress(listen)) {
+      const wanted = { address, port };
+      const tcp = createTcp(this.#parts, wanted, true);
+      ({ port } = await tcp.listen().catch((error: unknown) => this.#refuse(error, wanted, 'TCP')));
+      this.#tcp.push(tcp);
+    }
+    this.#address = { ...listen, port };
+  }
+
+  async #listenQuic(module: NativeModule): Promise<Http3Server> {
+    const { service, options, certificate, secrets, proxies, keyLog, log } = this.#parts;
+    if (options.qlog !== undefined) await makeDirectory(options.qlog);
+    const server = createQuicListener({
+      module,
+      address: this.#address,
+      alpn: options.alpn,
+      congestion: options.congestion,
+      multipath: options.multipath,
+      multiEnd: options.multiEnd ?? false,
+      returnPaths: options.returnPaths ?? false,
+      sharesPort: options.sharesPort ?? false,
+      pathScheduler: options.path_scheduler,
+      streamScheduler: options.stream_scheduler,
+      certificate: certificate.pair,
+      secrets: secrets?.secrets,
+      resetSecret: this.#resetSecret(certificate.pair),
+      connectionIds: options.connection_ids,
+      handler: service.handler,
+      connects: service.connects,
+      headersFor: (connection) => service.headersFor?.(connection) ?? {},
+      limits: options.limits,
+      proxies,
+      ...(options.qlog === undefined ? {} : { qlog: options.qlog }),
+      ...(keyLog === undefined ? {} : { keyLog }),
+      onError: (error) => log.error({ err: error }, 'transport error'),
+    });
+    service.attach?.(server);
+    await server.listen().catch((error: unknown) => {
+      const { address = this.#address.address } = error as { address?: string };
+      this.#refuse(error, { address, port: this.#address.port }, 'UDP');
+    });
+    return server;
+  }
+
+  /** Outlives the process where no file of secrets does. */
+  #resetSecret(pair: CertificatePair): Buffer {
+    return resetSecret(pair, hostname(), this.#address);
+  }
+
+  #refuse(error: unknown, address: ListenAddress, protocol: 'TCP' | 'UDP'): never {
+    throw listenError(error, address, protocol, this.#parts.place(['listen']));
+  }
+
+  /**
+   * Closes the QUIC listener. Sessions live as long as their pages, so they are told to end, and closed once no request
+   * is in flight.
+   */
+  async #closeQuic(drainMs: number): Promise<void> {
+    const deadline = performance.now() + drainMs;
+    const sessionDeadline = performance.now() + Math.min(drainMs, sessionGraceMs);
+    const sessions = this.#sessions;
+    const { service, log } = this.#parts;
+    sessions?.drain();
+    const closed = this.#quic?.close(drainMs);
+    while (sessions && sessions.openSessions > 0) {
+      const now = performance.now();
+      if (now >= deadline || (now >= sessionDeadline && service.handler.active === 0)) break;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    sessions?.close();
+    await closed?.catch((error: unknown) =>
+      log.warn({ error: errorMessage(error) }, 'transport did not close in order'),
+    );
+  }
+}
+
+async function makeDirectory(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true }).catch((error: unknown) => {
+    throw new UserError(
+      'DIRECTORY_UNWRITABLE',
+      `the directory ${directory} cannot be made (${systemErrorCode(error) ?? 'unknown error'})`,
+      { hint: 'check `qlog`', cause: error },
+    );
+  });
+}
