@@ -20,7 +20,11 @@ const priority = { priority: 'u=3, i' };
 
 /** The connection to the gateway that is open, or one that is opened */
 export interface ProxyConnection {
+  /** Whether `open` rejects from now on */
+  readonly closed: boolean;
   open(): Promise<Http3Client>;
+  /** Resolves once new requests no longer go to this connection. */
+  left(client: Http3Client): Promise<void>;
   /** Uses this connection for no more requests. */
   retire(client: Http3Client): void;
 }

@@ -1,6 +1,6 @@
-import { isIPv6, type Socket } from 'node:net';
-import type { TunnelPort } from '@sheaf/native';
+import type { Socket } from 'node:net';
 import type { ListenAddress } from '../values/scalars.js';
+import { MovingPort } from './moving_port.js';
 import type { UdpTunnels } from './udp_tunnels.js';
 
 /** Relays at one time, of all programs together. Each has two descriptors, and up to 512 KiB of packets that wait. */
@@ -16,9 +16,9 @@ export class UdpRelays {
   }
 
   /**
-   * Opens a relay for the program at the other end of a connection, which lasts as long as the connection, and that to the gateway.
-   * `port`: the one that it sends from; 0 for any. Resolves with the address of the relay, or with undefined when there are too many, or the
-   * program has left. Rejects when the gateway cannot be reached.
+   * Opens a relay for the program at the other end of a connection, which lasts as long as that. It goes on over one connection to the
+   * gateway after another. `port`: the one that the program sends from; 0 for any. Resolves with the address of the relay, or with undefined
+   * when there are too many, or the program has left. Rejects when the gateway cannot be reached.
    */
   async open(socket: Socket, port: number): Promise<ListenAddress | undefined> {
     if (this.#open === mostRelays) return undefined;
@@ -27,19 +27,27 @@ export class UdpRelays {
     const client = await this.#tunnels.gateway.open();
     const { localAddress, remoteAddress } = socket;
     if (socket.destroyed || localAddress === undefined || remoteAddress === undefined) return undefined;
-    const relay: TunnelPort = client.openTunnelRelay({
-      ...this.#tunnels.portOptions(client, 'socks5 udp', () => undefined),
-      local: { address: plain(localAddress), port: 0, family: isIPv6(plain(localAddress)) ? 'IPv6' : 'IPv4' },
-      program: { address: plain(remoteAddress), port },
-      pathTo: (host, targetPort) => this.#tunnels.pathTo(host, targetPort),
-    });
-    const lost = (): void => void socket.destroy();
-    client.once('close', lost);
-    socket.once('close', () => {
-      client.off('close', lost);
-      relay.close();
-    });
+    const relay = this.#relayOf(socket, plain(localAddress), { address: plain(remoteAddress), port });
+    relay.open(client);
+    void relay.follow(client);
+    socket.once('close', () => relay.close());
     return relay.address;
+  }
+
+  #relayOf(socket: Socket, address: string, program: ListenAddress): MovingPort {
+    return new MovingPort({
+      gateway: this.#tunnels.gateway,
+      local: { address, port: 0 },
+      open: (client, local) =>
+        client.openTunnelRelay({
+          ...this.#tunnels.portOptions(client, 'socks5 udp', () => undefined),
+          local,
+          program,
+          pathTo: (host, targetPort) => this.#tunnels.pathTo(host, targetPort),
+        }),
+      // The program knows this one port.
+      onTrouble: () => socket.destroy(),
+    });
   }
 }
 

@@ -1,3 +1,5 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
 import { createLinkRelay, type LinkRelay } from '@sheaf/native';
 import { onTestFinished } from 'vitest';
 
@@ -13,4 +15,39 @@ export function relayTo(port: number): { relay: LinkRelay; remote: string } {
   });
   onTestFinished(() => relay.close());
   return { relay, remote: `127.0.0.1:${relay.listen().port}` };
+}
+
+/** A way to the port, on 127.0.0.1, that can be cut: for all, or for those alone that send over it already */
+export async function switchTo(port: number) {
+  const front = createSocket('udp4').bind(0, '127.0.0.1');
+  const ways = new Map<number, Socket>();
+  const cut = new Set<number>();
+  let down = false;
+  const isCut = (client: number): boolean => down || cut.has(client);
+  await once(front, 'listening');
+  onTestFinished(() => {
+    for (const socket of [front, ...ways.values()]) socket.close();
+  });
+  const wayOf = (client: number): Socket => {
+    const way = createSocket('udp4');
+    way.on('error', () => undefined);
+    way.on('message', (packet) => {
+      if (!isCut(client)) front.send(packet, client, '127.0.0.1');
+    });
+    ways.set(client, way);
+    return way;
+  };
+  front.on('message', (packet, { port: client }) => {
+    const way = ways.get(client) ?? wayOf(client);
+    if (!isCut(client)) way.send(packet, port, '127.0.0.1');
+  });
+  return {
+    remote: `127.0.0.1:${front.address().port}`,
+    cutKnown: () => void [...ways.keys()].forEach((client) => cut.add(client)),
+    cutAll: () => void (down = true),
+    restore: () => {
+      cut.clear();
+      down = false;
+    },
+  };
 }

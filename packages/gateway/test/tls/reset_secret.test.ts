@@ -18,7 +18,11 @@ it('the secret of resets is the same for the same key, in whatever form, at the 
 it('it is another one for each key, host, address and port', () => {
   const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
   const others = [
-    resetSecret({ certificate: '', privateKey: other.export({ type: 'pkcs8', format: 'pem' }).toString() }, 'host', listen),
+    resetSecret(
+      { certificate: '', privateKey: other.export({ type: 'pkcs8', format: 'pem' }).toString() },
+      'host',
+      listen,
+    ),
     resetSecret(pair, 'host2', listen),
     resetSecret(pair, 'host', { ...listen, address: '192.0.2.2' }),
     resetSecret(pair, 'host', { ...listen, port: 444 }),

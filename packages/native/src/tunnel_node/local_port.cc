@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tunnel_node/tunnel_ends.h"
+
 namespace sheaf::tunnel_node {
 
 quic::Result<std::unique_ptr<LocalPort>, io::SocketError> LocalPort::open(
@@ -20,6 +22,23 @@ quic::Result<std::unique_ptr<LocalPort>, io::SocketError> LocalPort::open(
 
 LocalPort::~LocalPort() {
   if (watched_) place_.node.stop_watching(socket_->descriptor(), *this);
+  for (const quic::StreamId stream : tunnels_) {
+    if (TunnelEnd* tunnel = open_tunnel(stream)) tunnel->close();
+  }
+}
+
+TunnelEnd* LocalPort::open_tunnel(quic::StreamId stream) const {
+  TunnelEnd* tunnel = place_.ends.find(stream);
+  return tunnel && !tunnel->request().over() ? tunnel : nullptr;
+}
+
+void LocalPort::remember(quic::StreamId stream) {
+  if (tunnels_.size() >= forget_at_) {
+    std::erase_if(tunnels_, [&](quic::StreamId each) { return !open_tunnel(each); });
+    // So a tunnel costs few looks, however many there are.
+    forget_at_ = std::max(k_max_waiting_peers, 2 * tunnels_.size());
+  }
+  tunnels_.push_back(stream);
 }
 
 quic::Result<std::unique_ptr<TunnelEnd>, io::SocketError> LocalPort::open(
@@ -42,6 +61,7 @@ void LocalPort::give(FlowId peer, TunnelEnd& tunnel, Time now) {
   read();
   const auto found = std::ranges::find(waiting_, peer, &Waiting::id);
   if (found == waiting_.end()) return;
+  remember(tunnel.request().stream());
   for (auto& packets = found->packets; const auto packet = packets.pop();) {
     tunnel.receive(untagged(*packet), now);
   }

@@ -23,6 +23,7 @@ class LocalPort final : public ProgramPort, private io::PollGroup::Member {
   // Port 0 takes a free one.
   static quic::Result<std::unique_ptr<LocalPort>, io::SocketError> open(
       const Place& place, const quic::Address& address);
+  // Ends its tunnels.
   ~LocalPort() override;
 
   // ProgramPort; its flows are peers.
@@ -51,6 +52,9 @@ class LocalPort final : public ProgramPort, private io::PollGroup::Member {
   // Reads what waits in the socket, up to a bound.
   void read();
   void take(const quic::Address& peer, const tunnel::Packet& packet);
+  // Returns null for a tunnel that is over.
+  TunnelEnd* open_tunnel(quic::StreamId stream) const;
+  void remember(quic::StreamId stream);
 
   Place place_;
   std::unique_ptr<io::UdpSocket> socket_;
@@ -58,6 +62,9 @@ class LocalPort final : public ProgramPort, private io::PollGroup::Member {
   FlowId next_ = 0;
   std::vector<Waiting> waiting_;
   std::vector<NewFlow> new_;
+  // Tunnels of its peers, and some that are over
+  std::vector<quic::StreamId> tunnels_;
+  std::size_t forget_at_ = k_max_waiting_peers;
 };
 
 }  // namespace sheaf::tunnel_node

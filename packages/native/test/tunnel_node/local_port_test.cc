@@ -155,5 +155,17 @@ TEST_F(LocalPorts, ATakenPortIsRefused) {
   EXPECT_EQ(opened.error().number, EADDRINUSE);
 }
 
+// Another connection goes on with the port at once.
+TEST_F(LocalPorts, EndsItsTunnelsAndIsFreeOnceItIsClosed) {
+  const auto peer = make_peer();
+  send_from(*peer, 200);
+  ASSERT_TRUE(forward(wait_for_peers(1)[0]));
+  const quic::Address address = port().address();
+  ends.close_port(number);
+  EXPECT_TRUE(LocalPort::open({*node, ends, called->loop(), answering->driver}, address));
+  ASSERT_TRUE(run_until([&] { return !over.empty(); }));
+  EXPECT_EQ(over, std::vector{TunnelOver::kClosed});
+}
+
 }  // namespace
 }  // namespace sheaf::tunnel_node

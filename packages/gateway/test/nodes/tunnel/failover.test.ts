@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createSocket } from 'node:dgram';
+import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { freePort } from '../../../src/values/free_port.js';
-import { relayTo } from '../../support/relay.js';
+import { relayTo, switchTo } from '../../support/relay.js';
 import { startTarget } from '../../support/tcp_target.js';
 import { connectTo, startTunnelPair, tunnelRoutes, type TunnelPair } from '../../support/tunnel_node.js';
 import { startTarget as startUdpTarget } from '../../support/udp_target.js';
@@ -99,4 +99,86 @@ it('a gateway that was started again ends open connections, and gets the next on
   peer.send('once more', portOf('udp'), '127.0.0.1');
   expect(String(((await once(peer, 'message')) as [Buffer])[0])).toBe('once more');
   expect(tunnel.status().gateway.opened).toBe(2);
+});
+
+/** A program that sends a packet again and again, and fails when the system says that nobody has the port */
+async function startSending(port: number): Promise<{ program: UdpSocket; failed: () => boolean }> {
+  const program = createSocket('udp4');
+  let failed = false;
+  program.on('error', () => (failed = true)).connect(port, '127.0.0.1');
+  await once(program, 'connect');
+  const timer = setInterval(() => program.send('hello'), 20);
+  onTestFinished(() => {
+    clearInterval(timer);
+    program.close();
+  });
+  return { program, failed: () => failed };
+}
+
+/** Starts a node whose way to the gateway can be cut, with two programs that have answers */
+async function startSwitched() {
+  const gatewayPort = await freePort();
+  const way = await switchTo(gatewayPort);
+  const target = await startTarget();
+  const udp = await startUdpTarget((packet) => packet);
+  const pair = await startTunnelPair({
+    gatewayPort,
+    tunnel: [
+      `paths: [{ local: 127.0.0.1, remote: "${way.remote}" }]`,
+      'forward:',
+      `  - { listen: "127.0.0.1:0", to: "127.0.0.1:${target.port}" }`,
+      `  - { listen: "127.0.0.1:0", to: "127.0.0.1:${udp.address().port}", protocol: udp }`,
+    ],
+  });
+  const sender = await startSending(pair.portOf('udp'));
+  await once(sender.program, 'message');
+  const program = await connectTo(pair.portOf('tcp'));
+  const peer = await target.accept();
+  peer.pipe(peer);
+  program.write('one');
+  expect(String(((await once(program, 'data')) as [Buffer])[0])).toBe('one');
+  const opened = (count: number): Promise<void> =>
+    vi.waitFor(() => expect(pair.tunnel.status().gateway.opened).toBe(count), patience);
+  return { pair, way, target, program, sender, opened };
+}
+
+it('a second connection takes over from a silent one, which goes on with its tunnels once it is back', async () => {
+  const { pair, way, target, program, sender, opened } = await startSwitched();
+  way.cutKnown();
+  await opened(2);
+  way.restore();
+  await once(sender.program, 'message');
+  const second = await connectTo(pair.portOf('tcp'));
+  (await target.accept()).end('by the second');
+  expect(String(((await once(second, 'data')) as [Buffer])[0])).toBe('by the second');
+  program.write('two');
+  expect(String(((await once(program, 'data')) as [Buffer])[0])).toBe('two');
+  expect(pair.gateway.status().connections).toHaveLength(2);
+  program.end();
+  await vi.waitFor(() => expect(pair.gateway.status().connections).toHaveLength(1), patience);
+  expect([sender.failed(), pair.tunnel.status().gateway.opened]).toEqual([false, 2]);
+});
+
+it('a silent connection that does not come back is given up, with its tunnels for TCP, while packets of UDP go on', async () => {
+  const { way, program, sender, opened } = await startSwitched();
+  const lost = once(program, 'error');
+  way.cutKnown();
+  await opened(2);
+  await once(sender.program, 'message');
+  expect(await lost).toMatchObject([{ code: 'ECONNRESET' }]);
+  await once(sender.program, 'message');
+  expect(sender.failed()).toBe(false);
+});
+
+it('tunnels go on after an outage, whichever connection is heard first', async () => {
+  const { pair, way, program, sender } = await startSwitched();
+  pair.log.length = 0;
+  way.cutAll();
+  await vi.waitFor(() => expect(pair.log.map(({ msg }) => msg)).toContain('the gateway is silent'), patience);
+  const echoed = once(program, 'data');
+  program.write('two');
+  way.restore();
+  await once(sender.program, 'message');
+  expect(String(((await echoed) as [Buffer])[0])).toBe('two');
+  expect(sender.failed()).toBe(false);
 });

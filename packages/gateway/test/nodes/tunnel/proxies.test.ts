@@ -207,10 +207,27 @@ it('packets of a relay of UDP keep their ECN marks both ways', async () => {
   }
 });
 
-it('a relay of UDP ends with the connection to the gateway', async () => {
+it('a relay of UDP goes on over the next connection to the gateway', async () => {
+  const target = await startUdpTarget((packet) => packet);
   const pair = await startTunnelPair({ tunnel: proxies });
-  const [control] = await askRelay(pair.portOf('socks5'));
-  await Promise.all([ended(control), pair.gateway.close(0)]);
+  const [control, relay] = await askRelay(pair.portOf('socks5'));
+  const program = createSocket('udp4');
+  onTestFinished(() => void program.close());
+  program.connect(relay, '127.0.0.1');
+  await once(program, 'connect');
+  const { port } = target.address();
+  const packet = Buffer.from([0, 0, 0, 1, 127, 0, 0, 1, port >> 8, port & 0xff, 1, 2, 3]);
+  const reply = once(program, 'message');
+  program.send(packet);
+  expect((await reply)[0]).toEqual(packet);
+  await pair.restartGateway();
+  const next = once(program, 'message');
+  const timer = setInterval(() => program.send(packet), 20);
+  onTestFinished(() => clearInterval(timer));
+  expect((await next)[0]).toEqual(packet);
+  expect([control.destroyed, pair.tunnel.status().gateway.opened]).toEqual([false, 2]);
+  control.end();
+  await once(program, 'error');
 });
 
 describe('a program that says something else', () => {

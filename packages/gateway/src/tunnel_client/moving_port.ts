@@ -1,0 +1,107 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { isIPv6 } from 'node:net';
+import type { Http3Client, SocketAddress, TunnelPort } from '@sheaf/native';
+import type { ListenAddress } from '../values/scalars.js';
+import type { ProxyConnection } from './tcp_tunnels.js';
+
+/** Interval in milliseconds at which a port is tried that another program has */
+const retryMs = 1_000;
+
+export interface MovingPortOptions {
+  gateway: ProxyConnection;
+  /** Port 0 takes a free one. */
+  local: ListenAddress;
+  /** Opens the port over a connection. @throws Error with the system's `code`, such as `EADDRINUSE` */
+  open(client: Http3Client, local: SocketAddress): TunnelPort;
+  /** The port could not be opened over a connection, and is tried again. */
+  onTrouble(error: unknown): void;
+}
+
+/**
+ * A local port of UDP whose flows go on over one connection to the gateway after another. Between two of them a socket holds it:
+ * packets are dropped, as a network does, while an ICMP message from a closed port would end connections of programs.
+ */
+export class MovingPort {
+  readonly #options: MovingPortOptions;
+  #local: SocketAddress;
+  #port: TunnelPort | undefined;
+  #holder: Socket | undefined;
+  #closed = false;
+
+  constructor(options: MovingPortOptions) {
+    this.#options = options;
+    this.#local = { ...options.local, family: isIPv6(options.local.address) ? 'IPv6' : 'IPv4' };
+  }
+
+  get address(): SocketAddress {
+    return this.#local;
+  }
+
+  /** Tunnels that are open now; undefined while no connection carries any */
+  get tunnels(): number | undefined {
+    return this.#port?.tunnels;
+  }
+
+  /** Takes the port without a connection. Rejects with the system's error. */
+  async hold(): Promise<void> {
+    const { address, port } = this.#local;
+    const holder = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
+    this.#holder = holder;
+    holder.bind({ address, port, exclusive: true });
+    await once(holder, 'listening');
+    if (this.#holder === holder) this.#local = { ...this.#local, port: holder.address().port };
+  }
+
+  /** Opens the port over a connection, in place of what had it before. @throws as `open` of the options */
+  open(client: Http3Client): void {
+    this.#release();
+    const port = this.#options.open(client, this.#local);
+    this.#port = port;
+    this.#local = port.address;
+    client.once('close', () => {
+      if (this.#port === port) this.#holdAgain();
+    });
+  }
+
+  /** Keeps the port open over one connection after another until `close`. `client`: the one that has it already. Never rejects. */
+  async follow(client?: Http3Client): Promise<void> {
+    const { gateway } = this.#options;
+    let current = client;
+    while (!this.#closed && !gateway.closed) {
+      // The connection before keeps the port until another one is open. A failed attempt has its pause in `open`.
+      if (current) await gateway.left(current);
+      current = await gateway.open().catch(() => undefined);
+      if (current && !this.#closed && !(await this.#moveTo(current))) current = undefined;
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#release();
+  }
+
+  async #moveTo(client: Http3Client): Promise<boolean> {
+    try {
+      this.open(client);
+      return true;
+    } catch (error) {
+      this.#holdAgain();
+      this.#options.onTrouble(error);
+      await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
+      return false;
+    }
+  }
+
+  #release(): void {
+    this.#port?.close();
+    this.#holder?.close();
+    this.#port = this.#holder = undefined;
+  }
+
+  #holdAgain(): void {
+    this.#release();
+    // Another program may have it now: the next connection tells.
+    if (!this.#closed) this.hold().catch(() => undefined);
+  }
+}
