@@ -4,6 +4,7 @@ import { within } from '../values/within.js';
 import { deliveryTiming, type Delivered } from './delivered.js';
 import { findRoute, type Route } from './router.js';
 import { headerBytes, type Exchange, type GatewayRequest, type GatewayResponse, type Target } from './exchange.js';
+import type { RequestTrace, Tracer } from './request_trace.js';
 import { isEmpty } from './received_body.js';
 import { parseRequestTarget, type RequestTarget } from './request_target.js';
 import { respondStatus } from './respond.js';
@@ -21,6 +22,7 @@ export interface RequestRecord {
   seconds: number;
   /** Whether the client left before the response was complete */
   aborted: boolean;
+  trace?: RequestTrace | undefined;
 }
 
 export interface RequestObserver {
@@ -44,6 +46,8 @@ export interface RequestHandlerOptions {
   /** Watches the clients that send requests to this node itself */
   slowClients?: ExchangeWatch;
   observer: RequestObserver;
+  /** Gives requests their places in traces */
+  tracer?: Tracer | undefined;
   log: Logger;
   /** Name of the Server-Timing entry with the time that a response took here */
   timingName: 'sheaf-gateway' | 'sheaf-edge';
@@ -105,14 +109,16 @@ export class RequestHandler {
     // A client may reset the stream while the response is written. `close` reports that.
     response.on('error', () => undefined);
     request.body.on('error', () => undefined);
+    const { slowClients, tracer, timingName, backend } = this.#options;
+    const received = target?.authority === undefined ? request : { ...request, authority: target.authority };
     const exchange = new RoutedExchange(
-      target?.authority === undefined ? request : { ...request, authority: target.authority },
+      received,
       response,
       target,
-      { name: this.#options.timingName, started },
-      this.#options.backend,
+      { name: timingName, started },
+      backend,
+      tracer?.begin(received, target?.pathname ?? ''),
     );
-    const { slowClients } = this.#options;
     response.once('close', () => {
       exchange.onClose();
       slowClients?.delete(exchange);
@@ -137,7 +143,7 @@ export class RequestHandler {
     // Nobody reads the rest of the request body any more.
     if (request.httpVersion === '3' && !request.body.readableEnded && !isEmpty(request)) request.body.destroy();
     if (response.writableLength === 0) slowClients?.delete(exchange);
-    observer.requestEnded({
+    const record: RequestRecord = {
       request,
       pathname: exchange.pathname,
       route: exchange.route,
@@ -146,7 +152,10 @@ export class RequestHandler {
       delivered: exchange.described,
       seconds: exchange.seconds,
       aborted: exchange.aborted,
-    });
+      trace: exchange.trace,
+    };
+    exchange.trace?.end(record);
+    observer.requestEnded(record);
   }
 
   /** Returns who answers a request; undefined when it has a response already. */
@@ -220,6 +229,7 @@ class RoutedExchange implements Exchange {
     target: RequestTarget | undefined,
     private readonly clock: { name: string; started: number },
     private readonly backend: string | undefined,
+    readonly trace: RequestTrace | undefined,
   ) {
     if (request.handedOver) this.delivered = { delivery: 'path' };
     this.pathname = target?.pathname ?? '';

@@ -120,7 +120,7 @@ export class Backend extends FrontNode {
     const meter = new LoadMeter();
     front.shutdown.add(() => meter.close());
     const fallback = new PrimaryRoute(this.#primary, log);
-    const { handler, proxied, sessions } = createApplication({
+    const { handler, proxied, sessions } = await createApplication({
       node,
       log,
       routes: this.#routes,

@@ -149,7 +149,7 @@ export class Gateway extends FrontNode {
       backends: () => primary?.report() ?? [],
     });
     this.#metrics = metrics;
-    const { handler, proxied, sessions } = createApplication({
+    const { handler, proxied, sessions } = await createApplication({
       node,
       log,
       routes: this.#routes,

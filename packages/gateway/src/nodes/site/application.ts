@@ -10,6 +10,7 @@ import { WellKnown } from './well_known.js';
 import { accessLog } from '../../observability/access_log.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { combineObservers } from '../../observability/observers.js';
+import { openTracer } from '../../tracing/open_tracer.js';
 import { compileRoute } from '../../http/router.js';
 import type { CertificateSource } from '../../tls/certificate_source.js';
 import { watchSlowClients } from '../../slow_clients/slow_clients.js';
@@ -26,7 +27,7 @@ export interface Application {
 }
 
 export interface ApplicationOptions {
-  node: Pick<NodeConfiguration | BackendConfiguration, 'listen' | 'public_url' | 'log' | 'limits'>;
+  node: Pick<NodeConfiguration | BackendConfiguration, 'listen' | 'public_url' | 'log' | 'limits' | 'tracing'>;
   log: Logger;
   routes: CompiledRoutes;
   metrics: Metrics;
@@ -41,7 +42,7 @@ export interface ApplicationOptions {
   backend?: string;
 }
 
-export function createApplication(options: ApplicationOptions): Application {
+export async function createApplication(options: ApplicationOptions): Promise<Application> {
   const { node, log, routes, metrics, certificate, quicPort, routeMap, fallback, backend, pageLoader = 'on' } = options;
   const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
   const describe = describeListener(node, certificate, quicPort);
@@ -49,6 +50,7 @@ export function createApplication(options: ApplicationOptions): Application {
     wellKnownPrefix: WELL_KNOWN_PREFIX,
     maxHeaderBytes: node.limits.header_size,
     observer,
+    tracer: await openTracer(node.tracing),
     log,
     timingName: 'sheaf-gateway',
     backend,
