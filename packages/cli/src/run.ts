@@ -16,6 +16,7 @@ const commands: Record<string, Load> = {
   check: async (add) => add((await import('./commands/check.js')).check),
   schema: async (add) => add((await import('./commands/schema.js')).schema),
   status: async (add) => add((await import('./commands/status.js')).status),
+  dashboard: async (add) => add((await import('./commands/dashboard.js')).dashboard),
   backend: async (add) => add((await import('./commands/backend.js')).backend),
   publish: async (add) => add((await import('./commands/publish.js')).publish),
   watch: async (add) => add((await import('./commands/watch.js')).watch),

@@ -16,6 +16,7 @@ describe('docs/reference/cli.md', async () => {
     'cert',
     'keys',
     'backend',
+    'dashboard',
     'demo',
     'link',
     'record',
