@@ -32,6 +32,7 @@ import { ReturnSessions, type ReturnSessionsOptions } from '../direct_return/bac
 import { returnAddressError } from '../values/return_address_error.js';
 import { LoadMeter } from '../multi_end/backend/load_meter.js';
 import { PrimaryRoute } from '../multi_end/backend/primary_route.js';
+import { openTracer } from '../tracing/open_tracer.js';
 import { loadHeader } from '../multi_end/protocol/route_map.js';
 
 /**
@@ -109,6 +110,7 @@ export class Backend extends FrontNode {
     const { front } = this;
     const { node } = this.#loaded;
     const { log, certificate } = front;
+    const tracer = await openTracer(node.tracing);
     const key = await ownKey(keySource(this.#loaded, this.#loaded.directory));
     const primaryKey = await publicKeyOf(this.#loaded.primary.identity);
     const run = randomBytes(runBytes);
@@ -120,9 +122,10 @@ export class Backend extends FrontNode {
     const meter = new LoadMeter();
     front.shutdown.add(() => meter.close());
     const fallback = new PrimaryRoute(this.#primary, log);
-    const { handler, proxied, sessions } = await createApplication({
+    const { handler, proxied, sessions } = createApplication({
       node,
       log,
+      tracer,
       routes: this.#routes,
       metrics,
       certificate,

@@ -19,6 +19,8 @@ import { Metrics } from '../observability/metrics.js';
 import type { GatewayBackend, GatewayStatus } from '../observability/status.js';
 import { SessionServer } from '../targets/webtransport/session_server.js';
 import { hasTunnels } from '../schema/routes.js';
+import { openTracer } from '../tracing/open_tracer.js';
+import type { Tracer } from '../http/request_trace.js';
 import { createApplication } from './site/application.js';
 import { Tunnels } from './tunnels.js';
 import {
@@ -127,7 +129,8 @@ export class Gateway extends FrontNode {
     const { front } = this;
     const { node } = this.#loaded;
     const { log, certificate } = front;
-    const primary = this.#loaded.backends.length > 0 ? await this.#openPrimary() : undefined;
+    const tracer = await openTracer(node.tracing);
+    const primary = this.#loaded.backends.length > 0 ? await this.#openPrimary(tracer) : undefined;
     this.#primary = primary;
     const offers = primary && primary.runs.size > 0 ? this.#offersOf(primary) : undefined;
     this.#routes = await compileRoutes(
@@ -149,9 +152,10 @@ export class Gateway extends FrontNode {
       backends: () => primary?.report() ?? [],
     });
     this.#metrics = metrics;
-    const { handler, proxied, sessions } = await createApplication({
+    const { handler, proxied, sessions } = createApplication({
       node,
       log,
+      tracer,
       routes: this.#routes,
       metrics,
       certificate,
@@ -218,12 +222,13 @@ export class Gateway extends FrontNode {
     return opened;
   }
 
-  async #openPrimary(): Promise<Primary> {
+  async #openPrimary(tracer: Tracer | undefined): Promise<Primary> {
     const { front } = this;
     const primary = await Primary.open({
       loaded: this.#loaded,
       module: await loadNativeModule(),
       running: this.#options.running ?? new RunningAddresses(),
+      tracer,
       log: front.log,
     });
     front.shutdown.add(() => primary.close());

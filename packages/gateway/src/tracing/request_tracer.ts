@@ -1,6 +1,6 @@
 import type { Tracer as SpanTracer } from '@opentelemetry/api';
 import type { GatewayRequest } from '../http/exchange.js';
-import type { RequestTrace, Tracer } from '../http/request_trace.js';
+import type { EndTrace, NextServer, RequestTrace, Tracer } from '../http/request_trace.js';
 import type { TracingOptions } from '../schema/tracing.js';
 import { Networks } from '../values/networks.js';
 import { version } from '../values/version.js';
@@ -38,6 +38,17 @@ export class RequestTracer implements Tracer {
   begin(request: GatewayRequest, pathname: string): RequestTrace {
     const received = this.#received(request);
     return this.#spanned(request, pathname, received) ?? this.#propagated(received);
+  }
+
+  handOver({ name, address, port }: NextServer): EndTrace | undefined {
+    const { api } = this.#options;
+    if (!api || !this.#spans) return undefined;
+    const attributes = { 'server.address': address, 'server.port': port, 'sheaf.server': name };
+    const span = this.#spans.startSpan('hand over', { kind: api.SpanKind.CLIENT, attributes }, api.ROOT_CONTEXT);
+    return (failure) => {
+      if (failure !== undefined) span.setStatus({ code: api.SpanStatusCode.ERROR, message: failure });
+      span.end();
+    };
   }
 
   #received(request: GatewayRequest): Received {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import {
   AlwaysOffSampler,
@@ -157,6 +158,26 @@ describe('with an SDK of OpenTelemetry', () => {
     );
     const atGateway = spans().find((span) => idsOf(span).span === parentOf(handed));
     expect(atGateway?.attributes).toMatchObject({ 'sheaf.delivery': 'proxy', 'sheaf.backend': 'one' });
+  });
+
+  it('handing a connection over to a backend is a span', async () => {
+    const spans = register();
+    const { gateway, backends } = await startSite({
+      routes: '[{ path: /, backends: [one] }]',
+      backends: { one: '[{ path: /, files: files }]' },
+      gateway: ['tracing: {}'],
+      files: { 'files/a.txt': 'hello' },
+    });
+    const client = await connect(gateway.address.port, { multiEnd: true, localAddress: '127.0.0.1' });
+    await once(client, 'backendOffered');
+    await vi.waitFor(() => expect(spans()).toHaveLength(1));
+    expect(spans()).toMatchObject([
+      {
+        name: 'hand over',
+        status: { code: SpanStatusCode.UNSET },
+        attributes: { 'sheaf.server': 'one', 'server.port': backends['one']?.backboneAddress.port },
+      },
+    ]);
   });
 });
 

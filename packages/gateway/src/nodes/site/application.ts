@@ -4,13 +4,13 @@ import type { Logger } from 'pino';
 import type { BackendConfiguration } from '../../schema/backends.js';
 import type { NodeConfiguration } from '../../schema/node.js';
 import type { Target } from '../../http/exchange.js';
+import type { Tracer } from '../../http/request_trace.js';
 import { RequestHandler } from '../../http/request_handler.js';
 import { describeListener } from '../front/description.js';
 import { WellKnown } from './well_known.js';
 import { accessLog } from '../../observability/access_log.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { combineObservers } from '../../observability/observers.js';
-import { openTracer } from '../../tracing/open_tracer.js';
 import { compileRoute } from '../../http/router.js';
 import type { CertificateSource } from '../../tls/certificate_source.js';
 import { watchSlowClients } from '../../slow_clients/slow_clients.js';
@@ -27,8 +27,9 @@ export interface Application {
 }
 
 export interface ApplicationOptions {
-  node: Pick<NodeConfiguration | BackendConfiguration, 'listen' | 'public_url' | 'log' | 'limits' | 'tracing'>;
+  node: Pick<NodeConfiguration | BackendConfiguration, 'listen' | 'public_url' | 'log' | 'limits'>;
   log: Logger;
+  tracer?: Tracer | undefined;
   routes: CompiledRoutes;
   metrics: Metrics;
   certificate: CertificateSource;
@@ -42,15 +43,27 @@ export interface ApplicationOptions {
   backend?: string;
 }
 
-export async function createApplication(options: ApplicationOptions): Promise<Application> {
-  const { node, log, routes, metrics, certificate, quicPort, routeMap, fallback, backend, pageLoader = 'on' } = options;
+export function createApplication(options: ApplicationOptions): Application {
+  const {
+    node,
+    log,
+    tracer,
+    routes,
+    metrics,
+    certificate,
+    quicPort,
+    routeMap,
+    fallback,
+    backend,
+    pageLoader = 'on',
+  } = options;
   const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
   const describe = describeListener(node, certificate, quicPort);
   const common = {
     wellKnownPrefix: WELL_KNOWN_PREFIX,
     maxHeaderBytes: node.limits.header_size,
     observer,
-    tracer: await openTracer(node.tracing),
+    tracer,
     log,
     timingName: 'sheaf-gateway',
     backend,
