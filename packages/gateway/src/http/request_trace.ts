@@ -1,5 +1,4 @@
-import type { GatewayRequest } from './exchange.js';
-import type { RequestRecord } from './request_handler.js';
+import type { Delivered } from './delivered.js';
 
 /** Fields that tell the next server which operation of a trace a request belongs to (W3C Trace Context) */
 export interface TraceFields {
@@ -17,6 +16,15 @@ export interface NextServer {
   readonly httpVersion: '1.1' | '3';
 }
 
+/** What became of a request */
+export interface TracedOutcome {
+  route: string;
+  status: number;
+  bytesSent: number;
+  delivered: Delivered | undefined;
+  aborted: boolean;
+}
+
 /** What a trace has of one request. The request asks one server at a time. */
 export interface RequestTrace {
   readonly traceId: string;
@@ -28,15 +36,5 @@ export interface RequestTrace {
   passOn(server: NextServer): void;
   /** Notes that the server which is asked has failed. */
   failed(error: unknown): void;
-  end(record: RequestRecord): void;
-}
-
-/** Ends what was traced. `failure`: why it did not succeed */
-export type EndTrace = (failure?: string) => void;
-
-export interface Tracer {
-  /** `pathname`: path in its normal form */
-  begin(request: GatewayRequest, pathname: string): RequestTrace;
-  /** Begins to trace that a connection is handed over to a backend. Returns undefined where nothing records that. */
-  handOver(backend: NextServer): EndTrace | undefined;
+  end(outcome: TracedOutcome): void;
 }

@@ -20,7 +20,7 @@ import type { GatewayBackend, GatewayStatus } from '../observability/status.js';
 import { SessionServer } from '../targets/webtransport/session_server.js';
 import { hasTunnels } from '../schema/routes.js';
 import { openTracer } from '../tracing/open_tracer.js';
-import type { Tracer } from '../http/request_trace.js';
+import type { Tracer } from '../http/tracer.js';
 import { createApplication } from './site/application.js';
 import { Tunnels } from './tunnels.js';
 import {
@@ -143,14 +143,7 @@ export class Gateway extends FrontNode {
         }),
     );
     for (const { answer } of this.#routes.requests) front.shutdown.add(() => answer.close?.());
-    const metrics = new Metrics({
-      transport: () => front.quic?.counters(),
-      limitHits: () => front.limitHits(),
-      tcpConnections: () => front.tcpConnections,
-      upstreams: () => allUpstreams(this.#routes),
-      certificateExpiry: () => certificate.expiry,
-      backends: () => primary?.report() ?? [],
-    });
+    const metrics = this.#createMetrics(primary);
     this.#metrics = metrics;
     const { handler, proxied, sessions } = createApplication({
       node,
@@ -185,6 +178,18 @@ export class Gateway extends FrontNode {
     });
     this.#warnings = await startRoutes(this.#routes);
     front.serve(this.#warnings);
+  }
+
+  #createMetrics(primary: Primary | undefined): Metrics {
+    const { front } = this;
+    return new Metrics({
+      transport: () => front.quic?.counters(),
+      limitHits: () => front.limitHits(),
+      tcpConnections: () => front.tcpConnections,
+      upstreams: () => allUpstreams(this.#routes),
+      certificateExpiry: () => front.certificate.expiry,
+      backends: () => primary?.report() ?? [],
+    });
   }
 
   /** Lets backends send responses from the address of this gateway. */

@@ -1,6 +1,7 @@
 import type { Tracer as SpanTracer } from '@opentelemetry/api';
 import type { GatewayRequest } from '../http/exchange.js';
-import type { EndTrace, NextServer, RequestTrace, Tracer } from '../http/request_trace.js';
+import type { NextServer, RequestTrace } from '../http/request_trace.js';
+import type { EndTrace, Tracer } from '../http/tracer.js';
 import type { TracingOptions } from '../schema/tracing.js';
 import { Networks } from '../values/networks.js';
 import { version } from '../values/version.js';

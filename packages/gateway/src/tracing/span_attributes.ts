@@ -1,7 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 import { headerValue, type GatewayRequest } from '../http/exchange.js';
-import type { NextServer } from '../http/request_trace.js';
-import type { RequestRecord } from '../http/request_handler.js';
+import type { NextServer, TracedOutcome } from '../http/request_trace.js';
 
 /** Clients choose these texts, and may choose long ones. */
 const maxText = 1_024;
@@ -37,7 +36,7 @@ export function requestAttributes(request: GatewayRequest, pathname: string): At
 }
 
 /** Returns what is known of a request at its end. */
-export function outcomeAttributes({ route, status, bytesSent, delivered, aborted }: RequestRecord): Attributes {
+export function outcomeAttributes({ route, status, bytesSent, delivered, aborted }: TracedOutcome): Attributes {
   return {
     'http.route': route,
     'http.response.status_code': status,

@@ -1,8 +1,7 @@
 import type { Context, Span, Tracer as SpanTracer } from '@opentelemetry/api';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import type { GatewayRequest } from '../http/exchange.js';
-import type { NextServer, RequestTrace, TraceFields } from '../http/request_trace.js';
-import type { RequestRecord } from '../http/request_handler.js';
+import type { NextServer, RequestTrace, TracedOutcome, TraceFields } from '../http/request_trace.js';
 import type { OpenTelemetry } from './open_telemetry.js';
 import { outcomeAttributes, passedOnAttributes, spanMethod } from './span_attributes.js';
 import { traceFields } from './trace_context.js';
@@ -68,13 +67,13 @@ export class SpanTrace implements RequestTrace {
     span?.end();
   }
 
-  end(record: RequestRecord): void {
+  end(outcome: TracedOutcome): void {
     const { span, request } = this.#own;
-    const { status, route } = record;
+    const { status, route } = outcome;
     // What a server answered is what the client has: a server that failed is not the one that is asked any more.
     this.#finish(this.#asked?.span, status, 400);
     span.updateName(`${spanMethod(request.method)} ${route}`);
-    span.setAttributes(outcomeAttributes(record));
+    span.setAttributes(outcomeAttributes(outcome));
     this.#finish(span, status, 500);
   }
 

@@ -1,7 +1,7 @@
 import type { ServerConnection } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { maxProxied, type BackboneLink } from '../backbone/backbone_link.js';
-import type { EndTrace, Tracer } from '../../http/request_trace.js';
+import type { EndTrace, Tracer } from '../../http/tracer.js';
 import type { Channel } from '../backbone/channel.js';
 import type { BackboneMessage } from '../backbone/messages.js';
 import type { NodeKey } from '../../values/node_key.js';

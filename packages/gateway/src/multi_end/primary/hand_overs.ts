@@ -7,7 +7,7 @@ import type { Channel } from '../backbone/channel.js';
 import type { BackboneMessage } from '../backbone/messages.js';
 import type { Sealer } from '../backbone/sealed_message.js';
 import type { ListenAddress } from '../../values/scalars.js';
-import type { EndTrace } from '../../http/request_trace.js';
+import type { EndTrace } from '../../http/tracer.js';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 
 /** Pauses between hand-overs of one connection */

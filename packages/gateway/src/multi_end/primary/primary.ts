@@ -12,7 +12,7 @@ import type { NodeKey } from '../../values/node_key.js';
 import { keySource, type LoadedBackendReference, type LoadedGateway } from '../../schema/loaded.js';
 import { UserError } from '../../errors/user_error.js';
 import type { GatewayResponse, Target } from '../../http/exchange.js';
-import type { Tracer } from '../../http/request_trace.js';
+import type { Tracer } from '../../http/tracer.js';
 import { fromBackboneRequest } from '../../http/quic_request.js';
 import type { RequestHandler } from '../../http/request_handler.js';
 import { listenError } from '../../values/listen_error.js';

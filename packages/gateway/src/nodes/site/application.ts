@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { BackendConfiguration } from '../../schema/backends.js';
 import type { NodeConfiguration } from '../../schema/node.js';
 import type { Target } from '../../http/exchange.js';
-import type { Tracer } from '../../http/request_trace.js';
+import type { Tracer } from '../../http/tracer.js';
 import { RequestHandler } from '../../http/request_handler.js';
 import { describeListener } from '../front/description.js';
 import { WellKnown } from './well_known.js';
