@@ -20,6 +20,7 @@ describe('docs/reference/cli.md', async () => {
     'keys',
     'backend',
     'reload',
+    'dashboard',
     'demo',
     'link',
     'record',

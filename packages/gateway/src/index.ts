@@ -12,6 +12,8 @@ export { BackendClient } from './multi_end/client/backend_client.js';
 export { Backend } from './nodes/backend.js';
 export type { BackendReport, LinkStatus } from './observability/backend_report.js';
 export { remediesFor } from './http/fallback_reasons.js';
+export { alertFile } from './dashboard/alerts.js';
+export { grafanaDashboard } from './dashboard/grafana.js';
 export { adminHeader } from './observability/admin_server.js';
 export { Gateway } from './nodes/gateway.js';
 export { FrontNode } from './nodes/front/front_node.js';

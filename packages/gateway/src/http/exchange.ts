@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { ServedConnection } from '@sheaf/native';
 import type { Credentials, StreamPriority } from '@sheaf/web-client/protocol';
 import type { Delivered } from './delivered.js';
+import type { RequestTrace } from './request_trace.js';
 
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 export type HttpVersion = '0.9' | '1.0' | '1.1' | '2' | '3';
@@ -19,6 +20,8 @@ export interface GatewayRequest {
   readonly scheme: 'https' | 'http';
   readonly httpVersion: HttpVersion;
   readonly remoteAddress: string;
+  /** Address of the proxy that brought the request, where `remoteAddress` is what it told */
+  readonly peerAddress?: string;
   /** Whether the request came in 0-RTT, so that it may be a replay */
   readonly early: boolean;
   /** Whether another node of the site passed the request on, over the backbone */
@@ -127,6 +130,8 @@ export interface Exchange {
   bytesSent: number;
   /** Bytes of the request body that were read so far */
   bytesReceived: number;
+  /** Place of the request in a trace, where the node traces requests */
+  readonly trace?: RequestTrace | undefined;
   /** How the response of a backend travels, on a route to backends */
   delivered?: Delivered | undefined;
   /** The body that goes past the response, while its bytes come from another server */

@@ -1,4 +1,5 @@
 import { PRIORITY_HEADER } from '@sheaf/web-client/protocol';
+import type { TraceFields } from './request_trace.js';
 import { headerValue, type GatewayRequest, type RequestHeaders } from './exchange.js';
 
 /** Fields that describe one connection and are never forwarded (RFC 9110 §7.6.1) */
@@ -62,9 +63,10 @@ export function isClaim(name: string): boolean {
 /** The facts about a request that the next server is told beside the client's own headers */
 type Forwarded = Pick<GatewayRequest, 'headers' | 'authority' | 'remoteAddress' | 'scheme' | 'httpVersion' | 'early'>;
 
-/** Returns the headers for the next server. */
-export function forwardedHeaders(request: Forwarded): Record<string, string | string[]> {
-  const headers = fieldsOf(request.headers, isOwn);
+/** Returns the headers for the next server. `trace` replaces what the client told about its trace. */
+export function forwardedHeaders(request: Forwarded, trace?: TraceFields): Record<string, string | string[]> {
+  const headers = fieldsOf(request.headers, trace ? isOwnWithTrace : isOwn);
+  if (trace) Object.assign(headers, trace);
   if (takesTrailers(request)) headers['te'] = 'trailers';
   headers['host'] = request.authority;
   headers['x-forwarded-for'] = request.remoteAddress;
@@ -97,6 +99,8 @@ function takesTrailers({ headers, httpVersion }: Forwarded): boolean {
  * undici does not forward one.
  */
 const isOwn = (name: string): boolean => name === 'expect' || isClaim(name);
+
+const isOwnWithTrace = (name: string): boolean => name === 'traceparent' || name === 'tracestate' || isOwn(name);
 
 /** Returns whether a proxy passed a request on. A client that only claims this gains nothing. */
 export function isForwarded(headers: RequestHeaders): boolean {

@@ -22,7 +22,7 @@ export function requestOf(
 ): ClientRequestOptions {
   const { request, pathname, search } = exchange;
   const interim = new InterimRelay(exchange);
-  const headers = forwardedHeaders(request);
+  const headers = forwardedHeaders(request, exchange.trace?.fields);
   // Only the nodes of HTTP/2 clients have numbers for this connection. Numbers of other clients would collide in it.
   if (request.httpVersion === '2' && request.priority)
     headers[PRIORITY_HEADER] = formatPriorityHeader(request.priority);

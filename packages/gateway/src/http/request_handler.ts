@@ -4,6 +4,8 @@ import { within } from '../values/within.js';
 import { deliveryTiming, type Delivered } from './delivered.js';
 import { findRoute, type Route } from './router.js';
 import { headerBytes, type Exchange, type GatewayRequest, type GatewayResponse, type Target } from './exchange.js';
+import type { RequestTrace } from './request_trace.js';
+import type { Tracer } from './tracer.js';
 import { isEmpty } from './received_body.js';
 import { parseRequestTarget, type RequestTarget } from './request_target.js';
 import { respondStatus } from './respond.js';
@@ -22,6 +24,7 @@ export interface RequestRecord {
   seconds: number;
   /** Whether the client left before the response was complete */
   aborted: boolean;
+  trace?: RequestTrace | undefined;
 }
 
 export interface RequestObserver {
@@ -46,6 +49,8 @@ export interface RequestHandlerOptions {
   /** Watches the clients that send requests to this node itself */
   slowClients?: ExchangeWatch;
   observer: RequestObserver;
+  /** Gives requests their places in traces */
+  tracer?: Tracer | undefined;
   log: Logger;
   /** Name of the Server-Timing entry with the time that a response took here */
   timingName: 'sheaf-gateway' | 'sheaf-edge';
@@ -117,18 +122,20 @@ export class RequestHandler {
     request: GatewayRequest,
     response: GatewayResponse,
     target: RequestTarget | undefined,
-    { timingName: name, backend, slowClients, observer }: RequestHandlerOptions,
+    { timingName: name, tracer, backend, slowClients, observer }: RequestHandlerOptions,
   ): RoutedExchange {
     const started = performance.now();
     // A client may reset the stream while the response is written. `close` reports that.
     response.on('error', () => undefined);
     request.body.on('error', () => undefined);
+    const received = target?.authority === undefined ? request : { ...request, authority: target.authority };
     const exchange = new RoutedExchange(
-      target?.authority === undefined ? request : { ...request, authority: target.authority },
+      received,
       response,
       target,
       { name, started },
       backend,
+      tracer?.begin(received, target?.pathname ?? ''),
     );
     response.once('close', () => {
       exchange.onClose();
@@ -153,7 +160,7 @@ export class RequestHandler {
     // Nobody reads the rest of the request body any more.
     if (request.httpVersion === '3' && !request.body.readableEnded && !isEmpty(request)) request.body.destroy();
     if (response.writableLength === 0) slowClients?.delete(exchange);
-    observer.requestEnded({
+    const record: RequestRecord = {
       request,
       pathname: exchange.pathname,
       route: exchange.route,
@@ -162,7 +169,10 @@ export class RequestHandler {
       delivered: exchange.described,
       seconds: exchange.seconds,
       aborted: exchange.aborted,
-    });
+      trace: exchange.trace,
+    };
+    exchange.trace?.end(record);
+    observer.requestEnded(record);
   }
 }
 
@@ -239,6 +249,7 @@ class RoutedExchange implements Exchange {
     target: RequestTarget | undefined,
     private readonly clock: { name: string; started: number },
     private readonly backend: string | undefined,
+    readonly trace: RequestTrace | undefined,
   ) {
     if (request.handedOver) this.delivered = { delivery: 'path' };
     this.pathname = target?.pathname ?? '';

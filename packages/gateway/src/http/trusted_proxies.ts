@@ -38,7 +38,7 @@ export class TrustedProxies {
       remoteAddress = hop.address;
       if (hop.scheme === 'http' || hop.scheme === 'https') scheme = hop.scheme;
     }
-    return { ...request, remoteAddress, scheme };
+    return { ...request, remoteAddress, peerAddress: request.remoteAddress, scheme };
   }
 }
 

@@ -25,6 +25,7 @@ import { ReturnSessions, type ReturnSessionsOptions } from '../direct_return/bac
 import { returnAddressError } from '../values/return_address_error.js';
 import { LoadMeter } from '../multi_end/backend/load_meter.js';
 import { PrimaryRoute } from '../multi_end/backend/primary_route.js';
+import { openTracer } from '../tracing/open_tracer.js';
 import { loadHeader } from '../multi_end/protocol/route_map.js';
 
 function frontOf(loaded: LoadedBackend): FrontConfiguration {
@@ -116,6 +117,7 @@ export class Backend extends FrontNode {
     const { front } = this;
     const { node } = this.#loaded;
     const { log } = front;
+    const tracer = await openTracer(node.tracing);
     const key = await ownKey(keySource(this.#loaded, this.#loaded.directory));
     const primaryKey = await publicKeyOf(this.#loaded.primary.identity);
     const run = randomBytes(runBytes);
@@ -127,6 +129,7 @@ export class Backend extends FrontNode {
     const fallback = new PrimaryRoute(this.#primary, log);
     const site = await Site.open(node, {
       log,
+      tracer,
       metrics,
       certificate: () => front.certificate,
       quicPort: () => front.address.port,

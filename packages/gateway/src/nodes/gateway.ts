@@ -23,6 +23,8 @@ import { SessionServer } from '../targets/webtransport/session_server.js';
 import { hasTunnels } from '../schema/routes.js';
 import { Site, type SiteParts } from './site/site.js';
 import { CurrentTunnels } from './current_tunnels.js';
+import { openTracer } from '../tracing/open_tracer.js';
+import type { Tracer } from '../http/tracer.js';
 import { Tunnels } from './tunnels.js';
 
 /** `:protocol` of requests that join channels (docs/reference/wire.md#channels) */
@@ -129,12 +131,14 @@ export class Gateway extends FrontNode {
     const { front } = this;
     const { node } = this.#loaded;
     const { log } = front;
-    const primary = this.#loaded.backends.length > 0 ? await this.#openPrimary() : undefined;
+    const tracer = await openTracer(node.tracing);
+    const primary = this.#loaded.backends.length > 0 ? await this.#openPrimary(tracer) : undefined;
     this.#primary = primary;
     const metrics = this.#createMetrics();
     this.#metrics = metrics;
     const site = await Site.open(node, {
       log,
+      tracer,
       metrics,
       certificate: () => front.certificate,
       quicPort: () => front.address.port,
@@ -218,12 +222,13 @@ export class Gateway extends FrontNode {
     return opened;
   }
 
-  async #openPrimary(): Promise<Primary> {
+  async #openPrimary(tracer: Tracer | undefined): Promise<Primary> {
     const { front } = this;
     const primary = await Primary.open({
       loaded: this.#loaded,
       module: await loadNativeModule(),
       running: this.#options.running ?? new RunningAddresses(),
+      tracer,
       log: front.log,
     });
     front.shutdown.add(() => primary.close());

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Delivered } from '../http/delivered.js';
 import type { RequestObserver, RequestRecord } from '../http/request_handler.js';
+import type { RequestTrace } from '../http/request_trace.js';
 import { parseUrgency } from '@sheaf/web-client/protocol';
 import { headerValue, type GatewayRequest } from '../http/exchange.js';
 import type { SessionObserver } from '../targets/webtransport/session_server.js';
@@ -30,6 +31,7 @@ function requestLine({
   delivered,
   seconds,
   aborted,
+  trace,
 }: RequestRecord): object {
   return {
     remote: request.remoteAddress,
@@ -47,8 +49,14 @@ function requestLine({
     ...deliveryOf(delivered),
     ms: milliseconds(seconds),
     ...(aborted ? { aborted } : {}),
+    ...(trace ? traceOf(trace) : {}),
     agent: headerValue(request.headers, 'user-agent'),
   };
+}
+
+/** Returns the request's trace, and the one that an untrusted client named. */
+function traceOf({ traceId, claimedTraceId }: RequestTrace): object {
+  return { trace: traceId, ...(claimedTraceId === undefined ? {} : { claimed_trace: claimedTraceId }) };
 }
 
 function deliveryOf(delivered: Delivered | undefined): object {

@@ -358,13 +358,14 @@ function labelled(
 function upstreamMetrics(registry: Registry, sources: MetricSources): void {
   // A server may belong to several routes, each of which has its own view of it.
   const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
-  const gauge = (
+  const metric = (
+    Kind: typeof Gauge | typeof Counter,
     name: string,
     help: string,
     read: (status: UpstreamStatus) => number,
     join: (values: number[]) => number = sum,
   ): void => {
-    new Gauge({
+    new Kind({
       name: `sheaf_upstream_${name}`,
       help,
       labelNames: ['upstream'],
@@ -374,30 +375,33 @@ function upstreamMetrics(registry: Registry, sources: MetricSources): void {
         const values = new Map<string, number[]>();
         for (const status of sources.upstreams())
           values.set(status.origin, [...(values.get(status.origin) ?? []), read(status)]);
-        for (const [upstream, each] of values) this.set({ upstream }, join(each));
+        for (const [upstream, each] of values) this.inc({ upstream }, join(each));
       },
     });
   };
-  gauge(
+  metric(
+    Gauge,
     'up',
     '1 when the last attempt to reach the upstream succeeded.',
     ({ up }) => (up ? 1 : 0),
     (values) => Math.min(...values),
   );
-  gauge('requests_active', 'Requests in flight.', ({ active }) => active);
-  gauge('requests_waiting', 'Requests that wait for a connection.', ({ waiting }) => waiting);
-  gauge(
-    'requests_refused',
-    'Requests answered 503 since the start because there was no room.',
+  metric(Gauge, 'requests_active', 'Requests in flight.', ({ active }) => active);
+  metric(Gauge, 'requests_waiting', 'Requests that wait for a connection.', ({ waiting }) => waiting);
+  metric(
+    Counter,
+    'requests_refused_total',
+    'Requests answered 503 because there was no room.',
     ({ refused }) => refused,
   );
-  gauge(
-    'requests_ended',
-    'Requests that lost their connection to others since the start because their clients were slow.',
+  metric(
+    Counter,
+    'requests_ended_total',
+    'Requests that lost their connection to others because their clients were slow.',
     ({ ended }) => ended,
   );
-  gauge('requests', 'Requests sent since the start.', ({ requests }) => requests);
-  gauge('failures', 'Requests that failed since the start.', ({ failures }) => failures);
+  metric(Counter, 'requests_total', 'Requests sent.', ({ requests }) => requests);
+  metric(Counter, 'failures_total', 'Requests that failed.', ({ failures }) => failures);
 }
 
 function backendMetrics(registry: Registry, backends: () => BackendReport[]): void {

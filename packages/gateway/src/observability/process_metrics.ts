@@ -1,5 +1,6 @@
-import { collectDefaultMetrics, Counter, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { strayErrorCounts } from '../errors/stray_errors.js';
+import { version } from '../values/version.js';
 import { logLinesDropped } from './log_stream.js';
 import type { TunnelNodeStatus } from './status.js';
 import { tcpTunnelMetrics, tunnelMetrics } from './tunnel_metrics.js';
@@ -8,6 +9,12 @@ import { tcpTunnelMetrics, tunnelMetrics } from './tunnel_metrics.js';
 export function processMetrics(registry: Registry): void {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  new Gauge({
+    name: 'sheaf_build_info',
+    help: '1, with the version of Sheaf as a label.',
+    labelNames: ['version'],
+    registers,
+  }).set({ version }, 1);
   new Counter({
     name: 'sheaf_log_lines_dropped_total',
     help: 'Lines of logs that could not be written, of this process.',

@@ -116,6 +116,7 @@ export const backendConfiguration = z.strictObject({
     .describe('Routes that this backend answers itself; it requests the rest from the gateway.'),
   limits: limitsOptions.prefault({}).describe('Bounds for clients.'),
   log: frontKeys.log,
+  tracing: frontKeys.tracing,
   qlog: frontKeys.qlog,
 });
 

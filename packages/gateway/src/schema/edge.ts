@@ -30,6 +30,7 @@ export const edgeConfiguration = z.strictObject({
   admin: frontKeys.admin,
   limits: limitsOptions.omit({ body_size: true }).prefault({}).describe('Bounds for clients.'),
   log: frontKeys.log,
+  tracing: frontKeys.tracing,
   qlog: frontKeys.qlog,
 });
 

@@ -5,6 +5,7 @@ import type { Limits } from './limits.js';
 import { logOptions } from './log.js';
 import { tlsOptions } from './tls.js';
 import { reachKeys } from './reach.js';
+import { tracingOptions } from './tracing.js';
 import { congestionNames, pathSchedulerNames, streamSchedulerNames } from '../values/transport_names.js';
 
 /** Keys of every node that clients connect to */
@@ -42,6 +43,11 @@ export const frontKeys = {
     .optional()
     .describe('Address of /healthz, /readyz, /acceptz, /metrics, /status and /tunnels/. Keep it private.'),
   log: logOptions.prefault({}).describe('Log of events and requests, JSON lines.'),
+  tracing: tracingOptions
+    .optional()
+    .describe(
+      'Gives each request a place in a trace (W3C Trace Context), and tells it to upstreams and other nodes. Default: `traceparent` is passed on like any other header.',
+    ),
   qlog: filePath.optional().describe('Directory that receives one qlog file per QUIC connection.'),
 };
 

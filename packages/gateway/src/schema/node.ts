@@ -38,6 +38,7 @@ export const nodeConfiguration = z
     public_key: backboneKeys.public_key,
     limits: limitsOptions.prefault({}).describe('Bounds for clients.'),
     log: frontKeys.log,
+    tracing: frontKeys.tracing,
     qlog: frontKeys.qlog,
   })
   .meta({ title: 'Sheaf configuration' });

@@ -15,6 +15,9 @@ export interface ReturningSite {
   delivery?: string;
   /** Node that numbers the packets where clients permit it. */
   recovery?: 'gateway' | 'backend';
+  /** Further lines of the gateway, and of each backend */
+  gateway?: string[];
+  backend?: string[];
 }
 
 /** A gateway whose backends send from its address, by a shared port. Their files have strong entity tags. */
@@ -24,6 +27,8 @@ export async function returningSite({
   files = {},
   delivery = '[return, proxy]',
   recovery = 'gateway',
+  gateway = [],
+  backend = [],
 }: ReturningSite): Promise<Site> {
   const port = await freePort();
   const names = Array.from({ length: backends }, (_, index) => `backend${index + 1}`);
@@ -31,7 +36,8 @@ export async function returningSite({
     port,
     routes: `[{ path: /, backends: [${names.join(', ')}], delivery: ${delivery} }]`,
     backends: Object.fromEntries(names.map((name) => [name, routes])),
-    backend: [`return: { from: "127.0.0.1:${port}", via: own-address, recovery: ${recovery} }`],
+    gateway,
+    backend: [`return: { from: "127.0.0.1:${port}", via: own-address, recovery: ${recovery} }`, ...backend],
     files: {
       'files/.keep': '',
       ...Object.fromEntries(Object.entries(files).map(([name, content]) => [`files/${name}`, content])),

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { ReceivedResponse, Http3Client, NativeModule } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { backOffMs, type BackOff } from '../../values/back_off.js';
+import type { NextServer } from '../../http/request_trace.js';
 import { errorMessage } from '../../errors/user_error.js';
 import { formatAddress } from '../../values/listen_error.js';
 import type { LinkStatus } from '../../observability/backend_report.js';
@@ -101,6 +102,12 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
       const timer = setTimeout(settle, patienceMs);
       this.on('open', settle).on('close', settle);
     });
+  }
+
+  /** The peer, as a server that requests are passed on to */
+  get server(): NextServer {
+    const { host: address, port } = this.#options.address();
+    return { name: this.#options.peer.name, scheme: 'https', address, port, httpVersion: '3' };
   }
 
   status(): LinkStatus {

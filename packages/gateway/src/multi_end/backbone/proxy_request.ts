@@ -69,6 +69,7 @@ export async function proxyRequest(
     if (exchange.aborted) throw new Error('the client has left');
     const opened = await body.open();
     step = 'sent';
+    exchange.trace?.passOn(link.server);
     const request = requestOf(exchange, signal, opened, offer?.headers);
     return offer ? client.requestWhole(request, offer.whole) : client.request(request);
   };
@@ -92,6 +93,7 @@ export async function proxyRequest(
     return undefined;
   } catch (error) {
     if (exchange.aborted) return undefined;
+    exchange.trace?.failed(error);
     if (clientLeft(error)) {
       exchange.response.destroy();
       return undefined;

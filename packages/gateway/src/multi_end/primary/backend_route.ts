@@ -103,6 +103,7 @@ export class BackendRoute implements Target {
       if (!(answer instanceof Error)) answered();
       if (!('whole' in answer) || !tookOver(offer, answer, onEnd)) proxy({ turn, offer, answer });
     };
+    exchange.trace?.passOn(backend.link.server);
     try {
       if (client.ask(requestOf(exchange, signal, undefined, offer.headers), offer.whole, onAnswer)) return;
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { ServerConnection } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { maxProxied, type BackboneLink } from '../backbone/backbone_link.js';
+import type { EndTrace, Tracer } from '../../http/tracer.js';
 import type { Channel } from '../backbone/channel.js';
 import type { BackboneMessage } from '../backbone/messages.js';
 import type { NodeKey } from '../../values/node_key.js';
@@ -24,6 +25,8 @@ export interface BackendWatchOptions {
   key: NodeKey;
   sodium: Sodium;
   addresses: HandOversOptions['addresses'];
+  /** Traces hand-overs */
+  tracer?: Tracer | undefined;
   log: Logger;
 }
 
@@ -90,8 +93,9 @@ export class BackendWatch {
 
   constructor(options: BackendWatchOptions) {
     this.#options = options;
-    const { reference, link, log, addresses } = options;
-    this.handOvers = new HandOvers({ id: reference.id, addresses, log });
+    const { reference, link, log, addresses, tracer } = options;
+    const trace = (): EndTrace | undefined => tracer?.handOver(link.server);
+    this.handOvers = new HandOvers({ id: reference.id, addresses, trace, log });
     this.#loss = new Silence({
       stepMs: reference.health.timeout / lossLooks,
       steps: lossLooks + 1,

@@ -7,6 +7,7 @@ import type { Channel } from '../backbone/channel.js';
 import type { BackboneMessage } from '../backbone/messages.js';
 import type { Sealer } from '../backbone/sealed_message.js';
 import type { ListenAddress } from '../../values/scalars.js';
+import type { EndTrace } from '../../http/tracer.js';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 
 /** Pauses between hand-overs of one connection */
@@ -22,6 +23,8 @@ interface HandedOver {
   state: 'sent' | 'offered' | 'withdrawn';
   since: number;
   failures: number;
+  /** Ends its trace, until the backend has the connection */
+  endTrace: EndTrace | undefined;
 }
 
 /** A connection that the backend does not have, and when it may get it */
@@ -35,6 +38,8 @@ export interface HandOversOptions {
   id: number;
   /** Returns the addresses where clients reach the backend. */
   addresses(): readonly ListenAddress[];
+  /** Begins the trace of a hand-over. */
+  trace?(): EndTrace | undefined;
   log: Logger;
 }
 
@@ -130,6 +135,7 @@ export class HandOvers {
             { backend: this.#options.id, reason: message.reason },
             'a backend refused a connection',
           );
+          this.#endTrace(entry, message.reason);
           this.#abandon(entry);
         });
       case 'lease':
@@ -181,7 +187,14 @@ export class HandOvers {
       return;
     }
     this.#waiting.delete(connection);
-    const entry: HandedOver = { number: this.#next, connection, state: 'sent', since: performance.now(), failures };
+    const entry: HandedOver = {
+      number: this.#next,
+      connection,
+      state: 'sent',
+      since: performance.now(),
+      failures,
+      endTrace: this.#options.trace?.(),
+    };
     this.#next += 1;
     this.#byConnection.set(connection, entry);
     this.#byNumber.set(entry.number, entry);
@@ -200,6 +213,7 @@ export class HandOvers {
     try {
       entry.connection.offerBackend(this.#options.id);
       entry.state = 'offered';
+      this.#endTrace(entry);
     } catch (error) {
       this.#options.log.debug({ backend: this.#options.id, error: errorMessage(error) }, 'a backend cannot be offered');
       this.#abandon(entry);
@@ -242,7 +256,13 @@ export class HandOvers {
     }
   }
 
+  #endTrace(entry: HandedOver, failure?: string): void {
+    entry.endTrace?.(failure);
+    entry.endTrace = undefined;
+  }
+
   #forget(entry: HandedOver, code: number): void {
+    this.#endTrace(entry, 'the connection left before its client knew the backend');
     this.#byConnection.delete(entry.connection);
     this.#byNumber.delete(entry.number);
     if (this.#link) this.#link.channel.send({ type: 'left', connection: entry.number, code });

@@ -12,6 +12,7 @@ import type { NodeKey } from '../../values/node_key.js';
 import { keySource, type LoadedBackendReference, type LoadedGateway } from '../../schema/loaded.js';
 import { UserError } from '../../errors/user_error.js';
 import type { GatewayResponse, Target } from '../../http/exchange.js';
+import type { Tracer } from '../../http/tracer.js';
 import { fromBackboneRequest } from '../../http/quic_request.js';
 import type { RequestHandler } from '../../http/request_handler.js';
 import { listenError } from '../../values/listen_error.js';
@@ -25,6 +26,8 @@ export interface PrimaryOptions {
   loaded: LoadedGateway;
   module: NativeModule;
   running: RunningAddresses;
+  /** Traces hand-overs */
+  tracer?: Tracer | undefined;
   log: Logger;
 }
 
@@ -121,7 +124,7 @@ export class Primary {
   }
 
   async #open(): Promise<void> {
-    const { loaded, module, log } = this.#options;
+    const { loaded, module, log, tracer } = this.#options;
     const { node, name } = loaded;
     const key = await ownKey(keySource(loaded, loaded.directory));
     const sodium = await loadSodium();
@@ -153,6 +156,7 @@ export class Primary {
         key,
         sodium,
         addresses: () => this.#addressesOf(reference),
+        tracer,
         log,
       });
       this.#backends.set(reference.name, backend);

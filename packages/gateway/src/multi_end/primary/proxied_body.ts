@@ -49,6 +49,7 @@ export async function restFrom(
   for (let turn = backends.next(); turn && !exchange.aborted; turn = backends.next()) {
     try {
       const client = await turn.backend.link.whenOpen(patienceMs);
+      exchange.trace?.passOn(turn.backend.link.server);
       const request = requestOf(exchange, turn.signal);
       const response = await client.request({
         ...request,

@@ -13,6 +13,7 @@ import { accessLog } from '../../observability/access_log.js';
 import { Metrics } from '../../observability/metrics.js';
 import { combineObservers } from '../../observability/observers.js';
 import type { EdgeStatus } from '../../observability/status.js';
+import { openTracer } from '../../tracing/open_tracer.js';
 import { compileRoute } from '../../http/router.js';
 import { watchSlowClients } from '../../slow_clients/slow_clients.js';
 import { SessionServer, type SessionServerOptions } from '../../targets/webtransport/session_server.js';
@@ -138,6 +139,7 @@ export class Edge extends FrontNode {
       maxHeaderBytes: node.limits.header_size,
       slowClients: watchSlowClients(node.limits, (reason) => metrics.slowClientEnded(reason)),
       observer,
+      tracer: await openTracer(node.tracing),
       log,
       timingName: 'sheaf-edge',
     });

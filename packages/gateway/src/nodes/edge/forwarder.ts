@@ -51,6 +51,7 @@ export class Forwarder implements Target {
       try {
         client = await gateway.open();
         if (exchange.aborted) return;
+        exchange.trace?.passOn(gateway.server);
         const response = await backends
           .of(client)
           .request(requestOf(exchange, exchange.signal, await body.open()), report);
@@ -62,6 +63,7 @@ export class Forwarder implements Target {
         return;
       } catch (error) {
         if (exchange.aborted) return;
+        exchange.trace?.failed(error);
         const lost = client !== undefined && lostConnection(error);
         if (client && lost) gateway.retire(client);
         if (answered) {

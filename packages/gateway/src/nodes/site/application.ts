@@ -6,6 +6,7 @@ import type { NodeConfiguration } from '../../schema/node.js';
 import type { Target } from '../../http/exchange.js';
 import { RequestHandler, type RequestHandlerOptions, type RequestObserver } from '../../http/request_handler.js';
 import { TargetUses } from '../../http/target_uses.js';
+import type { Tracer } from '../../http/tracer.js';
 import { describeListener } from '../front/description.js';
 import { WellKnown } from './well_known.js';
 import { accessLog } from '../../observability/access_log.js';
@@ -33,6 +34,7 @@ export interface ApplicationRules {
 
 export interface ApplicationOptions {
   log: Logger;
+  tracer?: Tracer | undefined;
   metrics: Metrics;
   certificate: () => CertificateSource;
   quicPort: () => number;
@@ -89,13 +91,14 @@ export class Application {
   }
 
   #handlerOptions({ node, routes }: ApplicationRules): Record<'handler' | 'proxied', RequestHandlerOptions> {
-    const { log, certificate, quicPort, routeMap, fallback, backend } = this.#options;
+    const { log, tracer, certificate, quicPort, routeMap, fallback, backend } = this.#options;
     const { page_loader: pageLoader = 'on' } = node;
     const describe = describeListener(node, certificate, quicPort);
     const common = {
       wellKnownPrefix: WELL_KNOWN_PREFIX,
       maxHeaderBytes: node.limits.header_size,
       observer: this.#observer,
+      tracer,
       log,
       timingName: 'sheaf-gateway',
       backend,

@@ -1,6 +1,7 @@
 import type { Http3Client } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { backOffMs, type BackOff } from '../../values/back_off.js';
+import type { NextServer } from '../../http/request_trace.js';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 import { formatAddress } from '../../values/listen_error.js';
 import type { GatewayLinkStatus } from '../../observability/status.js';
@@ -66,6 +67,12 @@ export class GatewayConnection {
     if (!silent) return client;
     const heard = new Promise<Http3Client>((resolve) => void this.#onHeard.push(resolve));
     return Promise.race([heard, this.#openOnce()]);
+  }
+
+  /** The gateway, as a server that requests are passed on to */
+  get server(): NextServer {
+    const { host: address, port } = this.#options;
+    return { name: 'gateway', scheme: 'https', address, port, httpVersion: '3' };
   }
 
   get closed(): boolean {

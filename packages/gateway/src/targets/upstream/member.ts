@@ -1,4 +1,5 @@
 import { Pool, type Dispatcher } from 'undici';
+import type { NextServer } from '../../http/request_trace.js';
 import { Places } from '../../slow_clients/places.js';
 import { createConnector, type UpstreamConnector } from './connector.js';
 import type { UpstreamOptions } from '../../schema/upstream.js';
@@ -18,10 +19,19 @@ export type Health = Evidence & {
   since: number;
 };
 
+/** Returns the server that a URL without a path names. */
+function serverAt({ origin: name, protocol, hostname, port }: URL): NextServer {
+  const scheme = protocol === 'https:' ? 'https' : 'http';
+  const address = hostname.replace(/^\[|\]$/g, '');
+  const standard = scheme === 'https' ? 443 : 80;
+  return { name, scheme, address, port: port === '' ? standard : Number(port), httpVersion: '1.1' };
+}
+
 /** One server of a route, with its connections and its known health */
 export class UpstreamMember {
   readonly origin: string;
   readonly url: URL;
+  readonly server: NextServer;
   readonly connector: UpstreamConnector;
   /** Requests in flight, and requests that wait for a place */
   readonly places: Places;
@@ -39,6 +49,7 @@ export class UpstreamMember {
   constructor(url: URL, options: UpstreamOptions, secrets: SecretsSource) {
     this.url = url;
     this.origin = url.origin;
+    this.server = serverAt(url);
     this.connector = createConnector(url, options, secrets);
     this.places = new Places(options.connections, { queue: options.queue, queueMs: options.queue_timeout });
     this.#pool = new Pool(url, {

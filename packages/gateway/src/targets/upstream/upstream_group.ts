@@ -151,6 +151,7 @@ export class UpstreamGroup implements Target {
       return undefined;
     } catch (error) {
       if (exchange.aborted || error instanceof SlowClient) return undefined;
+      exchange.trace?.failed(error);
       if (!isClientFault(body, error)) {
         member.failed(failureReason(error), Date.now());
         this.#log.warn({ upstream: member.origin, error: errorMessage(error) }, 'upstream failed');
@@ -168,7 +169,8 @@ export class UpstreamGroup implements Target {
 
   async #forward(exchange: Exchange, member: UpstreamMember, body: AsyncIterable<Buffer> | undefined): Promise<void> {
     const { request } = exchange;
-    const headers = forwardedHeaders(request);
+    exchange.trace?.passOn(member.server);
+    const headers = forwardedHeaders(request, exchange.trace?.fields);
     const interim = new InterimRelay(exchange);
     member.requests += 1;
     const response = await member.request({
