@@ -2,16 +2,7 @@
 // With `-- --install` it also installs them in an empty directory (with `--from-source`, it builds the addon there). It then
 // prints how long that took, the installed size, and how soon `npx sheaf init && npx sheaf up` serves. `--npm 10.9.4`
 // installs with that version of npm.
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -72,7 +63,7 @@ async function install(archives, { fromSource, npm }) {
   const directory = mkdtempSync(join(tmpdir(), 'sheaf-pack-'));
   try {
     writeFileSync(join(directory, 'package.json'), '{ "private": true }');
-    const options = ['install', '--no-audit', '--no-fund', ...(fromSource ? ['--build-from-source'] : [])];
+    const options = ['install', '--no-audit', '--no-fund'];
     const files = (names) => names.map((name) => archives[name]);
     const started = performance.now();
     mustRun('The packages could not be installed.', ...npm([...options, ...files(node)]), directory);
@@ -83,7 +74,7 @@ async function install(archives, { fromSource, npm }) {
     console.log(
       `npx sheaf init && npx sheaf up: ready after ${elapsed.toFixed(1)} s, processor time ${processor.toFixed(1)} s`,
     );
-    const withBench = npm(['install', ...options.slice(1, 3), ...files(all)]);
+    const withBench = npm([...options, ...files(all)]);
     mustRun('@sheaf/bench could not be installed.', ...withBench, directory);
     console.log(`installed size with @sheaf/bench: ${installedSize(directory)}`);
   } finally {
@@ -91,17 +82,15 @@ async function install(archives, { fromSource, npm }) {
   }
 }
 
-/**
- * Builds the addon. Since npm 11, npm runs a package's install script only if its user allowed that. Since npm 12, the same
- * holds for `npm rebuild`.
- */
+/** Builds the addon. Since npm 12, npm runs a package's install script only if its user allowed that. */
 function buildAddon(directory, npm) {
-  const target = join(directory, 'node_modules', '@sheaf', 'native', 'build');
-  rmSync(target, { recursive: true, force: true });
+  const release = join(directory, 'node_modules', '@sheaf', 'native', 'build', 'Release');
   // Earlier versions have no such command, and need none.
   capture(...npm(['install-scripts', 'approve', '@sheaf/native']), { cwd: directory });
-  mustRun('The addon did not build.', ...npm(['rebuild', '--build-from-source', '@sheaf/native']), directory);
-  if (!existsSync(join(target, 'Release', 'sheaf.node')))
+  const [command, args] = npm(['rebuild', '@sheaf/native']);
+  mustRun('The addon did not build.', 'env', ['npm_config_build_from_source=true', command, ...args], directory);
+  // A build leaves the addon alone, without packed libraries.
+  if (readdirSync(release).join() !== 'sheaf.node')
     throw new StepError('The addon was not built.', { cause: '`npm rebuild` did not run its install script' });
 }
 

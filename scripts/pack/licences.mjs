@@ -27,8 +27,8 @@ The folder build/Release/libraries has libraries of Debian as Debian distributes
 change. The addon in build/Release links to them when it is loaded. Each of them, those under the
 GNU Lesser General Public License (LGPL) among them, is a shared object of its own and may be
 replaced: put a file of the same name and interface in its place, or remove it to use the one of
-the system. \`npm rebuild --build-from-source @sheaf/native\` builds an addon that uses the system's
-libraries alone.
+the system. \`npm_config_build_from_source=true npm rebuild @sheaf/native\` builds an addon that uses
+the system's libraries alone.
 
 Their sources are the source packages of Debian that are named below, in the versions that are
 named there. On a system with Debian's deb-src entries, \`apt-get source NAME=VERSION\` fetches them.

@@ -1,6 +1,6 @@
 // npm's install script. The package brings its addon with the libraries that it needs. Where that was made for another
 // system or does not load, the script says why and builds the addon from the sources, by the node-gyp that npm brings; with
-// `npm install --build-from-source` it always does. In the repository scripts/setup.mjs builds the addon.
+// `npm_config_build_from_source=true` it always does. In the repository scripts/setup.mjs builds the addon.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
