@@ -168,6 +168,7 @@ export class Gateway extends FrontNode {
       proxied,
       connects: this.#connects(channels),
       takers: this.#tunnels?.takers,
+      initialStreamWindow: this.#tunnels?.initialStreamWindow,
       ...(primary && {
         attach: (native: Http3Server) => primary.attach(native),
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),
@@ -195,7 +196,15 @@ export class Gateway extends FrontNode {
     if (!routes.some(hasTunnels)) return undefined;
     const { front } = this;
     const module = await loadNativeModule();
-    const tunnels = await Tunnels.open({ routes, congestion, module, quic: () => front.quic, log: front.log });
+    const tunnels = await Tunnels.open({
+      routes,
+      congestion,
+      module,
+      quic: () => front.quic,
+      isDraining: () => front.draining,
+      log: front.log,
+    });
+    front.shutdown.add(() => tunnels?.close());
     if (tunnels?.hasUdp) tunnelMetrics(registry, () => tunnels.udpStatus);
     if (tunnels?.hasTcp) tcpTunnelMetrics(registry, () => tunnels.tcpStatus);
     return tunnels;

@@ -56,6 +56,8 @@ export interface Service extends AdminSources {
   attach?(native: Http3Server): void;
   /** Answer CONNECT over HTTP/3. */
   connects?: ConnectHandlers;
+  /** As of `QuicListenerOptions` */
+  initialStreamWindow?: number | undefined;
   /** Answer CONNECT over HTTP/2 and HTTP/1.1, and requests of HTTP/1.1 that upgrade. */
   takers?: StreamTakers | undefined;
   /** How often clients met the bounds of channels */
@@ -159,6 +161,11 @@ export class Front {
 
   get quic(): Http3Server | undefined {
     return this.#quic;
+  }
+
+  /** Whether the node stops, and waits for what is in flight */
+  get draining(): boolean {
+    return this.#life.state === 'draining';
   }
 
   /** Number of requests in flight */
@@ -314,6 +321,7 @@ export class Front {
       resetSecret: this.#resetSecret(this.certificate.pair),
       handler: service.handler,
       connects: service.connects,
+      initialStreamWindow: service.initialStreamWindow,
       headersFor: (connection) => service.headersFor?.(connection) ?? {},
       limits: options.limits,
       proxies: this.#proxies,
