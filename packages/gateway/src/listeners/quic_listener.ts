@@ -48,6 +48,8 @@ export interface QuicListenerOptions {
   /** Returns headers for every response on this connection. */
   headersFor?: (connection: ServedConnection) => Readonly<Record<string, string>>;
   limits: FrontLimits;
+  /** Bytes that a client may send on a stream before any of them is read. Default: that of the transport. */
+  initialStreamWindow?: number | undefined;
   /** Finds the client behind trusted proxies. */
   proxies?: TrustedProxies | undefined;
   /** Directory for qlog files */
@@ -82,6 +84,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     maxConnectionsPerNetwork: limits.connections_per_network,
     connectionMemory: limits.connection_memory,
     memory: limits.memory,
+    ...(options.initialStreamWindow === undefined ? {} : { initialStreamWindow: options.initialStreamWindow }),
     maxConnectionWindow: Math.max(64 * 1024, limits.connection_memory / 2),
     maxBidirectionalStreams: limits.streams,
     maxUnidirectionalStreams: limits.streams,

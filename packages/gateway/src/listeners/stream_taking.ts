@@ -13,7 +13,6 @@ export interface StreamTakingOptions {
   clients: TcpClients;
   /** Converts a request, and finds its client. */
   convert(request: IncomingMessage | Http2ServerRequest): GatewayRequest;
-  isDraining(): boolean;
 }
 
 /** Passes the requests of a TCP listener that take their streams over to those who answer them. */
@@ -64,11 +63,7 @@ export class StreamTaking {
     head: Buffer,
     { protocol, taker }: { protocol: string | undefined; taker: StreamTaker },
   ): void {
-    const { clients, isDraining } = this.#options;
-    if (isDraining()) {
-      this.#refuse(request, socket, 503);
-      return;
-    }
+    const { clients } = this.#options;
     if (head.length > 0) socket.unshift(head);
     const stream = fromConnection(socket, this.#received(request, protocol));
     clients.takeOver(request, socket, () => taker(stream));

@@ -311,7 +311,6 @@ export class TcpListener {
         const received = fromNodeRequest(request, this.#carriedBy(request));
         return this.#options.proxies?.resolve(received) ?? received;
       },
-      isDraining: () => this.#draining,
     });
     const server = this.#server as HttpServer;
     server.on('upgrade', (request, socket: Socket, head) => taking.onUpgrade(request, socket, head));

@@ -20,6 +20,16 @@ export class CurrentTunnels {
     this.#use(tunnels);
   }
 
+  /** Bytes of a stream that the listener of QUIC takes unasked, as it opens; a reload does not change them. */
+  get initialStreamWindow(): number | undefined {
+    return this.#current?.initialStreamWindow;
+  }
+
+  /** Breaks off what is left of tunnels. */
+  close(): void {
+    this.#current?.close();
+  }
+
   /** Returns what answers CONNECT over HTTP/3 with this `:protocol`. */
   connect(protocol: string | undefined): ConnectHandler | undefined {
     return this.#connects.get(protocol);

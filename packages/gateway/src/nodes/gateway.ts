@@ -151,12 +151,15 @@ export class Gateway extends FrontNode {
     primary?.answerWith(proxied);
     const channels = await this.#openChannels(metrics);
     this.#channels = channels;
-    this.#tunnels = new CurrentTunnels(metrics.registry, await this.#openTunnels(node));
+    const tunnels = new CurrentTunnels(metrics.registry, await this.#openTunnels(node));
+    this.#tunnels = tunnels;
+    front.shutdown.add(() => tunnels.close());
     await front.listen({
       handler,
       proxied,
-      connects: this.#connects(this.#tunnels, channels),
-      takers: this.#tunnels.takers,
+      connects: this.#connects(tunnels, channels),
+      takers: tunnels.takers,
+      initialStreamWindow: tunnels.initialStreamWindow,
       ...(primary && {
         attach: (native: Http3Server) => primary.attach(native),
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),
@@ -203,7 +206,7 @@ export class Gateway extends FrontNode {
     if (!routes.some(hasTunnels)) return undefined;
     const { front } = this;
     const module = await loadNativeModule();
-    return Tunnels.open({ routes, congestion, module, quic: () => front.quic, log: front.log, before });
+    return Tunnels.open({ routes, congestion, module, quic: () => front.quic, isDraining: () => front.draining, log: front.log, before });
   }
 
   #connects(tunnels: CurrentTunnels, channels: ChannelServer | undefined): ConnectHandlers {

@@ -26,6 +26,12 @@ const udpProtocol = 'connect-udp';
 /** That of requests for TCP by a template, and the one for tests of the draft (draft-ietf-httpbis-connect-tcp-14 §8.1) */
 const tcpProtocols = ['connect-tcp', 'connect-tcp-12'];
 
+/**
+ * Bytes that a target may leave unread of a tunnel whose stream has just begun. Windows grow only as targets take bytes. So one client
+ * needs many targets that read nothing before other tunnels of its connection have no credit.
+ */
+const tcpStreamWindow = 32 * 1024;
+
 export interface TunnelsOptions {
   routes: readonly RouteOptions[];
   module: NativeModule;
@@ -33,6 +39,8 @@ export interface TunnelsOptions {
   quic: () => Http3Server | undefined;
   /** Congestion controller of clients' connections */
   congestion: CongestionName;
+  /** Whether the gateway stops */
+  isDraining: () => boolean;
   log: Logger;
   /** Tunnels that these follow, whose counts go on */
   before?: Tunnels | undefined;
@@ -70,7 +78,7 @@ export class Tunnels {
     const { routes, congestion, log, before } = options;
     // A server that follows reports leaves a short queue at the tunnel. Controllers that look for losses need a long one.
     const reports = congestion === 'bbr';
-    const parts = before ? before.#parts : accessParts(resolveByDns());
+    const parts = before ? before.#parts : accessParts(resolveByDns(), { isDraining: options.isDraining });
     const tcp = await ConnectServer.open({ routes, parts, log, before: before && before.#tcp });
     const hasUdp = routes.some((route) => route.connect_udp !== undefined);
     const udp = hasUdp
@@ -118,6 +126,11 @@ export class Tunnels {
     return takers;
   }
 
+  /** Returns the window with which streams of clients begin; undefined without tunnels for TCP. */
+  get initialStreamWindow(): number | undefined {
+    return this.#tcp && tcpStreamWindow;
+  }
+
   get hasUdp(): boolean {
     return this.#udp !== undefined;
   }
@@ -132,6 +145,11 @@ export class Tunnels {
 
   get tcpStatus(): TcpTunnelStatus | undefined {
     return this.#tcp?.totals;
+  }
+
+  /** Breaks off the tunnels that are left once the listeners are closed. */
+  close(): void {
+    this.#tcp?.close();
   }
 
   #answer<Request extends AskedTunnel>(server: { answer(request: Request): Promise<void> }, request: Request): void {

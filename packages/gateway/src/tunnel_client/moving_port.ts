@@ -1,6 +1,6 @@
-import { createSocket, type Socket } from 'node:dgram';
+import { createSocket, type Socket, type SocketOptions } from 'node:dgram';
 import { once } from 'node:events';
-import { isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import type { Http3Client, SocketAddress, TunnelPort } from '@sheaf/native';
 import type { ListenAddress } from '../values/scalars.js';
 import type { ProxyConnection } from './tcp_tunnels.js';
@@ -46,10 +46,11 @@ export class MovingPort {
   /** Takes the port without a connection. Rejects with the system's error. */
   async hold(): Promise<void> {
     const { address, port } = this.#local;
-    const holder = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
+    const holder = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4', lookup: atOnce });
     this.#holder = holder;
+    const bound = once(holder, 'listening');
     holder.bind({ address, port, exclusive: true });
-    await once(holder, 'listening');
+    await bound;
     if (this.#holder === holder) this.#local = { ...this.#local, port: holder.address().port };
   }
 
@@ -105,3 +106,7 @@ export class MovingPort {
     if (!this.#closed) this.hold().catch(() => undefined);
   }
 }
+
+/** Names an address for itself. So a socket is bound before `bind` returns, and nobody finds the port closed meanwhile. */
+const atOnce: NonNullable<SocketOptions['lookup']> = (address, _options, callback) =>
+  callback(null, address, isIP(address));

@@ -1,6 +1,6 @@
 /** Why a program gets no tunnel */
 export type RefusalCause =
-  'gateway' | 'credentials' | 'forbidden' | 'name' | 'refused' | 'unreachable' | 'busy' | 'other';
+  'gateway' | 'draining' | 'credentials' | 'forbidden' | 'name' | 'refused' | 'unreachable' | 'busy' | 'other';
 
 /** What the gateway answered to a request for a tunnel, or why it did not answer */
 export class TunnelRefused extends Error {
@@ -36,6 +36,7 @@ const statuses: Readonly<Record<number, RefusalCause>> = {
 
 const messages: Readonly<Record<RefusalCause, string>> = {
   gateway: 'the gateway cannot be reached',
+  draining: 'the gateway stops',
   credentials: 'the gateway wants other credentials: correct `user` of this tunnel',
   forbidden: 'the gateway permits this target not, or not from here',
   name: 'the gateway finds no address of this name',
@@ -45,10 +46,15 @@ const messages: Readonly<Record<RefusalCause, string>> = {
   other: 'the gateway opens no tunnel',
 };
 
+const answerOf = (status: number, error: string | undefined): RefusalCause =>
+  errors.find(([name]) => name === error)?.[1] ?? statuses[status] ?? 'other';
+
 /** Reads a response of the gateway that is not a tunnel. */
 export function refusalOf(status: number, proxyStatus: string | undefined): TunnelRefused {
   const error = /(?:^|;)\s*error=([a-z_]+)/.exec(proxyStatus ?? '')?.[1];
-  const why = errors.find(([name]) => name === error)?.[1] ?? statuses[status] ?? 'other';
+  // What our gateways say while they stop
+  const isDraining = error === 'proxy_internal_response' && /;\s*details="draining"/.test(proxyStatus ?? '');
+  const why = isDraining ? 'draining' : answerOf(status, error);
   // Programs would ask their users for the credentials that are this node's own.
   const shown = why === 'credentials' || status < 400 || status > 599 ? 502 : status;
   return new TunnelRefused(shown, proxyStatus, why, `${messages[why]} (${status})`);

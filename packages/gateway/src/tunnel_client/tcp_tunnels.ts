@@ -108,7 +108,7 @@ export class TcpTunnels {
       try {
         return await this.#carried.timed(this.#ask(client, target, signal));
       } catch (error) {
-        if (error instanceof TunnelRefused || !lostConnection(error)) throw error;
+        if (!wantsAnother(error)) throw error;
         gateway.retire(client);
         // No byte of the program is on its way yet.
         if (attempt > 0 || signal.aborted) throw error;
@@ -140,6 +140,10 @@ export class TcpTunnels {
     }
   }
 }
+
+/** Whether another connection may do better: the gateway is gone, or about to go, and did nothing for the request. */
+const wantsAnother = (error: unknown): boolean =>
+  error instanceof TunnelRefused ? error.why === 'draining' : lostConnection(error);
 
 function refuse(response: ReceivedResponse): TunnelRefused {
   const refusal = refusalOf(response.status, headerValue(response.headers, 'proxy-status'));

@@ -111,7 +111,7 @@ export class UdpTunnels {
 
   #onRefused(program: string, client: Http3Client, { path, status, proxyStatus, error }: TunnelRefusal): void {
     const refusal = status === undefined ? gatewayLost(errorMessage(error), false) : refusalOf(status, proxyStatus);
-    if (error && lostConnection(error)) this.gateway.retire(client);
+    if (refusal.why === 'draining' || (error && lostConnection(error))) this.gateway.retire(client);
     this.#answers.note(refusal.status);
     this.#options.log.info({ path, program, status: refusal.status, error: refusal.message }, 'tunnel refused');
   }

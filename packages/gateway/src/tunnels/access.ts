@@ -4,7 +4,7 @@ import { networkOf } from '../values/client_network.js';
 import { Networks } from '../values/networks.js';
 import { AttemptLimit } from './attempt_limit.js';
 import { Places } from './places.js';
-import { full, prohibited, proxyStatus, Refusal } from './refusal.js';
+import { draining, full, prohibited, proxyStatus, Refusal } from './refusal.js';
 import { addressesOf, ResolutionError, type Resolve } from './target_addresses.js';
 import { ownAddresses, TargetRules, type Target } from './target_rules.js';
 import type { AskedTunnel } from './tunnel_request.js';
@@ -18,12 +18,18 @@ export interface AccessParts {
   guesses: AttemptLimit;
   resolve: Resolve;
   own: () => ReadonlySet<string>;
+  /** Whether the gateway stops, and opens no more tunnels */
+  isDraining: () => boolean;
 }
 
-export const accessParts = (resolve: Resolve, own = ownAddresses): AccessParts => ({
+export const accessParts = (
+  resolve: Resolve,
+  { own = ownAddresses, isDraining = () => false }: Partial<Pick<AccessParts, 'own' | 'isDraining'>> = {},
+): AccessParts => ({
   guesses: new AttemptLimit(guessesPerMinute),
   resolve,
   own,
+  isDraining,
 });
 
 /** A client that may have a tunnel, and has a place for it */
@@ -61,6 +67,7 @@ export class Access {
 
   /** Decides before anything is done for the client. @throws Refusal */
   admit(request: AskedTunnel, target: Target): Admitted {
+    if (this.#parts.isDraining()) throw draining();
     // RFC 8470 §5.2: what comes in 0-RTT packets may be a replay, and packets are sent for it.
     if (request.early) throw new Refusal(425);
     const client = networkOf(request.address);

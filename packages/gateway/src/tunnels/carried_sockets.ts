@@ -37,6 +37,11 @@ export class CarriedSockets {
     return opened;
   }
 
+  /** Breaks off what is left when the node stops: nothing else ends these sockets once the streams are gone. */
+  close(): void {
+    for (const socket of this.#open) socket.resetAndDestroy();
+  }
+
   /** Carries bytes between both until they have ended, or none came for so long. Calls `onOver` once. */
   join(stream: JoinedStream, socket: Socket, idleMs: number, onOver: (over: CarriedOver) => void): void {
     const started = performance.now();

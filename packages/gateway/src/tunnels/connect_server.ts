@@ -58,6 +58,10 @@ export class ConnectServer {
     return { ...others, bytesToTarget: written, bytesToClient: read, answers: this.#answers.counts };
   }
 
+  close(): void {
+    this.#carried.close();
+  }
+
   answer(request: ConnectRequest): Promise<void> {
     return this.#answers.settle(request, () => this.#open(request));
   }

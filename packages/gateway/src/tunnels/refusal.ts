@@ -22,3 +22,10 @@ const exhausted = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
 export const isExhausted = (code: string): boolean => exhausted.has(code);
 export const full = (): Refusal => new Refusal(503, { 'retry-after': '10' });
+
+/**
+ * The proxy stops. A client may try again at once over another connection. RFC 9209 §2.3 (proxy_internal_response): the proxy itself made
+ * the response, and nothing was sent to the target.
+ */
+export const draining = (): Refusal =>
+  new Refusal(503, { 'retry-after': '1', ...proxyStatus('error=proxy_internal_response; details="draining"') });

@@ -52,6 +52,7 @@ interface Setup {
   unroutable?: string[];
   code?: string;
   clientHasLeft?: boolean;
+  isDraining?: () => boolean;
 }
 
 /** What became of a tunnel */
@@ -86,6 +87,7 @@ async function setUp({
   unroutable = [],
   code = 'ENETUNREACH',
   clientHasLeft = false,
+  isDraining = () => false,
 }: Setup = {}) {
   const opened: TunnelOptions[] = [];
   const resolved: string[] = [];
@@ -111,7 +113,7 @@ async function setUp({
     ],
     reports: true,
     log: pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) }),
-    parts: accessParts(resolve, () => new Set(['203.0.114.9'])),
+    parts: accessParts(resolve, { own: () => new Set(['203.0.114.9']), isDraining }),
   });
   const ask = async (path: string, more: Partial<TunnelRequest> = {}): Promise<Request> => {
     const request = new Request(path, open, more);
@@ -150,6 +152,16 @@ it('tries the next address when the system has no way to the first one', async (
 it('says that it is full when the system has no more sockets', async () => {
   const { ask } = await setUp({ unroutable: ['8.8.8.8'], code: 'EMFILE' });
   expect((await ask('/masque/8.8.8.8/443/')).status).toBe(503);
+});
+
+it('a gateway that stops opens no tunnel, and says that another connection may do better', async () => {
+  const { ask, resolved } = await setUp({ isDraining: () => true });
+  const { status, fields } = await ask('/masque/8.8.8.8/443/');
+  expect([status, fields]).toEqual([
+    503,
+    { 'retry-after': '1', 'proxy-status': 'sheaf; error=proxy_internal_response; details="draining"' },
+  ]);
+  expect(resolved).toEqual([]);
 });
 
 it('a name that has a permitted and a prohibited address leads to the permitted one alone', async () => {

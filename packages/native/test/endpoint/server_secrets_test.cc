@@ -7,6 +7,14 @@
 namespace sheaf::quic {
 namespace {
 
+// The server's response to a packet of the client is a stateless reset.
+bool is_reset_by(EndpointPair& pair, ConnectionDriver& client) {
+  client.connection().ping(pair.now);
+  pair.wake(client);
+  if (!pair.run_until([&] { return pair.closed(&client) != nullptr; }, 5s)) return false;
+  return pair.closed(&client)->cause == ConnectionClosed::Cause::kStatelessReset;
+}
+
 // A server whose process is replaced by one with other secrets or the same
 class ServerSecretsTest : public testing::Test {
  protected:
@@ -22,12 +30,7 @@ class ServerSecretsTest : public testing::Test {
     pair.run_for(1s);
     return client;
   }
-  bool is_reset(ConnectionDriver& client) {
-    client.connection().ping(pair.now);
-    pair.wake(client);
-    if (!pair.run_until([&] { return pair.closed(&client) != nullptr; }, 5s)) return false;
-    return pair.closed(&client)->cause == ConnectionClosed::Cause::kStatelessReset;
-  }
+  bool is_reset(ConnectionDriver& client) { return is_reset_by(pair, client); }
 
   bool lives(ConnectionDriver& client) {
     client.connection().ping(pair.now);
@@ -126,12 +129,7 @@ class ServerIdTest : public testing::TestWithParam<bool> {
     options.server = server(5);
     return options;
   }
-  bool is_reset(ConnectionDriver& client) {
-    client.connection().ping(pair.now);
-    pair.wake(client);
-    if (!pair.run_until([&] { return pair.closed(&client) != nullptr; }, 5s)) return false;
-    return pair.closed(&client)->cause == ConnectionClosed::Cause::kStatelessReset;
-  }
+  bool is_reset(ConnectionDriver& client) { return is_reset_by(pair, client); }
 
   EndpointPair pair{options()};
 };

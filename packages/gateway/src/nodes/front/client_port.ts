@@ -184,6 +184,7 @@ export class ClientPort {
       connectionIds: options.connection_ids,
       handler: service.handler,
       connects: service.connects,
+      initialStreamWindow: service.initialStreamWindow,
       headersFor: (connection) => service.headersFor?.(connection) ?? {},
       limits: options.limits,
       proxies,

@@ -138,6 +138,11 @@ export class Front {
     return this.#clients.current?.quic;
   }
 
+  /** Whether the node stops, and waits for what is in flight */
+  get draining(): boolean {
+    return this.#life.state === 'draining';
+  }
+
   /** Number of requests in flight */
   get requestsActive(): number {
     const { handler, proxied } = this.#service;

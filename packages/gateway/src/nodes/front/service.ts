@@ -21,6 +21,8 @@ export interface Service extends AdminSources {
   attach?(native: Http3Server): void;
   /** Answer CONNECT over HTTP/3. */
   connects?: ConnectHandlers;
+  /** As of `QuicListenerOptions` */
+  initialStreamWindow?: number | undefined;
   /** Answer CONNECT over HTTP/2 and HTTP/1.1, and requests of HTTP/1.1 that upgrade. */
   takers?: StreamTakers | undefined;
   /** How often clients met the bounds of channels */

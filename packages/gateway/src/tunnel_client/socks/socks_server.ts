@@ -10,6 +10,7 @@ const handshakeMs = 10_000;
 
 const replies: Readonly<Record<RefusalCause, number>> = {
   gateway: socksReplies.networkUnreachable,
+  draining: socksReplies.networkUnreachable,
   credentials: socksReplies.generalFailure,
   forbidden: socksReplies.notAllowed,
   name: socksReplies.hostUnreachable,
