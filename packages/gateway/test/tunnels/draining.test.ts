@@ -28,13 +28,12 @@ it.each(versions)(
   },
 );
 
-it.each(versions)('HTTP/%s: it ends with the time for draining', async (version) => {
+it.each(['1.1', '3'] as const)('HTTP/%s: it ends with the time for draining', async (version) => {
   const target = await startTarget();
   const { gateway, port } = await startProxy();
   const asked = await ask(version, port, { authority: `127.0.0.1:${target.port}` });
   const socket = await target.accept();
-  // Node's server of HTTP/2 ends its streams in order.
-  const lost = new Promise((resolve) => void socket.resume().once('close', resolve).once('end', resolve));
+  const lost = new Promise((resolve) => void socket.resume().once('close', resolve));
   asked.incoming.resume();
   await Promise.all([gateway.close(200), lost, asked.code]);
 });

@@ -73,6 +73,11 @@ void EndpointSettings::offer_return_paths() {
   connection.path_policy = path_policies.get();
 }
 
+void EndpointSettings::read_secrets(const Napi::Object& options) {
+  server_tls.secrets = secrets_argument(options.Get("ticketSecrets").As<Napi::Array>());
+  endpoint.secrets = secrets_argument(options.Get("secrets").As<Napi::Array>());
+}
+
 EndpointSettings::EndpointSettings(const Napi::Object& options) {
   alpn = texts(options, "alpn");
   addresses = texts(options, "addresses");
@@ -86,8 +91,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   server_tls.certificate_pem = text(options, "certificate");
   server_tls.private_key_pem = text(options, "privateKey");
   server_tls.alpn = alpn;
-  server_tls.secrets = secrets_argument(options.Get("ticketSecrets").As<Napi::Array>());
-  endpoint.secrets = secrets_argument(options.Get("secrets").As<Napi::Array>());
+  read_secrets(options);
   endpoint.shared_clock = io::wall_clock_ahead();
   endpoint.server = server_id(options.Get("serverId").As<Napi::Object>(), endpoint.shared_clock);
 

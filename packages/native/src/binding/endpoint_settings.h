@@ -33,6 +33,7 @@ struct EndpointSettings {
 
  private:
   void offer_return_paths();
+  void read_secrets(const Napi::Object& options);
 };
 
 }  // namespace sheaf::binding

@@ -41,7 +41,7 @@ export class OpenedConnection {
     this.#watch = new SilenceWatch(client, {
       onSilent: (since) => {
         this.#silentSince = since;
-        if (this.#retired) this.#giveUpLater(since);
+        if (this.#retired) this.#abandonLater(since);
         else onSilent();
       },
       onHeard: () => {
@@ -64,14 +64,14 @@ export class OpenedConnection {
     if (this.#retired) return;
     this.#retired = true;
     this.#leave();
-    if (this.#silentSince !== undefined) this.#giveUpLater(this.#silentSince);
+    if (this.#silentSince !== undefined) this.#abandonLater(this.#silentSince);
   }
 
   /**
    * Another connection answered, so the way to the gateway works. The time between two probes doubles (RFC 9002 §6.2.1): after as
    * much time again as the silence has lasted, one more of them had its chance.
    */
-  #giveUpLater(since: number): void {
+  #abandonLater(since: number): void {
     clearTimeout(this.#grace);
     const graceMs = Math.max(shortestGraceMs, performance.now() - since);
     this.#grace = setTimeout(() => this.#close(), graceMs).unref();

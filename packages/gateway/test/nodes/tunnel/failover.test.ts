@@ -159,7 +159,7 @@ it('a second connection takes over from a silent one, which goes on with its tun
   expect(pair.tunnel.status().gateway.opened).toBe(2);
 });
 
-it('a silent connection that does not come back is given up, with its tunnels for TCP, while packets of UDP go on', async () => {
+it('a silent connection that does not come back is abandoned, with its tunnels for TCP, while packets of UDP go on', async () => {
   const { way, program, sender, opened } = await startSwitched();
   const lost = once(program, 'error');
   way.cutKnown();
