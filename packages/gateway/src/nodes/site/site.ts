@@ -78,7 +78,7 @@ export class Site {
 
   async close(): Promise<void> {
     await this.#routes.targets.close();
-    await Promise.all([...this.#retired].map((target) => target.close?.()));
+    await Promise.all([...this.#retired].map(async (target) => target.close?.()));
   }
 
   #use(node: SiteConfiguration, routes: CompiledRoutes): void {

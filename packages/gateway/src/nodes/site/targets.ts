@@ -33,7 +33,7 @@ export class Targets {
 
   /** Closes those that were not taken over, as they are not needed after all. */
   async abandon(): Promise<void> {
-    await Promise.all(this.#added().map((target) => target.close?.()));
+    await Promise.all(this.#added().map(async (target) => target.close?.()));
   }
 
   /** Returns those that the later configuration has not taken over. */
