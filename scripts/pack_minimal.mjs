@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { connect } from 'node:tls';
 import { parseArgs } from 'node:util';
-import { ended, finish, makeSystem, mountsBelow, startInside, whyNoSystem } from './pack/minimal_system.mjs';
+import { ended, finish, isolate, makeSystem, mountsBelow, startInside, whyNoSystem } from './pack/minimal_system.mjs';
 import { report } from './setup.mjs';
 import { StepError, mustRun, progress } from './setup/process.mjs';
 import { root } from './setup/stamp.mjs';
@@ -40,7 +40,7 @@ async function tryPackages(directory, signal) {
   const archives = join(directory, 'archives');
   const system = join(directory, 'system');
   progress('packing the packages …');
-  await finish([process.execPath, join(root, 'scripts', 'pack.mjs'), '--destination', archives], signal);
+  await finish(isolate([process.execPath, join(root, 'scripts', 'pack.mjs'), '--destination', archives]), signal);
   progress('making a minimal Debian 12 …');
   await makeSystem(system, signal);
   for (const name of readdirSync(archives).filter((each) => !each.startsWith('sheaf-bench-')))

@@ -21,6 +21,9 @@ const codename = 'bookworm';
 const isolated = ['setpriv', '--pdeathsig', 'KILL', 'unshare', '--mount', '--propagation', 'private'];
 const processes = ['--pid', '--fork', '--kill-child', '--mount-proc'];
 
+/** Returns a command whose mounts and processes are gone as soon as it has ended or was killed. */
+export const isolate = (command) => [...isolated, ...processes, ...command];
+
 const devices = ['/dev/null', '/dev/zero', '/dev/urandom'];
 const network = ['/etc/resolv.conf', '/etc/hosts'];
 
@@ -32,7 +35,7 @@ export function whyNoSystem() {
     if (capture('sh', ['-c', `command -v ${program}`]) === undefined)
       return `${program} is missing; run \`apt-get install mmdebstrap util-linux\``;
   if (mirror() === undefined) return `/etc/apt has no source for ${codename}`;
-  const [command, ...args] = [...isolated, ...processes, 'true'];
+  const [command, ...args] = isolate(['true']);
   return capture(command, args) === undefined ? 'this system permits no namespaces of mounts and processes' : undefined;
 }
 
@@ -49,7 +52,7 @@ function mirror() {
 /** Makes the system in a folder that does not exist yet. */
 export async function makeSystem(system, signal) {
   const making = ['mmdebstrap', '--quiet', '--variant=essential', '--include=libstdc++6', codename, system, mirror()];
-  await finish([...isolated, ...processes, ...making], signal);
+  await finish(isolate(making), signal);
   copyFileSync(process.execPath, join(system, 'usr/bin/node'));
   const npm = dirname(dirname(realpathSync(capture('sh', ['-c', 'command -v npm']).trim())));
   cpSync(npm, join(system, 'usr/lib/npm'), { recursive: true, dereference: true });
@@ -98,7 +101,7 @@ export function startInside(system, script, signal) {
     if (!existsSync(place)) writeFileSync(place, '');
   }
   const shell = ['chroot', system, 'sh', '-ec', `cd /root\n${script}`];
-  const [command, ...args] = [...isolated, ...processes, 'sh', '-ec', enter, 'sh', system, ...mounted, '--', ...shell];
+  const [command, ...args] = isolate(['sh', '-ec', enter, 'sh', system, ...mounted, '--', ...shell]);
   return spawn(command, args, {
     stdio: ['ignore', 'pipe', process.stderr],
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', ...environment },
