@@ -89,7 +89,7 @@ class TwoPathTunnel {
       link->change_at(simulation_.now(), config);
     }
   }
-  // Stops sending, and waits for all that is under way.
+  // Stops sending, and waits for all that is in flight.
   void finish() {
     sending_ = false;
     simulation_.run_for(2s);
