@@ -22,6 +22,7 @@ export { TunnelNode } from './nodes/tunnel/tunnel_node.js';
 export { closeNodes, startNodes } from './nodes/start_nodes.js';
 export { describeChange, RunningConfiguration } from './nodes/reload/running_configuration.js';
 export type { ConfigurationStatus, ReloadOutcome } from './observability/configuration_report.js';
+export { FileState } from './tls/file_state.js';
 export { watchFile } from './nodes/reload/watch_file.js';
 export type { Published } from './channels/publication.js';
 export { browserUrl } from './values/browser_url.js';

@@ -84,6 +84,8 @@ export interface NativeEndpointOptions {
   privateKey: string;
   /** For tokens and stateless resets; none: random keys */
   secrets: readonly ServerSecret[];
+  /** Names the server among all with the same secrets, for stateless resets. */
+  resetScope: string;
   /** For tickets; none: random keys */
   ticketSecrets: readonly ServerSecret[];
   /** Without bytes, connection ids are random. */

@@ -168,6 +168,12 @@ export interface ServerOptions extends TransportOptions {
    */
   secrets?: readonly ServerSecret[];
   /**
+   * Any text that names this server among all with the same `secrets`, and stays the same over restarts. Stateless resets are
+   * worth something only for connections of servers with the same text, so that no server gives away how to reset those of
+   * another one. Default: the empty text.
+   */
+  resetScope?: string;
+  /**
    * Makes connection ids by which balancers find this server. The number of the first secret stands in their first three bits,
    * and is 0 without secrets. Default: the ids are random. A server to which connections are handed over needs an id of the
    * same length as the one that hands over.

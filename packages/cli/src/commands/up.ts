@@ -1,6 +1,6 @@
 // Must be the first import: loading the others would already make the young generation grow.
 import '@sheaf/gateway/heap';
-import { RunningConfiguration, watchFile } from '@sheaf/gateway';
+import { FileState, RunningConfiguration, watchFile } from '@sheaf/gateway';
 import { announceNode, announceReady, namesOf } from '../announce.js';
 import type { Command } from '../command.js';
 import { nodeOf, shownPath } from '../configuration_file.js';
@@ -34,6 +34,10 @@ export const up: Command<UpOptions> = {
     const started = performance.now();
     const path = shownPath(file, world.cwd);
     const keyLog = world.env['SSLKEYLOGFILE'];
+    let reload = (): Promise<void> => Promise.resolve();
+    const stopListening = world.onHangUp(() => void reload());
+    // Notes the state before the file is read, so that what is written meanwhile is read again.
+    const state = await FileState.of([path]);
     const running = await RunningConfiguration.start({
       file: path,
       // The files of other nodes are on other machines.
@@ -48,9 +52,8 @@ export const up: Command<UpOptions> = {
       warn: (warning) => void printNotice(world.stderr, warning),
     });
     manager.ready(`serving: ${namesOf(running.nodes)}`);
-    const reload = (): Promise<void> => reloadAndTell(running, world);
-    const stopListening = world.onHangUp(() => void reload());
-    const stopWatching = watch ? await watchFile(path, reload) : undefined;
+    reload = (): Promise<void> => reloadAndTell(running, world);
+    const stopWatching = watch ? watchFile(state, reload) : undefined;
     const code = await serveUntilSignal([running], world, {
       announce: async () => {
         await announceReady(performance.now() - started, world, running.named ? running.nodes : []);

@@ -40,6 +40,8 @@ export interface QuicListenerOptions {
   /** Secrets that outlive the process. Default: `resetSecret`, and random keys of tickets. */
   secrets?: readonly ServerSecret[] | undefined;
   resetSecret: Uint8Array;
+  /** As of `ServerOptions` */
+  resetScope: string;
   /** What balancers read in connection ids. Default: the ids are random. */
   connectionIds?: ConnectionIdsOptions | undefined;
   handler: RequestHandler;
@@ -69,6 +71,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     certificate,
     secrets: options.secrets ?? [],
     resetSecret: options.resetSecret,
+    resetScope: options.resetScope,
     ...serverId(options.connectionIds),
     alpn: [...options.alpn],
     congestionControl: congestionControl(options.congestion),

@@ -12,6 +12,8 @@ export class CurrentTunnels {
   /** Kinds of tunnels that have metrics */
   readonly #measured = new Set<'udp' | 'tcp'>();
   #current: Tunnels | undefined;
+  /** Tunnels for TCP which no later ones went on with, and which may still be open */
+  readonly #left = new Set<Tunnels>();
   #connects: ReadonlyMap<string | undefined, ConnectHandler> = new Map();
   #takers: ReadonlyMap<string | undefined, StreamTaker> = new Map();
 
@@ -27,7 +29,7 @@ export class CurrentTunnels {
 
   /** Breaks off what is left of tunnels. */
   close(): void {
-    this.#current?.close();
+    for (const each of [...this.#left, this.#current]) each?.close();
   }
 
   /** Returns what answers CONNECT over HTTP/3 with this `:protocol`. */
@@ -65,6 +67,7 @@ export class CurrentTunnels {
   }
 
   #use(tunnels: Tunnels | undefined): void {
+    if (this.#current?.hasTcp && !tunnels?.hasTcp) this.#left.add(this.#current);
     this.#current = tunnels;
     this.#connects = tunnels?.connects ?? new Map();
     this.#takers = tunnels?.takers ?? new Map();

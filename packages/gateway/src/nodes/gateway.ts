@@ -206,7 +206,15 @@ export class Gateway extends FrontNode {
     if (!routes.some(hasTunnels)) return undefined;
     const { front } = this;
     const module = await loadNativeModule();
-    return Tunnels.open({ routes, congestion, module, quic: () => front.quic, isDraining: () => front.draining, log: front.log, before });
+    return Tunnels.open({
+      routes,
+      congestion,
+      module,
+      quic: () => front.quic,
+      isDraining: () => front.draining,
+      log: front.log,
+      before,
+    });
   }
 
   #connects(tunnels: CurrentTunnels, channels: ChannelServer | undefined): ConnectHandlers {

@@ -50,9 +50,10 @@ export interface TunnelsOptions {
 async function rulesOf(routes: readonly RouteOptions[]): Promise<string> {
   const own = routes.filter(hasTunnels);
   const files = own.flatMap(({ connect, connect_tcp: tcp, connect_udp: udp }) => (connect ?? tcp ?? udp)?.users ?? []);
+  // The server of the route says what is wrong with a file.
   const digest = async (file: string): Promise<string> =>
     createHash('sha256')
-      .update(await readFile(file))
+      .update(await readFile(file).catch(() => ''))
       .digest('hex');
   return canonicalText([own, await Promise.all(files.map(digest))]);
 }
@@ -79,12 +80,14 @@ export class Tunnels {
     // A server that follows reports leaves a short queue at the tunnel. Controllers that look for losses need a long one.
     const reports = congestion === 'bbr';
     const parts = before ? before.#parts : accessParts(resolveByDns(), { isDraining: options.isDraining });
+    // Read before the users: a file that changes meanwhile differs at the next reload.
+    const rules = await rulesOf(routes);
     const tcp = await ConnectServer.open({ routes, parts, log, before: before && before.#tcp });
     const hasUdp = routes.some((route) => route.connect_udp !== undefined);
     const udp = hasUdp
       ? await TunnelServer.open({ routes, reports, parts, log, before: before && before.#udp })
       : undefined;
-    return tcp || udp ? new Tunnels(options, { rules: await rulesOf(routes), parts, udp, tcp }) : undefined;
+    return tcp || udp ? new Tunnels(options, { rules, parts, udp, tcp }) : undefined;
   }
 
   private constructor({ quic, module, log }: TunnelsOptions, { rules, parts, udp, tcp }: OpenedTunnels) {

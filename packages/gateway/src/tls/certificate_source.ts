@@ -27,6 +27,7 @@ export class CertificateSource {
   readonly #files: FileState | undefined;
   #pair: CertificatePair;
   #stop: (() => void) | undefined;
+  #closed = false;
   /** Makes the listeners use a new pair. If it throws, the old pair stays in use. */
   install: (pair: CertificatePair) => void = () => undefined;
 
@@ -76,6 +77,8 @@ export class CertificateSource {
     try {
       if (this.#files && !(await this.#files.changed())) return;
       const pair = await load(this.#options);
+      // Another source may be in use by now.
+      if (this.#closed) return;
       if (pair.certificate === this.#pair.certificate && pair.privateKey === this.#pair.privateKey) return;
       this.install(pair);
       this.#pair = pair;
@@ -87,6 +90,7 @@ export class CertificateSource {
 
   close(): void {
     this.#stop?.();
+    this.#closed = true;
   }
 }
 

@@ -17,8 +17,12 @@ const secretBytes = 32;
 export function resetSecret({ privateKey }: CertificatePair, host: string, listen: ListenAddresses): Buffer {
   // The same key has several forms as PEM text.
   const key = createPrivateKey(privateKey).export({ type: 'pkcs8', format: 'der' });
-  const { address, further = [], port } = listen;
-  const about = JSON.stringify(['sheaf tokens and resets', host, port, address, ...further]);
+  const about = `sheaf tokens and resets ${listenerName(host, listen)}`;
   // RFC 5869 §2.2: extraction, since a private key is no uniformly random text
   return Buffer.from(hkdfSync('sha256', key, '', about, secretBytes));
+}
+
+/** Returns a text that no other listener of a fleet has, and that is the same after a restart. */
+export function listenerName(host: string, { address, further = [], port }: ListenAddresses): string {
+  return JSON.stringify([host, port, address, ...further]);
 }

@@ -27,6 +27,10 @@ export class MovingPort {
   #local: SocketAddress;
   #port: TunnelPort | undefined;
   #holder: Socket | undefined;
+  /** Forgets the connection that has the port. */
+  #forget = (): void => undefined;
+  /** Ends the wait for the end of a connection. */
+  #stopWaiting = (): void => undefined;
   #closed = false;
 
   constructor(options: MovingPortOptions) {
@@ -48,6 +52,8 @@ export class MovingPort {
     const { address, port } = this.#local;
     const holder = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4', lookup: atOnce });
     this.#holder = holder;
+    // `bound` has errors of the bind. Later ones say that a packet did not leave, and this socket sends none.
+    holder.on('error', () => undefined);
     const bound = once(holder, 'listening');
     holder.bind({ address, port, exclusive: true });
     await bound;
@@ -60,9 +66,9 @@ export class MovingPort {
     const port = this.#options.open(client, this.#local);
     this.#port = port;
     this.#local = port.address;
-    client.once('close', () => {
-      if (this.#port === port) this.#holdAgain();
-    });
+    const onClose = (): void => this.#holdAgain();
+    client.once('close', onClose);
+    this.#forget = () => void client.off('close', onClose);
   }
 
   /** Keeps the port open over one connection after another until `close`. `client`: the one that has it already. Never rejects. */
@@ -71,7 +77,7 @@ export class MovingPort {
     let current = client;
     while (!this.#closed && !gateway.closed) {
       // The connection before keeps the port until another one is open. A failed attempt has its pause in `open`.
-      if (current) await gateway.left(current);
+      if (current) await this.#leftBy(current);
       current = await gateway.open().catch(() => undefined);
       if (current && !this.#closed && !(await this.#moveTo(current))) current = undefined;
     }
@@ -79,7 +85,18 @@ export class MovingPort {
 
   close(): void {
     this.#closed = true;
+    this.#stopWaiting();
     this.#release();
+  }
+
+  /** Resolves once new requests go to another connection than this one, or the port is closed. */
+  async #leftBy(client: Http3Client): Promise<void> {
+    let end = (): void => undefined;
+    await new Promise<void>((resolve) => {
+      this.#stopWaiting = resolve;
+      end = this.#options.gateway.onLeft(client, resolve);
+    });
+    end();
   }
 
   async #moveTo(client: Http3Client): Promise<boolean> {
@@ -95,6 +112,7 @@ export class MovingPort {
   }
 
   #release(): void {
+    this.#forget();
     this.#port?.close();
     this.#holder?.close();
     this.#port = this.#holder = undefined;

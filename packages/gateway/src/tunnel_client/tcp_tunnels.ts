@@ -23,8 +23,8 @@ export interface ProxyConnection {
   /** Whether `open` rejects from now on */
   readonly closed: boolean;
   open(): Promise<Http3Client>;
-  /** Resolves once new requests no longer go to this connection. */
-  left(client: Http3Client): Promise<void>;
+  /** Calls `listener` once new requests no longer go to this connection. Returns a function that ends this. */
+  onLeft(client: Http3Client, listener: () => void): () => void;
   /** Uses this connection for no more requests. */
   retire(client: Http3Client): void;
 }

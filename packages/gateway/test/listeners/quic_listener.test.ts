@@ -24,6 +24,7 @@ function optionsFor(yaml: string): ServerOptions {
     streamScheduler: node.stream_scheduler,
     certificate: { certificate: '', privateKey: '' },
     resetSecret: Buffer.alloc(32),
+    resetScope: '',
     handler: {} as RequestHandler,
     limits: node.limits,
     onError: () => undefined,

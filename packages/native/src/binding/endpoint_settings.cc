@@ -76,6 +76,7 @@ void EndpointSettings::offer_return_paths() {
 void EndpointSettings::read_secrets(const Napi::Object& options) {
   server_tls.secrets = secrets_argument(options.Get("ticketSecrets").As<Napi::Array>());
   endpoint.secrets = secrets_argument(options.Get("secrets").As<Napi::Array>());
+  endpoint.reset_scope = text(options, "resetScope");
 }
 
 EndpointSettings::EndpointSettings(const Napi::Object& options) {

@@ -35,7 +35,7 @@ Endpoint::Endpoint(const EndpointConfig& config, Random& random)
       random_(random),
       nonces_(
           std::make_shared<RoutableIds::Nonces>(config.server ? config.server->first_nonce : 0)),
-      keys_(config.secrets, config.server, nonces_, random),
+      keys_(config.secrets, config.reset_scope, config.server, nonces_, random),
       limits_(config_, slots_, *this),
       stateless_resets_(k_stateless_resets, k_stateless_resets),
       used_tokens_(k_used_token_bytes) {}

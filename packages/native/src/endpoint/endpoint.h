@@ -76,7 +76,7 @@ class Endpoint final : private EndpointLimits::Listener {
   void set_server_tls(std::shared_ptr<TlsContext> tls);
   // Takes other secrets for connections that begin from now on, and for tokens and resets of all.
   void set_secrets(const ServerSecrets& secrets) {
-    keys_ = ServerKeys(secrets, config_.server, nonces_, random_);
+    keys_ = ServerKeys(secrets, config_.reset_scope, config_.server, nonces_, random_);
   }
   // Refuses new connections from now on.
   void stop_accepting() { accepting_ = false; }

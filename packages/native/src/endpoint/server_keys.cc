@@ -13,10 +13,10 @@ constexpr Duration k_address_token_lifetime = std::chrono::hours(24);
 
 }  // namespace
 
-ServerKeys::ServerKeys(const ServerSecrets& secrets,
+ServerKeys::ServerKeys(const ServerSecrets& secrets, std::string scope,
                        const std::optional<RoutableIds::Server>& server,
                        std::shared_ptr<RoutableIds::Nonces> nonces, Random& random)
-    : server_(server), nonces_(std::move(nonces)) {
+    : scope_(std::move(scope)), server_(server), nonces_(std::move(nonces)) {
   for (const ServerSecret& secret : secrets) add(secret, secret.number);
   if (!keys_.empty()) return;
   ServerSecret secret;
@@ -28,7 +28,7 @@ void ServerKeys::add(const ServerSecret& secret, std::optional<std::uint8_t> num
   Keys& made = keys_.emplace_back();
   Wiped<std::array<std::uint8_t, k_length>> reset_key;
   const bool derived = derive_key(secret, "sheaf tokens", made.tokens) &&
-                       derive_key(secret, "sheaf resets", reset_key.value);
+                       derive_key(secret, "sheaf resets " + scope_, reset_key.value);
   assert(derived && "HKDF of a short input cannot fail");
   static_cast<void>(derived);
   if (server_) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "connection/local_id_maker.h"
@@ -20,7 +21,9 @@ class ServerKeys {
 
   // `server` is there when balancers find the server by its ids; `nonces` are those of all keys
   // that the server had and has.
-  ServerKeys(const ServerSecrets& secrets, const std::optional<RoutableIds::Server>& server,
+  // Resets are those of `scope`, which other servers with the same secrets do not have.
+  ServerKeys(const ServerSecrets& secrets, std::string scope,
+             const std::optional<RoutableIds::Server>& server,
              std::shared_ptr<RoutableIds::Nonces> nonces, Random& random);
 
   const SharedIdMaker& ids() const { return keys_.front().ids; }
@@ -46,6 +49,7 @@ class ServerKeys {
   };
   void add(const ServerSecret& secret, std::optional<std::uint8_t> number);
 
+  std::string scope_;
   std::optional<RoutableIds::Server> server_;
   std::shared_ptr<RoutableIds::Nonces> nonces_;
   std::vector<Keys> keys_;

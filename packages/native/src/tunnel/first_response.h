@@ -9,8 +9,8 @@ namespace sheaf::tunnel {
 using quic::Duration;
 using quic::Time;
 
-// Measures how long the first packet of a tunnel waits for the first one in the other direction. For
-// protocols that answer at once, such as QUIC, this is a round trip inside of the tunnel.
+// Measures how long the first packet of a tunnel waits for the first one in the other direction.
+// For protocols that answer at once, such as QUIC, this is a round trip inside of the tunnel.
 class FirstResponse {
  public:
   enum class Direction : std::uint8_t { kToTarget, kToClient };

@@ -15,6 +15,12 @@ namespace sheaf::tunnel_node {
 // the end of the connection.
 class TunnelEnds {
  public:
+  TunnelEnds() = default;
+  // Ports look for their tunnels here as they go.
+  ~TunnelEnds() { clear(); }
+  TunnelEnds(const TunnelEnds&) = delete;
+  TunnelEnds& operator=(const TunnelEnds&) = delete;
+
   tunnel_request::SharedWay& way() { return way_; }
   bool empty() const { return ends_.empty(); }
   std::size_t size() const { return ends_.size(); }

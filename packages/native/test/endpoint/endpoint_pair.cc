@@ -80,6 +80,11 @@ void EndpointPair::restart_server_with(ServerSecrets secrets) {
   restart_server_without_ticket_keys();
 }
 
+void EndpointPair::move_server_to(std::string reset_scope) {
+  server_config_.reset_scope = std::move(reset_scope);
+  restart_server();
+}
+
 void EndpointPair::replace_server_by(RoutableIds::Server server) {
   server_config_.server = std::move(server);
   restart_server();

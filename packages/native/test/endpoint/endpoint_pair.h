@@ -49,6 +49,8 @@ class EndpointPair {
   void restart_server_without_ticket_keys();
   // Replaces the server's process by one with these secrets.
   void restart_server_with(ServerSecrets secrets);
+  // Replaces it by one of another scope, with the same secrets.
+  void move_server_to(std::string reset_scope);
   // Replaces it by another server of its fleet.
   void replace_server_by(RoutableIds::Server server);
   // From now on clients get a HelloRetryRequest, because their key shares are of other groups.

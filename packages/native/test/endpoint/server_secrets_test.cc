@@ -62,6 +62,13 @@ TEST_F(ServerSecretsTest, NobodyIsResetWithASecretThatIsGone) {
   EXPECT_EQ(pair.server->stats().stateless_resets_sent, 0u);
 }
 
+// RFC 9000 §21.11: it would give away how to reset connections of another server.
+TEST_F(ServerSecretsTest, AnotherServerWithTheSameSecretsCannotReset) {
+  ConnectionDriver& client = connected();
+  pair.move_server_to("another");
+  EXPECT_FALSE(is_reset(client));
+}
+
 TEST_F(ServerSecretsTest, IdsThatFollowTheFirstNameTheirSecretToo) {
   ConnectionDriver& client = connected();
   for (int i = 0; i < 5; ++i) {

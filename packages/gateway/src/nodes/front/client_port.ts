@@ -8,7 +8,7 @@ import { createQuicListener } from '../../listeners/quic_listener.js';
 import { TcpListener } from '../../listeners/tcp_listener.js';
 import type { FrontOptions } from '../../schema/front.js';
 import type { CertificateSource } from '../../tls/certificate_source.js';
-import { resetSecret } from '../../tls/reset_secret.js';
+import { listenerName, resetSecret } from '../../tls/reset_secret.js';
 import type { SecretsSource } from '../../tls/secrets_source.js';
 import type { ValuePath } from '../../values/document.js';
 import { listenError } from '../../values/listen_error.js';
@@ -181,6 +181,8 @@ export class ClientPort {
       certificate: certificate.pair,
       secrets: secrets?.secrets,
       resetSecret: this.#resetSecret(certificate.pair),
+      // Balancers see to it that packets with a server id reach that server.
+      resetScope: options.connection_ids?.server_id.toLowerCase() ?? listenerName(hostname(), this.#address),
       connectionIds: options.connection_ids,
       handler: service.handler,
       connects: service.connects,

@@ -98,6 +98,8 @@ export class RunningConfiguration implements ReloadSource {
     let version: string | undefined;
     try {
       if (this.#closed) throw new UserError('RELOAD_REFUSED', 'the node is stopping', { hint: 'start it again' });
+      if (this.#nodes.length === 0)
+        throw new UserError('RELOAD_REFUSED', 'the node is starting', { hint: 'try again once it is ready' });
       const loaded = await loadConfiguration(this.#options.file, this.#options);
       version = loaded.version;
       const chosen = this.#options.choose(loaded);

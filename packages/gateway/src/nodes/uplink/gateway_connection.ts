@@ -87,9 +87,11 @@ export class GatewayConnection {
     this.#current = undefined;
   }
 
-  /** Resolves once new requests no longer go to this connection. */
-  async left(client: Http3Client): Promise<void> {
-    if (this.#current?.client === client) await this.#current.left;
+  /** Calls `listener` once new requests no longer go to this connection. Returns a function that ends this. */
+  onLeft(client: Http3Client, listener: () => void): () => void {
+    if (this.#current?.client === client) return this.#current.onLeft(listener);
+    queueMicrotask(listener);
+    return () => undefined;
   }
 
   status(): GatewayLinkStatus {
@@ -186,6 +188,7 @@ export class GatewayConnection {
     if (!this.#closed) this.#options.log.info({ reason }, 'the connection to the gateway ended');
     if (this.#current !== opened) return;
     this.#current = undefined;
+    this.#onHeard = [];
     if (Date.now() - opened.openedAt < shortLifeMs) {
       this.#failed(reason);
       return;

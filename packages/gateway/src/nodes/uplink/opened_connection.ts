@@ -20,17 +20,15 @@ export interface OpenedConnectionOptions {
 export class OpenedConnection {
   readonly client: Http3Client;
   readonly openedAt = Date.now();
-  /** Resolves once new requests go elsewhere. */
-  readonly left: Promise<void>;
   readonly #watch: SilenceWatch | undefined;
-  #leave!: () => void;
+  /** To be called once new requests go elsewhere */
+  readonly #onLeft = new Set<() => void>();
   #retired = false;
   #silentSince: number | undefined;
   #grace: NodeJS.Timeout | undefined;
 
   constructor({ client, watched, onSilent, onHeard, onClose }: OpenedConnectionOptions) {
     this.client = client;
-    this.left = new Promise((resolve) => (this.#leave = resolve));
     client.once('close', (error) => {
       this.#watch?.stop();
       clearTimeout(this.#grace);
@@ -59,6 +57,12 @@ export class OpenedConnection {
     return this.#silentSince !== undefined;
   }
 
+  /** Calls `listener` once new requests go elsewhere. Returns a function that ends this. */
+  onLeft(listener: () => void): () => void {
+    this.#onLeft.add(listener);
+    return () => void this.#onLeft.delete(listener);
+  }
+
   /** New requests go elsewhere. Those that are open go on, unless the gateway is silent and stays so. */
   retire(): void {
     if (this.#retired) return;
@@ -75,6 +79,11 @@ export class OpenedConnection {
     clearTimeout(this.#grace);
     const graceMs = Math.max(shortestGraceMs, performance.now() - since);
     this.#grace = setTimeout(() => this.#close(), graceMs).unref();
+  }
+
+  #leave(): void {
+    for (const listener of this.#onLeft) listener();
+    this.#onLeft.clear();
   }
 
   #close(): void {

@@ -37,7 +37,11 @@ export class SilenceWatch {
 
   look(now: number): void {
     const open = this.#client.status().paths.filter(({ state }) => state !== 'abandoned');
-    if (open.some(({ state }) => state === 'active') || open.every(({ state }) => state !== 'silent')) {
+    // A silence is over when something is heard, and not when the silent path is abandoned.
+    if (
+      open.some(({ state }) => state === 'active') ||
+      (!this.#told && open.every(({ state }) => state !== 'silent'))
+    ) {
       this.#since = undefined;
       if (this.#told) {
         this.#told = false;

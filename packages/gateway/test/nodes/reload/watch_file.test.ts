@@ -2,12 +2,13 @@ import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { watchFile } from '../../../src/nodes/reload/watch_file.js';
+import { FileState } from '../../../src/tls/file_state.js';
 import { temporaryDirectory } from '../../support/temporary_directory.js';
 
 /** Counts the changes of a file, for which the watch looks often. */
 async function watch(file: string): Promise<{ count: number }> {
   const seen = { count: 0 };
-  onTestFinished(await watchFile(file, () => Promise.resolve((seen.count += 1)), 20));
+  onTestFinished(watchFile(await FileState.of([file]), () => Promise.resolve((seen.count += 1)), 20));
   return seen;
 }
 
@@ -49,8 +50,8 @@ it('waits for a file that is still being written, and lets nothing be missed whi
   let text = '';
   let release = (): void => undefined;
   const first = new Promise<void>((resolve) => (release = resolve));
-  const stop = await watchFile(
-    file,
+  const stop = watchFile(
+    await FileState.of([file]),
     async () => {
       states.push(text);
       if (states.length === 1) await first;
