@@ -245,6 +245,7 @@ describe('schema', () => {
       'public_key',
       'limits',
       'log',
+      'tracing',
       'qlog',
     ]);
   });

@@ -163,6 +163,11 @@ void PacketReceiver::reset_statelessly(Bytes token) {
   if (PathEntry* apart = parts_.paths.apart_with_reset_token(token)) {
     return PathManagement(parts_, now_).end(*apart, TransportErrorCode::kNoViablePath, true);
   }
+  // A primary that forgot the connection says nothing more. Its backends may go on with what they
+  // send, until the client finds the primary silent (docs/internals/multi-end.md).
+  if (parts_.paths.any_apart_open()) {
+    return parts_.drop(DropReason::kUndecryptable, datagram_size_, now_);
+  }
   parts_.close.start_draining(
       {.cause = ConnectionClosed::Cause::kStatelessReset, .reason = "stateless reset"}, now_,
       3 * parts_.probe_timeout());

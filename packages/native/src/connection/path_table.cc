@@ -90,6 +90,11 @@ PathEntry* PathTable::apart_with_reset_token(Bytes token) {
   return nullptr;
 }
 
+bool PathTable::any_apart_open() const {
+  return std::ranges::any_of(
+      in_use_, [](const PathEntry* entry) { return entry->rules.apart && entry->open(); });
+}
+
 PathEntry& PathTable::keep_only(PathId id) {
   entries_.clear();
   ids_.keep_only(id);

@@ -60,6 +60,8 @@ class PathTable {
   bool is_reset_token(Bytes token) const;
   // Returns the path apart that the token belongs to; null when there is none.
   PathEntry* apart_with_reset_token(Bytes token);
+  // Some path apart is open.
+  bool any_apart_open() const;
   std::optional<LocalConnectionIds::Change> poll_change();
 
  private:
