@@ -62,7 +62,7 @@ async function visitByTcp({ port }: Site, session?: Buffer): Promise<{ reused: b
   const reused = socket.isSessionReused();
   socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
   let response = '';
-  for await (const chunk of socket) response += chunk;
+  for await (const chunk of socket) response += String(chunk);
   expect(response).toContain('200 OK');
   return { reused, ticket };
 }

@@ -43,7 +43,8 @@ export class SpanTrace implements RequestTrace {
   /** Names the span of the latest server, also once it has ended: that server is asked for the rest of a body. */
   get fields(): TraceFields {
     const { traceId, spanId, traceFlags, traceState } = this.#latest.spanContext();
-    return traceFields({ traceId, spanId, flags: traceFlags, state: traceState?.serialize() || undefined });
+    const state = traceState?.serialize();
+    return traceFields({ traceId, spanId, flags: traceFlags, state: state === '' ? undefined : state });
   }
 
   passOn(server: NextServer): void {

@@ -81,7 +81,10 @@ describe('with an SDK of OpenTelemetry', () => {
       },
     });
     expect(told).toMatchObject([{ ...idsOf(fetched), flags: '01', state: 'rojo=1,congo=2' }]);
-    await vi.waitFor(() => expect(log.filter(({ msg }) => msg === 'request')).toMatchObject([{ trace: clientTrace }]));
+    await vi.waitFor(
+      () => expect(log.filter(({ msg }) => msg === 'request')).toMatchObject([{ trace: clientTrace }]),
+      10_000,
+    );
   });
 
   it('the trace of a stranger is linked, and another one begins', async () => {
@@ -149,12 +152,16 @@ describe('with an SDK of OpenTelemetry', () => {
     await vi.waitFor(async () => {
       expect((await get(gateway.address.port, '/a.txt', { headers: traced })).status).toBe(200);
     }, 30_000);
-    await vi.waitFor(() => expect(spans().filter(({ kind }) => kind === SpanKind.CLIENT)).not.toEqual([]));
+    await vi.waitFor(() => expect(spans().filter(({ kind }) => kind === SpanKind.CLIENT)).not.toEqual([]), 10_000);
     const handed = spans().find(({ kind }) => kind === SpanKind.CLIENT)!;
     expect(handed.attributes).toMatchObject({ 'sheaf.server': 'one', 'network.protocol.version': '3' });
     const parentOf = ({ parentSpanContext }: ReadableSpan) => parentSpanContext?.spanId;
-    await vi.waitFor(() =>
-      expect(spans().map(parentOf)).toEqual(expect.arrayContaining([clientSpan, parentOf(handed), idsOf(handed).span])),
+    await vi.waitFor(
+      () =>
+        expect(spans().map(parentOf)).toEqual(
+          expect.arrayContaining([clientSpan, parentOf(handed), idsOf(handed).span]),
+        ),
+      10_000,
     );
     const atGateway = spans().find((span) => idsOf(span).span === parentOf(handed));
     expect(atGateway?.attributes).toMatchObject({ 'sheaf.delivery': 'proxy', 'sheaf.backend': 'one' });
@@ -170,7 +177,7 @@ describe('with an SDK of OpenTelemetry', () => {
     });
     const client = await connect(gateway.address.port, { multiEnd: true, localAddress: '127.0.0.1' });
     await once(client, 'backendOffered');
-    await vi.waitFor(() => expect(spans()).toHaveLength(1));
+    await vi.waitFor(() => expect(spans()).toHaveLength(1), 10_000);
     expect(spans()).toMatchObject([
       {
         name: 'hand over',

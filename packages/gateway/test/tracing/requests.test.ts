@@ -20,7 +20,7 @@ describe('a gateway that traces', () => {
     await send(port, '/', { headers: traced });
     expect(told).toMatchObject([{ trace: clientTrace, flags: '01', state: 'rojo=1,congo=2' }]);
     expect(told[0]?.span).not.toBe(clientSpan);
-    await vi.waitFor(() => expect(requestLines(log)).toMatchObject([{ trace: clientTrace }]));
+    await vi.waitFor(() => expect(requestLines(log)).toMatchObject([{ trace: clientTrace }]), 10_000);
     expect(requestLines(log)[0]).not.toHaveProperty('claimed_trace');
   });
 
@@ -39,8 +39,9 @@ describe('a gateway that traces', () => {
     await get(port, '/', { headers: traced });
     expect(told).toMatchObject([{ trace: expect.stringMatching(/^[\da-f]{32}$/), flags: '01', state: undefined }]);
     expect(told[0]?.trace).not.toBe(clientTrace);
-    await vi.waitFor(() =>
-      expect(requestLines(log)).toMatchObject([{ trace: told[0]?.trace, claimed_trace: clientTrace }]),
+    await vi.waitFor(
+      () => expect(requestLines(log)).toMatchObject([{ trace: told[0]?.trace, claimed_trace: clientTrace }]),
+      10_000,
     );
   });
 
@@ -52,7 +53,7 @@ describe('a gateway that traces', () => {
     expect(told[0]).toMatchObject({ flags: '00', state: undefined });
     expect(told[0]?.trace).not.toBe(clientTrace);
     expect(told[1]).toMatchObject({ trace: clientTrace, state: undefined });
-    await vi.waitFor(() => expect(requestLines(log)).toHaveLength(2));
+    await vi.waitFor(() => expect(requestLines(log)).toHaveLength(2), 10_000);
     expect(requestLines(log)[0]).not.toHaveProperty('claimed_trace');
   });
 
@@ -89,7 +90,7 @@ it('passes the fields on as they are where it does not trace', async () => {
   const { port, log } = await startGateway(`routes: [{ upstream: "${origin}" }]`);
   const headers = { traceparent: 'anything', tracestate: 'Whatever' };
   expect(JSON.parse((await get(port, '/', { headers })).body.toString())).toMatchObject(headers);
-  await vi.waitFor(() => expect(requestLines(log)).toHaveLength(1));
+  await vi.waitFor(() => expect(requestLines(log)).toHaveLength(1), 10_000);
   expect(requestLines(log)[0]).not.toHaveProperty('trace');
 });
 
@@ -111,7 +112,7 @@ describe('a trace over several nodes', () => {
     await vi.waitFor(() => {
       const lines = requestLines(log).filter(({ status }) => status === 200);
       expect(lines.map(({ trace }) => trace)).toEqual([clientTrace, clientTrace]);
-    });
+    }, 10_000);
   });
 
   it('goes on at a backend that sends the response itself', async () => {
@@ -142,7 +143,7 @@ describe('a trace over several nodes', () => {
     await get(port, '/', { headers: traced });
     expect(told).toMatchObject([{ flags: '01', state: undefined }]);
     expect(told[0]?.trace).not.toBe(clientTrace);
-    await vi.waitFor(() => expect(requestLines(log)).toHaveLength(2));
+    await vi.waitFor(() => expect(requestLines(log)).toHaveLength(2), 10_000);
     expect(requestLines(log).map(({ trace }) => trace)).toEqual([told[0]?.trace, told[0]?.trace]);
   });
 });

@@ -77,6 +77,8 @@ void EndpointSettings::read_secrets(const Napi::Object& options) {
   server_tls.secrets = secrets_argument(options.Get("ticketSecrets").As<Napi::Array>());
   endpoint.secrets = secrets_argument(options.Get("secrets").As<Napi::Array>());
   endpoint.reset_scope = text(options, "resetScope");
+  endpoint.shared_clock = io::wall_clock_ahead();
+  endpoint.server = server_id(options.Get("serverId").As<Napi::Object>(), endpoint.shared_clock);
 }
 
 EndpointSettings::EndpointSettings(const Napi::Object& options) {
@@ -93,8 +95,6 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   server_tls.private_key_pem = text(options, "privateKey");
   server_tls.alpn = alpn;
   read_secrets(options);
-  endpoint.shared_clock = io::wall_clock_ahead();
-  endpoint.server = server_id(options.Get("serverId").As<Napi::Object>(), endpoint.shared_clock);
 
   quic::ConnectionConfig& connection = endpoint.connection;
   connection.max_idle_timeout = std::chrono::milliseconds(number(options, "idleTimeoutMs"));

@@ -4,21 +4,15 @@
 
 namespace sheaf::quic {
 
-namespace {
-
-constexpr unsigned k_number_shift = 5;
-
-}  // namespace
-
 ConnectionId LocalIdMaker::make(Random& random) {
   if (routable_) return routable_->make();
   ConnectionId id;
   id.length = k_local_id_length;
   random.fill({id.bytes.data(), id.length});
   if (secret_number_) {
-    constexpr std::uint8_t k_rest = (1 << k_number_shift) - 1;
-    id.bytes[0] =
-        static_cast<std::uint8_t>((id.bytes[0] & k_rest) | *secret_number_ << k_number_shift);
+    constexpr std::uint8_t k_rest = (1 << k_secret_number_shift) - 1;
+    id.bytes[0] = static_cast<std::uint8_t>((id.bytes[0] & k_rest) | *secret_number_
+                                                                         << k_secret_number_shift);
   }
   return id;
 }
@@ -29,7 +23,7 @@ StatelessResetToken LocalIdMaker::reset_token(const ConnectionId& id) const {
 
 bool LocalIdMaker::made(const ConnectionId& id) {
   if (routable_) return routable_->made(id);
-  return !secret_number_ || id.bytes[0] >> k_number_shift == *secret_number_;
+  return !secret_number_ || id.bytes[0] >> k_secret_number_shift == *secret_number_;
 }
 
 SharedIdMaker no_reset_key() {

@@ -10,8 +10,6 @@ namespace sheaf::quic {
 
 namespace {
 
-constexpr unsigned k_number_shift = 5;
-
 QuicLbCipher::Key key_of(const ServerSecret& secret, std::string_view label) {
   QuicLbCipher::Key key;
   const bool derived = derive_key(secret, label, key);
@@ -40,7 +38,7 @@ RoutableIds::RoutableIds(const Server& server, const ServerSecret& secret, std::
 }
 
 std::uint8_t RoutableIds::first_byte() const {
-  return static_cast<std::uint8_t>(number_ << k_number_shift | (id_length() - 1));
+  return static_cast<std::uint8_t>(number_ << k_secret_number_shift | (id_length() - 1));
 }
 
 ConnectionId RoutableIds::make() {

@@ -10,6 +10,9 @@
 
 namespace sheaf::quic {
 
+// The number of a secret stands in the first three bits of ids.
+inline constexpr unsigned k_secret_number_shift = 5;
+
 // Makes connection ids by which a balancer finds the server of a packet, whatever the client's
 // address (draft-ietf-quic-load-balancers-21 §3, §5): the number of the secret and the length of
 // the rest, then the server's id and a nonce, which are encrypted or not.
