@@ -101,15 +101,16 @@ async function tryImage(image, { site, context }, signal) {
       ['-m', '0400', '-o', '65532', '-g', '65532', join(site, file), inImage(`run/secrets/${id}`)],
       site,
     );
-  const asUser = 'exec setpriv --reuid=65532 --regid=65532 --clear-groups';
+  // The shell stays, as the first process of its namespace: a program that changes its user would outlive its parent.
+  const asUser = 'setpriv --reuid=65532 --regid=65532 --clear-groups';
   const program = `${asUser} node /opt/sheaf/node_modules/@sheaf/cli/bin/sheaf.js`;
-  const node = startInside(image, `${program} up /etc/sheaf/sheaf.yaml`, signal);
+  const node = startInside(image, `${program} up /etc/sheaf/sheaf.yaml\nexit $?`, signal);
   node.stdout.pipe(process.stderr, { end: false });
   const end = ended(node);
   // Whoever waits for it gets the error.
   end.catch(() => {});
   try {
-    const check = (args) => endInside(image, `${program} ${args}`, signal);
+    const check = (args) => endInside(image, `${program} ${args}\nexit $?`, signal);
     for (let attempt = 0; (await check(`healthcheck --admin 127.0.0.1:${adminPort}`)) !== 0; attempt++) {
       if (attempt === 30 || node.exitCode !== null)
         throw new StepError('The node of the image does not get healthy.', {});
