@@ -1,5 +1,6 @@
 import { adminHeader, exitCodes, loadConfiguration, UserError } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
+import { adminInstead, fileWithAdmin } from '../admin_options.js';
 import type { Command } from '../command.js';
 import { shownPath } from '../configuration_file.js';
 import { adminOf } from '../gateway_admin.js';
@@ -24,16 +25,8 @@ export const backend: Command<BackendOptions> = {
         describe: 'Send the backend no new requests (those in flight finish), or use it again',
       })
       .positional('name', { type: 'string', demandOption: true, describe: 'Name of the backend' })
-      .positional('file', {
-        type: 'string',
-        default: 'sheaf.yaml',
-        describe: 'Configuration file with the `admin` address',
-      })
-      .option('admin', {
-        type: 'string',
-        requiresArg: true,
-        describe: 'Use this admin address instead, such as 127.0.0.1:9433',
-      })
+      .positional('file', fileWithAdmin)
+      .option('admin', adminInstead)
       .example('$0 backend drain backend1', 'Before backend1 is restarted')
       .example('$0 backend resume backend1', 'Once it is back'),
   async run({ action, name, file, admin }, world) {

@@ -1,5 +1,6 @@
 import { errorMessage, exitCodes, UserError } from '@sheaf/gateway/client';
 import { askAdmin } from '../admin.js';
+import { adminInstead, fileWithAdmin } from '../admin_options.js';
 import type { Command } from '../command.js';
 import { printLine } from '../world.js';
 
@@ -17,14 +18,9 @@ export const healthcheck: Command<HealthcheckOptions> = {
   summary: 'Say by the exit code whether running nodes are ready; for health checks of containers',
   options: (yargs) =>
     yargs
-      .positional('file', {
-        type: 'string',
-        default: 'sheaf.yaml',
-        describe: 'Configuration file with the `admin` addresses',
-      })
+      .positional('file', { ...fileWithAdmin, describe: 'Configuration file with the `admin` addresses' })
       .option('admin', {
-        type: 'string',
-        requiresArg: true,
+        ...adminInstead,
         describe: 'Ask this admin address instead, such as 127.0.0.1:9433; then no file is read',
       })
       .option('node', { type: 'string', requiresArg: true, describe: 'Ask only the node of this name' })

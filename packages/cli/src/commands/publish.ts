@@ -5,6 +5,7 @@ import { basename, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { adminHeader, exitCodes, loadConfiguration, UserError, type Published } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
+import { adminInstead, fileWithAdmin } from '../admin_options.js';
 import type { Command } from '../command.js';
 import { shownPath } from '../configuration_file.js';
 import { packDirectory } from '../directory/pack.js';
@@ -31,16 +32,8 @@ export const publish: Command<PublishOptions> = {
         demandOption: true,
         describe: 'File or directory to send, or - for standard input',
       })
-      .positional('file', {
-        type: 'string',
-        default: 'sheaf.yaml',
-        describe: 'Configuration file with the `admin` address',
-      })
-      .option('admin', {
-        type: 'string',
-        requiresArg: true,
-        describe: 'Use this admin address instead, such as 127.0.0.1:9433',
-      })
+      .positional('file', fileWithAdmin)
+      .option('admin', adminInstead)
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON about what was sent' })
       .example('$0 publish live update.bin', 'Send a file once')
       .example('$0 publish live ./slides', 'Send the files below a directory')

@@ -1,6 +1,7 @@
 import { adminHeader, exitCodes, formatAddress, loadConfiguration, UserError } from '@sheaf/gateway';
 import type { ReloadOutcome } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
+import { adminInstead, fileWithAdmin } from '../admin_options.js';
 import type { Command } from '../command.js';
 import { shownPath } from '../configuration_file.js';
 import { printReload } from '../print_reload.js';
@@ -20,16 +21,8 @@ export const reload: Command<ReloadOptions> = {
   summary: 'Make running nodes read their configuration file again',
   options: (yargs) =>
     yargs
-      .positional('file', {
-        type: 'string',
-        default: 'sheaf.yaml',
-        describe: 'Configuration file with the `admin` address',
-      })
-      .option('admin', {
-        type: 'string',
-        requiresArg: true,
-        describe: 'Use this admin address instead, such as 127.0.0.1:9433',
-      })
+      .positional('file', fileWithAdmin)
+      .option('admin', adminInstead)
       .option('json', { type: 'boolean', default: false, describe: 'Print the outcome as JSON' })
       .example('$0 reload', 'Apply what was changed in sheaf.yaml, without an interruption'),
   async run({ file, admin, json }, world) {

@@ -14,6 +14,7 @@ import {
   type RouteStatus,
 } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
+import { adminInstead, fileWithAdmin } from '../admin_options.js';
 import type { Command } from '../command.js';
 import { configuredAdmins } from '../configured_admins.js';
 import { renderListeners, renderTcpTunnels, renderTunnels } from '../render_tunnels.js';
@@ -32,16 +33,8 @@ export const status: Command<StatusOptions> = {
   summary: 'Show what running nodes are doing',
   options: (yargs) =>
     yargs
-      .positional('file', {
-        type: 'string',
-        default: 'sheaf.yaml',
-        describe: 'Configuration file with the `admin` addresses',
-      })
-      .option('admin', {
-        type: 'string',
-        requiresArg: true,
-        describe: 'Use this admin address instead, such as 127.0.0.1:9433',
-      })
+      .positional('file', { ...fileWithAdmin, describe: 'Configuration file with the `admin` addresses' })
+      .option('admin', adminInstead)
       .option('node', { type: 'string', requiresArg: true, describe: 'Show only the node of this name' })
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON, one line per node' })
       .example('$0 status', 'Show the nodes of ./sheaf.yaml')

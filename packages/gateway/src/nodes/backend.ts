@@ -170,13 +170,9 @@ export class Backend extends FrontNode {
   }
 
   #createMetrics(): Metrics {
-    const { front } = this;
     return new Metrics({
-      transport: () => front.quic?.counters(),
-      limitHits: () => front.limitHits(),
-      tcpConnections: () => front.tcpConnections,
+      ...this.frontMetrics,
       upstreams: () => this.#site.upstreams,
-      certificateExpiry: () => front.certificate.expiry,
       guests: () => this.#guests.count,
       returned: () => this.#returns?.sessions.stats,
     });

@@ -176,13 +176,9 @@ export class Gateway extends FrontNode {
   }
 
   #createMetrics(): Metrics {
-    const { front } = this;
     return new Metrics({
-      transport: () => front.quic?.counters(),
-      limitHits: () => front.limitHits(),
-      tcpConnections: () => front.tcpConnections,
+      ...this.frontMetrics,
       upstreams: () => this.#site.upstreams,
-      certificateExpiry: () => front.certificate.expiry,
       backends: () => this.#primary?.report() ?? [],
     });
   }

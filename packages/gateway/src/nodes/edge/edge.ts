@@ -157,13 +157,9 @@ export class Edge extends FrontNode {
   }
 
   #observe(media: CarriedMedia): Metrics {
-    const { front } = this;
     return new Metrics({
-      transport: () => front.quic?.counters(),
-      limitHits: () => front.limitHits(),
-      tcpConnections: () => front.tcpConnections,
+      ...this.frontMetrics,
       upstreams: () => [],
-      certificateExpiry: () => front.certificate.expiry,
       media: () => media.status(),
     });
   }

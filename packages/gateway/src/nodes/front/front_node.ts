@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { ListenAddress, ListenAddresses } from '../../values/scalars.js';
 import type { CertificateSource } from '../../tls/certificate_source.js';
 import { browserUrl } from '../../values/browser_url.js';
+import type { MetricSources } from '../../observability/metrics.js';
 import type { FrontNodeStatus } from '../../observability/status.js';
 import type { Entrance, RunningNode } from '../life/running_node.js';
 import type { Front } from './front.js';
@@ -17,6 +18,20 @@ export abstract class FrontNode implements RunningNode {
   ) {}
 
   abstract status(): FrontNodeStatus;
+
+  /** Sources of the metrics that all these nodes have */
+  protected get frontMetrics(): Pick<
+    MetricSources,
+    'transport' | 'limitHits' | 'tcpConnections' | 'certificateExpiry'
+  > {
+    const { front } = this;
+    return {
+      transport: () => front.quic?.counters(),
+      limitHits: () => front.limitHits(),
+      tcpConnections: () => front.tcpConnections,
+      certificateExpiry: () => front.certificate.expiry,
+    };
+  }
 
   get log(): Logger {
     return this.front.log;
