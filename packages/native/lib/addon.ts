@@ -601,6 +601,15 @@ export interface NativeGrantSealer {
   close(): void;
 }
 
+/** `src/binding/machine_link_object.h` */
+export interface NativeMachineLink {
+  address(): SocketAddress;
+  setMachines(machines: readonly (NativeAddress & { serverId: Uint8Array })[]): void;
+  setSecrets(secrets: readonly ServerSecret[]): void;
+  counts(): [sent: number, dropped: number, received: number, refused: number];
+  close(): void;
+}
+
 /** `src/binding/worker_group_object.h` */
 export interface NativeWorkerGroup {
   number(): number;
@@ -611,6 +620,13 @@ export interface NativeWorkerGroup {
 }
 
 interface Addon {
+  /** Throws with `code` set to the system's error name. */
+  MachineLink: new (
+    group: number,
+    listen: NativeAddress,
+    serverId: Required<ServerId>,
+    secrets: readonly ServerSecret[],
+  ) => NativeMachineLink;
   /** Throws with `code` and `address`, as `Endpoint.bind`. */
   WorkerGroup: new (
     workers: number,

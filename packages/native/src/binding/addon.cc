@@ -8,6 +8,7 @@
 #include "binding/grant_sealer_object.h"
 #include "binding/javascript_buffer.h"
 #include "binding/link_relay_object.h"
+#include "binding/machine_link_object.h"
 #include "binding/return_socket_object.h"
 #include "binding/thread_parts.h"
 #include "binding/worker_group_object.h"
@@ -74,6 +75,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("ReturnSocket", sheaf::binding::ReturnSocketObject::define(env));
   exports.Set("ChannelSource", sheaf::binding::ChannelSourceObject::define(env));
   exports.Set("GrantSealer", sheaf::binding::GrantSealerObject::define(env));
+  exports.Set("MachineLink", sheaf::binding::MachineLinkObject::define(env));
   exports.Set("WorkerGroup", sheaf::binding::WorkerGroupObject::define(env));
   exports.Set("encodeHead", Napi::Function::New<encode_head>(env, "encodeHead"));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));

@@ -3,9 +3,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <shared_mutex>
 #include <vector>
 
 #include "steering/steering.h"
+#include "workers/elsewhere.h"
 #include "workers/mailbox.h"
 #include "workers/shared_routes.h"
 
@@ -35,6 +37,12 @@ class WorkerGroup {
   void join(unsigned worker, std::function<void()> wake);
   // Ends a worker, whose connections are gone.
   void leave(unsigned worker);
+  // Passes datagrams on to other machines from now on; null: no longer. The call returns when no
+  // thread uses the one before.
+  void set_elsewhere(Elsewhere* elsewhere);
+  bool pass_elsewhere(const quic::Datagram& datagram, const quic::DatagramHeader& header);
+  // Gives a datagram of another machine to the worker that it belongs to.
+  void deliver(const quic::Datagram& datagram);
   // Gives another worker a datagram.
   void pass_on(unsigned from, unsigned to, const quic::Datagram& datagram);
   template <typename Sink>
@@ -56,6 +64,8 @@ class WorkerGroup {
   quic::Steering steering_;
   bool steered_ = true;
   SharedRoutes routes_;
+  std::shared_mutex elsewhere_mutex_;
+  Elsewhere* elsewhere_ = nullptr;
   std::vector<Member> members_;
 };
 

@@ -29,6 +29,7 @@ bool WorkerPlacement::pass_on(const quic::Datagram& datagram, const quic::Datagr
                               quic::Origin origin) {
   // Two workers that disagree would pass it back and forth.
   if (origin == quic::Origin::kWorker) return false;
+  if (group_->pass_elsewhere(datagram, header)) return true;
   const unsigned owner = owner_of(header.destination, header);
   if (owner == worker_) return false;
   group_->pass_on(worker_, owner, datagram);
