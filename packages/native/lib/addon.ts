@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type { SocketAddress } from './address.js';
 import type { ChannelCounts, ChannelSourceStatus } from './channel_types.js';
 import { QuicError } from './quic_error.js';
+import type { InheritedGroup } from './worker_group.js';
 import type { StreamPriority } from './stream_priority.js';
 import type { ServerId, ServerSecret } from './transport_options.js';
 
@@ -616,6 +617,10 @@ export interface NativeWorkerGroup {
   addresses(): SocketAddress[];
   steered(): boolean;
   counts(): [passedOn: number, taken: number, lost: number][];
+  inheritance(): InheritedGroup;
+  passTo(link: number): void;
+  follow(link: number): void;
+  read(): void;
   close(): void;
 }
 
@@ -633,7 +638,11 @@ interface Addon {
     addresses: readonly NativeAddress[],
     idLength: number,
     steers: boolean,
+    inherited: Pick<InheritedGroup, 'descriptors' | 'key'> | undefined,
+    waits: boolean,
   ) => NativeWorkerGroup;
+  /** Throws with `code` set to the system's error name. */
+  createDatagramPair(): [number, number];
   /** Throws with `code` set to the system's error name. */
   ReturnSocket: new (from: NativeAddress, transparent: boolean) => NativeReturnSocket;
   /** Throws with `code` set to the system's error name. */

@@ -46,8 +46,10 @@ export { readCached } from './cached_file.js';
 export { returnFreedMemory } from './freed_memory.js';
 export { notifyServiceManager, type ServiceState } from './service_manager.js';
 export {
+  createDatagramPair,
   maxWorkers,
   openWorkerGroup,
+  type InheritedGroup,
   type WorkerCounts,
   type WorkerGroup,
   type WorkerGroupOptions,

@@ -41,7 +41,7 @@ quic::Result<std::unique_ptr<MachineLink>, SocketError> MachineLink::open(
                                     [link = made.get()](WatchedSocket&) { link->on_ready(); });
   if (!socket) return socket.error();
   made->socket_ = std::move(*socket);
-  made->group_->set_elsewhere(made.get());
+  made->group_->set_machines(made.get());
   return made;
 }
 
@@ -119,7 +119,7 @@ void MachineLink::close(std::function<void()> done) {
     if (done) done();
     return;
   }
-  group_->set_elsewhere(nullptr);
+  group_->set_machines(nullptr);
   std::exchange(socket_, nullptr)->close(std::move(done));
 }
 

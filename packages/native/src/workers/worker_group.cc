@@ -13,15 +13,25 @@ void WorkerGroup::leave(unsigned worker) {
   routes_.remove_all(worker);
 }
 
-void WorkerGroup::set_elsewhere(Elsewhere* elsewhere) {
+void WorkerGroup::set(Elsewhere*& place, Elsewhere* elsewhere) {
   const std::unique_lock lock(elsewhere_mutex_);
-  elsewhere_ = elsewhere;
+  place = elsewhere;
 }
 
-bool WorkerGroup::pass_elsewhere(const quic::Datagram& datagram,
-                                 const quic::DatagramHeader& header) {
+bool WorkerGroup::pass_to(Elsewhere* const& place, const quic::Datagram& datagram,
+                          const quic::DatagramHeader& header) {
   const std::shared_lock lock(elsewhere_mutex_);
-  return elsewhere_ && elsewhere_->pass_on(datagram, header);
+  return place && place->pass_on(datagram, header);
+}
+
+void WorkerGroup::set_reading(bool reading) {
+  reading_ = reading;
+  for (Member& member : members_) member.mailbox.wake();
+}
+
+void WorkerGroup::hand_over() {
+  handed_over_ = true;
+  set_reading(false);
 }
 
 void WorkerGroup::deliver(const quic::Datagram& datagram) {
