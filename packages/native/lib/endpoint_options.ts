@@ -57,7 +57,7 @@ export function serverEndpointOptions(options: ServerOptions): NativeEndpointOpt
     privateKey: options.certificate.privateKey,
     secrets: tokenSecrets(options),
     resetScope: options.resetScope ?? '',
-    ticketSecrets: checkSecrets(options.secrets ?? []),
+    ticketSecrets: checkSecrets(options.ticketSecrets ?? options.secrets ?? []),
     serverId: checkServerId(options),
     webtransport: options.webtransport ?? false,
     extendedConnect: options.extendedConnect ?? false,

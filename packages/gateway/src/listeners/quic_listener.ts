@@ -15,6 +15,7 @@ import { congestionControl } from '../values/transport_names.js';
 import { fromQuicRequest } from '../http/quic_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
 import type { TrustedProxies } from '../http/trusted_proxies.js';
+import { sharedUdpOptions, type SharedUdp } from '../values/shared_udp.js';
 
 /** Answers a CONNECT. */
 export type ConnectHandler = (request: ServerRequest, response: ServerResponse) => void;
@@ -39,6 +40,10 @@ export interface QuicListenerOptions {
   certificate: CertificatePair;
   /** Secrets that outlive the process. Default: `resetSecret`, and random keys of tickets. */
   secrets?: readonly ServerSecret[] | undefined;
+  /** Secrets of tickets alone. Default: `secrets` */
+  ticketSecrets?: readonly ServerSecret[] | undefined;
+  /** Sockets of one of several threads. Default: its own */
+  shared?: SharedUdp | undefined;
   resetSecret: Uint8Array;
   /** As of `ServerOptions` */
   resetScope: string;
@@ -70,6 +75,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     port: address.port,
     certificate,
     secrets: options.secrets ?? [],
+    ticketSecrets: options.ticketSecrets ?? options.secrets ?? [],
     resetSecret: options.resetSecret,
     resetScope: options.resetScope,
     ...serverId(options.connectionIds),
@@ -79,6 +85,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     multiEnd: options.multiEnd,
     returnPaths: options.returnPaths,
     sharesPort: options.sharesPort,
+    ...sharedUdpOptions(options.shared),
     offersResponses: true,
     pathScheduler: options.pathScheduler,
     streamScheduler: options.streamScheduler,

@@ -253,6 +253,7 @@ export class Backend extends FrontNode {
       key,
       run,
       address: node.backbone,
+      shared: this.#options.shared?.udp('backbone'),
       callers,
       takesRuns: this.#returns !== undefined,
       hint,

@@ -1,4 +1,12 @@
-import type { LoadedNode, LoadedUplink } from '../schema/loaded.js';
+import { ownKey, publicKeyOf } from '../multi_end/backbone/identity.js';
+import {
+  keySource,
+  type LoadedBackend,
+  type LoadedGateway,
+  type LoadedNode,
+  type LoadedUplink,
+} from '../schema/loaded.js';
+import { workerCount } from '../schema/workers.js';
 import type { ListenAddress } from '../values/scalars.js';
 import { Edge } from './edge/edge.js';
 import { Backend } from './backend.js';
@@ -6,6 +14,10 @@ import type { NodeOptions, RunningNode } from './life/running_node.js';
 import { TunnelNode } from './tunnel/tunnel_node.js';
 import { Gateway } from './gateway.js';
 import { RunningAddresses } from '../values/running_addresses.js';
+import { WorkersNode } from '../workers/workers_node.js';
+
+/** The compiled file, even in tests that run the sources */
+const workerCode = new URL('../../dist/nodes/worker/worker_main.js', import.meta.url);
 
 /**
  * Starts the nodes of one file. Backends start first, then gateways, which call their backends, then those
@@ -35,8 +47,7 @@ async function startNode(
   switch (loaded.role) {
     case 'backend':
     case 'gateway': {
-      const node =
-        loaded.role === 'backend' ? await Backend.start(loaded, options) : await Gateway.start(loaded, options);
+      const node = await startServer(loaded, options);
       const { backboneAddress } = node;
       running.set(loaded.name, { listen: node.address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
       return node;
@@ -46,6 +57,25 @@ async function startNode(
     case 'tunnel':
       return TunnelNode.start(loaded, { ...options, gatewayAddress: gatewayAddress(loaded, running) });
   }
+}
+
+/** Starts a node that serves clients in this thread, or in several others. */
+async function startServer(
+  loaded: LoadedGateway | LoadedBackend,
+  options: NodeOptions & { running: RunningAddresses },
+): Promise<Gateway | Backend | WorkersNode> {
+  if (workerCount(loaded.node) === 1)
+    return loaded.role === 'backend' ? Backend.start(loaded, options) : Gateway.start(loaded, options);
+  await makeKeys(loaded);
+  return WorkersNode.start(loaded, { ...options, entry: workerCode });
+}
+
+/** Makes the keys that do not exist yet, before several threads look for them at the same time. @throws UserError */
+async function makeKeys(loaded: LoadedGateway | LoadedBackend): Promise<void> {
+  const peers = loaded.role === 'backend' ? [loaded.primary] : loaded.backends;
+  if (peers.length === 0) return;
+  await ownKey(keySource(loaded, loaded.directory));
+  for (const { identity } of peers) await publicKeyOf(identity);
 }
 
 function gatewayAddress({ gateway }: LoadedUplink, running: RunningAddresses): ListenAddress | undefined {

@@ -17,6 +17,7 @@ import { fromBackboneRequest } from '../../http/quic_request.js';
 import type { RequestHandler } from '../../http/request_handler.js';
 import { listenError } from '../../values/listen_error.js';
 import type { RunningAddresses } from '../../values/running_addresses.js';
+import type { SharedUdp } from '../../values/shared_udp.js';
 import { BackendRoute, type Offers } from './backend_route.js';
 import type { BackendReport } from '../../observability/backend_report.js';
 import { BackendWatch } from './backend_watch.js';
@@ -26,6 +27,8 @@ export interface PrimaryOptions {
   loaded: LoadedGateway;
   module: NativeModule;
   running: RunningAddresses;
+  /** Sockets of the backbone. Default: its own */
+  shared?: SharedUdp | undefined;
   /** Traces hand-overs */
   tracer?: Tracer | undefined;
   log: Logger;
@@ -171,6 +174,7 @@ export class Primary {
       key,
       run,
       address,
+      shared: this.#options.shared,
       callers,
       hint: `if it is one of the backends of \`${name}\`, its \`public_key\` there is`,
       onRequest: (request, response) =>
