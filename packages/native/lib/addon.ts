@@ -90,6 +90,9 @@ export interface NativeEndpointOptions {
   ticketSecrets: readonly ServerSecret[];
   /** Without bytes, connection ids are random. */
   serverId: Required<ServerId>;
+  /** 0: the endpoint has sockets of its own. */
+  workerGroup: number;
+  worker: number;
   webtransport: boolean;
   extendedConnect: boolean;
   idleTimeoutMs: number;
@@ -598,7 +601,23 @@ export interface NativeGrantSealer {
   close(): void;
 }
 
+/** `src/binding/worker_group_object.h` */
+export interface NativeWorkerGroup {
+  number(): number;
+  addresses(): SocketAddress[];
+  steered(): boolean;
+  counts(): [passedOn: number, taken: number, lost: number][];
+  close(): void;
+}
+
 interface Addon {
+  /** Throws with `code` and `address`, as `Endpoint.bind`. */
+  WorkerGroup: new (
+    workers: number,
+    addresses: readonly NativeAddress[],
+    idLength: number,
+    steers: boolean,
+  ) => NativeWorkerGroup;
   /** Throws with `code` set to the system's error name. */
   ReturnSocket: new (from: NativeAddress, transparent: boolean) => NativeReturnSocket;
   /** Throws with `code` set to the system's error name. */

@@ -38,5 +38,12 @@ export { readCached } from './cached_file.js';
 export { returnFreedMemory } from './freed_memory.js';
 export { notifyServiceManager, type ServiceState } from './service_manager.js';
 export { duplicateDescriptor, openSharedTcp } from './tcp_listener.js';
+export {
+  maxWorkers,
+  openWorkerGroup,
+  type WorkerCounts,
+  type WorkerGroup,
+  type WorkerGroupOptions,
+} from './worker_group.js';
 export { isGone, limitUnsent } from './tcp_socket.js';
 export { relayWebTransport } from './webtransport/session_relay.js';

@@ -3,8 +3,16 @@ import type { ServerId, ServerOptions, ServerSecret } from './transport_options.
 /** Three bits of connection ids, of which one value names no secret (draft-ietf-quic-load-balancers-21 §3.1) */
 const numbers = 7;
 const secretBytes = 32;
-/** QUIC version 1 has ids of 20 bytes; the first byte and the nonce of 8 leave these for the server. */
-const maxServerId = 11;
+/** QUIC version 1 has ids of 20 bytes; the first byte, the nonce of 8, and the byte for the worker leave these for the server. */
+const maxServerId = 10;
+
+/** Length of ids without a server in them (src/connection/local_id_maker.h) */
+const plainIdLength = 8;
+
+/** Returns the length of the ids that a server makes, in bytes. */
+export function connectionIdLength(serverId: ServerId | undefined): number {
+  return serverId ? 20 - maxServerId + serverId.id.byteLength : plainIdLength;
+}
 
 /** Returns the secrets. @throws TypeError when one is malformed, or two have the same number */
 export function checkSecrets(secrets: readonly ServerSecret[]): readonly ServerSecret[] {

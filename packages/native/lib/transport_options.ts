@@ -220,6 +220,11 @@ export interface ServerOptions extends TransportOptions {
    * as capsules in its body. Datagrams that are sent otherwise cost it its stream (H3_DATAGRAM_ERROR). Default false.
    */
   extendedConnect?: boolean;
+  /**
+   * Which worker of a group the server is (`openWorkerGroup`). It has the sockets of that worker instead of `address`,
+   * `furtherAddresses` and `port`. Default none.
+   */
+  worker?: { group: number; index: number };
   /** Lets other sockets of the same user share the ports, such as one of `openReturnSocket`. Default false. */
   sharesPort?: boolean;
   /**

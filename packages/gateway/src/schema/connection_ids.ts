@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-/** Bytes of a server's id, at most: QUIC version 1 has connection ids of 20, of which a first byte and the nonce take nine. */
-const maxBytes = 11;
+/** Bytes of a server's id, at most: QUIC version 1 has connection ids of 20, of which a first byte, the nonce, and the byte of the worker take ten. */
+const maxBytes = 10;
 
 /** What stands in the connection ids of a node */
 export const connectionIdsOptions = z.strictObject({
@@ -11,7 +11,7 @@ export const connectionIdsOptions = z.strictObject({
       error: `is not hexadecimal with 1 to ${maxBytes} bytes`,
     })
     .describe(
-      'Id of this server in hexadecimal, 1 to 11 bytes, by which balancers find it in the connection ids of packets (QUIC-LB). All servers behind one balancer have ids of one length.',
+      'Id of this server in hexadecimal, 1 to 10 bytes, by which balancers find it in the connection ids of packets (QUIC-LB). All servers behind one balancer have ids of one length.',
     ),
   encrypted: z
     .boolean()

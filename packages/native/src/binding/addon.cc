@@ -11,6 +11,7 @@
 #include "binding/link_relay_object.h"
 #include "binding/return_socket_object.h"
 #include "binding/thread_parts.h"
+#include "binding/worker_group_object.h"
 #include "crypto/library_check.h"
 #include "http3/encoded_head.h"
 #include "io/cached_file.h"
@@ -101,6 +102,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("ReturnSocket", sheaf::binding::ReturnSocketObject::define(env));
   exports.Set("ChannelSource", sheaf::binding::ChannelSourceObject::define(env));
   exports.Set("GrantSealer", sheaf::binding::GrantSealerObject::define(env));
+  exports.Set("WorkerGroup", sheaf::binding::WorkerGroupObject::define(env));
   exports.Set("encodeHead", Napi::Function::New<encode_head>(env, "encodeHead"));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));
   exports.Set("isGone", Napi::Function::New<is_gone>(env, "isGone"));

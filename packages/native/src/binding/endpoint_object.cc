@@ -129,6 +129,10 @@ EndpointObject::EndpointObject(const Napi::CallbackInfo& info)
       parts_(info[0].As<Napi::Object>()),
       on_events_(Napi::Persistent(info[1].As<Napi::Function>())),
       async_context_(info.Env(), "SheafEndpoint") {
+  if (!parts_.settings.fault.empty()) {
+    Napi::Error::New(info.Env(), parts_.settings.fault).ThrowAsJavaScriptException();
+    return;
+  }
   if (parts_.settings.server) {
     auto tls = quic::make_tls_server_context(parts_.settings.server_tls);
     if (!tls) {
@@ -242,6 +246,16 @@ Napi::Value EndpointObject::bind(const Napi::CallbackInfo& info) {
     error.ThrowAsJavaScriptException();
     return info.Env().Undefined();
   };
+  if (parts_.settings.workers) {
+    const auto status =
+        parts_.loop->join(parts_.settings.workers, parts_.settings.worker, parts_.settings.socket);
+    if (!status) {
+      system_error(info.Env(), status.error()).ThrowAsJavaScriptException();
+      return info.Env().Undefined();
+    }
+    note_bound();
+    return address_object(info.Env(), parts_.loop->local_address());
+  }
   bool first = true;
   for (const std::string& text : parts_.settings.addresses) {
     const std::uint16_t port = first ? parts_.settings.port : parts_.loop->local_address().port;
@@ -260,9 +274,13 @@ std::optional<io::SocketError> EndpointObject::listen_on(const quic::Address& ad
   }
   const auto status = parts_.loop->bind(address, parts_.settings.socket);
   if (!status) return status.error();
+  note_bound();
+  return std::nullopt;
+}
+
+void EndpointObject::note_bound() {
   parts_.bound = true;
   Ref();  // the socket keeps this object alive until `close`
-  return std::nullopt;
 }
 
 void EndpointObject::close(const Napi::CallbackInfo&) {

@@ -51,6 +51,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   static void add_channel_methods(std::vector<PropertyDescriptor>& methods);
   // `first` is true until the endpoint is bound to an address.
   std::optional<io::SocketError> listen_on(const quic::Address& address, bool first);
+  void note_bound();
   void write_key_log(std::string_view line);
   // Runs when the environment (a worker thread or the process) ends while the endpoint may be open.
   static void on_environment_end(napi_async_cleanup_hook_handle hook, void* object);

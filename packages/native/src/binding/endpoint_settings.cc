@@ -2,9 +2,11 @@
 
 #include "binding/call_arguments.h"
 #include "binding/secrets_argument.h"
+#include "binding/worker_groups.h"
 #include "direct_return/own_recovery/return_paths.h"
 #include "io/monotonic_clock.h"
 #include "multi_end/backends.h"
+#include "workers/worker_placement.h"
 
 namespace sheaf::binding {
 
@@ -81,6 +83,24 @@ void EndpointSettings::read_secrets(const Napi::Object& options) {
   endpoint.server = server_id(options.Get("serverId").As<Napi::Object>(), endpoint.shared_clock);
 }
 
+void EndpointSettings::join_workers(const Napi::Object& options) {
+  const std::uint64_t group = number(options, "workerGroup");
+  if (group == 0) return;
+  workers = WorkerGroups::find(static_cast<std::uint32_t>(group));
+  worker = static_cast<unsigned>(number(options, "worker"));
+  const bool known = workers && worker < workers->group()->steering().workers();
+  if (!known) {
+    fault = "there is no such worker";
+    return;
+  }
+  if (endpoint.server) endpoint.server->nonces_of(worker, quic::Steering::k_max_workers);
+  const std::size_t length =
+      endpoint.server ? quic::RoutableIds::id_length(*endpoint.server) : quic::k_local_id_length;
+  if (workers->group()->steering().id_length() != length)
+    fault = "the group of workers has connection ids of another length";
+  endpoint.placement = std::make_shared<workers::WorkerPlacement>(workers->group(), worker);
+}
+
 EndpointSettings::EndpointSettings(const Napi::Object& options) {
   alpn = texts(options, "alpn");
   addresses = texts(options, "addresses");
@@ -95,6 +115,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   server_tls.private_key_pem = text(options, "privateKey");
   server_tls.alpn = alpn;
   read_secrets(options);
+  join_workers(options);
 
   quic::ConnectionConfig& connection = endpoint.connection;
   connection.max_idle_timeout = std::chrono::milliseconds(number(options, "idleTimeoutMs"));

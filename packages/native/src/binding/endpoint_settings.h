@@ -8,7 +8,7 @@
 #include "connection/path_policy_choice.h"
 #include "endpoint/endpoint.h"
 #include "http3/session.h"
-#include "io/udp_socket.h"
+#include "io/worker_sockets.h"
 
 namespace sheaf::binding {
 
@@ -30,8 +30,14 @@ struct EndpointSettings {
   std::size_t packets_per_ack = 0;  // of a client that measures; 0: as RFC 9000 and the peer say
   std::string qlog_directory;
   std::string key_log_file;
+  // The worker whose sockets the endpoint has; null for sockets of its own
+  std::shared_ptr<io::WorkerSockets> workers;
+  unsigned worker = 0;
+  // What is wrong with the options; empty: nothing
+  std::string fault;
 
  private:
+  void join_workers(const Napi::Object& options);
   void offer_return_paths();
   void read_secrets(const Napi::Object& options);
 };

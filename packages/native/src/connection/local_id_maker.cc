@@ -5,7 +5,12 @@
 namespace sheaf::quic {
 
 ConnectionId LocalIdMaker::make(Random& random) {
-  if (routable_) return routable_->make();
+  ConnectionId id = routable_ ? routable_->make(random) : make_random(random);
+  if (mark_) mark_->apply(id, random);
+  return id;
+}
+
+ConnectionId LocalIdMaker::make_random(Random& random) const {
   ConnectionId id;
   id.length = k_local_id_length;
   random.fill({id.bytes.data(), id.length});

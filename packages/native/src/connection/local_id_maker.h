@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "connection/routable_ids.h"
+#include "steering/steering.h"
 #include "util/random.h"
 #include "wire/types.h"
 
@@ -29,15 +30,20 @@ class LocalIdMaker {
   // Returns the length of each id. It is the same for all makers of an endpoint, so that a short
   // header can be cut without a look-up.
   std::size_t id_length() const { return routable_ ? routable_->id_length() : k_local_id_length; }
+  // All ids lead to one of several endpoints from now on.
+  void set_mark(const SteeringMark& mark) { mark_ = mark; }
   ConnectionId make(Random& random);
   StatelessResetToken reset_token(const ConnectionId& id) const;
   // Whether this maker may have made the id.
   bool made(const ConnectionId& id);
 
  private:
+  ConnectionId make_random(Random& random) const;
+
   std::vector<std::uint8_t> reset_key_;
   std::optional<std::uint8_t> secret_number_;
   std::optional<RoutableIds> routable_;
+  std::optional<SteeringMark> mark_;
 };
 
 // All connections of an endpoint share it.

@@ -41,7 +41,7 @@ std::uint8_t RoutableIds::first_byte() const {
   return static_cast<std::uint8_t>(number_ << k_secret_number_shift | (id_length() - 1));
 }
 
-ConnectionId RoutableIds::make() {
+ConnectionId RoutableIds::make(Random& random) {
   ConnectionId id;
   id.length = static_cast<std::uint8_t>(id_length());
   id.bytes[0] = first_byte();
@@ -49,18 +49,20 @@ ConnectionId RoutableIds::make() {
   std::ranges::copy(server_id_, rest.begin());
   const MutableBytes nonce = rest.last(k_nonce_length);
   Writer writer{nonce};
-  fixed::write_u64(writer, nonces_->next++);
+  fixed::write_u64(writer, nonces_->take());
   if (scrambler_) scrambler_->encrypt(nonce);
   if (cipher_) cipher_->encrypt(rest);
+  id.bytes[id_length() - 1] = static_cast<std::uint8_t>(random.next());
   return id;
 }
 
-bool RoutableIds::made(const ConnectionId& id) {
-  if (id.length != id_length() || id.bytes[0] != first_byte()) return false;
+std::optional<std::vector<std::uint8_t>> RoutableIds::server_of(const ConnectionId& id) {
+  if (id.length != id_length() || id.bytes[0] != first_byte()) return std::nullopt;
   ConnectionId copy = id;
   const MutableBytes rest = routed(copy);
   if (cipher_) cipher_->decrypt(rest);
-  return std::ranges::equal(rest.first(server_id_.size()), server_id_);
+  const Bytes server = rest.first(server_id_.size());
+  return std::vector<std::uint8_t>(server.begin(), server.end());
 }
 
 }  // namespace sheaf::quic

@@ -65,10 +65,19 @@ DatagramHeader peek_datagram(Bytes datagram, std::size_t short_id_length) {
   header.kind = result != 0 ? DatagramHeader::Kind::kUnsupportedVersion
                 : is_long   ? DatagramHeader::Kind::kLong
                             : DatagramHeader::Kind::kShort;
+  header.first_byte = datagram[0];
   header.version = ids.version;
   header.destination = {ids.dcid, ids.dcidlen};
   header.source = {ids.scid, ids.scidlen};
   return header;
+}
+
+bool DatagramHeader::may_open() const {
+  if (kind != Kind::kLong) return kind == Kind::kUnsupportedVersion;
+  // RFC 9000 §17.2, RFC 9369 §3.2: Initial and 0-RTT follow each other in both versions.
+  const unsigned type = first_byte >> 4 & 3;
+  const unsigned initial = version == k_version_2 ? 1 : 0;
+  return type == initial || type == initial + 1;
 }
 
 std::optional<InitialHeader> accept_initial(Bytes datagram) {

@@ -21,9 +21,12 @@ struct DatagramHeader {
     kInvalid,
   };
   Kind kind = Kind::kInvalid;
+  std::uint8_t first_byte = 0;
   std::uint32_t version = 0;
   Bytes destination;  // for kShort: `short_id_length` bytes; up to 255 for an unsupported version
   Bytes source;
+  // Whether it may be one of a client's first packets, with an id that the client chose
+  bool may_open() const;
 };
 DatagramHeader peek_datagram(Bytes datagram, std::size_t short_id_length);
 

@@ -28,19 +28,32 @@ constexpr double k_stateless_resets = 200;
 // million.
 constexpr std::size_t k_used_token_bytes = 4 << 20;
 
+std::shared_ptr<RoutableIds::Nonces> nonces_of(const EndpointConfig& config) {
+  auto nonces = std::make_shared<RoutableIds::Nonces>();
+  if (config.server) *nonces = {config.server->first_nonce, config.server->nonce_step};
+  return nonces;
+}
+
 }  // namespace
 
 Endpoint::Endpoint(const EndpointConfig& config, Random& random)
     : config_(config),
       random_(random),
-      nonces_(
-          std::make_shared<RoutableIds::Nonces>(config.server ? config.server->first_nonce : 0)),
-      keys_(config.secrets, config.reset_scope, config.server, nonces_, random),
+      nonces_(nonces_of(config)),
+      keys_(make_keys(config.secrets)),
       limits_(config_, slots_, *this),
       stateless_resets_(k_stateless_resets, k_stateless_resets),
       used_tokens_(k_used_token_bytes) {}
 
-Endpoint::~Endpoint() = default;
+Endpoint::~Endpoint() {
+  for (const auto& [id, slot] : routes_)
+    if (config_.placement) config_.placement->remove(id);
+}
+
+ServerKeys Endpoint::make_keys(const ServerSecrets& secrets) {
+  const auto mark = config_.placement ? config_.placement->mark() : std::nullopt;
+  return ServerKeys(secrets, config_.reset_scope, config_.server, nonces_, mark, random_);
+}
 
 void Endpoint::set_server_tls(std::shared_ptr<TlsContext> tls) {
   config_.server_tls = std::move(tls);
@@ -53,9 +66,19 @@ Endpoint::Slot& Endpoint::add(std::unique_ptr<ConnectionDriver> driver) {
   Slot& slot = *owned;
   slot.driver = std::move(driver);
   slots_.emplace(slot.driver.get(), std::move(owned));
-  slot.ids.push_back(slot.driver->local_id());
-  routes_[slot.driver->local_id()] = &slot;
+  add_route(slot.driver->local_id(), slot);
   return slot;
+}
+
+bool Endpoint::add_route(const ConnectionId& id, Slot& slot) {
+  if (!routes_.emplace(id, &slot).second) return false;
+  slot.ids.push_back(id);
+  if (config_.placement) config_.placement->add(id);
+  return true;
+}
+
+void Endpoint::remove_route(const ConnectionId& id) {
+  if (routes_.erase(id) > 0 && config_.placement) config_.placement->remove(id);
 }
 
 Result<ConnectionDriver*, HandshakeFailure> Endpoint::connect(ClientHandshakeConfig handshake,
@@ -131,9 +154,9 @@ void Endpoint::on_made_room(Slot& slot) {
 void Endpoint::update_ids(Slot& slot) {
   while (const auto change = slot.driver->connection().routing().poll_id_change()) {
     if (change->added) {
-      if (routes_.emplace(change->id, &slot).second) slot.ids.push_back(change->id);
+      add_route(change->id, slot);
     } else {
-      routes_.erase(change->id);
+      remove_route(change->id);
       std::erase(slot.ids, change->id);
     }
   }
@@ -171,7 +194,7 @@ void Endpoint::reap(const std::function<void(ConnectionDriver&)>& removed) {
     add_connection(stats_, slot->driver->connection());
     if (!slot->driver->handshake_completed() && slot->network) ++stats_.handshakes_failed;
     limits_.leave(*slot);
-    for (const ConnectionId& id : slot->ids) routes_.erase(id);
+    for (const ConnectionId& id : slot->ids) remove_route(id);
     timers_.remove(slot);
     called_.erase(slot);
     slots_.erase(slot->driver.get());
@@ -206,7 +229,7 @@ void Endpoint::for_each(const std::function<void(ConnectionDriver&)>& visit) con
 
 // --- network ---------------------------------------------------------------------------------
 
-void Endpoint::receive(const Datagram& datagram, Time now) {
+void Endpoint::receive(const Datagram& datagram, Time now, Origin origin) {
   ++stats_.datagrams_received;
   ++arrivals_.datagrams;
   ++arrivals_.prompt;
@@ -219,7 +242,8 @@ void Endpoint::receive(const Datagram& datagram, Time now) {
       return receive_on(*route->second, datagram, now);
     }
   }
-  receive_first(datagram, now);
+  if (config_.placement && config_.placement->pass_on(datagram, header, origin)) return;
+  receive_first(datagram, header, now);
 }
 
 void Endpoint::receive_on(Slot& slot, const Datagram& datagram, Time now) {
@@ -243,8 +267,7 @@ Arrivals Endpoint::end_batch(Time now) {
   return std::exchange(arrivals_, {});
 }
 
-void Endpoint::receive_first(const Datagram& datagram, Time now) {
-  const DatagramHeader header = peek_datagram(datagram.payload, keys_.ids()->id_length());
+void Endpoint::receive_first(const Datagram& datagram, const DatagramHeader& header, Time now) {
   switch (header.kind) {
     case DatagramHeader::Kind::kInvalid:
       return;
@@ -333,8 +356,7 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   limits_.join(slot, remote, now);
   // The client uses the id that it chose until it hears from this server, and repeated packets may
   // come late.
-  slot.ids.push_back(initial.destination);
-  routes_[initial.destination] = &slot;
+  add_route(initial.destination, slot);
   ++stats_.connections_accepted;
   receive_on(slot, datagram, now);
 }

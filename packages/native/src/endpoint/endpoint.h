@@ -76,12 +76,12 @@ class Endpoint final : private EndpointLimits::Listener {
   void set_server_tls(std::shared_ptr<TlsContext> tls);
   // Takes other secrets for connections that begin from now on, and for tokens and resets of all.
   void set_secrets(const ServerSecrets& secrets) {
-    keys_ = ServerKeys(secrets, config_.reset_scope, config_.server, nonces_, random_);
+    keys_ = make_keys(secrets);
   }
   // Refuses new connections from now on.
   void stop_accepting() { accepting_ = false; }
 
-  void receive(const Datagram& datagram, Time now);
+  void receive(const Datagram& datagram, Time now, Origin origin = Origin::kNetwork);
   // Says that what arrived at once was given to `receive` (connection/connection.h).
   Arrivals end_batch(Time now);
   // Returns one batch to one destination; `batch.size` is 0 when there is nothing to send.
@@ -118,11 +118,14 @@ class Endpoint final : private EndpointLimits::Listener {
     AddressPair path;
   };
 
+  ServerKeys make_keys(const ServerSecrets& secrets);
   Slot& add(std::unique_ptr<ConnectionDriver> driver);
+  bool add_route(const ConnectionId& id, Slot& slot);
+  void remove_route(const ConnectionId& id);
   void receive_on(Slot& slot, const Datagram& datagram, Time now);
   void touch(Slot& slot, Time now);
   void update_ids(Slot& slot);
-  void receive_first(const Datagram& datagram, Time now);
+  void receive_first(const Datagram& datagram, const DatagramHeader& header, Time now);
   void accept(const InitialHeader& initial, const Datagram& datagram, Time now);
   std::optional<ConnectionId> validated_destination(const InitialHeader& initial,
                                                     const Address& remote, Time now);

@@ -12,6 +12,7 @@
 #include "crypto/tls_context.h"
 #include "endpoint/admission.h"
 #include "endpoint/memory_governor.h"
+#include "endpoint/placement.h"
 
 namespace sheaf::quic {
 
@@ -35,6 +36,8 @@ struct EndpointConfig {
   // What to add to a time to get one by the clock on which all servers with the same secrets agree.
   // Tokens contain the latter.
   Duration shared_clock{};
+  // Null for the only endpoint of its address
+  std::shared_ptr<Placement> placement;
   std::function<void(std::string_view line)> key_log;
 };
 

@@ -15,8 +15,9 @@ constexpr Duration k_address_token_lifetime = std::chrono::hours(24);
 
 ServerKeys::ServerKeys(const ServerSecrets& secrets, std::string scope,
                        const std::optional<RoutableIds::Server>& server,
-                       std::shared_ptr<RoutableIds::Nonces> nonces, Random& random)
-    : scope_(std::move(scope)), server_(server), nonces_(std::move(nonces)) {
+                       std::shared_ptr<RoutableIds::Nonces> nonces,
+                       const std::optional<SteeringMark>& mark, Random& random)
+    : scope_(std::move(scope)), server_(server), nonces_(std::move(nonces)), mark_(mark) {
   for (const ServerSecret& secret : secrets) add(secret, secret.number);
   if (!keys_.empty()) return;
   ServerSecret secret;
@@ -37,6 +38,7 @@ void ServerKeys::add(const ServerSecret& secret, std::optional<std::uint8_t> num
   } else {
     made.ids = std::make_shared<LocalIdMaker>(reset_key.value, number);
   }
+  if (mark_) made.ids->set_mark(*mark_);
 }
 
 std::vector<std::uint8_t> ServerKeys::retry_token(std::uint32_t version, const Address& remote,

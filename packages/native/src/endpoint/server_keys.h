@@ -21,10 +21,12 @@ class ServerKeys {
 
   // `server` is there when balancers find the server by its ids; `nonces` are those of all keys
   // that the server had and has.
-  // Resets are those of `scope`, which other servers with the same secrets do not have.
+  // Resets are those of `scope`, which other servers with the same secrets do not have. All ids have
+  // the mark, if there is one.
   ServerKeys(const ServerSecrets& secrets, std::string scope,
              const std::optional<RoutableIds::Server>& server,
-             std::shared_ptr<RoutableIds::Nonces> nonces, Random& random);
+             std::shared_ptr<RoutableIds::Nonces> nonces, const std::optional<SteeringMark>& mark,
+             Random& random);
 
   const SharedIdMaker& ids() const { return keys_.front().ids; }
   std::vector<std::uint8_t> retry_token(std::uint32_t version, const Address& remote,
@@ -52,6 +54,7 @@ class ServerKeys {
   std::string scope_;
   std::optional<RoutableIds::Server> server_;
   std::shared_ptr<RoutableIds::Nonces> nonces_;
+  std::optional<SteeringMark> mark_;
   std::vector<Keys> keys_;
 };
 

@@ -1,6 +1,7 @@
 #include "io/endpoint_loop.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "io/monotonic_clock.h"
@@ -94,13 +95,33 @@ EndpointLoop::~EndpointLoop() {
 
 quic::Status<SocketError> EndpointLoop::bind(const quic::Address& local,
                                              const UdpSocketOptions& options) {
+  auto status = start(options);
+  if (status) status = add_socket(local);
+  if (status) watch_turns();
+  return status;
+}
+
+quic::Status<SocketError> EndpointLoop::join(std::shared_ptr<WorkerSockets> sockets,
+                                             unsigned worker, const UdpSocketOptions& options) {
+  auto status = start(options);
+  for (std::size_t i = 0; status && i < sockets->addresses().size(); ++i)
+    status = watch(sockets->take(worker, i, options));
+  if (!status) return status;
+  mail_ = LoopSignal::open(handles_->loop, [this] { on_mail(); });
+  if (!mail_) return SocketError{EMFILE, "cannot listen to other workers"};
+  workers_ = std::move(sockets);
+  worker_ = worker;
+  workers_->group()->join(worker, [signal = mail_.get()] { signal->signal(); });
+  watch_turns();
+  return {};
+}
+
+quic::Status<SocketError> EndpointLoop::start(const UdpSocketOptions& options) {
   options_ = options;
   auto timer = DeadlineTimer::open(handles_->loop, [this] { on_timer(); });
   if (!timer) return timer.error();
   timer_ = std::move(*timer);
-  auto status = add_socket(local);
-  if (status) watch_turns();
-  return status;
+  return {};
 }
 
 void EndpointLoop::watch_turns() {
@@ -117,10 +138,16 @@ void EndpointLoop::watch_turns() {
 // --- local addresses ----------------------------------------------------------------------------
 
 quic::Status<SocketError> EndpointLoop::add_socket(const quic::Address& local) {
-  auto opened = WatchedSocket::open(handles_->loop, local, options_,
-                                    [this](WatchedSocket& socket) { on_ready(socket); });
-  if (!opened) return opened.error();
-  sockets_.push_back(std::move(*opened));
+  return watch(UdpSocket::open(local, options_));
+}
+
+quic::Status<SocketError> EndpointLoop::watch(
+    quic::Result<std::unique_ptr<UdpSocket>, SocketError> socket) {
+  if (!socket) return socket.error();
+  auto watched = WatchedSocket::watch(handles_->loop, std::move(*socket),
+                                      [this](WatchedSocket& ready) { on_ready(ready); });
+  if (!watched) return watched.error();
+  sockets_.push_back(std::move(*watched));
   return {};
 }
 
@@ -216,6 +243,22 @@ void EndpointLoop::moderate(const quic::Arrivals& arrivals, Time now) {
   const bool drained =
       std::ranges::all_of(sockets_, [](const auto& socket) { return socket->drained(); });
   read_at_ = !pause ? quic::k_never : drained ? next : now;
+}
+
+void EndpointLoop::on_mail() {
+  const Time now = monotonic_now();
+  workers_->group()->take(worker_, [&](const quic::Datagram& datagram) {
+    endpoint_.receive(datagram, now, quic::Origin::kWorker);
+  });
+  endpoint_.end_batch(now);
+  endpoint_.on_timeout(now);
+  take_events(now);
+}
+
+void EndpointLoop::leave_workers() {
+  if (!workers_) return;
+  workers_->group()->leave(worker_);
+  workers_.reset();
 }
 
 void EndpointLoop::on_timer() {
@@ -315,15 +358,18 @@ void EndpointLoop::close(std::function<void()> done) {
   if (closing_) return;
   if (!sockets_.empty()) flush_closing();
   closing_ = true;
+  leave_workers();
   // Runs when the last handle or socket releases it.
   const std::shared_ptr<void> closed(nullptr, [done = std::move(done)](void*) {
     if (done) done();
   });
   for (const auto& socket : sockets_) socket->close([closed] {});
   if (timer_) timer_->close([closed] {});
+  if (mail_) mail_->close([closed] {});
   handles_->closed = closed;
   std::exchange(handles_, nullptr)->close_all();
   timer_.reset();
+  mail_.reset();
   sockets_.clear();
 }
 

@@ -8,7 +8,9 @@
 
 #include "endpoint/endpoint.h"
 #include "io/deadline_timer.h"
+#include "io/loop_signal.h"
 #include "io/watched_socket.h"
+#include "io/worker_sockets.h"
 
 namespace sheaf::io {
 
@@ -40,6 +42,9 @@ class EndpointLoop {
   ~EndpointLoop();
 
   quic::Status<SocketError> bind(const quic::Address& local, const UdpSocketOptions& options);
+  // As `bind`, with the sockets of a worker. Serves what other workers have for this one, too.
+  quic::Status<SocketError> join(std::shared_ptr<WorkerSockets> sockets, unsigned worker,
+                                 const UdpSocketOptions& options);
   // Returns the first address that was bound, until it is removed.
   const quic::Address& local_address() const { return sockets_.front()->local_address(); }
   // Binds another address with the options of `bind`, which must have been called. Paths may use it
@@ -71,7 +76,9 @@ class EndpointLoop {
   struct Handles;
 
   static Moderation by_rate();
+  quic::Status<SocketError> start(const UdpSocketOptions& options);
   quic::Status<SocketError> add_socket(const quic::Address& local);
+  quic::Status<SocketError> watch(quic::Result<std::unique_ptr<UdpSocket>, SocketError> socket);
   WatchedSocket* socket_at(const quic::Address& local) const;
   // Returns the socket with the local address of a path, or one bound to the unspecified address
   // that serves it.
@@ -83,6 +90,8 @@ class EndpointLoop {
   void on_ready(WatchedSocket& socket);
   quic::Arrivals read(WatchedSocket& socket, quic::Time now);
   void moderate(const quic::Arrivals& arrivals, quic::Time now);
+  void on_mail();
+  void leave_workers();
   void on_timer();
   void on_prepare();
   void take_events(quic::Time now);
@@ -103,6 +112,9 @@ class EndpointLoop {
   bool in_turn_ = false;
   bool closing_ = false;
   std::unique_ptr<DeadlineTimer> timer_;
+  std::shared_ptr<WorkerSockets> workers_;  // null for the only endpoint of its addresses
+  unsigned worker_ = 0;
+  std::unique_ptr<LoopSignal> mail_;
   Moderation moderation_;
   quic::Time read_at_ = quic::k_never;  // the end of a pause in which no socket is read
 };

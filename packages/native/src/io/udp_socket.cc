@@ -57,6 +57,14 @@ quic::Result<std::unique_ptr<UdpSocket>, SocketError> UdpSocket::open(
   return made;
 }
 
+std::unique_ptr<UdpSocket> UdpSocket::adopt(int descriptor, const Address& local,
+                                            const UdpSocketOptions& options) {
+  const bool ipv6 = local.family == Address::Family::kIpv6;
+  std::unique_ptr<UdpSocket> made(new UdpSocket(descriptor, ipv6, options));
+  made->local_ = local;
+  return made;
+}
+
 UdpSocket::UdpSocket(int descriptor, bool ipv6, const UdpSocketOptions& options)
     : descriptor_(descriptor),
       sender_(descriptor, ipv6, options.segmentation_offload),

@@ -35,6 +35,9 @@ class UdpSocket {
   // Opens a socket. An IPv6 socket bound to the unspecified address serves IPv4 as well.
   static quic::Result<std::unique_ptr<UdpSocket>, SocketError> open(
       const quic::Address& local, const UdpSocketOptions& options);
+  // Takes over a socket that is bound to `local`, and closes it in the end.
+  static std::unique_ptr<UdpSocket> adopt(int descriptor, const quic::Address& local,
+                                          const UdpSocketOptions& options);
   ~UdpSocket();
   UdpSocket(const UdpSocket&) = delete;
   UdpSocket& operator=(const UdpSocket&) = delete;

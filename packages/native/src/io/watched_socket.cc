@@ -36,7 +36,13 @@ quic::Result<std::unique_ptr<WatchedSocket>, SocketError> WatchedSocket::open(
     std::function<void(WatchedSocket&)> on_ready) {
   auto opened = UdpSocket::open(local, options);
   if (!opened) return opened.error();
-  std::unique_ptr<WatchedSocket> made(new WatchedSocket(std::move(*opened)));
+  return watch(loop, std::move(*opened), std::move(on_ready));
+}
+
+quic::Result<std::unique_ptr<WatchedSocket>, SocketError> WatchedSocket::watch(
+    uv_loop_t* loop, std::unique_ptr<UdpSocket> socket,
+    std::function<void(WatchedSocket&)> on_ready) {
+  std::unique_ptr<WatchedSocket> made(new WatchedSocket(std::move(socket)));
   auto handles = std::make_unique<Handles>();
   if (const int error = uv_poll_init(loop, &handles->poll, made->socket_->descriptor())) {
     return SocketError{-error, "cannot watch the socket"};

@@ -19,6 +19,10 @@ class WatchedSocket {
   static quic::Result<std::unique_ptr<WatchedSocket>, SocketError> open(
       uv_loop_t* loop, const quic::Address& local, const UdpSocketOptions& options,
       std::function<void(WatchedSocket&)> on_ready);
+  // As `open`, for a socket that is open already.
+  static quic::Result<std::unique_ptr<WatchedSocket>, SocketError> watch(
+      uv_loop_t* loop, std::unique_ptr<UdpSocket> socket,
+      std::function<void(WatchedSocket&)> on_ready);
   ~WatchedSocket() { close({}); }
   WatchedSocket(const WatchedSocket&) = delete;
   WatchedSocket& operator=(const WatchedSocket&) = delete;

@@ -1,0 +1,83 @@
+import { addon, type NativeWorkerGroup } from './addon.js';
+import type { SocketAddress } from './address.js';
+import { connectionIdLength } from './server_secrets.js';
+import type { ServerOptions } from './transport_options.js';
+
+/** Maximum number of workers of a group. */
+export const maxWorkers = 64;
+
+/** Options of {@link openWorkerGroup}. */
+export interface WorkerGroupOptions {
+  /** Number of workers, 1 to {@link maxWorkers}. */
+  workers: number;
+  /** IP addresses to listen on. All get the port of the first; port 0 lets the system choose. */
+  addresses: readonly { address: string; port: number }[];
+  /** As in the {@link ServerOptions} of the workers. */
+  serverId?: ServerOptions['serverId'];
+  /**
+   * How the kernel chooses the worker of a datagram: by connection ids, or by addresses alone. With `addresses`, datagrams of a
+   * client whose address changed reach the wrong worker, which passes them on. Default `ids`.
+   */
+  steering?: 'ids' | 'addresses';
+}
+
+/** Counts of a worker since the group was opened. */
+export interface WorkerCounts {
+  /** Datagrams of other workers that it got and passed on. */
+  passedOn: number;
+  /** Its own datagrams that it took from other workers. */
+  taken: number;
+  /** Datagrams that it passed on and that were lost, because the other worker had too many to read. */
+  lost: number;
+}
+
+/**
+ * The UDP sockets of the workers of one listener, and what these workers share. Each worker thread opens its server with
+ * `worker: { group: group.number, index }`. A worker that takes the place of one that ended gets the same sockets.
+ */
+export interface WorkerGroup {
+  /** Names the group in all threads of this process. */
+  readonly number: number;
+  /** Where the group listens. */
+  readonly addresses: readonly SocketAddress[];
+  /** `addresses` also where the system refuses to steer by ids. */
+  readonly steering: 'ids' | 'addresses';
+  /** Returns the counts of each worker. */
+  counts(): WorkerCounts[];
+  /** Closes the sockets. No worker may start any more. Those that run keep theirs. */
+  close(): void;
+}
+
+class Group implements WorkerGroup {
+  readonly #native: NativeWorkerGroup;
+  readonly number: number;
+  readonly addresses: readonly SocketAddress[];
+  readonly steering: 'ids' | 'addresses';
+
+  constructor({ workers, addresses, serverId, steering = 'ids' }: WorkerGroupOptions) {
+    if (!Number.isInteger(workers) || workers < 1 || workers > maxWorkers)
+      throw new TypeError(`a group has 1 to ${maxWorkers} workers, not ${workers}`);
+    if (addresses.length === 0) throw new TypeError('a group of workers needs an address');
+    const idLength = connectionIdLength(serverId);
+    this.#native = new (addon().WorkerGroup)(workers, addresses, idLength, steering === 'ids');
+    this.number = this.#native.number();
+    this.addresses = this.#native.addresses();
+    this.steering = this.#native.steered() ? 'ids' : 'addresses';
+  }
+
+  counts(): WorkerCounts[] {
+    return this.#native.counts().map(([passedOn, taken, lost]) => ({ passedOn, taken, lost }));
+  }
+
+  close(): void {
+    this.#native.close();
+  }
+}
+
+/**
+ * Opens the sockets of a group of workers, or none.
+ * @throws TypeError for options that are wrong; an error with `code` and `address` when an address is not available
+ */
+export function openWorkerGroup(options: WorkerGroupOptions): WorkerGroup {
+  return new Group(options);
+}

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "io/descriptor.h"
+#include "io/udp_socket.h"
+#include "workers/worker_group.h"
+
+namespace sheaf::io {
+
+// The sockets of the workers of one process: at each address one for each worker. It keeps them open,
+// so that the successor of a worker that ended gets the same ones, with what waits in them. (The
+// kernel would give the index of a closed socket to another one.)
+class WorkerSockets {
+ public:
+  // Opens all sockets, or none. All addresses get the port of the first. An address that another
+  // process uses is refused, also when that one would share it.
+  static quic::Result<std::shared_ptr<WorkerSockets>, SocketError> open(
+      std::vector<quic::Address> addresses, const quic::Steering& steering, bool steer);
+
+  const std::shared_ptr<workers::WorkerGroup>& group() const { return group_; }
+  const std::vector<quic::Address>& addresses() const { return addresses_; }
+  // Returns a socket of a worker at the address of this index, which the caller owns.
+  quic::Result<std::unique_ptr<UdpSocket>, SocketError> take(unsigned worker, std::size_t address,
+                                                             const UdpSocketOptions& options) const;
+  // Closes the sockets that no worker has taken. No worker may start any more.
+  void close() { sockets_.clear(); }
+
+ private:
+  explicit WorkerSockets(const quic::Steering& steering)
+      : group_(std::make_shared<workers::WorkerGroup>(steering)) {}
+  quic::Status<SocketError> open_at(quic::Address& address);
+  bool attach() const;
+
+  std::shared_ptr<workers::WorkerGroup> group_;
+  std::vector<quic::Address> addresses_;
+  std::vector<std::vector<Descriptor>> sockets_;  // by address, then by worker
+};
+
+}  // namespace sheaf::io

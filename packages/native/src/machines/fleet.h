@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "connection/routable_ids.h"
+#include "crypto/server_secret.h"
+#include "endpoint/placement.h"
+#include "util/address.h"
+
+namespace sheaf::machines {
+
+// Another machine of the fleet, where datagrams are forwarded to
+struct Machine {
+  std::vector<std::uint8_t> server_id;
+  quic::Address address;
+};
+
+// Tells which machine of a fleet a datagram belongs to. All machines that know the same others come to
+// the same result.
+class Fleet {
+ public:
+  // `own` is the server id of this machine. All have the same secrets, and ids of one length.
+  Fleet(const quic::RoutableIds::Server& own, const quic::ServerSecrets& secrets);
+
+  void set_machines(std::vector<Machine> machines) { machines_ = std::move(machines); }
+  const std::vector<Machine>& machines() const { return machines_; }
+  // Returns the place in `machines` of the one that a datagram belongs to; nothing when that is this
+  // one, or nobody knows.
+  std::optional<std::size_t> owner_of(const quic::DatagramHeader& header);
+
+ private:
+  std::optional<std::vector<std::uint8_t>> server_of(quic::Bytes id);
+  std::optional<std::size_t> chosen_for(quic::Bytes id) const;
+
+  std::vector<std::uint8_t> own_;
+  std::vector<quic::RoutableIds> ids_;  // of each secret
+  std::vector<Machine> machines_;
+};
+
+}  // namespace sheaf::machines

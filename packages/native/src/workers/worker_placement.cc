@@ -1,0 +1,38 @@
+#include "workers/worker_placement.h"
+
+namespace sheaf::workers {
+
+using quic::ConnectionId;
+
+bool WorkerPlacement::leads_here(const ConnectionId& id) const {
+  return group_->steering().worker_of({id.bytes.data(), id.length}) == worker_;
+}
+
+void WorkerPlacement::add(const ConnectionId& id) {
+  if (!leads_here(id)) group_->routes().add(id, worker_);
+}
+
+void WorkerPlacement::remove(const ConnectionId& id) {
+  if (!leads_here(id)) group_->routes().remove(id, worker_);
+}
+
+unsigned WorkerPlacement::owner_of(quic::Bytes id, const quic::DatagramHeader& header) const {
+  if (id.size() > ConnectionId::k_max_length) return worker_;
+  if (const auto known = group_->routes().find(ConnectionId(id))) return *known;
+  // Where the kernel goes by addresses, it gives a client's first packets, whose id is the client's
+  // choice, to one worker, too. That one keeps them.
+  if (header.may_open() && !group_->steered()) return worker_;
+  return group_->steering().worker_of(id).value_or(worker_);
+}
+
+bool WorkerPlacement::pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header,
+                              quic::Origin origin) {
+  // Two workers that disagree would pass it back and forth.
+  if (origin == quic::Origin::kWorker) return false;
+  const unsigned owner = owner_of(header.destination, header);
+  if (owner == worker_) return false;
+  group_->pass_on(worker_, owner, datagram);
+  return true;
+}
+
+}  // namespace sheaf::workers

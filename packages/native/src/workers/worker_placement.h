@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+
+#include "endpoint/placement.h"
+#include "workers/worker_group.h"
+
+namespace sheaf::workers {
+
+// The place of one worker's endpoint in its group
+class WorkerPlacement final : public quic::Placement {
+ public:
+  WorkerPlacement(std::shared_ptr<WorkerGroup> group, unsigned worker)
+      : group_(std::move(group)), worker_(worker) {}
+
+  std::optional<quic::SteeringMark> mark() const override {
+    return quic::SteeringMark{group_->steering(), worker_};
+  }
+  void add(const quic::ConnectionId& id) override;
+  void remove(const quic::ConnectionId& id) override;
+  bool pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header,
+               quic::Origin origin) override;
+
+ private:
+  bool leads_here(const quic::ConnectionId& id) const;
+  unsigned owner_of(quic::Bytes id, const quic::DatagramHeader& header) const;
+
+  std::shared_ptr<WorkerGroup> group_;
+  unsigned worker_;
+};
+
+}  // namespace sheaf::workers

@@ -1,0 +1,179 @@
+#include "workers/worker_placement.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "workers/worker_world.h"
+
+namespace sheaf::workers {
+namespace {
+
+using Cause = quic::ConnectionClosed::Cause;
+using Client = WorkerWorld::Client;
+
+constexpr std::size_t k_bytes = 30'000;
+
+bool all_echoed(const WorkerWorld& world, std::size_t streams) {
+  return std::ranges::all_of(world.clients, [&](const auto& client) {
+    return client->closed || client->echoes.finished.size() == streams;
+  });
+}
+
+void expect_alive(const WorkerWorld& world) {
+  for (const auto& client : world.clients) {
+    EXPECT_FALSE(client->closed) << client->closed->reason;
+    EXPECT_TRUE(client->echoes.intact);
+  }
+}
+
+std::uint64_t passed_on(WorkerWorld& world) {
+  std::uint64_t sum = 0;
+  for (unsigned worker = 0; worker < world.workers().size(); ++worker)
+    sum += world.group().counts(worker).passed_on;
+  return sum;
+}
+
+struct Case {
+  const char* name;
+  WorkerWorld::Options options;
+};
+
+class Workers : public testing::TestWithParam<Case> {};
+
+// Everything that moves a connection to another socket: new addresses, batches that go astray, Retry.
+TEST_P(Workers, KeepEachConnectionWhileAddressesChange) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    WorkerWorld::Options options = GetParam().options;
+    options.seed = seed;
+    WorkerWorld world(options);
+    for (int i = 0; i < 24; ++i) world.connect();
+    ASSERT_TRUE(world.run_until_established());
+    for (std::size_t round = 1; round <= 4; ++round) {
+      for (const auto& client : world.clients) {
+        world.rebind(*client);
+        world.send(*client, k_bytes);
+      }
+      ASSERT_TRUE(world.run_until([&] { return all_echoed(world, round); }));
+    }
+    expect_alive(world);
+    // Each connection is at one worker, and its worker's ids lead there.
+    std::set<unsigned> used;
+    std::size_t connections = 0;
+    for (const auto& client : world.clients) used.insert(world.worker_of(*client).value());
+    for (const auto& worker : world.workers()) connections += worker->connection_count();
+    EXPECT_EQ(connections, world.clients.size());
+    EXPECT_GT(used.size(), 1u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Placement, Workers,
+    testing::Values(Case{"Steered", {}}, Case{"ByAddress", {.steered = false}},
+                    Case{"SteeredWithRetry", {.retry = quic::RetryPolicy::kAlways}},
+                    Case{"ByAddressWithRetry",
+                         {.steered = false, .retry = quic::RetryPolicy::kAlways}},
+                    Case{"Astray", {.astray = 0.3}},
+                    Case{"AstrayAndLost", {.loss = 0.05, .astray = 0.3}},
+                    Case{"ByAddressAndLost", {.steered = false, .loss = 0.05}},
+                    Case{"Many", {.workers = 64}}, Case{"ManyByAddress", {.workers = 64, .steered = false}}),
+    [](const auto& parameter) { return parameter.param.name; });
+
+TEST(Workers, NothingIsPassedOnWhereTheKernelSteers) {
+  WorkerWorld world({.seed = 7, .workers = 16});
+  for (int i = 0; i < 64; ++i) world.connect();
+  ASSERT_TRUE(world.run_until_established());
+  for (const auto& client : world.clients) {
+    world.rebind(*client);
+    world.send(*client, k_bytes);
+  }
+  ASSERT_TRUE(world.run_until([&] { return all_echoed(world, 1); }));
+  expect_alive(world);
+  EXPECT_EQ(passed_on(world), 0u);
+  EXPECT_EQ(world.group().routes().size(), 0u);
+}
+
+TEST(Workers, ResumeWithEarlyDataAtAnyWorker) {
+  for (const bool steered : {true, false}) {
+    WorkerWorld world({.seed = 8, .steered = steered});
+    Client& first = world.connect();
+    ASSERT_TRUE(world.run_until([&] { return !first.session.empty(); }));
+    std::set<unsigned> used;
+    for (int i = 0; i < 12; ++i) {
+      Client& client = world.connect(first.session);
+      world.send(client, 2000);
+      ASSERT_TRUE(world.run_until([&] { return client.echoes.finished.size() == 1; }));
+      EXPECT_TRUE(client.driver->resumed());
+      used.insert(world.worker_of(client).value());
+    }
+    EXPECT_GT(used.size(), 1u);
+  }
+}
+
+// RFC 9000 §10.3: a worker without the connection must not reset it, while its owner's successor must.
+TEST(Workers, ACrashCostsTheConnectionsOfItsWorkerAlone) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    WorkerWorld world({.seed = seed, .workers = 4, .steered = seed % 2 == 0, .astray = 0.05});
+    for (int i = 0; i < 16; ++i) world.connect();
+    ASSERT_TRUE(world.run_until_established());
+    for (std::size_t round = 1; round <= 3; ++round) {
+      const auto victim = static_cast<unsigned>(world.random.below(4));
+      std::vector<Client*> lost;
+      for (const auto& client : world.clients) {
+        if (client->closed) continue;
+        if (world.worker_of(*client) == victim) lost.push_back(client.get());
+        world.rebind(*client);
+        world.send(*client, k_bytes);
+      }
+      world.run_for(std::chrono::milliseconds(world.random.below(30)));
+      world.crash(victim);
+      ASSERT_TRUE(world.run_until([&] { return all_echoed(world, round); }));
+      for (const auto& client : world.clients) {
+        const bool was_lost = std::ranges::find(lost, client.get()) != lost.end();
+        if (!was_lost) continue;
+        // Nothing was lost where all came back before the crash.
+        if (!client->closed) world.send(*client, 1);
+      }
+      world.run_for(std::chrono::seconds(2));
+      for (Client* client : lost) {
+        ASSERT_TRUE(client->closed);
+        EXPECT_EQ(client->closed->cause, Cause::kStatelessReset);
+      }
+      const auto closed = std::ranges::count_if(
+          world.clients, [](const auto& client) { return client->closed.has_value(); });
+      std::size_t connections = 0;
+      for (const auto& worker : world.workers()) connections += worker->connection_count();
+      EXPECT_EQ(connections + static_cast<std::size_t>(closed), world.clients.size());
+    }
+    // The successors take new connections.
+    const std::size_t before = world.clients.size();
+    for (int i = 0; i < 8; ++i) world.connect();
+    world.run_for(std::chrono::seconds(1));
+    for (std::size_t i = before; i < world.clients.size(); ++i)
+      EXPECT_TRUE(world.clients[i]->established);
+  }
+}
+
+TEST(Workers, SixtyFourOfThemGetEvenSharesOfConnections) {
+  WorkerWorld world({.seed = 9, .workers = 64});
+  constexpr std::size_t k_each = 12;
+  for (std::size_t i = 0; i < 64 * k_each; ++i) world.connect();
+  ASSERT_TRUE(world.run_until_established());
+  std::size_t least = SIZE_MAX;
+  std::size_t most = 0;
+  for (const auto& worker : world.workers()) {
+    least = std::min(least, worker->connection_count());
+    most = std::max(most, worker->connection_count());
+  }
+  EXPECT_GE(least, 1u);
+  // A share of 12 has a standard deviation of 3.4.
+  EXPECT_LE(most, 3 * k_each);
+  RecordProperty("least", std::to_string(least));
+  RecordProperty("most", std::to_string(most));
+}
+
+}  // namespace
+}  // namespace sheaf::workers
