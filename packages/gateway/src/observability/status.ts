@@ -47,6 +47,8 @@ export interface WorkerStatus {
   requestsActive?: number;
   tcpConnections?: number;
   quicConnections?: number;
+  /** UDP datagrams of other workers that it got and passed on, those of its own that it took from others, and lost ones of the first */
+  datagrams: { passedOn: number; taken: number; lost: number };
 }
 
 /** Status of the listeners for clients of the web */
@@ -68,6 +70,8 @@ export interface FrontStatus extends LifeStatus {
   transport?: TransportCounters;
   /** Present on a node with several workers. The rest of the status is that of all of them. */
   workers?: WorkerStatus[];
+  /** How the system chooses the worker of a UDP datagram. With `addresses`, more have to be passed on. */
+  steering?: 'ids' | 'addresses';
 }
 
 export interface RouteStatus {

@@ -1,13 +1,6 @@
-import type { ServerOptions } from '@sheaf/native';
-
-/** Which UDP sockets of a process are those of a thread */
+/** Which UDP sockets of a process are those of a thread, as of `ServerOptions.worker` of the transport */
 export interface SharedUdp {
+  group: number;
   /** Number of the thread, from 0 */
   index: number;
-  port: number;
-}
-
-/** Returns the options by which a server uses these sockets. */
-export function sharedUdpOptions(shared: SharedUdp | undefined): Pick<ServerOptions, 'sharesPort' | 'port'> | object {
-  return shared ? { sharesPort: true, port: shared.port } : {};
 }

@@ -5,7 +5,7 @@ import type { FrontStatus } from '../observability/status.js';
 /** Returns the status of a node of which no worker has told anything. */
 export function idleStatus(
   loaded: LoadedServer,
-  { life, workers }: OwnStatus,
+  { life, workers, steering }: OwnStatus,
   known: Pick<FrontStatus, 'listen' | 'certificate'>,
 ): ServerStatus {
   const front = {
@@ -19,6 +19,7 @@ export function idleStatus(
     webTransportSessions: 0,
     connections: [],
     workers,
+    steering,
   };
   if (loaded.role === 'gateway') return { ...front, role: 'gateway', routes: [] };
   const primary = { name: loaded.primary.name, connected: false };

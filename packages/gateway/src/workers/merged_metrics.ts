@@ -1,6 +1,14 @@
+import type { WorkerCounts } from '@sheaf/native';
 import { AggregatorRegistry, Counter, Registry } from 'prom-client';
 import { processMetrics } from '../observability/process_metrics.js';
 import type { CountedMetric } from './messages.js';
+
+export interface MergedMetricsOptions {
+  /** Returns how often workers were replaced. */
+  restarts(): number;
+  /** Returns what each worker passed on and took. */
+  datagrams(): WorkerCounts[];
+}
 
 /** Metrics of several threads, as one page */
 export class MergedMetrics {
@@ -9,9 +17,9 @@ export class MergedMetrics {
   /** What threads had counted that are gone, so that no counter of the page goes back */
   #before: CountedMetric[] = [];
 
-  /** `restarts`: how often workers were replaced */
-  constructor(restarts: () => number) {
+  constructor({ restarts, datagrams }: MergedMetricsOptions) {
     processMetrics(this.#own);
+    datagramMetrics(this.#own, datagrams);
     new Counter({
       name: 'sheaf_worker_restarts_total',
       help: 'Workers that ended and were replaced.',
@@ -44,4 +52,22 @@ const isCount = (type: unknown): boolean => type === 'counter' || type === 'hist
 
 function merged(all: readonly (readonly CountedMetric[])[]): Registry {
   return AggregatorRegistry.aggregate([...all]);
+}
+
+function datagramMetrics(registry: Registry, datagrams: () => WorkerCounts[]): void {
+  const counter = (name: string, help: string, read: (counts: WorkerCounts) => number): void => {
+    new Counter({
+      name: `sheaf_worker_datagrams_${name}_total`,
+      help,
+      labelNames: ['worker'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [worker, counts] of datagrams().entries()) this.inc({ worker }, read(counts));
+      },
+    });
+  };
+  counter('passed_on', 'UDP datagrams of other workers that a worker got and passed on.', ({ passedOn }) => passedOn);
+  counter('taken', 'UDP datagrams that a worker took from others.', ({ taken }) => taken);
+  counter('lost', 'UDP datagrams that a worker passed on, and the other one had no room for.', ({ lost }) => lost);
 }

@@ -20,6 +20,7 @@ type Some<Value> = readonly [Value, ...Value[]];
 export interface OwnStatus {
   life: LifeStatus;
   workers: WorkerStatus[];
+  steering: NonNullable<FrontStatus['steering']>;
 }
 
 /** Returns the status of a node of those of its workers. */
@@ -33,7 +34,7 @@ export function mergeStatus(all: Some<ServerStatus>, own: OwnStatus): ServerStat
 
 const isSome = <Value>(values: readonly Value[]): values is Some<Value> => values.length > 0;
 
-function mergeFronts(all: Some<FrontStatus>, { life, workers }: OwnStatus): FrontStatus {
+function mergeFronts(all: Some<FrontStatus>, { life, workers, steering }: OwnStatus): FrontStatus {
   const [{ certificate, ...first }] = all;
   const transports = all.flatMap(({ transport }) => transport ?? []);
   const sum = (read: (status: FrontStatus) => number): number => all.reduce((total, each) => total + read(each), 0);
@@ -49,6 +50,7 @@ function mergeFronts(all: Some<FrontStatus>, { life, workers }: OwnStatus): Fron
     connections: all.flatMap(({ connections }) => connections),
     ...(isSome(transports) && { transport: sumOf(transports) }),
     workers,
+    steering,
   };
 }
 

@@ -26,6 +26,8 @@ export interface SentConfiguration {
 export interface WorkerStart extends SentConfiguration {
   /** Name of the node */
   name: string;
+  /** Random id that all workers of the node have until the process ends */
+  process: Uint8Array;
   /** Number of the worker, from 0 */
   index: number;
   /** Number of workers of the node */

@@ -1,14 +1,15 @@
 import { closeSync } from 'node:fs';
-import { openSharedTcp } from '@sheaf/native';
+import { openSharedTcp, openWorkerGroup, type WorkerCounts, type WorkerGroup, type WorkerGroupOptions } from '@sheaf/native';
 import type { LoadedBackend, LoadedGateway } from '../schema/loaded.js';
 import { workerCount } from '../schema/workers.js';
+import { serverIdOf } from '../listeners/quic_listener.js';
 import { systemErrorCode } from '../errors/user_error.js';
 import { listenError } from '../values/listen_error.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 import { Place } from '../nodes/life/place.js';
 import { prepareAll, type Prepared } from '../nodes/life/reload.js';
 import type { SentSockets } from './messages.js';
-import { UdpGroup } from './udp_group.js';
+import { sumOf } from './sums.js';
 
 export type LoadedServer = LoadedGateway | LoadedBackend;
 
@@ -24,7 +25,7 @@ interface OpenSockets {
   address: ListenAddresses;
   /** Descriptors of listening sockets, by address and then by worker */
   tcp: number[][];
-  udp: UdpGroup | undefined;
+  udp: WorkerGroup | undefined;
 }
 
 /**
@@ -60,8 +61,13 @@ export class NodeSockets {
     const { node } = loaded;
     const workers = workerCount(node);
     const opened: Partial<Record<Use, OpenSockets>> = {};
-    const open = (use: Use, transports: readonly Transport[]) => async (address: ListenAddresses) =>
-      (opened[use] = await openSockets({ address, workers, transports, refuse: refusal(loaded, use) }));
+    // Balancers read the ids of clients; those of the backbone are random.
+    const serverId = serverIdOf(node.connection_ids);
+    const open = (use: Use, transports: readonly Transport[]) => (address: ListenAddresses) => {
+      const wanted = { address, workers, transports, serverId: use === 'listen' ? serverId : {} };
+      opened[use] = openSockets({ ...wanted, refuse: refusal(loaded, use) });
+      return Promise.resolve(opened[use]);
+    };
     const leaveMs = drainMs + graceMs;
     const prepared = await prepareAll([
       () => this.#places.listen.prepare(node.listen, open('listen', ['TCP', 'UDP']), leaveMs),
@@ -75,6 +81,17 @@ export class NodeSockets {
   get current(): OpenedSockets {
     const uses = Object.entries(this.#places).map(([use, { current }]) => [use, current] as const);
     return new OpenedSockets(Object.fromEntries(uses));
+  }
+
+  /** How the system divides datagrams among the workers */
+  get steering(): WorkerGroup['steering'] {
+    return this.#places.listen.current?.udp?.steering ?? 'addresses';
+  }
+
+  /** Returns what each worker passed on to others, and took from them. */
+  counts(): WorkerCounts[] {
+    const groups = Object.values(this.#places).flatMap(({ all }) => all.flatMap(({ udp }) => udp ?? []));
+    return groups.map((group) => group.counts()).reduce((sums, counts) => sums.map((sum, at) => sumOf([sum, counts[at] ?? sum])));
   }
 
   /** Takes no more connections. */
@@ -102,7 +119,7 @@ export class OpenedSockets {
       const sockets = this.#byUse[use];
       if (!sockets) continue;
       if (use !== 'backbone') sent.tcp[use] = sockets.tcp.map((ofAddress) => ofAddress[index]!);
-      if (use !== 'http' && sockets.udp) sent.udp[use] = sockets.udp.of(index);
+      if (use !== 'http' && sockets.udp) sent.udp[use] = { group: sockets.udp.number, index };
     }
     return sent;
   }
@@ -120,14 +137,16 @@ interface Wanted {
   address: ListenAddresses;
   workers: number;
   transports: readonly Transport[];
+  /** What the workers put into connection ids */
+  serverId: Pick<WorkerGroupOptions, 'serverId'>;
   /** Explains an error of the system. */
   refuse: Refuse;
 }
 
-async function openSockets(wanted: Wanted): Promise<OpenSockets> {
+function openSockets(wanted: Wanted): OpenSockets {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await tryOpen(wanted);
+      return tryOpen(wanted);
     } catch (error) {
       const mayRetry = wanted.address.port === 0 && attempt < portAttempts && systemErrorCode(error) === 'PORT_TAKEN';
       if (!mayRetry) throw error;
@@ -136,7 +155,7 @@ async function openSockets(wanted: Wanted): Promise<OpenSockets> {
 }
 
 /** With port 0, the system chooses the port of the first socket, which all others must have. */
-async function tryOpen({ address, workers, transports, refuse }: Wanted): Promise<OpenSockets> {
+function tryOpen({ address, workers, transports, serverId, refuse }: Wanted): OpenSockets {
   const sockets: OpenSockets = { address, tcp: [], udp: undefined };
   const [wantsTcp, wantsUdp] = [transports.includes('TCP'), transports.includes('UDP')];
   let { port } = address;
@@ -148,11 +167,14 @@ async function tryOpen({ address, workers, transports, refuse }: Wanted): Promis
       ({ port } = opened);
     }
     if (wantsUdp) {
-      sockets.udp = await UdpGroup.open({ ...address, port }).catch((error: unknown) => {
-        const { address: refused = address.address } = error as { address?: string };
-        throw refuse(error, { address: refused, port }, 'UDP');
-      });
-      ({ port } = sockets.udp);
+      sockets.udp = attempted(
+        () => openWorkerGroup({ workers, addresses: eachAddress({ ...address, port }), ...serverId }),
+        (error) => {
+          const { address: refused = address.address } = error as { address?: string };
+          return refuse(error, { address: refused, port }, 'UDP');
+        },
+      );
+      port = sockets.udp.addresses[0]!.port;
     }
     return { ...sockets, address: { ...address, port } };
   } catch (error) {

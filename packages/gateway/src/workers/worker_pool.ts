@@ -1,3 +1,4 @@
+import type { WorkerCounts } from '@sheaf/native';
 import type { Logger } from 'pino';
 import type { WorkerStatus } from '../observability/status.js';
 import type { Prepared } from '../nodes/life/reload.js';
@@ -57,13 +58,15 @@ export class WorkerPool {
     return this.#supervisors.flatMap(({ index, serving }) => (serving ? [{ index, thread: serving }] : []));
   }
 
-  status(): WorkerStatus[] {
+  /** `datagrams`: what each worker passed on and took */
+  status(datagrams: readonly WorkerCounts[]): WorkerStatus[] {
     return this.#supervisors.map((supervisor): WorkerStatus => {
       const { index: worker } = supervisor;
       const status = supervisor.serving && this.#reports.get(worker)?.status;
       return {
         worker,
         ...supervisor.status(),
+        datagrams: datagrams[worker] ?? { passedOn: 0, taken: 0, lost: 0 },
         ...(status && {
           requestsActive: status.requestsActive,
           tcpConnections: status.tcpConnections,

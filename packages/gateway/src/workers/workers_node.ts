@@ -4,6 +4,7 @@ import type { CertificatePair } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { certificateOf, publicUrlOf } from '../nodes/front/front.js';
 import { entrancesOf, trialOf } from '../nodes/front/front_node.js';
+import { processIdBytes } from '../multi_end/backbone/run.js';
 import { NodeLife } from '../nodes/life/node_life.js';
 import { prepareAll, type Prepared } from '../nodes/life/reload.js';
 import type { Entrance, NodeOptions, RunningNode } from '../nodes/life/running_node.js';
@@ -48,6 +49,7 @@ export class WorkersNode implements RunningNode {
   readonly #sockets = new NodeSockets();
   readonly #metrics: MergedMetrics;
   readonly #secrets: SecretsSource;
+  readonly #process = randomBytes(processIdBytes);
   /** Backends that the operator drains */
   readonly #drained = new Set<string>();
   #certificate: CertificateSource;
@@ -61,7 +63,10 @@ export class WorkersNode implements RunningNode {
     this.#certificate = files.certificate;
     this.#secrets = files.secrets;
     this.pool = new WorkerPool({ workers: workerCount(loaded.node), open: (index) => this.#open(index), log: this.log });
-    this.#metrics = new MergedMetrics(() => this.pool.restarts);
+    this.#metrics = new MergedMetrics({
+      restarts: () => this.pool.restarts,
+      datagrams: () => this.#sockets.counts(),
+    });
     this.pool.onLost = ({ metrics }) => void this.#metrics.retire(metrics);
     this.#followFiles();
     const unwatch = options.running.watch((name, address) => this.pool.tell({ notice: 'running', name, address }));
@@ -209,6 +214,7 @@ export class WorkersNode implements RunningNode {
       entry,
       start: {
         name,
+        process: this.#process,
         index,
         count: workerCount(node),
         source,
@@ -285,7 +291,7 @@ export class WorkersNode implements RunningNode {
   #ownStatus(): OwnStatus {
     const life = this.#life.status();
     const state = life.state === 'serving' && !this.pool.ready ? 'starting' : life.state;
-    return { life: { ...life, state }, workers: this.pool.status() };
+    return { life: { ...life, state }, workers: this.pool.status(this.#sockets.counts()), steering: this.#sockets.steering };
   }
 
   #listen(): string {

@@ -3,11 +3,10 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <utility>
 
+#include "io/descriptor.h"
 #include "io/socket_address.h"
 
 namespace sheaf::io {
@@ -18,23 +17,6 @@ namespace {
 
 // Connections that wait to be accepted; the system has a lower maximum. Node has the same.
 constexpr int k_backlog = 511;
-
-// Closes its descriptor, unless that is released.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-
-  int number() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
 
 int open_socket(bool ipv6) {
   return socket(ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -53,7 +35,7 @@ bool bind_to(int descriptor, bool ipv6, const Address& local) {
 // Returns whether nobody listens on a port. A socket that shares nothing finds all others.
 bool is_free(const Address& local, bool ipv6) {
   const Descriptor probe(open_socket(ipv6));
-  return probe.number() >= 0 && bind_to(probe.number(), ipv6, local);
+  return probe.open() && bind_to(probe.number(), ipv6, local);
 }
 
 }  // namespace
@@ -63,7 +45,7 @@ quic::Result<TcpListener, SocketError> open_tcp_listener(const Address& local, P
   const bool ipv6 = local.family == Address::Family::kIpv6;
   if (use == PortUse::kExclusive && !is_free(local, ipv6)) return failed("bind");
   Descriptor descriptor(open_socket(ipv6));
-  if (descriptor.number() < 0) return failed("socket");
+  if (!descriptor.open()) return failed("socket");
   if (!set_option(descriptor.number(), SOL_SOCKET, SO_REUSEPORT)) return failed("setsockopt");
   if (!bind_to(descriptor.number(), ipv6, local)) return failed("bind");
   if (listen(descriptor.number(), k_backlog) != 0) return failed("listen");

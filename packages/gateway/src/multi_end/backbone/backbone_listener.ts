@@ -7,7 +7,7 @@ import { introduction } from './authentication.js';
 import { Channel, readMessages, type Outgoing } from './channel.js';
 import { backboneVersion, encodeMessage, nonceBytes, type BackboneMessage } from './messages.js';
 import { createNodeCertificate } from './node_certificate.js';
-import { sharedUdpOptions, type SharedUdp } from '../../values/shared_udp.js';
+import type { SharedUdp } from '../../values/shared_udp.js';
 import { NodePublicKey, type NodeKey } from '../../values/node_key.js';
 import { sessionBytes } from './sealed_message.js';
 import { Strangers } from './strangers.js';
@@ -97,7 +97,7 @@ export class BackboneListener extends EventEmitter<BackboneEvents> {
     const { module, key, name, address } = options;
     const server = module.createHttp3Server({
       ...address,
-      ...sharedUdpOptions(options.shared),
+      ...(options.shared && { worker: options.shared }),
       certificate: await createNodeCertificate(key, name, new Date()),
       alpn: ['h3'],
       multipath: false,

@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import type { Http3Server, NativeModule, ServedConnection, ServerConnection } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { BackboneLink } from '../backbone/backbone_link.js';
 import { BackboneListener } from '../backbone/backbone_listener.js';
 import { ownKey, publicKeyOf } from '../backbone/identity.js';
-import { runBytes } from '../backbone/messages.js';
+import { newRun, type WorkerOfProcess } from '../backbone/run.js';
 import { loadSodium, type Sodium } from '../backbone/sealed_message.js';
 import { deliveryOrder } from '../../schema/delivery.js';
 import type { RouteOptions } from '../../schema/routes.js';
@@ -27,6 +26,8 @@ export interface PrimaryOptions {
   loaded: LoadedGateway;
   module: NativeModule;
   running: RunningAddresses;
+  /** Which of several workers of the process this is */
+  worker?: WorkerOfProcess | undefined;
   /** Sockets of the backbone. Default: its own */
   shared?: SharedUdp | undefined;
   /** Traces hand-overs */
@@ -131,7 +132,7 @@ export class Primary {
     const { node, name } = loaded;
     const key = await ownKey(keySource(loaded, loaded.directory));
     const sodium = await loadSodium();
-    const run = randomBytes(runBytes);
+    const run = newRun(this.#options.worker);
     this.#identity = { key, sodium, run };
     const callers = new Map<string, Awaited<ReturnType<typeof publicKeyOf>>>();
     for (const reference of loaded.backends) {
@@ -147,9 +148,11 @@ export class Primary {
         address: () => this.#backboneOf(reference),
         log,
       };
-      const link = new BackboneLink({ ...common, use: 'messages' });
-      const requests = new BackboneLink({ ...common, use: 'requests' });
-      const runs = returnsBy(node.routes, reference.name) ? new BackboneLink({ ...common, use: 'runs' }) : undefined;
+      // A worker of the backend has what it was told: hand-overs, keys and orders belong together.
+      const link: BackboneLink = new BackboneLink({ ...common, use: 'messages', beside: () => link.latestRun });
+      const withIt = { ...common, beside: () => link.channel?.run };
+      const requests = new BackboneLink({ ...withIt, use: 'requests' });
+      const runs = returnsBy(node.routes, reference.name) ? new BackboneLink({ ...withIt, use: 'runs' }) : undefined;
       if (runs) this.runs.set(reference.name, runs);
       const backend = new BackendWatch({
         reference,

@@ -7,6 +7,8 @@ export type ListenerUse = 'listen' | 'http' | 'backbone';
 
 /** What a node gets that is one of several alike in its process: the main thread has it for all of them. */
 export interface SharedParts {
+  /** Which of them it is */
+  readonly worker: { process: Uint8Array; index: number };
   readonly certificate: CertificatePair;
   readonly secrets: SecretsSource;
   /** Returns descriptors of listening TCP sockets, one for each address. Their listeners close them. */

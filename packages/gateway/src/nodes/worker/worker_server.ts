@@ -119,7 +119,9 @@ export class WorkerServer {
       if (value === undefined) throw new Error('there are no sockets for this worker');
       return value;
     };
+    const { process, index } = this.#start;
     return {
+      worker: { process, index },
       get certificate() {
         return sent().certificate;
       },
