@@ -7,18 +7,12 @@ import type { LogOptions } from '../schema/log.js';
 
 const standardError = 2;
 
-export interface LogDestination {
-  /** Gets the lines instead of a file */
-  stream?: DestinationStream | undefined;
-  /** Number of the thread that each line names */
-  worker?: number | undefined;
-}
-
 /**
- * Creates the log of events and requests as JSON lines, on standard error unless a file is named.
+ * Creates the log of events and requests as JSON lines, on standard error unless a file is named. Each line names `worker`, the
+ * number of a thread, if there is one.
  * @throws UserError when the file cannot be written
  */
-export function createLog(options: LogOptions, { stream, worker }: LogDestination = {}): Logger {
+export function createLog(options: LogOptions, stream?: DestinationStream, worker?: number): Logger {
   const { file } = options;
   const written =
     stream ??

@@ -14,6 +14,12 @@ export interface SecretsSourceOptions {
   now?: Now;
 }
 
+interface SecretsFile {
+  file: string;
+  state: FileState;
+  log: Logger;
+}
+
 /** Secrets that a thread gets from another one */
 export interface GivenSecrets {
   secrets: readonly ServerSecret[];
@@ -28,39 +34,30 @@ export class SecretsSource {
   readonly #now: Now;
   #secrets: readonly ServerSecret[];
   #period: number;
-  #stop: (() => void) | undefined;
+  readonly #file: SecretsFile | undefined;
+  readonly #stop: () => void;
   /** Makes the listeners use the secrets and the key of tickets. */
   install: () => void = () => undefined;
 
-  private constructor({ secrets, ofTickets }: GivenSecrets, now: Now = () => new Date()) {
+  private constructor({ secrets, ofTickets }: GivenSecrets, now: Now = () => new Date(), file?: SecretsFile) {
     this.#secrets = secrets;
     this.ofTickets = ofTickets;
     this.#now = now;
+    this.#file = file;
     this.#period = ticketPeriod(now());
+    // The key of tickets changes with the time, too.
+    this.#stop = poll(filePollMs, () => this.refresh());
   }
 
   /** Opens a source that follows a file. @throws UserError when the file cannot be used */
   static async open({ file, log, now }: SecretsSourceOptions): Promise<SecretsSource> {
     const state = await FileState.of([file]);
-    const source = new SecretsSource({ secrets: await readSecrets(file), ofTickets: false }, now);
-    source.#stop = poll(filePollMs, async () => {
-      try {
-        const changed = await state.changed();
-        source.use(changed ? await readSecrets(file) : source.#secrets);
-        if (changed) log.info({ number: source.#secrets[0]?.number }, 'secrets replaced');
-      } catch (error) {
-        log.warn({ error: errorMessage(error) }, 'the new secrets are refused; the old ones stay in use');
-      }
-    });
-    return source;
+    return new SecretsSource({ secrets: await readSecrets(file), ofTickets: false }, now, { file, state, log });
   }
 
   /** Makes a source of secrets that `use` replaces. */
   static given(given: GivenSecrets, now?: Now): SecretsSource {
-    const source = new SecretsSource(given, now);
-    // The key of tickets changes with the time.
-    source.#stop = poll(filePollMs, () => Promise.resolve(source.use(source.#secrets)));
-    return source;
+    return new SecretsSource(given, now);
   }
 
   /** The secret in use first */
@@ -73,6 +70,19 @@ export class SecretsSource {
     return ticketKeys(this.#secrets, this.#period);
   }
 
+  /** Looks for newer secrets. If they are faulty, logs that and keeps the old ones in use. */
+  async refresh(): Promise<void> {
+    const changed = await this.#file?.state.changed();
+    if (!this.#file || !changed) return this.use(this.#secrets);
+    const { file, log } = this.#file;
+    try {
+      this.use(await readSecrets(file));
+      log.info({ number: this.#secrets[0]?.number }, 'secrets replaced');
+    } catch (error) {
+      log.warn({ error: errorMessage(error) }, 'the new secrets are refused; the old ones stay in use');
+    }
+  }
+
   /** Puts secrets to use, unless nothing would change. */
   use(secrets: readonly ServerSecret[]): void {
     const period = ticketPeriod(this.#now());
@@ -83,6 +93,6 @@ export class SecretsSource {
   }
 
   close(): void {
-    this.#stop?.();
+    this.#stop();
   }
 }
