@@ -28,9 +28,15 @@ export async function startNodes(nodes: readonly LoadedNode[], options: NodeOpti
   const started = new Map<LoadedNode, RunningNode>();
   const running = new RunningAddresses();
   try {
+    for (const loaded of nodes)
+      if (hasWorkers(loaded)) started.set(loaded, await openWorkers(loaded, { ...options, running }));
     for (const role of ['backend', 'gateway', 'edge', 'tunnel'] as const) {
-      for (const loaded of nodes)
-        if (loaded.role === role) started.set(loaded, await startNode(loaded, { ...options, running }));
+      for (const loaded of nodes) {
+        if (loaded.role !== role) continue;
+        const opened = started.get(loaded);
+        if (opened instanceof WorkersNode) await opened.start();
+        else started.set(loaded, await startNode(loaded, { ...options, running }));
+      }
     }
   } catch (error) {
     await closeNodes([...started.values()], 0);
@@ -39,17 +45,17 @@ export async function startNodes(nodes: readonly LoadedNode[], options: NodeOpti
   return nodes.map((loaded) => started.get(loaded)).filter((node) => node !== undefined);
 }
 
-async function startNode(
-  loaded: LoadedNode,
-  options: NodeOptions & { running: RunningAddresses },
-): Promise<RunningNode> {
+type Server = LoadedGateway | LoadedBackend;
+type StartOptions = NodeOptions & { running: RunningAddresses };
+
+async function startNode(loaded: LoadedNode, options: StartOptions): Promise<RunningNode> {
   const { running } = options;
   switch (loaded.role) {
     case 'backend':
     case 'gateway': {
-      const node = await startServer(loaded, options);
-      const { backboneAddress } = node;
-      running.set(loaded.name, { listen: node.address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
+      const node =
+        loaded.role === 'backend' ? await Backend.start(loaded, options) : await Gateway.start(loaded, options);
+      noteAddresses(node, running);
       return node;
     }
     case 'edge':
@@ -59,19 +65,26 @@ async function startNode(
   }
 }
 
-/** Starts a node that serves clients in this thread, or in several others. */
-async function startServer(
-  loaded: LoadedGateway | LoadedBackend,
-  options: NodeOptions & { running: RunningAddresses },
-): Promise<Gateway | Backend | WorkersNode> {
-  if (workerCount(loaded.node) === 1)
-    return loaded.role === 'backend' ? Backend.start(loaded, options) : Gateway.start(loaded, options);
+function noteAddresses(
+  { name, address, backboneAddress }: Gateway | Backend | WorkersNode,
+  running: RunningAddresses,
+): void {
+  running.set(name, { listen: address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
+}
+
+const hasWorkers = (loaded: LoadedNode): loaded is Server =>
+  (loaded.role === 'gateway' || loaded.role === 'backend') && workerCount(loaded.node) > 1;
+
+/** Opens the sockets of a node whose clients are served by several threads. @throws UserError */
+async function openWorkers(loaded: Server, options: StartOptions): Promise<WorkersNode> {
   await makeKeys(loaded);
-  return WorkersNode.start(loaded, { ...options, entry: workerCode });
+  const node = await WorkersNode.open(loaded, { ...options, entry: workerCode });
+  noteAddresses(node, options.running);
+  return node;
 }
 
 /** Makes the keys that do not exist yet, before several threads look for them at the same time. @throws UserError */
-async function makeKeys(loaded: LoadedGateway | LoadedBackend): Promise<void> {
+async function makeKeys(loaded: Server): Promise<void> {
   const peers = loaded.role === 'backend' ? [loaded.primary] : loaded.backends;
   if (peers.length === 0) return;
   await ownKey(keySource(loaded, loaded.directory));

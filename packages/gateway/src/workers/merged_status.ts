@@ -27,12 +27,15 @@ export interface OwnStatus {
 export function mergeStatus(all: Some<ServerStatus>, own: OwnStatus): ServerStatus {
   const gateways = all.filter((status) => status.role === 'gateway');
   const backends = all.filter((status) => status.role === 'backend');
-  if (isSome(gateways)) return { ...mergeGateways(gateways), ...mergeFronts(gateways, own) };
-  if (isSome(backends)) return { ...mergeBackendNodes(backends), ...mergeFronts(backends, own) };
+  if (isSome(gateways)) return { ...mergeFronts(gateways, own), ...mergeGateways(gateways) };
+  if (isSome(backends)) return { ...mergeFronts(backends, own), ...mergeBackendNodes(backends) };
   throw new Error('there is no status');
 }
 
 const isSome = <Value>(values: readonly Value[]): values is Some<Value> => values.length > 0;
+
+/** What status of one role has beside that of its listeners */
+type Beside<Status extends FrontStatus> = Omit<Status, keyof FrontStatus>;
 
 function mergeFronts(all: Some<FrontStatus>, { life, workers, steering }: OwnStatus): FrontStatus {
   const [{ certificate, ...first }] = all;
@@ -54,27 +57,27 @@ function mergeFronts(all: Some<FrontStatus>, { life, workers, steering }: OwnSta
   };
 }
 
-function mergeGateways(all: Some<GatewayStatus>): GatewayStatus {
-  const [first] = all;
+function mergeGateways(all: Some<GatewayStatus>): Beside<GatewayStatus> {
+  const [{ role, backends: known }] = all;
   const tunnels = all.flatMap((status) => status.tunnels ?? []);
   const tcpTunnels = all.flatMap((status) => status.tcpTunnels ?? []);
   const responseMs = meanOf(tunnels.map((each) => each.responseMs));
   const openingMs = meanOf(tcpTunnels.map((each) => each.openingMs));
   return {
-    ...first,
+    role,
     routes: mergeRoutes(all.map(({ routes }) => routes)),
     ...(isSome(tunnels) && { tunnels: { ...sumOf(tunnels), ...(responseMs !== undefined && { responseMs }) } }),
     ...(isSome(tcpTunnels) && { tcpTunnels: { ...sumOf(tcpTunnels), ...(openingMs !== undefined && { openingMs }) } }),
-    ...(first.backends && { backends: mergeBackends(all.map(({ backends = [] }) => backends)) }),
+    ...(known && { backends: mergeBackends(all.map(({ backends = [] }) => backends)) }),
   };
 }
 
-function mergeBackendNodes(all: Some<BackendNodeStatus>): BackendNodeStatus {
-  const [first] = all;
+function mergeBackendNodes(all: Some<BackendNodeStatus>): Beside<BackendNodeStatus> {
+  const [{ role, primary: gateway }] = all;
   const returns = all.flatMap((status) => status.return ?? []);
   return {
-    ...first,
-    primary: { ...first.primary, connected: all.some(({ primary }) => primary.connected) },
+    role,
+    primary: { ...gateway, connected: all.some(({ primary }) => primary.connected) },
     serving: all.every(({ serving }) => serving),
     guests: all.reduce((sum, { guests }) => sum + guests, 0),
     routes: mergeRoutes(all.map(({ routes }) => routes)),

@@ -77,16 +77,19 @@ export class WorkersNode implements RunningNode {
     life.shutdown.add(() => this.pool.stop(0));
   }
 
-  /** Opens all sockets, and starts the workers. @throws UserError */
-  static async start(loaded: LoadedServer, options: WorkersNodeOptions): Promise<WorkersNode> {
+  /**
+   * Opens all sockets, and serves operators. A socket of a backend that sends from an address here has to be opened later: the
+   * system counts the sockets of a port in this order. @throws UserError
+   */
+  static async open(loaded: LoadedServer, options: WorkersNodeOptions): Promise<WorkersNode> {
     const { name, role, node, place } = loaded;
     const life = new NodeLife({ name, role, options: node, place }, options);
     try {
       const secrets = await openSecrets(loaded, life.log);
       const certificate = await openCertificate(loaded, life.log);
-      const started = new WorkersNode(loaded, options, life, { certificate, secrets });
-      await started.#start();
-      return started;
+      const opened = new WorkersNode(loaded, options, life, { certificate, secrets });
+      await opened.#listen();
+      return opened;
     } catch (error) {
       await life.shutdown.run();
       throw error;
@@ -141,13 +144,19 @@ export class WorkersNode implements RunningNode {
     return trialOf(this);
   }
 
+  /** Starts the workers. @throws UserError when none of them can serve */
+  async start(): Promise<void> {
+    this.#warnings = await this.pool.start();
+    this.#life.serve(this.#addresses(), this.#warnings);
+  }
+
   /** Returns what all workers did, as of the latest `refresh`. */
   status(): ServerStatus {
     const [first, ...others] = this.pool.reports.map(({ status }) => status);
     if (first) return mergeStatus([first, ...others], this.#ownStatus());
     const { isDevelopment: development, hash: sha256, expiry } = this.#certificate;
     const certificate = { development, sha256, expiry: expiry.toISOString() };
-    return idleStatus(this.#loaded, this.#ownStatus(), { listen: this.#listen(), certificate });
+    return idleStatus(this.#loaded, this.#ownStatus(), { listen: this.#addresses(), certificate });
   }
 
   /** Asks the workers what they did. */
@@ -199,11 +208,9 @@ export class WorkersNode implements RunningNode {
     });
   }
 
-  async #start(): Promise<void> {
+  async #listen(): Promise<void> {
     (await this.#sockets.prepare(this.#loaded, 0)).commit();
     await this.#life.listenAdmin(this.#sources);
-    this.#warnings = await this.pool.start();
-    this.#life.serve(this.#listen(), this.#warnings);
   }
 
   #open(index: number): WorkerThread {
@@ -294,7 +301,7 @@ export class WorkersNode implements RunningNode {
     return { life: { ...life, state }, workers: this.pool.status(this.#sockets.counts()), steering: this.#sockets.steering };
   }
 
-  #listen(): string {
+  #addresses(): string {
     return eachAddress(this.address).map(formatAddress).join(', ');
   }
 }
