@@ -659,6 +659,9 @@ interface Addon {
   /** `src/io/tcp_socket.h` */
   limitUnsent(descriptor: number, bytes: number): boolean;
   isGone(descriptor: number): boolean;
+  /** Throws with `code` set to the system's error name. `src/io/tcp_listener.h` */
+  openTcpListener(local: NativeAddress, shared: boolean): { descriptor: number; port: number };
+  duplicateDescriptor(descriptor: number): number;
   returnFreedMemory(): void;
   Endpoint: new (options: NativeEndpointOptions, onEvents: (events: NativeEvent[]) => void) => NativeEndpoint;
   /** Encodes the fields of a response; undefined when one is invalid or all are too long. `src/http3/encoded_head.h` */

@@ -57,7 +57,7 @@ export function serverEndpointOptions(options: ServerOptions): NativeEndpointOpt
     privateKey: options.certificate.privateKey,
     secrets: tokenSecrets(options),
     resetScope: options.resetScope ?? '',
-    ticketSecrets: checkSecrets(options.secrets ?? []),
+    ticketSecrets: checkSecrets(options.ticketSecrets ?? options.secrets ?? []),
     serverId: checkServerId(options),
     workerGroup: options.worker?.group ?? 0,
     worker: options.worker?.index ?? 0,

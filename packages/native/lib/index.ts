@@ -45,6 +45,7 @@ export { QuicError } from './quic_error.js';
 export { readCached } from './cached_file.js';
 export { returnFreedMemory } from './freed_memory.js';
 export { notifyServiceManager, type ServiceState } from './service_manager.js';
+export { duplicateDescriptor, openSharedTcp } from './tcp_listener.js';
 export {
   createDatagramPair,
   maxWorkers,

@@ -168,6 +168,11 @@ export interface ServerOptions extends TransportOptions {
    */
   secrets?: readonly ServerSecret[];
   /**
+   * Secrets of which the keys of tickets alone are made, for several servers of one process whose clients resume at each of them.
+   * Default: `secrets`.
+   */
+  ticketSecrets?: readonly ServerSecret[];
+  /**
    * Any text that names this server among all with the same `secrets`, and stays the same over restarts. Stateless resets are
    * worth something only for connections of servers with the same text, so that no server gives away how to reset those of
    * another one. Default: the empty text.

@@ -29,6 +29,7 @@ export function loadNodes(
     certificateNames: names,
     place: (path: readonly PropertyKey[]) =>
       renderPlace(document.file, document.text, document.locateValue([...at, ...path])),
+    source: { file: document.file, text: document.text },
   });
   const gateway = (parsed: Parsed<'gateway'>): LoadedGateway => ({
     ...base(parsed),

@@ -10,6 +10,7 @@ import type { ParsedNode } from './parsed_node.js';
 import { checkAddresses } from './addresses.js';
 import { checkUplink, type ParsedUplink } from './uplinks.js';
 import { checkTunnelNode } from './tunnel_nodes.js';
+import { checkWorkers } from './workers.js';
 
 /** Returns the faults of nodes that are valid alone but do not fit together. */
 export function checkNodes(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
@@ -20,7 +21,12 @@ export function checkNodes(nodes: readonly ParsedNode[], document: Configuration
       case 'tunnel':
         return [...checkUplink(node, nodes, document), ...checkTunnelNode(node, document)];
       default:
-        return [...checkRoutes(node, document), ...checkChannels(node, document), ...checkTunnels(node, document)];
+        return [
+          ...checkRoutes(node, document),
+          ...checkChannels(node, document),
+          ...checkTunnels(node, document),
+          ...checkWorkers(node, document),
+        ];
     }
   });
   return [

@@ -15,6 +15,7 @@ import { congestionControl } from '../values/transport_names.js';
 import { fromQuicRequest } from '../http/quic_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
 import type { TrustedProxies } from '../http/trusted_proxies.js';
+import type { SharedUdp } from '../values/shared_udp.js';
 
 /** Answers a CONNECT. */
 export type ConnectHandler = (request: ServerRequest, response: ServerResponse) => void;
@@ -39,6 +40,10 @@ export interface QuicListenerOptions {
   certificate: CertificatePair;
   /** Secrets that outlive the process. Default: `resetSecret`, and random keys of tickets. */
   secrets?: readonly ServerSecret[] | undefined;
+  /** Secrets of tickets alone. Default: `secrets` */
+  ticketSecrets?: readonly ServerSecret[] | undefined;
+  /** Sockets of one of several threads. Default: its own */
+  shared?: SharedUdp | undefined;
   resetSecret: Uint8Array;
   /** As of `ServerOptions` */
   resetScope: string;
@@ -70,15 +75,17 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     port: address.port,
     certificate,
     secrets: options.secrets ?? [],
+    ticketSecrets: options.ticketSecrets ?? options.secrets ?? [],
     resetSecret: options.resetSecret,
     resetScope: options.resetScope,
-    ...serverId(options.connectionIds),
+    ...serverIdOf(options.connectionIds),
     alpn: [...options.alpn],
     congestionControl: congestionControl(options.congestion),
     multipath: options.multipath,
     multiEnd: options.multiEnd,
     returnPaths: options.returnPaths,
     sharesPort: options.sharesPort,
+    ...(options.shared && { worker: options.shared }),
     offersResponses: true,
     pathScheduler: options.pathScheduler,
     streamScheduler: options.streamScheduler,
@@ -115,7 +122,8 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
   return server;
 }
 
-function serverId(options: ConnectionIdsOptions | undefined): { serverId?: ServerId } {
+/** Returns the option by which a server puts its id into connection ids. */
+export function serverIdOf(options: ConnectionIdsOptions | undefined): { serverId?: ServerId } {
   if (!options) return {};
   return { serverId: { id: Buffer.from(options.server_id, 'hex'), encrypted: options.encrypted } };
 }

@@ -45,6 +45,8 @@ const unsentBytes = 128 * 1024;
 
 export interface TcpListenerOptions {
   address: ListenAddress;
+  /** A socket that listens there already. Default: the listener opens one. */
+  descriptor?: number | undefined;
   handler: RequestHandler;
   limits: FrontLimits;
   /** Absent for HTTP/1.1 without TLS */
@@ -132,9 +134,10 @@ export class TcpListener {
 
   /** Binds the port. Rejects with the system's error. */
   async listen(): Promise<ListenAddress> {
+    const { descriptor } = this.#options;
     const { address, port } = this.#options.address;
     // `::` accepts IPv4 as well, as the UDP socket does.
-    this.#server.listen({ host: address, port, ipv6Only: false });
+    this.#server.listen(descriptor === undefined ? { host: address, port, ipv6Only: false } : { fd: descriptor });
     await once(this.#server, 'listening');
     this.#server.on('error', () => undefined);
     return { address, port: (this.#server.address() as AddressInfo).port };

@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { openReturnSocket, type Http3Server, type NativeModule, type ReturnSocket } from '@sheaf/native';
 import { BackboneLink } from '../multi_end/backbone/backbone_link.js';
 import { BackboneListener, type BackboneListenerOptions } from '../multi_end/backbone/backbone_listener.js';
 import { ownKey, publicKeyOf } from '../multi_end/backbone/identity.js';
-import { runBytes } from '../multi_end/backbone/messages.js';
+import { newRun } from '../multi_end/backbone/run.js';
 import type { NodeKey, NodePublicKey } from '../values/node_key.js';
 import { loadSodium } from '../multi_end/backbone/sealed_message.js';
 import { keySource, type LoadedBackend, type LoadedNode } from '../schema/loaded.js';
@@ -120,7 +119,7 @@ export class Backend extends FrontNode {
     const tracer = await openTracer(node.tracing);
     const key = await ownKey(keySource(this.#loaded, this.#loaded.directory));
     const primaryKey = await publicKeyOf(this.#loaded.primary.identity);
-    const run = randomBytes(runBytes);
+    const run = newRun(this.#options.shared?.worker);
     this.#primary = this.#linkToPrimary({ module, key, run, primaryKey });
     front.shutdown.add(() => this.#primary.close());
     const metrics = this.#createMetrics();
@@ -253,6 +252,7 @@ export class Backend extends FrontNode {
       key,
       run,
       address: node.backbone,
+      shared: this.#options.shared?.udp('backbone'),
       callers,
       takesRuns: this.#returns !== undefined,
       hint,

@@ -235,6 +235,8 @@ export class Gateway extends FrontNode {
       loaded: this.#loaded,
       module: await loadNativeModule(),
       running: this.#options.running ?? new RunningAddresses(),
+      worker: this.#options.shared?.worker,
+      shared: this.#options.shared?.udp('backbone'),
       tracer,
       log: front.log,
     });

@@ -1,4 +1,12 @@
-import type { LoadedNode, LoadedUplink } from '../schema/loaded.js';
+import { ownKey, publicKeyOf } from '../multi_end/backbone/identity.js';
+import {
+  keySource,
+  type LoadedBackend,
+  type LoadedGateway,
+  type LoadedNode,
+  type LoadedUplink,
+} from '../schema/loaded.js';
+import { workerCount } from '../schema/workers.js';
 import type { ListenAddress } from '../values/scalars.js';
 import { Edge } from './edge/edge.js';
 import { Backend } from './backend.js';
@@ -6,6 +14,10 @@ import type { NodeOptions, RunningNode } from './life/running_node.js';
 import { TunnelNode } from './tunnel/tunnel_node.js';
 import { Gateway } from './gateway.js';
 import { RunningAddresses } from '../values/running_addresses.js';
+import { WorkersNode } from '../workers/workers_node.js';
+
+/** The compiled file, even in tests that run the sources */
+const workerCode = new URL('../../dist/nodes/worker/worker_main.js', import.meta.url);
 
 /**
  * Starts the nodes of one file. Backends start first, then gateways, which call their backends, then those
@@ -16,9 +28,15 @@ export async function startNodes(nodes: readonly LoadedNode[], options: NodeOpti
   const started = new Map<LoadedNode, RunningNode>();
   const running = new RunningAddresses();
   try {
+    for (const loaded of nodes)
+      if (hasWorkers(loaded)) started.set(loaded, await openWorkers(loaded, { ...options, running }));
     for (const role of ['backend', 'gateway', 'edge', 'tunnel'] as const) {
-      for (const loaded of nodes)
-        if (loaded.role === role) started.set(loaded, await startNode(loaded, { ...options, running }));
+      for (const loaded of nodes) {
+        if (loaded.role !== role) continue;
+        const opened = started.get(loaded);
+        if (opened instanceof WorkersNode) await opened.start();
+        else started.set(loaded, await startNode(loaded, { ...options, running }));
+      }
     }
   } catch (error) {
     await closeNodes([...started.values()], 0);
@@ -27,18 +45,17 @@ export async function startNodes(nodes: readonly LoadedNode[], options: NodeOpti
   return nodes.map((loaded) => started.get(loaded)).filter((node) => node !== undefined);
 }
 
-async function startNode(
-  loaded: LoadedNode,
-  options: NodeOptions & { running: RunningAddresses },
-): Promise<RunningNode> {
+type Server = LoadedGateway | LoadedBackend;
+type StartOptions = NodeOptions & { running: RunningAddresses };
+
+async function startNode(loaded: LoadedNode, options: StartOptions): Promise<RunningNode> {
   const { running } = options;
   switch (loaded.role) {
     case 'backend':
     case 'gateway': {
       const node =
         loaded.role === 'backend' ? await Backend.start(loaded, options) : await Gateway.start(loaded, options);
-      const { backboneAddress } = node;
-      running.set(loaded.name, { listen: node.address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
+      noteAddresses(node, running);
       return node;
     }
     case 'edge':
@@ -46,6 +63,32 @@ async function startNode(
     case 'tunnel':
       return TunnelNode.start(loaded, { ...options, gatewayAddress: gatewayAddress(loaded, running) });
   }
+}
+
+function noteAddresses(
+  { name, address, backboneAddress }: Gateway | Backend | WorkersNode,
+  running: RunningAddresses,
+): void {
+  running.set(name, { listen: address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
+}
+
+const hasWorkers = (loaded: LoadedNode): loaded is Server =>
+  (loaded.role === 'gateway' || loaded.role === 'backend') && workerCount(loaded.node) > 1;
+
+/** Opens the sockets of a node whose clients are served by several threads. @throws UserError */
+async function openWorkers(loaded: Server, options: StartOptions): Promise<WorkersNode> {
+  await makeKeys(loaded);
+  const node = await WorkersNode.open(loaded, { ...options, entry: workerCode });
+  noteAddresses(node, options.running);
+  return node;
+}
+
+/** Makes the keys that do not exist yet, before several threads look for them at the same time. @throws UserError */
+async function makeKeys(loaded: Server): Promise<void> {
+  const peers = loaded.role === 'backend' ? [loaded.primary] : loaded.backends;
+  if (peers.length === 0) return;
+  await ownKey(keySource(loaded, loaded.directory));
+  for (const { identity } of peers) await publicKeyOf(identity);
 }
 
 function gatewayAddress({ gateway }: LoadedUplink, running: RunningAddresses): ListenAddress | undefined {

@@ -12,7 +12,7 @@ import { tunnelReport } from './tunnel_report.js';
 
 /** The sources of an operator's answers */
 export interface AdminSources {
-  registry: Registry;
+  registry: Pick<Registry, 'contentType' | 'metrics'>;
   status(): NodeStatus;
   /** Updates what metrics and status report. */
   refresh(): Promise<void>;
@@ -163,7 +163,10 @@ async function showTunnels(path: string, send: Send, status: AdminSources['statu
 /** Answers a request for one of the readable resources. */
 async function show(path: string | undefined, send: Send, sources: AdminSources): Promise<void> {
   const { registry, status, refresh } = sources;
-  if (path?.startsWith('/tunnels/')) return showTunnels(path.slice('/tunnels/'.length), send, status);
+  if (path?.startsWith('/tunnels/')) {
+    await refresh();
+    return showTunnels(path.slice('/tunnels/'.length), send, status);
+  }
   switch (path) {
     case '/healthz': {
       // The process is alive when it answers.

@@ -1,17 +1,20 @@
 import type { ExecutorStats, TransportCounters } from '@sheaf/native';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry, type Aggregator } from 'prom-client';
 import type { RequestObserver } from '../http/request_handler.js';
 import type { SlowReason } from '../slow_clients/slow_clients.js';
 import type { BackendReport } from './backend_report.js';
 import { DeliveryCounts, type BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
 import { mediaMetrics } from './media_metrics.js';
-import { processMetrics } from './process_metrics.js';
+import { processMetrics, threadMetrics } from './process_metrics.js';
 import type { EdgeMediaStatus } from './status.js';
 import type { SessionObserver } from '../targets/webtransport/session_server.js';
+import { workerMetrics } from './worker_metrics.js';
 
 /** The values that metrics read when they are scraped */
 export interface MetricSources {
+  /** Number of the thread whose metrics these are, where a node has several. The main thread has those of the process. */
+  worker?: number | undefined;
   transport(): TransportCounters | undefined;
   tcpConnections(): number;
   limitHits(): Record<string, number>;
@@ -39,7 +42,11 @@ export class Metrics {
   });
 
   constructor(sources: MetricSources) {
-    processMetrics(this.registry);
+    if (sources.worker === undefined) processMetrics(this.registry);
+    else {
+      threadMetrics(this.registry);
+      workerMetrics(this.registry, sources.worker, () => sources.transport()?.connectionsOpenGauge ?? 0);
+    }
     transportMetrics(this.registry, sources);
     upstreamMetrics(this.registry, sources);
     deliveryMetrics(this.registry, this.deliveries);
@@ -59,6 +66,7 @@ export class Metrics {
     new Gauge({
       name: 'sheaf_certificate_expiry_seconds',
       help: "End of the certificate's validity, Unix time.",
+      aggregator: 'min',
       registers,
       collect() {
         this.set(sources.certificateExpiry().getTime() / 1_000);
@@ -355,6 +363,12 @@ function labelled(
   });
 }
 
+/** How several values of a metric become one: within a thread, and those of all threads */
+interface Joined {
+  join: (values: number[]) => number;
+  aggregator: Aggregator;
+}
+
 function upstreamMetrics(registry: Registry, sources: MetricSources): void {
   // A server may belong to several routes, each of which has its own view of it.
   const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
@@ -363,12 +377,13 @@ function upstreamMetrics(registry: Registry, sources: MetricSources): void {
     name: string,
     help: string,
     read: (status: UpstreamStatus) => number,
-    join: (values: number[]) => number = sum,
+    { join, aggregator }: Joined = { join: sum, aggregator: 'sum' },
   ): void => {
     new Kind({
       name: `sheaf_upstream_${name}`,
       help,
       labelNames: ['upstream'],
+      aggregator,
       registers: [registry],
       collect() {
         this.reset();
@@ -384,7 +399,7 @@ function upstreamMetrics(registry: Registry, sources: MetricSources): void {
     'up',
     '1 when the last attempt to reach the upstream succeeded.',
     ({ up }) => (up ? 1 : 0),
-    (values) => Math.min(...values),
+    { join: (values) => Math.min(...values), aggregator: 'min' },
   );
   metric(Gauge, 'requests_active', 'Requests in flight.', ({ active }) => active);
   metric(Gauge, 'requests_waiting', 'Requests that wait for a connection.', ({ waiting }) => waiting);
@@ -410,11 +425,13 @@ function backendMetrics(registry: Registry, backends: () => BackendReport[]): vo
     name: string,
     help: string,
     read: (backend: BackendReport) => number,
+    aggregator: Aggregator = 'sum',
   ): void => {
     new Kind({
       name: `sheaf_backend_${name}`,
       help,
       labelNames: ['backend'],
+      aggregator,
       registers: [registry],
       collect() {
         this.reset();
@@ -422,16 +439,25 @@ function backendMetrics(registry: Registry, backends: () => BackendReport[]): vo
       },
     });
   };
-  metric(Gauge, 'serving', '1 while the backend takes connections over.', ({ state }) => (state === 'serving' ? 1 : 0));
+  metric(
+    Gauge,
+    'serving',
+    '1 while the backend takes connections over.',
+    ({ state }) => (state === 'serving' ? 1 : 0),
+    'min',
+  );
   metric(Gauge, 'connections', 'Connections whose clients know the backend.', ({ connections }) => connections);
-  metric(Gauge, 'load', 'Share of the time in which the backend was busy.', ({ load }) => load);
-  metric(Gauge, 'requests_active', 'Requests in flight at the backend.', ({ requestsActive }) => requestsActive);
-  metric(Counter, 'bytes_sent_total', 'Bytes of UDP datagrams that the backend sent.', ({ bytesSent }) => bytesSent);
+  metric(Gauge, 'load', 'Share of the time in which the backend was busy.', ({ load }) => load, 'average');
+  // The backend says the same to each thread that asks.
+  const same = 'max';
+  metric(Gauge, 'requests_active', 'Requests in flight at the backend.', ({ requestsActive }) => requestsActive, same);
+  metric(Counter, 'bytes_sent_total', 'Bytes of UDP datagrams that the backend sent.', ({ bytesSent }) => bytesSent, same);
   metric(
     Counter,
     'bytes_received_total',
     'Bytes of UDP datagrams that the backend received.',
     ({ bytesReceived }) => bytesReceived,
+    same,
   );
   metric(Counter, 'proxied_total', 'Requests that the gateway proxied to the backend.', ({ proxied }) => proxied);
 }

@@ -7,14 +7,19 @@ import { tcpTunnelMetrics, tunnelMetrics } from './tunnel_metrics.js';
 
 /** Registers what a process says about itself, whatever its nodes do. */
 export function processMetrics(registry: Registry): void {
-  const registers = [registry];
   collectDefaultMetrics({ register: registry });
   new Gauge({
     name: 'sheaf_build_info',
     help: '1, with the version of Sheaf as a label.',
     labelNames: ['version'],
-    registers,
+    registers: [registry],
   }).set({ version }, 1);
+  threadMetrics(registry);
+}
+
+/** Registers what each thread of a process counts for itself. */
+export function threadMetrics(registry: Registry): void {
+  const registers = [registry];
   new Counter({
     name: 'sheaf_log_lines_dropped_total',
     help: 'Lines of logs that could not be written, of this process.',

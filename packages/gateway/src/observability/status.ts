@@ -29,6 +29,28 @@ export interface LifeStatus {
   configuration?: ConfigurationStatus;
 }
 
+/** `waiting`: it failed, and is started again after a pause. */
+export type WorkerState = 'starting' | 'serving' | 'waiting' | 'stopped';
+
+/** One of several threads that serve the clients of a node */
+export interface WorkerStatus {
+  /** Number of the worker, from 0 */
+  worker: number;
+  state: WorkerState;
+  /** Time since which it is in this state, ISO 8601 */
+  since: string;
+  /** How often it was replaced */
+  restarts: number;
+  /** Why the latest one ended that was replaced */
+  reason?: string;
+  /** What it does now; absent while it does not serve */
+  requestsActive?: number;
+  tcpConnections?: number;
+  quicConnections?: number;
+  /** UDP datagrams of other workers that it got and passed on, those of its own that it took from others, and lost ones of the first */
+  datagrams: { passedOn: number; taken: number; lost: number };
+}
+
 /** Status of the listeners for clients of the web */
 export interface FrontStatus extends LifeStatus {
   listen: string;
@@ -46,6 +68,10 @@ export interface FrontStatus extends LifeStatus {
   connections: ConnectionStatus[];
   /** Absent before the transport is started */
   transport?: TransportCounters;
+  /** Present on a node with several workers. The rest of the status is that of all of them. */
+  workers?: WorkerStatus[];
+  /** How the system chooses the worker of a UDP datagram. With `addresses`, more have to be passed on. */
+  steering?: 'ids' | 'addresses';
 }
 
 export interface RouteStatus {

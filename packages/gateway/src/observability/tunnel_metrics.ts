@@ -63,6 +63,7 @@ export function tunnelMetrics(registry: Registry, status: () => TunnelStatus | u
   new Gauge({
     name: 'sheaf_tunnel_response_seconds',
     help: 'Smoothed time from the first packet of a tunnel for UDP to the first one in the other direction.',
+    aggregator: 'average',
     registers: [registry],
     collect() {
       const milliseconds = status()?.responseMs;

@@ -5,6 +5,7 @@ import { frontKeys } from './front.js';
 import { reachKeys } from './reach.js';
 import { limitsOptions } from './limits.js';
 import { routeOptions } from './routes.js';
+import { workersOption } from './workers.js';
 
 /** Highest backend id that BACKEND_OFFER can carry (docs/reference/wire.md) */
 export const maxBackendId = 63;
@@ -94,6 +95,7 @@ export type ReturnOptions = z.output<typeof returnOptions>;
 /** Keys of a backend, without its `role` */
 export const backendConfiguration = z.strictObject({
   listen: frontKeys.listen,
+  workers: workersOption,
   ...reachKeys,
   tls: frontKeys.tls,
   secrets: frontKeys.secrets,

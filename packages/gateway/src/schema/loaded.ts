@@ -20,6 +20,14 @@ interface LoadedBase {
   certificateNames: readonly string[];
   /** Renders the place of a value with a caret, for errors that show up later. */
   place(path: ValuePath): string;
+  /** The file that the node was read from, so that another thread can read the same */
+  source: ConfigurationSource;
+}
+
+/** A configuration file with its text when it was read */
+export interface ConfigurationSource {
+  file: string;
+  text: string;
 }
 
 /** Another node of the site */

@@ -9,11 +9,13 @@ import { limitsOptions } from './limits.js';
 import { routeOptions } from './routes.js';
 import { tunnelNodeConfiguration } from './tunnel_node.js';
 import { pageLoaderOption } from './webtransport.js';
+import { workersOption } from './workers.js';
 
 /** Keys of a gateway, which is a node of a file or the whole file */
 export const nodeConfiguration = z
   .strictObject({
     listen: frontKeys.listen,
+    workers: workersOption,
     ...reachKeys,
     tls: frontKeys.tls,
     secrets: frontKeys.secrets,

@@ -47,6 +47,11 @@ export class CertificateSource {
     return source;
   }
 
+  /** Makes a source of a pair that another thread reads, and that `use` replaces. */
+  static given(options: CertificateSourceOptions, pair: CertificatePair): CertificateSource {
+    return new CertificateSource(options, pair, undefined);
+  }
+
   get pair(): CertificatePair {
     return this.#pair;
   }
@@ -73,24 +78,40 @@ export class CertificateSource {
 
   /** Looks for a newer certificate. If it is faulty, logs that and keeps the old one in use. */
   async refresh(): Promise<void> {
-    const { log } = this.#options;
+    // What another thread reads comes from there.
+    if (!this.#stop) return;
     try {
       if (this.#files && !(await this.#files.changed())) return;
       const pair = await load(this.#options);
       // Another source may be in use by now.
-      if (this.#closed) return;
-      if (pair.certificate === this.#pair.certificate && pair.privateKey === this.#pair.privateKey) return;
+      if (!this.#closed) this.use(pair);
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  /** Puts a pair to use. If it is faulty, logs that and keeps the old one in use. */
+  use(pair: CertificatePair): void {
+    if (pair.certificate === this.#pair.certificate && pair.privateKey === this.#pair.privateKey) return;
+    try {
       this.install(pair);
       this.#pair = pair;
-      log.info({ hash: this.hash, expiry: this.expiry }, 'certificate replaced');
+      this.#options.log.info({ hash: this.hash, expiry: this.expiry }, 'certificate replaced');
     } catch (error) {
-      log.warn({ error: errorMessage(error) }, 'the new certificate is refused; the old one stays in use');
+      this.#refuse(error);
     }
   }
 
   close(): void {
     this.#stop?.();
     this.#closed = true;
+  }
+
+  #refuse(error: unknown): void {
+    this.#options.log.warn(
+      { error: errorMessage(error) },
+      'the new certificate is refused; the old one stays in use',
+    );
   }
 }
 

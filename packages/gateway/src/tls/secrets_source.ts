@@ -5,36 +5,59 @@ import { filePollMs, FileState } from './file_state.js';
 import { poll } from './poll.js';
 import { readSecrets, ticketKeys, ticketPeriod } from './server_secrets.js';
 
+/** Returns the time of day. Tests set it forward. */
+type Now = () => Date;
+
 export interface SecretsSourceOptions {
   file: string;
   log: Logger;
-  /** Returns the time of day. Tests set it forward. */
-  now?: () => Date;
+  now?: Now;
+}
+
+interface SecretsFile {
+  file: string;
+  state: FileState;
+  log: Logger;
+}
+
+/** Secrets that a thread gets from another one */
+export interface GivenSecrets {
+  secrets: readonly ServerSecret[];
+  /** Whether they make the keys of tickets alone */
+  ofTickets: boolean;
 }
 
 /** The secrets of a server, which a new file replaces */
 export class SecretsSource {
-  readonly #options: SecretsSourceOptions;
-  readonly #file: FileState;
+  /** Whether they make the keys of tickets alone, and those of tokens and resets come from elsewhere */
+  readonly ofTickets: boolean;
+  readonly #now: Now;
   #secrets: readonly ServerSecret[];
   #period: number;
-  #stop: (() => void) | undefined;
+  readonly #file: SecretsFile | undefined;
+  readonly #stop: () => void;
   /** Makes the listeners use the secrets and the key of tickets. */
   install: () => void = () => undefined;
 
-  private constructor(options: SecretsSourceOptions, file: FileState, secrets: readonly ServerSecret[]) {
-    this.#options = options;
-    this.#file = file;
+  private constructor({ secrets, ofTickets }: GivenSecrets, now: Now = () => new Date(), file?: SecretsFile) {
     this.#secrets = secrets;
-    this.#period = this.#now();
+    this.ofTickets = ofTickets;
+    this.#now = now;
+    this.#file = file;
+    this.#period = ticketPeriod(now());
+    // The key of tickets changes with the time, too.
+    this.#stop = poll(filePollMs, () => this.refresh());
   }
 
-  /** Opens the source. @throws UserError when the file cannot be used */
-  static async open(options: SecretsSourceOptions): Promise<SecretsSource> {
-    const state = await FileState.of([options.file]);
-    const source = new SecretsSource(options, state, await readSecrets(options.file));
-    source.#stop = poll(filePollMs, () => source.refresh());
-    return source;
+  /** Opens a source that follows a file. @throws UserError when the file cannot be used */
+  static async open({ file, log, now }: SecretsSourceOptions): Promise<SecretsSource> {
+    const state = await FileState.of([file]);
+    return new SecretsSource({ secrets: await readSecrets(file), ofTickets: false }, now, { file, state, log });
+  }
+
+  /** Makes a source of secrets that `use` replaces. */
+  static given(given: GivenSecrets, now?: Now): SecretsSource {
+    return new SecretsSource(given, now);
   }
 
   /** The secret in use first */
@@ -49,25 +72,27 @@ export class SecretsSource {
 
   /** Looks for newer secrets. If they are faulty, logs that and keeps the old ones in use. */
   async refresh(): Promise<void> {
-    const { log, file } = this.#options;
+    const changed = await this.#file?.state.changed();
+    if (!this.#file || !changed) return this.use(this.#secrets);
+    const { file, log } = this.#file;
     try {
-      const period = this.#now();
-      const changed = await this.#file.changed();
-      if (!changed && period === this.#period) return;
-      if (changed) this.#secrets = await readSecrets(file);
-      this.#period = period;
-      this.install();
-      if (changed) log.info({ number: this.#secrets[0]?.number }, 'secrets replaced');
+      this.use(await readSecrets(file));
+      log.info({ number: this.#secrets[0]?.number }, 'secrets replaced');
     } catch (error) {
       log.warn({ error: errorMessage(error) }, 'the new secrets are refused; the old ones stay in use');
     }
   }
 
-  close(): void {
-    this.#stop?.();
+  /** Puts secrets to use, unless nothing would change. */
+  use(secrets: readonly ServerSecret[]): void {
+    const period = ticketPeriod(this.#now());
+    if (secrets === this.#secrets && period === this.#period) return;
+    this.#secrets = secrets;
+    this.#period = period;
+    this.install();
   }
 
-  #now(): number {
-    return ticketPeriod(this.#options.now?.() ?? new Date());
+  close(): void {
+    this.#stop();
   }
 }

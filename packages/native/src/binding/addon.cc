@@ -1,6 +1,7 @@
 #include <napi.h>
 #include <uv.h>
 
+#include "binding/address_argument.h"
 #include "binding/call_arguments.h"
 #include "binding/channel_source_object.h"
 #include "binding/endpoint_object.h"
@@ -18,6 +19,7 @@
 #include "io/cached_file.h"
 #include "io/generation_link.h"
 #include "io/service_manager.h"
+#include "io/tcp_listener.h"
 #include "io/tcp_socket.h"
 #include "util/heap.h"
 
@@ -34,6 +36,32 @@ Napi::Value limit_unsent(const Napi::CallbackInfo& info) {
 Napi::Value is_gone(const Napi::CallbackInfo& info) {
   const int descriptor = info[0].As<Napi::Number>().Int32Value();
   return Napi::Boolean::New(info.Env(), sheaf::io::is_gone(descriptor));
+}
+
+// Arguments: address, whether other sockets of this user may listen there already.
+Napi::Value open_tcp_listener(const Napi::CallbackInfo& info) {
+  const auto local = sheaf::binding::address_argument(info[0]);
+  if (!local) {
+    sheaf::binding::address_error(info.Env(), info[0]).ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  const auto use = sheaf::binding::flag_argument(info, 1) ? sheaf::io::PortUse::kShared
+                                                          : sheaf::io::PortUse::kExclusive;
+  const auto opened = sheaf::io::open_tcp_listener(*local, use);
+  if (!opened) {
+    sheaf::binding::system_error(info.Env(), opened.error()).ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  auto out = Napi::Object::New(info.Env());
+  out.Set("descriptor", opened->descriptor);
+  out.Set("port", opened->local.port);
+  return out;
+}
+
+// Arguments: descriptor. Returns another one, or a negative number.
+Napi::Value duplicate_descriptor(const Napi::CallbackInfo& info) {
+  const int descriptor = info[0].As<Napi::Number>().Int32Value();
+  return Napi::Number::New(info.Env(), sheaf::io::duplicate_descriptor(descriptor));
 }
 
 // Arguments: descriptor, buffer to fill, position in the file.
@@ -94,6 +122,10 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("encodeHead", Napi::Function::New<encode_head>(env, "encodeHead"));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));
   exports.Set("isGone", Napi::Function::New<is_gone>(env, "isGone"));
+  exports.Set("openTcpListener",
+              Napi::Function::New<open_tcp_listener>(env, "openTcpListener"));
+  exports.Set("duplicateDescriptor",
+              Napi::Function::New<duplicate_descriptor>(env, "duplicateDescriptor"));
   exports.Set("readCached", Napi::Function::New<read_cached>(env, "readCached"));
   exports.Set("notifyServiceManager",
               Napi::Function::New<notify_service_manager>(env, "notifyServiceManager"));

@@ -11,6 +11,7 @@ import { backboneIdleMs, backbonePaths, type BackboneUse } from './backbone_list
 import { BackboneViolation } from './byte_fields.js';
 import { Channel, readMessages } from './channel.js';
 import { backboneVersion, encodeMessage, type BackboneMessage } from './messages.js';
+import { areSiblings } from './run.js';
 import type { NodeKey, NodePublicKey } from '../../values/node_key.js';
 import { MessageBody } from './request_body.js';
 
@@ -23,6 +24,11 @@ export interface BackboneLinkOptions {
   /** Random id of this process, `runBytes` long */
   run: Buffer;
   peer: { name: string; publicKey: NodePublicKey };
+  /**
+   * Returns the run of the peer's worker that this connection is to lead to, in hexadecimal, where the peer has several. Default:
+   * any of them will do.
+   */
+  beside?: () => string | undefined;
   /** Returns the address that the peer listens on at the moment. */
   address(): { host: string; port: number };
   log: Logger;
@@ -31,6 +37,11 @@ export interface BackboneLinkOptions {
 /** Pauses between failed attempts */
 const pauses: BackOff = { first: 100, longest: 3_000, jitter: true };
 const connectTimeoutMs = 3_000;
+/**
+ * Attempts to reach one worker of the peer. Each attempt reaches one at random. After these, any of them is good: the one that was
+ * wanted does not serve.
+ */
+const mostAttempts = 256;
 
 /** Maximum of clients' requests that are proxied to one node at a time */
 export const maxProxied = 256;
@@ -61,6 +72,9 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
   #state: LinkStatus['state'] = 'closed';
   #reason: string | undefined;
   #failures = 0;
+  /** Number of successive attempts that reached another worker than the one that was wanted */
+  #missed = 0;
+  #latestRun: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
 
@@ -77,6 +91,11 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
 
   get channel(): Channel | undefined {
     return this.#channel;
+  }
+
+  /** The run of the peer that this was connected to last, in hexadecimal */
+  get latestRun(): string | undefined {
+    return this.#latestRun;
   }
 
   /** Client for the requests of clients; undefined until the peer has accepted this node */
@@ -221,6 +240,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
       }
       case 'welcome':
         if (!this.#session) break;
+        if (this.#misses(message.run)) throw new Error(anotherWorker);
         return this.#open(this.#session, message.run, body, response);
       case 'farewell':
         this.#farewell = message.reason;
@@ -228,6 +248,13 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
       default:
     }
     throw new BackboneViolation(`${message.type} before this node was taken in`);
+  }
+
+  #misses(run: Buffer): boolean {
+    const wanted = this.#options.beside?.();
+    const misses = wanted !== undefined && areSiblings(wanted, run.toString('hex')) && this.#missed < mostAttempts;
+    this.#missed = misses ? this.#missed + 1 : 0;
+    return misses;
   }
 
   #open(session: Buffer, run: Buffer, body: MessageBody, response: ReceivedResponse): void {
@@ -240,6 +267,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     );
     channel.once('close', (reason) => (this.#farewell ??= reason));
     this.#channel = channel;
+    this.#latestRun = channel.run;
     this.#failures = 0;
     this.#reason = undefined;
     this.#state = 'open';
@@ -253,6 +281,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     this.#session = undefined;
     this.#farewell = undefined;
     channel?.lost(reason);
+    if (this.#state !== 'closed' && reason === anotherWorker) return this.#attempt();
     if (this.#state !== 'closed') {
       const { peer, use, log } = this.#options;
       if (this.#reason !== reason)
@@ -266,6 +295,9 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     this.emit('close', reason);
   }
 }
+
+/** Reason of an end: the peer has several workers, and this is not the one that was wanted. */
+const anotherWorker = 'the connection leads to another worker';
 
 /** Adds advice to reasons that users meet. */
 function explain(reason: string, { name, publicKey }: BackboneLinkOptions['peer']): string {

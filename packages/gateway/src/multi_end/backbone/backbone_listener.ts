@@ -7,6 +7,7 @@ import { introduction } from './authentication.js';
 import { Channel, readMessages, type Outgoing } from './channel.js';
 import { backboneVersion, encodeMessage, nonceBytes, type BackboneMessage } from './messages.js';
 import { createNodeCertificate } from './node_certificate.js';
+import type { SharedUdp } from '../../values/shared_udp.js';
 import { NodePublicKey, type NodeKey } from '../../values/node_key.js';
 import { sessionBytes } from './sealed_message.js';
 import { Strangers } from './strangers.js';
@@ -38,6 +39,8 @@ export interface BackboneListenerOptions {
   /** Random id of this process, `runBytes` long */
   run: Buffer;
   address: ListenAddress;
+  /** Sockets of one of several threads there. Default: its own */
+  shared?: SharedUdp | undefined;
   /** The nodes that may call */
   callers: ReadonlyMap<string, NodePublicKey>;
   /** Time in milliseconds for a caller to identify itself */
@@ -94,6 +97,7 @@ export class BackboneListener extends EventEmitter<BackboneEvents> {
     const { module, key, name, address } = options;
     const server = module.createHttp3Server({
       ...address,
+      ...(options.shared && { worker: options.shared }),
       certificate: await createNodeCertificate(key, name, new Date()),
       alpn: ['h3'],
       multipath: false,

@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import type { Http3Server, NativeModule, ServedConnection, ServerConnection } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { BackboneLink } from '../backbone/backbone_link.js';
 import { BackboneListener } from '../backbone/backbone_listener.js';
 import { ownKey, publicKeyOf } from '../backbone/identity.js';
-import { runBytes } from '../backbone/messages.js';
+import { newRun, type WorkerOfProcess } from '../backbone/run.js';
 import { loadSodium, type Sodium } from '../backbone/sealed_message.js';
 import { deliveryOrder } from '../../schema/delivery.js';
 import type { RouteOptions } from '../../schema/routes.js';
@@ -17,6 +16,7 @@ import { fromBackboneRequest } from '../../http/quic_request.js';
 import type { RequestHandler } from '../../http/request_handler.js';
 import { listenError } from '../../values/listen_error.js';
 import type { RunningAddresses } from '../../values/running_addresses.js';
+import type { SharedUdp } from '../../values/shared_udp.js';
 import { BackendRoute, type Offers } from './backend_route.js';
 import type { BackendReport } from '../../observability/backend_report.js';
 import { BackendWatch } from './backend_watch.js';
@@ -26,6 +26,10 @@ export interface PrimaryOptions {
   loaded: LoadedGateway;
   module: NativeModule;
   running: RunningAddresses;
+  /** Which of several workers of the process this is */
+  worker?: WorkerOfProcess | undefined;
+  /** Sockets of the backbone. Default: its own */
+  shared?: SharedUdp | undefined;
   /** Traces hand-overs */
   tracer?: Tracer | undefined;
   log: Logger;
@@ -128,7 +132,7 @@ export class Primary {
     const { node, name } = loaded;
     const key = await ownKey(keySource(loaded, loaded.directory));
     const sodium = await loadSodium();
-    const run = randomBytes(runBytes);
+    const run = newRun(this.#options.worker);
     this.#identity = { key, sodium, run };
     const callers = new Map<string, Awaited<ReturnType<typeof publicKeyOf>>>();
     for (const reference of loaded.backends) {
@@ -144,9 +148,11 @@ export class Primary {
         address: () => this.#backboneOf(reference),
         log,
       };
-      const link = new BackboneLink({ ...common, use: 'messages' });
-      const requests = new BackboneLink({ ...common, use: 'requests' });
-      const runs = returnsBy(node.routes, reference.name) ? new BackboneLink({ ...common, use: 'runs' }) : undefined;
+      // A worker of the backend has what it was told: hand-overs, keys and orders belong together.
+      const link: BackboneLink = new BackboneLink({ ...common, use: 'messages', beside: () => link.latestRun });
+      const withIt = { ...common, beside: () => link.channel?.run };
+      const requests = new BackboneLink({ ...withIt, use: 'requests' });
+      const runs = returnsBy(node.routes, reference.name) ? new BackboneLink({ ...withIt, use: 'runs' }) : undefined;
       if (runs) this.runs.set(reference.name, runs);
       const backend = new BackendWatch({
         reference,
@@ -171,6 +177,7 @@ export class Primary {
       key,
       run,
       address,
+      shared: this.#options.shared,
       callers,
       hint: `if it is one of the backends of \`${name}\`, its \`public_key\` there is`,
       onRequest: (request, response) =>

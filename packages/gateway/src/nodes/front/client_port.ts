@@ -15,6 +15,7 @@ import { listenError } from '../../values/listen_error.js';
 import type { Networks } from '../../values/networks.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../../values/scalars.js';
 import type { Service, Sessions } from './service.js';
+import type { SharedParts } from './shared_parts.js';
 
 /** Number of attempts to find a free port, when the configuration lets the system choose */
 const portAttempts = 8;
@@ -33,6 +34,8 @@ export interface ListenerParts {
   balancers: Networks | undefined;
   proxies: TrustedProxies | undefined;
   keyLog: string | undefined;
+  /** Present where the sockets are those of several threads */
+  shared: SharedParts | undefined;
   /** Returns the value of Alt-Svc (RFC 7838) once it is known. */
   altSvc: () => string | undefined;
   place(path: ValuePath): string;
@@ -42,12 +45,24 @@ export interface ListenerParts {
 /** A certificate, and the oldest version of TLS that goes with it over TCP */
 export type InstalledCertificate = Pick<CertificateSource, 'pair' | 'minimumTls'>;
 
-/** Creates a listener of TCP, with TLS or without. */
-export function createTcp(parts: ListenerParts, address: ListenAddress, secure: boolean): TcpListener {
+export interface TcpOptions {
+  /** Whether it speaks TLS */
+  secure: boolean;
+  /** A socket that listens already */
+  descriptor: number | undefined;
+}
+
+/** Creates a listener of TCP. */
+export function createTcp(
+  parts: ListenerParts,
+  address: ListenAddress,
+  { secure, descriptor }: TcpOptions,
+): TcpListener {
   const { service, options, certificate, balancers, proxies, altSvc } = parts;
   const { limits } = options;
   return new TcpListener({
     address,
+    descriptor,
     handler: service.handler,
     takers: service.takers,
     limits,
@@ -112,12 +127,12 @@ export class ClientPort {
       for (const listener of updated) put(before, listener);
       throw error;
     }
-    if (!this.#parts.secrets) this.#quic?.updateResetSecret(this.#resetSecret(certificate.pair));
+    if (this.#parts.secrets?.ofTickets !== false) this.#quic?.updateResetSecret(this.#resetSecret(certificate.pair));
   }
 
   /** Makes all listeners use the secrets and keys as they are now. */
-  installSecrets({ secrets, ticketKeys }: SecretsSource): void {
-    this.#quic?.updateSecrets(secrets);
+  installSecrets({ secrets, ofTickets, ticketKeys }: SecretsSource): void {
+    if (!ofTickets) this.#quic?.updateSecrets(secrets);
     for (const tcp of this.#tcp) tcp.updateTicketKeys(ticketKeys);
   }
 
@@ -153,11 +168,13 @@ export class ClientPort {
   }
 
   async #listenTcp(): Promise<void> {
-    const { listen } = this.#parts.options;
+    const { options, shared } = this.#parts;
+    const { listen } = options;
+    const given = shared?.takeTcp('listen');
     let { port } = listen;
-    for (const { address } of eachAddress(listen)) {
+    for (const [index, { address }] of eachAddress(listen).entries()) {
       const wanted = { address, port };
-      const tcp = createTcp(this.#parts, wanted, true);
+      const tcp = createTcp(this.#parts, wanted, { secure: true, descriptor: given?.[index] });
       ({ port } = await tcp.listen().catch((error: unknown) => this.#refuse(error, wanted, 'TCP')));
       this.#tcp.push(tcp);
     }
@@ -165,7 +182,7 @@ export class ClientPort {
   }
 
   async #listenQuic(module: NativeModule): Promise<Http3Server> {
-    const { service, options, certificate, secrets, proxies, keyLog, log } = this.#parts;
+    const { service, options, certificate, secrets, proxies, keyLog, shared, log } = this.#parts;
     if (options.qlog !== undefined) await makeDirectory(options.qlog);
     const server = createQuicListener({
       module,
@@ -179,7 +196,9 @@ export class ClientPort {
       pathScheduler: options.path_scheduler,
       streamScheduler: options.stream_scheduler,
       certificate: certificate.pair,
-      secrets: secrets?.secrets,
+      secrets: secrets?.ofTickets === false ? secrets.secrets : undefined,
+      ticketSecrets: secrets?.secrets,
+      shared: shared?.udp('listen'),
       resetSecret: this.#resetSecret(certificate.pair),
       // Balancers see to it that packets with a server id reach that server.
       resetScope: options.connection_ids?.server_id.toLowerCase() ?? listenerName(hostname(), this.#address),

@@ -18,13 +18,15 @@ import { prepareAll, type Prepared } from '../life/reload.js';
 import type { NodeOptions } from '../life/running_node.js';
 import type { ShutdownStack } from '../life/shutdown_stack.js';
 import { ClientPort, createTcp, type ListenerParts } from './client_port.js';
-
 import type { Service } from './service.js';
+import type { SharedParts } from './shared_parts.js';
 
 /** Options of nodes with a front */
 export interface FrontNodeOptions extends NodeOptions {
   /** Loads the transport. If it resolves with undefined, only TCP is served. */
   loadNative?: () => Promise<NativeModule | undefined>;
+  /** Present where the node is one of several alike in this process */
+  shared?: SharedParts;
 }
 
 /** The configuration that the front of a node needs */
@@ -86,8 +88,9 @@ export class Front {
     let certificate: CertificateSource | undefined;
     try {
       const { log } = life;
-      certificate = await openCertificate(configuration, log);
-      const secrets = file === undefined ? undefined : await SecretsSource.open({ file, log });
+      const { shared } = options;
+      certificate = await openCertificate(configuration, log, shared);
+      const secrets = shared?.secrets ?? (file === undefined ? undefined : await SecretsSource.open({ file, log }));
       return new Front(configuration, options, life, certificate, secrets);
     } catch (error) {
       certificate?.close();
@@ -103,6 +106,11 @@ export class Front {
   /** Steps that the owner adds for shutdown; the last one runs first */
   get shutdown(): ShutdownStack {
     return this.#life.shutdown;
+  }
+
+  /** Number of the thread, where the node has several */
+  get worker(): number | undefined {
+    return this.#options.worker;
   }
 
   get certificate(): CertificateSource {
@@ -125,13 +133,17 @@ export class Front {
 
   /** Address where clients find this node, if configured */
   get publicUrl(): string | undefined {
-    const { public_url: url } = this.#configuration.options;
-    return url && new URL(`https://${url.host}:${url.port}`).href;
+    return publicUrlOf(this.#configuration.options);
   }
 
   /** Port of `listen`, as clients see it */
   get publicPort(): number {
     return this.#configuration.options.public_url?.port ?? this.address.port;
+  }
+
+  /** What answers the clients of the node, once it listens */
+  get service(): Service {
+    return this.#service;
   }
 
   get quic(): Http3Server | undefined {
@@ -190,7 +202,9 @@ export class Front {
     const before = this.#configuration;
     const stays = canonicalText(certificateOf(before)) === canonicalText(certificateOf(configuration));
     if (stays) await this.#certificate.refresh();
-    const certificate = stays ? this.#certificate : await openCertificate(configuration, this.log);
+    const certificate = stays
+      ? this.#certificate
+      : await openCertificate(configuration, this.log, this.#options.shared);
     try {
       const listeners = await prepareAll([
         () => this.#prepareListeners(configuration, certificate),
@@ -279,6 +293,7 @@ export class Front {
       balancers: this.#balancers,
       proxies: this.#proxies,
       keyLog: this.#options.keyLog,
+      shared: this.#options.shared,
       altSvc: () => this.#altSvc(),
       place,
       log: this.log,
@@ -326,18 +341,32 @@ export class Front {
 }
 
 async function openPlain(parts: ListenerParts, http: ListenAddress): Promise<Plain> {
-  const tcp = createTcp(parts, http, false);
+  const tcp = createTcp(parts, http, { secure: false, descriptor: parts.shared?.takeTcp('http')[0] });
   const address = await tcp.listen().catch((error: unknown) => {
     throw listenError(error, http, 'TCP', parts.place(['http']));
   });
   return { tcp, address };
 }
 
-function openCertificate(configuration: FrontConfiguration, log: Logger): Promise<CertificateSource> {
-  return CertificateSource.open({ ...certificateOf(configuration), log });
+async function openCertificate(
+  configuration: FrontConfiguration,
+  log: Logger,
+  shared: SharedParts | undefined,
+): Promise<CertificateSource> {
+  const options = { ...certificateOf(configuration), log };
+  return shared ? CertificateSource.given(options, shared.certificate) : CertificateSource.open(options);
 }
 
+/** Returns where clients find a node, if that is configured. */
+export function publicUrlOf({ public_url: url }: Pick<FrontOptions, 'public_url'>): string | undefined {
+  return url && new URL(`https://${url.host}:${url.port}`).href;
+}
+
+type CertifiedConfiguration = Pick<FrontConfiguration, 'directory' | 'certificateNames'> & {
+  options: Pick<FrontOptions, 'tls'>;
+};
+
 /** What the certificate of a configuration depends on */
-function certificateOf({ options: { tls }, directory, certificateNames }: FrontConfiguration) {
+export function certificateOf({ options: { tls }, directory, certificateNames }: CertifiedConfiguration) {
   return { tls, directory, names: tls === 'dev' ? certificateNames : [] };
 }

@@ -6,6 +6,7 @@ import type { MetricSources } from '../../observability/metrics.js';
 import type { FrontNodeStatus } from '../../observability/status.js';
 import type { Entrance, RunningNode } from '../life/running_node.js';
 import type { Front } from './front.js';
+import type { Service } from './service.js';
 
 /** A running node that serves clients of the web */
 export abstract class FrontNode implements RunningNode {
@@ -22,10 +23,11 @@ export abstract class FrontNode implements RunningNode {
   /** Sources of the metrics that all these nodes have */
   protected get frontMetrics(): Pick<
     MetricSources,
-    'transport' | 'limitHits' | 'tcpConnections' | 'certificateExpiry'
+    'worker' | 'transport' | 'limitHits' | 'tcpConnections' | 'certificateExpiry'
   > {
     const { front } = this;
     return {
+      worker: front.worker,
       transport: () => front.quic?.counters(),
       limitHits: () => front.limitHits(),
       tcpConnections: () => front.tcpConnections,
@@ -33,21 +35,21 @@ export abstract class FrontNode implements RunningNode {
     };
   }
 
+  /** What answers the clients and the operators of the node */
+  get service(): Service {
+    return this.front.service;
+  }
+
   get log(): Logger {
     return this.front.log;
   }
 
   get entrances(): readonly Entrance[] {
-    const { address, publicUrl, httpAddress } = this;
-    return [
-      { at: browserUrl('https', address), serves: 'HTTP/3 and WebTransport (UDP), HTTP/2 and HTTP/1.1 (TCP)' },
-      ...(publicUrl === undefined ? [] : [{ at: publicUrl, serves: 'where clients find it' }]),
-      ...(httpAddress ? [{ at: browserUrl('http', httpAddress), serves: 'HTTP/1.1 without TLS' }] : []),
-    ];
+    return entrancesOf(this);
   }
 
   get trial(): string {
-    return `sheaf fetch ${browserUrl('https', this.address)}${this.certificate.isDevelopment ? ' --insecure' : ''}`;
+    return trialOf(this);
   }
 
   get address(): ListenAddresses {
@@ -75,4 +77,30 @@ export abstract class FrontNode implements RunningNode {
   close(drainMs?: number): Promise<void> {
     return this.front.close(drainMs);
   }
+}
+
+/** Where people reach a node with clients of the web */
+export interface WebAddresses {
+  readonly address: ListenAddresses;
+  readonly publicUrl: string | undefined;
+  readonly httpAddress: ListenAddress | undefined;
+}
+
+export function entrancesOf({ address, publicUrl, httpAddress }: WebAddresses): Entrance[] {
+  return [
+    { at: browserUrl('https', address), serves: 'HTTP/3 and WebTransport (UDP), HTTP/2 and HTTP/1.1 (TCP)' },
+    ...(publicUrl === undefined ? [] : [{ at: publicUrl, serves: 'where clients find it' }]),
+    ...(httpAddress ? [{ at: browserUrl('http', httpAddress), serves: 'HTTP/1.1 without TLS' }] : []),
+  ];
+}
+
+/** Returns a command that shows that the node works. */
+export function trialOf({
+  address,
+  certificate,
+}: {
+  address: ListenAddresses;
+  certificate: Pick<CertificateSource, 'isDevelopment'>;
+}): string {
+  return `sheaf fetch ${browserUrl('https', address)}${certificate.isDevelopment ? ' --insecure' : ''}`;
 }

@@ -1,4 +1,5 @@
 import type { Http3Server, ServedConnection } from '@sheaf/native';
+import type { Registry } from 'prom-client';
 import type { RequestHandler } from '../../http/request_handler.js';
 import type { StreamTakers } from '../../http/taken_stream.js';
 import type { ConnectHandlers } from '../../listeners/quic_listener.js';
@@ -14,6 +15,7 @@ export interface Sessions {
 
 /** The part of a node that answers its clients, for as long as it runs */
 export interface Service extends AdminSources {
+  registry: Registry;
   handler: RequestHandler;
   /** Handler for requests that other nodes proxy here */
   proxied?: RequestHandler;

@@ -51,7 +51,7 @@ export class NodeLife {
   constructor(configuration: LifeConfiguration, options: NodeOptions) {
     this.#configuration = configuration;
     this.#options = options;
-    this.log = createLog(configuration.options.log, options.logStream);
+    this.log = createLog(configuration.options.log, options.logStream, options.worker);
     this.shutdown.add(watchStrayErrors(this.log));
     this.shutdown.add(() => this.#admin.close(0));
   }

@@ -11,6 +11,8 @@ export interface NodeOptions {
   logStream?: DestinationStream;
   /** File for TLS secrets (SSLKEYLOGFILE) */
   keyLog?: string;
+  /** Number of the thread that runs the node, where it is one of several alike */
+  worker?: number;
   /** The configuration of the process, if it can be read again */
   reload?: ReloadSource;
 }
@@ -38,6 +40,8 @@ export interface RunningNode {
   status(): NodeStatus;
   /** Gets ready for another configuration of the same role. Absent where the role takes none while it runs. @throws UserError */
   prepare?(loaded: LoadedNode): Promise<Prepared>;
+  /** Resolves once the latest `commit` has reached all threads of the node. Absent where `commit` does all at once. */
+  settled?(): Promise<void>;
   /** Refuses new work, waits up to `drainMs` for work that has begun, then stops. */
   close(drainMs?: number): Promise<void>;
 }

@@ -107,6 +107,7 @@ export class RunningConfiguration implements ReloadSource {
       const changes = this.#chosen.flatMap((before) => changesOf(before, byName(chosen, before.name)));
       const prepared = await this.#prepare(chosen);
       prepared.commit();
+      await Promise.all(this.#nodes.map((node) => node.settled?.()));
       return this.#accept(loaded, chosen, changes, prepared.warnings);
     } catch (error) {
       return this.#refuse(error, version);

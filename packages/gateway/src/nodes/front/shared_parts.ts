@@ -1,0 +1,17 @@
+import type { CertificatePair } from '@sheaf/native';
+import type { SecretsSource } from '../../tls/secrets_source.js';
+import type { SharedUdp } from '../../values/shared_udp.js';
+
+/** What the addresses of a node are for, by the options that name them */
+export type ListenerUse = 'listen' | 'http' | 'backbone';
+
+/** What a node gets that is one of several alike in its process: the main thread has it for all of them. */
+export interface SharedParts {
+  /** Which of them it is */
+  readonly worker: { process: Uint8Array; index: number };
+  readonly certificate: CertificatePair;
+  readonly secrets: SecretsSource;
+  /** Returns descriptors of listening TCP sockets, one for each address. Their listeners close them. */
+  takeTcp(use: 'listen' | 'http'): number[];
+  udp(use: 'listen' | 'backbone'): SharedUdp;
+}

@@ -1,0 +1,133 @@
+import { duplicateDescriptor } from '@sheaf/native';
+import { parseConfiguration } from '../../configuration/load.js';
+import type { ConfigurationSource } from '../../schema/loaded.js';
+import { SecretsSource } from '../../tls/secrets_source.js';
+import { RunningAddresses } from '../../values/running_addresses.js';
+import type { SharedUdp } from '../../values/shared_udp.js';
+import type { SentConfiguration, WorkerNotice, WorkerReport, WorkerStart } from '../../workers/messages.js';
+import type { LoadedServer } from '../../workers/node_sockets.js';
+import { shareOf } from '../../workers/worker_share.js';
+import { Backend } from '../backend.js';
+import type { SharedParts } from '../front/shared_parts.js';
+import { Gateway } from '../gateway.js';
+import type { Prepared } from '../life/reload.js';
+import type { PortLog } from './port_log.js';
+
+/** The copy of a node that one worker runs */
+export class WorkerServer {
+  readonly #start: WorkerStart;
+  readonly #running: RunningAddresses;
+  readonly #secrets: SecretsSource;
+  /** What the node takes over when it opens listeners */
+  #sent: SentConfiguration;
+  #node!: Gateway | Backend;
+  #prepared: { parts: Prepared; before: SentConfiguration } | undefined;
+
+  private constructor(start: WorkerStart) {
+    this.#start = start;
+    this.#sent = start;
+    this.#running = new RunningAddresses(start.running);
+    this.#secrets = SecretsSource.given(start.secrets);
+  }
+
+  /** @throws UserError */
+  static async open(start: WorkerStart, log: PortLog): Promise<WorkerServer> {
+    const server = new WorkerServer(start);
+    await server.#open(log);
+    return server;
+  }
+
+  get warnings(): readonly string[] {
+    return this.#node.warnings;
+  }
+
+  /** Gets ready for another configuration. Returns warnings. @throws UserError */
+  async prepare(sent: SentConfiguration): Promise<string[]> {
+    const before = this.#sent;
+    this.#sent = sent;
+    try {
+      const parts = await this.#node.prepare(this.#load(sent.source));
+      this.#prepared = { parts, before };
+      return [...parts.warnings];
+    } catch (error) {
+      this.#sent = before;
+      throw error;
+    }
+  }
+
+  commit(): void {
+    this.#prepared?.parts.commit();
+    this.#prepared = undefined;
+  }
+
+  async abandon(): Promise<void> {
+    if (!this.#prepared) return;
+    const { parts, before } = this.#prepared;
+    this.#prepared = undefined;
+    this.#sent = before;
+    await parts.abandon();
+  }
+
+  async report(): Promise<WorkerReport> {
+    const { refresh, registry } = this.#node.service;
+    await refresh();
+    return { status: this.#node.status(), metrics: await registry.getMetricsAsJSON() };
+  }
+
+  async close(drainMs: number | undefined): Promise<void> {
+    await this.#node.close(drainMs);
+  }
+
+  take(notice: WorkerNotice): void {
+    switch (notice.notice) {
+      case 'certificate':
+        this.#sent = { ...this.#sent, certificate: notice.pair };
+        return this.#node.certificate.use(notice.pair);
+      case 'secrets':
+        return this.#secrets.use(notice.secrets);
+      case 'running':
+        return this.#running.set(notice.name, notice.address);
+      case 'drain':
+        this.#node.service.drainBackend?.(notice.backend, notice.drains);
+    }
+  }
+
+  async #open(log: PortLog): Promise<void> {
+    const { index, keyLog, source } = this.#start;
+    const loaded = this.#load(source);
+    const options = {
+      running: this.#running,
+      logStream: log,
+      worker: index,
+      shared: this.#shared(),
+      ...(keyLog !== undefined && { keyLog }),
+    };
+    this.#node =
+      loaded.role === 'gateway' ? await Gateway.start(loaded, options) : await Backend.start(loaded, options);
+  }
+
+  #load({ text, file }: ConfigurationSource): LoadedServer {
+    const { name, count } = this.#start;
+    const loaded = parseConfiguration(text, file).nodes.find((node) => node.name === name);
+    if (loaded?.role !== 'gateway' && loaded?.role !== 'backend') throw new Error(`the node ${name} got lost`);
+    return shareOf(loaded, count);
+  }
+
+  #shared(): SharedParts {
+    const sent = (): SentConfiguration => this.#sent;
+    const known = <Value>(value: Value | undefined): Value => {
+      if (value === undefined) throw new Error('there are no sockets for this worker');
+      return value;
+    };
+    const { process, index } = this.#start;
+    return {
+      worker: { process, index },
+      get certificate() {
+        return sent().certificate;
+      },
+      secrets: this.#secrets,
+      takeTcp: (use) => known(sent().sockets.tcp[use]).map(duplicateDescriptor),
+      udp: (use): SharedUdp => known(sent().sockets.udp[use]),
+    };
+  }
+}

@@ -1,0 +1,73 @@
+import type { WorkerCounts } from '@sheaf/native';
+import { AggregatorRegistry, Counter, Registry } from 'prom-client';
+import { processMetrics } from '../observability/process_metrics.js';
+import type { CountedMetric } from './messages.js';
+
+export interface MergedMetricsOptions {
+  /** Returns how often workers were replaced. */
+  restarts(): number;
+  /** Returns what each worker passed on and took. */
+  datagrams(): WorkerCounts[];
+}
+
+/** Metrics of several threads, as one page */
+export class MergedMetrics {
+  /** Those of the main thread */
+  readonly #own = new Registry();
+  /** What threads had counted that are gone, so that no counter of the page goes back */
+  #before: CountedMetric[] = [];
+
+  constructor({ restarts, datagrams }: MergedMetricsOptions) {
+    processMetrics(this.#own);
+    datagramMetrics(this.#own, datagrams);
+    new Counter({
+      name: 'sheaf_worker_restarts_total',
+      help: 'Workers that ended and were replaced.',
+      registers: [this.#own],
+      collect() {
+        this.reset();
+        this.inc(restarts());
+      },
+    });
+  }
+
+  get contentType(): Registry['contentType'] {
+    return this.#own.contentType;
+  }
+
+  /** Keeps the counts of a thread that has ended. */
+  async retire(metrics: readonly CountedMetric[]): Promise<void> {
+    const counts = metrics.filter(({ type }) => isCount(type));
+    this.#before = await merged([this.#before, counts]).getMetricsAsJSON();
+  }
+
+  /** Returns the page: what the main thread has, and what `threads` have counted. */
+  async page(threads: readonly CountedMetric[][]): Promise<string> {
+    return merged([await this.#own.getMetricsAsJSON(), ...threads, this.#before]).metrics();
+  }
+}
+
+/** prom-client declares these types as numbers, and gives names. */
+const isCount = (type: unknown): boolean => type === 'counter' || type === 'histogram';
+
+function merged(all: readonly (readonly CountedMetric[])[]): Registry {
+  return AggregatorRegistry.aggregate([...all]);
+}
+
+function datagramMetrics(registry: Registry, datagrams: () => WorkerCounts[]): void {
+  const counter = (name: string, help: string, read: (counts: WorkerCounts) => number): void => {
+    new Counter({
+      name: `sheaf_worker_datagrams_${name}_total`,
+      help,
+      labelNames: ['worker'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [worker, counts] of datagrams().entries()) this.inc({ worker }, read(counts));
+      },
+    });
+  };
+  counter('passed_on', 'UDP datagrams of other workers that a worker got and passed on.', ({ passedOn }) => passedOn);
+  counter('taken', 'UDP datagrams that a worker took from others.', ({ taken }) => taken);
+  counter('lost', 'UDP datagrams that a worker passed on, and the other one had no room for.', ({ lost }) => lost);
+}

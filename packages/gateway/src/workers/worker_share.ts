@@ -1,0 +1,42 @@
+import type { Limits } from '../schema/limits.js';
+import type { RouteOptions } from '../schema/routes.js';
+import { tunnelKeys } from '../schema/routes.js';
+import type { LoadedServer } from './node_sockets.js';
+
+/** Limits of a whole node. The others are those of one connection, one request or one time. */
+const totals = [
+  'connections',
+  'connections_per_network',
+  'memory',
+  'slow_responses',
+  'handshakes_per_second',
+  'half_open_handshakes',
+] as const satisfies readonly (keyof Limits)[];
+
+/** Exchanges that can be slow at a time, at least: one network gets half of what is free. */
+const leastSlow = 2;
+
+/** Returns what one of several workers runs by: its share of the limits, and nothing that the main thread has for all. */
+export function shareOf<Loaded extends LoadedServer>(loaded: Loaded, workers: number): Loaded {
+  const share = (total: number): number => Math.ceil(total / workers);
+  const { node } = loaded;
+  const limits = { ...node.limits };
+  for (const key of totals) limits[key] = share(limits[key]);
+  limits.slow_responses = Math.max(leastSlow, limits.slow_responses);
+  // A single connection may need all of that.
+  limits.memory = Math.max(limits.memory, limits.connection_memory);
+  const routes = node.routes.map((route) => shareOfRoute(route, share));
+  return { ...loaded, node: { ...node, admin: undefined, limits, routes } };
+}
+
+function shareOfRoute(route: RouteOptions, share: (total: number) => number): RouteOptions {
+  const { upstream } = route;
+  const shared = { ...route };
+  if (upstream)
+    shared.upstream = { ...upstream, connections: share(upstream.connections), queue: share(upstream.queue) };
+  for (const key of tunnelKeys) {
+    const tunnels = route[key];
+    if (tunnels) Object.assign(shared, { [key]: { ...tunnels, tunnels: share(tunnels.tunnels) } });
+  }
+  return shared;
+}

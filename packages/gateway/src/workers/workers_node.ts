@@ -1,0 +1,327 @@
+import { randomBytes } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+import type { CertificatePair } from '@sheaf/native';
+import type { Logger } from 'pino';
+import { certificateOf, publicUrlOf } from '../nodes/front/front.js';
+import { entrancesOf, trialOf } from '../nodes/front/front_node.js';
+import { processIdBytes } from '../multi_end/backbone/run.js';
+import { NodeLife } from '../nodes/life/node_life.js';
+import { prepareAll, type Prepared } from '../nodes/life/reload.js';
+import type { Entrance, NodeOptions, RunningNode } from '../nodes/life/running_node.js';
+import type { AdminSources } from '../observability/admin_server.js';
+import { streamOf } from '../observability/log.js';
+import type { LoadedNode } from '../schema/loaded.js';
+import { workerCount } from '../schema/workers.js';
+import { CertificateSource } from '../tls/certificate_source.js';
+import { SecretsSource } from '../tls/secrets_source.js';
+import { canonicalText } from '../values/canonical.js';
+import { formatAddress } from '../values/listen_error.js';
+import type { RunningAddresses } from '../values/running_addresses.js';
+import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
+import { idleStatus } from './idle_status.js';
+import { mergeStatus, type OwnStatus, type ServerStatus } from './merged_status.js';
+import { MergedMetrics } from './merged_metrics.js';
+import { NodeSockets, type LoadedServer, type OpenedSockets } from './node_sockets.js';
+import { WorkerPool } from './worker_pool.js';
+import { WorkerThread } from './worker_thread.js';
+
+const secretBytes = 32;
+
+export interface WorkersNodeOptions extends NodeOptions {
+  /** Addresses of the other nodes in this process */
+  running: RunningAddresses;
+  /** File of the code of workers */
+  entry: URL;
+}
+
+/** What the main thread reads for all workers */
+interface Files {
+  certificate: CertificateSource;
+  secrets: SecretsSource;
+}
+
+/** A gateway or a backend whose clients are served by several threads. The main thread has what they share. */
+export class WorkersNode implements RunningNode {
+  /** The threads that serve clients */
+  readonly pool: WorkerPool;
+  readonly #options: WorkersNodeOptions;
+  readonly #life: NodeLife;
+  readonly #sockets = new NodeSockets();
+  readonly #metrics: MergedMetrics;
+  readonly #secrets: SecretsSource;
+  readonly #process = randomBytes(processIdBytes);
+  /** Backends that the operator drains */
+  readonly #drained = new Set<string>();
+  #certificate: CertificateSource;
+  #loaded: LoadedServer;
+  #warnings: readonly string[] = [];
+
+  private constructor(loaded: LoadedServer, options: WorkersNodeOptions, life: NodeLife, files: Files) {
+    this.#loaded = loaded;
+    this.#options = options;
+    this.#life = life;
+    this.#certificate = files.certificate;
+    this.#secrets = files.secrets;
+    this.pool = new WorkerPool({ workers: workerCount(loaded.node), open: (index) => this.#open(index), log: this.log });
+    this.#metrics = new MergedMetrics({
+      restarts: () => this.pool.restarts,
+      datagrams: () => this.#sockets.counts(),
+    });
+    this.pool.onLost = ({ metrics }) => void this.#metrics.retire(metrics);
+    this.#followFiles();
+    const unwatch = options.running.watch((name, address) => this.pool.tell({ notice: 'running', name, address }));
+    life.shutdown.add(unwatch);
+    life.shutdown.add(() => this.#certificate.close());
+    life.shutdown.add(() => this.#secrets.close());
+    life.shutdown.add(() => this.#sockets.close());
+    life.shutdown.add(() => this.pool.stop(0));
+  }
+
+  /**
+   * Opens all sockets, and serves operators. A socket of a backend that sends from an address here has to be opened later: the
+   * system counts the sockets of a port in this order. @throws UserError
+   */
+  static async open(loaded: LoadedServer, options: WorkersNodeOptions): Promise<WorkersNode> {
+    const { name, role, node, place } = loaded;
+    const life = new NodeLife({ name, role, options: node, place }, options);
+    try {
+      const secrets = await openSecrets(loaded, life.log);
+      const certificate = await openCertificate(loaded, life.log);
+      const opened = new WorkersNode(loaded, options, life, { certificate, secrets });
+      await opened.#listen();
+      return opened;
+    } catch (error) {
+      await life.shutdown.run();
+      throw error;
+    }
+  }
+
+  get name(): string {
+    return this.#loaded.name;
+  }
+
+  get role(): LoadedServer['role'] {
+    return this.#loaded.role;
+  }
+
+  get log(): Logger {
+    return this.#life.log;
+  }
+
+  get warnings(): readonly string[] {
+    return this.#warnings;
+  }
+
+  get address(): ListenAddresses {
+    return this.#sockets.address;
+  }
+
+  get httpAddress(): ListenAddress | undefined {
+    return this.#sockets.httpAddress;
+  }
+
+  get backboneAddress(): ListenAddress | undefined {
+    return this.#sockets.backboneAddress;
+  }
+
+  get adminAddress(): ListenAddress | undefined {
+    return this.#life.adminAddress;
+  }
+
+  get publicUrl(): string | undefined {
+    return publicUrlOf(this.#loaded.node);
+  }
+
+  get certificate(): CertificateSource {
+    return this.#certificate;
+  }
+
+  get entrances(): readonly Entrance[] {
+    return entrancesOf(this);
+  }
+
+  get trial(): string {
+    return trialOf(this);
+  }
+
+  /** Starts the workers. @throws UserError when none of them can serve */
+  async start(): Promise<void> {
+    this.#warnings = await this.pool.start();
+    this.#life.serve(this.#addresses(), this.#warnings);
+  }
+
+  /** Returns what all workers did, as of the latest `refresh`. */
+  status(): ServerStatus {
+    const [first, ...others] = this.pool.reports.map(({ status }) => status);
+    if (first) return mergeStatus([first, ...others], this.#ownStatus());
+    const { isDevelopment: development, hash: sha256, expiry } = this.#certificate;
+    const certificate = { development, sha256, expiry: expiry.toISOString() };
+    return idleStatus(this.#loaded, this.#ownStatus(), { listen: this.#addresses(), certificate });
+  }
+
+  /** Asks the workers what they did. */
+  refresh(): Promise<void> {
+    return this.pool.refresh();
+  }
+
+  /** Makes all workers ready for another configuration, or none. @throws UserError */
+  async prepare(loaded: LoadedNode): Promise<Prepared> {
+    if (loaded.role !== 'gateway' && loaded.role !== 'backend') throw new Error(`a ${loaded.role} is no ${this.role}`);
+    const leave = await this.pool.turn();
+    let certificate: CertificateSource | undefined;
+    const giveUp = (): void => {
+      if (certificate !== this.#certificate) certificate?.close();
+      leave();
+    };
+    try {
+      certificate = await this.#certificateFor(loaded);
+      const prepared = await this.#prepareParts(loaded, certificate);
+      const next = certificate;
+      return {
+        ...prepared,
+        commit: () => {
+          this.#use(loaded, next);
+          prepared.commit();
+          leave();
+        },
+        abandon: async () => {
+          await prepared.abandon();
+          giveUp();
+        },
+      };
+    } catch (error) {
+      giveUp();
+      throw error;
+    }
+  }
+
+  settled(): Promise<void> {
+    return this.pool.settled();
+  }
+
+  /** Makes all workers refuse new work, waits up to `drainMs` for requests in flight, then stops. */
+  close(drainMs?: number): Promise<void> {
+    return this.#life.close(async () => {
+      this.log.info('draining');
+      this.#sockets.stopListening();
+      await this.pool.stop(drainMs);
+    });
+  }
+
+  async #listen(): Promise<void> {
+    (await this.#sockets.prepare(this.#loaded, 0)).commit();
+    await this.#life.listenAdmin(this.#sources);
+  }
+
+  #open(index: number): WorkerThread {
+    const { entry, keyLog, running } = this.#options;
+    const { name, source, node } = this.#loaded;
+    const { secrets, ofTickets } = this.#secrets;
+    const thread = new WorkerThread({
+      entry,
+      start: {
+        name,
+        process: this.#process,
+        index,
+        count: workerCount(node),
+        source,
+        certificate: this.#certificate.pair,
+        sockets: this.#sockets.current.of(index),
+        secrets: { secrets, ofTickets },
+        running: running.entries(),
+        keyLog,
+      },
+      onLog: (lines) => streamOf(this.log).write(lines),
+    });
+    for (const backend of this.#drained) thread.tell({ notice: 'drain', backend, drains: true });
+    return thread;
+  }
+
+  /** Tells the workers what is new in the files. */
+  #followFiles(): void {
+    this.#certificate.install = (pair) => {
+      checkPair(pair);
+      this.pool.tell({ notice: 'certificate', pair });
+    };
+    this.#secrets.install = () => this.pool.tell({ notice: 'secrets', secrets: this.#secrets.secrets });
+  }
+
+  async #certificateFor(loaded: LoadedServer): Promise<CertificateSource> {
+    if (canonicalText(certifiedBy(loaded)) !== canonicalText(certifiedBy(this.#loaded)))
+      return openCertificate(loaded, this.log);
+    await this.#certificate.refresh();
+    return this.#certificate;
+  }
+
+  #prepareParts(loaded: LoadedServer, certificate: CertificateSource): Promise<Prepared> {
+    const { node, place, source } = loaded;
+    let opened: OpenedSockets;
+    return prepareAll([
+      async () => {
+        const sockets = await this.#sockets.prepare(loaded, this.#loaded.node.limits.drain);
+        ({ opened } = sockets);
+        return sockets;
+      },
+      () => this.#life.prepareAdmin({ admin: node.admin, place }, this.#sources),
+      () => this.pool.prepare((index) => ({ source, certificate: certificate.pair, sockets: opened.of(index) })),
+    ]);
+  }
+
+  #use(loaded: LoadedServer, certificate: CertificateSource): void {
+    this.#loaded = loaded;
+    if (certificate === this.#certificate) return;
+    this.#certificate.close();
+    this.#certificate = certificate;
+    this.#followFiles();
+  }
+
+  get #sources(): AdminSources {
+    return {
+      registry: {
+        contentType: this.#metrics.contentType,
+        metrics: () => this.#metrics.page(this.pool.reports.map(({ metrics }) => metrics)),
+      },
+      status: () => this.status(),
+      refresh: () => this.refresh(),
+      drainBackend: (name, drains) => this.#drainBackend(name, drains),
+    };
+  }
+
+  #drainBackend(name: string, drains: boolean): boolean {
+    if (this.#loaded.role !== 'gateway' || !this.#loaded.backends.some((backend) => backend.name === name)) return false;
+    if (drains) this.#drained.add(name);
+    else this.#drained.delete(name);
+    this.pool.tell({ notice: 'drain', backend: name, drains });
+    return true;
+  }
+
+  #ownStatus(): OwnStatus {
+    const life = this.#life.status();
+    const state = life.state === 'serving' && !this.pool.ready ? 'starting' : life.state;
+    return { life: { ...life, state }, workers: this.pool.status(this.#sockets.counts()), steering: this.#sockets.steering };
+  }
+
+  #addresses(): string {
+    return eachAddress(this.address).map(formatAddress).join(', ');
+  }
+}
+
+/** What the certificate of a node depends on */
+function certifiedBy({ node, directory, certificateNames }: LoadedServer): ReturnType<typeof certificateOf> {
+  return certificateOf({ options: node, directory, certificateNames });
+}
+
+function openCertificate(loaded: LoadedServer, log: Logger): Promise<CertificateSource> {
+  return CertificateSource.open({ ...certifiedBy(loaded), log });
+}
+
+/** Without a file, a random secret makes the keys of tickets: clients resume at each worker. */
+async function openSecrets({ node: { secrets: file } }: LoadedServer, log: Logger): Promise<SecretsSource> {
+  if (file !== undefined) return SecretsSource.open({ file, log });
+  return SecretsSource.given({ secrets: [{ number: 0, secret: randomBytes(secretBytes) }], ofTickets: true });
+}
+
+/** Refuses what workers would refuse. Throws when the two do not belong together. */
+function checkPair({ certificate, privateKey }: CertificatePair): void {
+  createSecureContext({ cert: certificate, key: privateKey });
+}

@@ -1,0 +1,33 @@
+import { closeSync } from 'node:fs';
+import { addon } from './addon.js';
+
+/**
+ * Opens listening TCP sockets that share one address (SO_REUSEPORT), so that each thread of a process has one, which it takes by
+ * `server.listen({ fd })`. The kernel divides connections among them. Refuses a port where anybody else listens, and with port 0
+ * takes a free one. Throws with the system's `code`, such as `EADDRINUSE`. The caller closes the descriptors.
+ */
+export function openSharedTcp(
+  local: { address: string; port: number },
+  sockets: number,
+): { descriptors: number[]; port: number } {
+  const { descriptor, port } = addon().openTcpListener(local, false);
+  const descriptors = [descriptor];
+  try {
+    while (descriptors.length < sockets)
+      descriptors.push(addon().openTcpListener({ ...local, port }, true).descriptor);
+  } catch (error) {
+    descriptors.forEach((each) => closeSync(each));
+    throw error;
+  }
+  return { descriptors, port };
+}
+
+/**
+ * Returns a second descriptor of a socket, for a thread that closes it when it ends. Throws when the process has no more
+ * descriptors.
+ */
+export function duplicateDescriptor(descriptor: number): number {
+  const copy = addon().duplicateDescriptor(descriptor);
+  if (copy < 0) throw Object.assign(new Error('the process has no more descriptors'), { code: 'EMFILE' });
+  return copy;
+}
