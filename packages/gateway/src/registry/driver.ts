@@ -54,7 +54,7 @@ export interface RegistryDriver {
   readonly place: string;
   /** Whether the registry answered last */
   readonly connected: boolean;
-  /** Called after a connection was lost and made again, when watches may have missed something */
+  /** Called when the registry can be asked, and after a connection was made again, when watches may have missed something */
   reconnected: () => void;
   /** Begins to connect, without waiting for it. */
   open(): void;

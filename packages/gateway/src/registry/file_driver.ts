@@ -55,7 +55,9 @@ export class FileDriver implements RegistryDriver {
   }
 
   open(): void {
-    void this.#removeDrafts().catch(() => undefined);
+    void this.#removeDrafts()
+      .catch(() => undefined)
+      .then(() => this.reconnected());
   }
 
   async get(key: string): Promise<RegistryEntry | undefined> {

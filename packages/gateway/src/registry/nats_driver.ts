@@ -66,7 +66,7 @@ export class NatsDriver implements RegistryDriver {
 
   async get(key: string): Promise<RegistryEntry | undefined> {
     const entry = await inTime(this.#kv.get(key));
-    return entry === null || entry.operation !== 'PUT' ? undefined : entryOf(entry);
+    return entry?.operation === 'PUT' ? entryOf(entry) : undefined;
   }
 
   async list(): Promise<RegistryListing> {
