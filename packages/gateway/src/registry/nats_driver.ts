@@ -24,7 +24,7 @@ export interface NatsOptions {
 }
 
 /** Longest wait for a server, in milliseconds */
-const timeoutMs = 5_000;
+const timeoutMs = 2_000;
 /** Pause between attempts to connect, in milliseconds */
 const pauseMs = 500;
 /** JetStream's code for an update of another revision than the last one */
