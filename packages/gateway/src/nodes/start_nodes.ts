@@ -4,6 +4,7 @@ import { Edge } from './edge/edge.js';
 import { Backend } from './backend.js';
 import type { NodeOptions, RunningNode } from './life/running_node.js';
 import { TunnelNode } from './tunnel/tunnel_node.js';
+import { describeNode } from './fleet/describe_node.js';
 import { Gateway } from './gateway.js';
 import { RunningAddresses } from '../values/running_addresses.js';
 
@@ -14,7 +15,7 @@ import { RunningAddresses } from '../values/running_addresses.js';
  */
 export async function startNodes(nodes: readonly LoadedNode[], options: NodeOptions = {}): Promise<RunningNode[]> {
   const started = new Map<LoadedNode, RunningNode>();
-  const running = new RunningAddresses();
+  const running = new RunningAddresses(options.fleet?.view);
   try {
     for (const role of ['backend', 'gateway', 'edge', 'tunnel'] as const) {
       for (const loaded of nodes)
@@ -39,6 +40,8 @@ async function startNode(
         loaded.role === 'backend' ? await Backend.start(loaded, options) : await Gateway.start(loaded, options);
       const { backboneAddress } = node;
       running.set(loaded.name, { listen: node.address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
+      const hash = (): string => options.reload?.status().version ?? '';
+      options.fleet?.announce(loaded.name, () => describeNode(loaded, node, hash()));
       return node;
     }
     case 'edge':

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { nodeKeyFile, NodeKey, NodePublicKey } from '../values/node_key.js';
-import type { NodeKeySource } from '../schema/loaded.js';
+import type { LoadedRegistry, NodeKeySource } from '../schema/loaded.js';
 
 /** The nodes whose entries are read, by name */
-export type KnownNodes = ReadonlyMap<string, NodePublicKey | NodeKeySource>;
+export type KnownNodes = LoadedRegistry['known'];
 
 /** The keys by which entries of the registry are believed. They come from the configuration, and never from the registry. */
 export class Trust {

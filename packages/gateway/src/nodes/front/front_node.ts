@@ -22,7 +22,7 @@ export abstract class FrontNode implements RunningNode {
   /** Sources of the metrics that all these nodes have */
   protected get frontMetrics(): Pick<
     MetricSources,
-    'transport' | 'limitHits' | 'tcpConnections' | 'certificateExpiry'
+    'transport' | 'limitHits' | 'tcpConnections' | 'certificateExpiry' | 'registry'
   > {
     const { front } = this;
     return {
@@ -30,6 +30,7 @@ export abstract class FrontNode implements RunningNode {
       limitHits: () => front.limitHits(),
       tcpConnections: () => front.tcpConnections,
       certificateExpiry: () => front.certificate.expiry,
+      ...(front.registry && { registry: front.registry }),
     };
   }
 
@@ -52,6 +53,11 @@ export abstract class FrontNode implements RunningNode {
 
   get address(): ListenAddresses {
     return this.front.address;
+  }
+
+  /** Whether the node stops, and waits for what is in flight */
+  get draining(): boolean {
+    return this.front.draining;
   }
 
   get httpAddress(): ListenAddress | undefined {
