@@ -1,6 +1,11 @@
 export * from './client.js';
 export { configurationSchema, type NodeConfiguration } from './schema/node.js';
-export { configurationWarnings, loadConfiguration, parseConfiguration } from './configuration/load.js';
+export {
+  configurationWarnings,
+  loadConfiguration,
+  parseConfiguration,
+  readConfiguration,
+} from './configuration/load.js';
 export { filesOfNode, moveFiles, type NodeFile, type NodeFileKind } from './configuration/node_files.js';
 export { onlyGateway, type LoadedConfiguration, type LoadedNode } from './schema/loaded.js';
 export { balancerKey, formatSecrets, readSecrets, renewSecrets } from './tls/server_secrets.js';
@@ -22,6 +27,9 @@ export { TunnelNode } from './nodes/tunnel/tunnel_node.js';
 export { closeNodes, startNodes } from './nodes/start_nodes.js';
 export { describeChange, RunningConfiguration } from './nodes/reload/running_configuration.js';
 export type { ConfigurationStatus, ReloadOutcome } from './observability/configuration_report.js';
+export { publishDocument } from './nodes/fleet/publish.js';
+export type { FleetNodeReport, RegistryStatus } from './observability/registry_report.js';
+export type { FleetNode, FleetNodeState, FleetView } from './registry/fleet_view.js';
 export { FileState } from './tls/file_state.js';
 export { watchFile } from './nodes/reload/watch_file.js';
 export type { Published } from './channels/publication.js';
