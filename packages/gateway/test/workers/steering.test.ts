@@ -148,7 +148,12 @@ ${[0, 1, 2]
     const status = site.nodeOf(`laptop${index}`).status();
     if (status.role !== 'tunnel') throw new Error('the node has another role');
     const portOf = (kind: string): number =>
-      Number(status.listeners.find((listener) => listener.kind === kind)?.listen.split(':').at(-1));
+      Number(
+        status.listeners
+          .find((listener) => listener.kind === kind)
+          ?.listen.split(':')
+          .at(-1),
+      );
     const program = await connectTo(portOf('tcp'));
     program.end('from the program');
     const socket = await tcp.accept();
