@@ -122,9 +122,8 @@ export function renderStatus(status: NodeStatus): string {
   ];
   const table = renderTable(['', ''], facts).replace(/^\s*\n/, '');
   const fleet = status.registry ? [renderFleet(status.registry)] : [];
-  return [table, ...fleet, ...roleSections(status), ...(status.role === 'tunnel' ? [] : clientSections(status))].join(
-    '\n\n',
-  );
+  const fronts = status.role === 'tunnel' ? [] : [...workerSections(status), ...clientSections(status)];
+  return [table, ...fleet, ...roleSections(status), ...fronts].join('\n\n');
 }
 
 /** Which configuration is in use, and whether a later one was refused */
@@ -209,6 +208,22 @@ function roleSections(status: NodeStatus): string[] {
 function renderLink({ connection }: GatewayLinkStatus): string[] {
   if (!connection) return [];
   return [renderTable(['to the gateway', ...pathColumns], pathRows(connection)), ...connectionBackends([connection])];
+}
+
+/** Renders the threads that serve clients, if there are several. */
+function workerSections({ workers, steering }: FrontNodeStatus): string[] {
+  if (!workers) return [];
+  const rows = workers.map(({ worker, state, since, restarts, reason, datagrams, ...now }) => [
+    worker,
+    `${state} for ${formatSeconds((Date.now() - Date.parse(since)) / 1_000)}`,
+    ...[now.requestsActive, now.quicConnections, now.tcpConnections].map((count) => count ?? ''),
+    `${datagrams.passedOn}/${datagrams.taken}/${datagrams.lost}`,
+    `${restarts}${reason === undefined ? '' : `: ${reason}`}`,
+  ]);
+  const columns = ['worker', 'state', 'requests', 'QUIC', 'TCP', 'passed on/taken/lost', 'replaced'];
+  return [
+    `${renderTable(columns, rows)}\nUDP datagrams reach workers by ${steering === 'ids' ? 'connection ids' : 'addresses'}`,
+  ];
 }
 
 /** Renders the connections of clients, if there are any. */

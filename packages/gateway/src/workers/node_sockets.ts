@@ -1,5 +1,11 @@
 import { closeSync } from 'node:fs';
-import { openSharedTcp, openWorkerGroup, type WorkerCounts, type WorkerGroup, type WorkerGroupOptions } from '@sheaf/native';
+import {
+  openSharedTcp,
+  openWorkerGroup,
+  type WorkerCounts,
+  type WorkerGroup,
+  type WorkerGroupOptions,
+} from '@sheaf/native';
 import type { LoadedBackend, LoadedGateway } from '../schema/loaded.js';
 import { workerCount } from '../schema/workers.js';
 import { serverIdOf } from '../listeners/quic_listener.js';
@@ -91,7 +97,9 @@ export class NodeSockets {
   /** Returns what each worker passed on to others, and took from them. */
   counts(): WorkerCounts[] {
     const groups = Object.values(this.#places).flatMap(({ all }) => all.flatMap(({ udp }) => udp ?? []));
-    return groups.map((group) => group.counts()).reduce((sums, counts) => sums.map((sum, at) => sumOf([sum, counts[at] ?? sum])));
+    return groups
+      .map((group) => group.counts())
+      .reduce((sums, counts) => sums.map((sum, at) => sumOf([sum, counts[at] ?? sum])));
   }
 
   /** Takes no more connections. */
@@ -162,7 +170,10 @@ function tryOpen({ address, workers, transports, serverId, refuse }: Wanted): Op
   try {
     for (const each of wantsTcp ? eachAddress(address) : []) {
       const local = { address: each.address, port };
-      const opened = attempted(() => openSharedTcp(local, workers), (error) => refuse(error, local, 'TCP'));
+      const opened = attempted(
+        () => openSharedTcp(local, workers),
+        (error) => refuse(error, local, 'TCP'),
+      );
       sockets.tcp.push(opened.descriptors);
       ({ port } = opened);
     }

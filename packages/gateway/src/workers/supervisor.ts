@@ -110,7 +110,11 @@ export class Supervisor {
     this.#reason = reason.message;
     this.#enter('waiting');
     this.#options.log.error(
-      { worker: this.index, pauseMs: Math.round(pauseMs), ...(reason instanceof UserError ? { error: reason.message } : { err: reason }) },
+      {
+        worker: this.index,
+        pauseMs: Math.round(pauseMs),
+        ...(reason instanceof UserError ? { error: reason.message } : { err: reason }),
+      },
       'a worker has ended and is replaced',
     );
     this.#timer = setTimeout(() => void this.#restart(), pauseMs).unref();

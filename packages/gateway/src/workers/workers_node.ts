@@ -62,7 +62,11 @@ export class WorkersNode implements RunningNode {
     this.#life = life;
     this.#certificate = files.certificate;
     this.#secrets = files.secrets;
-    this.pool = new WorkerPool({ workers: workerCount(loaded.node), open: (index) => this.#open(index), log: this.log });
+    this.pool = new WorkerPool({
+      workers: workerCount(loaded.node),
+      open: (index) => this.#open(index),
+      log: this.log,
+    });
     this.#metrics = new MergedMetrics({
       restarts: () => this.pool.restarts,
       datagrams: () => this.#sockets.counts(),
@@ -179,7 +183,7 @@ export class WorkersNode implements RunningNode {
     if (loaded.role !== 'gateway' && loaded.role !== 'backend') throw new Error(`a ${loaded.role} is no ${this.role}`);
     const leave = await this.pool.turn();
     let certificate: CertificateSource | undefined;
-    const giveUp = (): void => {
+    const giveBack = (): void => {
       if (certificate !== this.#certificate) certificate?.close();
       leave();
     };
@@ -196,11 +200,11 @@ export class WorkersNode implements RunningNode {
         },
         abandon: async () => {
           await prepared.abandon();
-          giveUp();
+          giveBack();
         },
       };
     } catch (error) {
-      giveUp();
+      giveBack();
       throw error;
     }
   }
@@ -305,7 +309,8 @@ export class WorkersNode implements RunningNode {
   }
 
   #drainBackend(name: string, drains: boolean): boolean {
-    if (this.#loaded.role !== 'gateway' || !this.#loaded.backends.some((backend) => backend.name === name)) return false;
+    if (this.#loaded.role !== 'gateway' || !this.#loaded.backends.some((backend) => backend.name === name))
+      return false;
     if (drains) this.#drained.add(name);
     else this.#drained.delete(name);
     this.pool.tell({ notice: 'drain', backend: name, drains });
@@ -315,7 +320,11 @@ export class WorkersNode implements RunningNode {
   #ownStatus(): OwnStatus {
     const life = this.#life.status();
     const state = life.state === 'serving' && !this.pool.ready ? 'starting' : life.state;
-    return { life: { ...life, state }, workers: this.pool.status(this.#sockets.counts()), steering: this.#sockets.steering };
+    return {
+      life: { ...life, state },
+      workers: this.pool.status(this.#sockets.counts()),
+      steering: this.#sockets.steering,
+    };
   }
 
   #addresses(): string {

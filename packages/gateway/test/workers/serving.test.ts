@@ -46,7 +46,9 @@ it('a worker that crashes costs its own connections, and has a successor at the 
     expect((await ask(await connect(site.port), { path: '/a.txt' })).status).toBe(200);
   }
   const workers = await site.workers();
-  expect(workers.map(({ restarts }) => restarts)).toEqual([0, 1, 2, 3].map((worker) => (worker === busy.worker ? 1 : 0)));
+  expect(workers.map(({ restarts }) => restarts)).toEqual(
+    [0, 1, 2, 3].map((worker) => (worker === busy.worker ? 1 : 0)),
+  );
   expect(site.log).toContainEqual(
     expect.objectContaining({ worker: busy.worker, msg: 'a worker has ended and is replaced' }),
   );
