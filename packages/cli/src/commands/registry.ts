@@ -55,7 +55,7 @@ export const registry: Command<RegistryCommandOptions> = {
       throw new UserError('KEY_UNUSABLE', `${keyFile} is the key of ${operatorKey.publicKey.toString()}`, {
         hint: `bring the key of the \`operator\` in the file, ${operator.toString()}`,
       });
-    const revision = await publishDocument({ registry: loaded, operator: operatorKey, text });
+    const revision = await publishDocument({ registry: loaded, operator: operatorKey, text, now: Date.now() });
     const version = createHash('sha256').update(text).digest('hex');
     await printLine(
       world.stdout,

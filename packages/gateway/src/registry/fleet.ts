@@ -148,11 +148,11 @@ export class Fleet implements RegistrySource {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     const { driver } = this.#options;
-    await Promise.allSettled([this.#ticking, this.#beating]);
     if (driver.connected) await Promise.allSettled(this.#speaking().map((announcer) => announcer.beat(true)));
     await this.#save().catch(() => undefined);
-    await this.#feed.close();
+    // What waits for the registry ends by this.
     await driver.close().catch(() => undefined);
+    await Promise.allSettled([this.#feed.close(), this.#ticking, this.#beating]);
   }
 
   async #open(): Promise<void> {

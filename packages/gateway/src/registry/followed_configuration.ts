@@ -64,15 +64,20 @@ export interface Publication {
   site: string;
   operator: NodeKey;
   text: string;
+  /** Time of day in milliseconds */
+  now: number;
 }
 
-/** Puts a document into the registry, with a revision after that of the one before. Returns the revision. @throws RevisionConflict, EntryRefused */
-export async function publishConfiguration({ driver, site, operator, text }: Publication): Promise<number> {
+/**
+ * Puts a document into the registry. Its revision is the time in seconds, and comes after that of the one before: so it is new to nodes
+ * even when the registry has lost what they know. Returns the revision. @throws RevisionConflict, EntryRefused
+ */
+export async function publishConfiguration({ driver, site, operator, text, now }: Publication): Promise<number> {
   const key = configurationKey;
   const place = { site, key };
   const present = await driver.get(key);
   const before = present?.value && openDocument(present.value, place, operator.publicKey);
-  const document: OperatorDocument = { revision: (before?.revision ?? 0) + 1, text };
+  const document: OperatorDocument = { revision: Math.max((before?.revision ?? 0) + 1, Math.floor(now / 1_000)), text };
   const value = signEntry(operator, place, Buffer.from(JSON.stringify(document)));
   await driver.compareAndSet(key, value, present?.revision ?? 0);
   return document.revision;

@@ -19,10 +19,12 @@ export interface PublishOptions {
   operator: NodeKey;
   /** The configuration of the fleet */
   text: string;
+  /** Time of day in milliseconds */
+  now: number;
 }
 
 /** Signs a configuration, and puts it into the registry. Returns its revision. @throws UserError */
-export async function publishDocument({ registry, operator, text }: PublishOptions): Promise<number> {
+export async function publishDocument({ registry, operator, text, now }: PublishOptions): Promise<number> {
   const { site } = registry.options;
   if (JSON.stringify(text).length > maxValueBytes - overheadBytes)
     throw new UserError('REGISTRY_REFUSED', `the configuration is too large for a registry: ${text.length} letters`, {
@@ -32,7 +34,7 @@ export async function publishDocument({ registry, operator, text }: PublishOptio
   try {
     driver.open();
     await whenAnswering(driver);
-    return await publishConfiguration({ driver, site, operator, text });
+    return await publishConfiguration({ driver, site, operator, text, now });
   } catch (error) {
     throw explained(error, driver);
   } finally {
