@@ -40,6 +40,7 @@ export type {
   ChannelStatus,
   EdgeMediaStatus,
   EdgeStatus,
+  ForwardingStatus,
   FrontNodeStatus,
   BackendNodeStatus,
   GatewayLinkStatus,

@@ -6,6 +6,7 @@ import {
   type BackendReport,
   type ChannelStatus,
   type EdgeMediaStatus,
+  type ForwardingStatus,
   type FrontNodeStatus,
   type GatewayBackend,
   type GatewayLinkStatus,
@@ -211,7 +212,7 @@ function renderLink({ connection }: GatewayLinkStatus): string[] {
 }
 
 /** Renders the threads that serve clients, if there are several. */
-function workerSections({ workers, steering }: FrontNodeStatus): string[] {
+function workerSections({ workers, steering, forwarding }: FrontNodeStatus): string[] {
   if (!workers) return [];
   const rows = workers.map(({ worker, state, since, restarts, reason, datagrams, ...now }) => [
     worker,
@@ -223,7 +224,16 @@ function workerSections({ workers, steering }: FrontNodeStatus): string[] {
   const columns = ['worker', 'state', 'requests', 'QUIC', 'TCP', 'passed on/taken/lost', 'replaced'];
   return [
     `${renderTable(columns, rows)}\nUDP datagrams reach workers by ${steering === 'ids' ? 'connection ids' : 'addresses'}`,
+    ...(forwarding ? [renderForwarding(forwarding)] : []),
   ];
+}
+
+/** Renders what a machine of a fleet passed on to others. */
+function renderForwarding({ listen, machines, ...counts }: ForwardingStatus): string {
+  const columns = ['link between machines', 'others', 'passed on', 'taken', 'lost', 'refused'];
+  return renderTable(columns, [
+    [listen, machines, counts.sent, counts.received, counts.dropped, counts.refused],
+  ]);
 }
 
 /** Renders the connections of clients, if there are any. */

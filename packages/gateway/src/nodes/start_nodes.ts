@@ -74,8 +74,10 @@ function note(loaded: Server, node: Gateway | Backend | WorkersNode, { running, 
   fleet?.announce(loaded.name, () => describeNode(loaded, node, hash()));
 }
 
+/** A link between machines leads to threads, even to a single one. */
 const hasWorkers = (loaded: LoadedNode): loaded is Server =>
-  (loaded.role === 'gateway' || loaded.role === 'backend') && workerCount(loaded.node) > 1;
+  (loaded.role === 'gateway' && (loaded.node.forward !== undefined || workerCount(loaded.node) > 1)) ||
+  (loaded.role === 'backend' && workerCount(loaded.node) > 1);
 
 /** Opens the sockets of a node whose clients are served by several threads. @throws UserError */
 async function openWorkers(loaded: Server, options: StartOptions): Promise<WorkersNode> {

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { certificateOf, publicUrlOf } from '../nodes/front/front.js';
 import { entrancesOf, trialOf } from '../nodes/front/front_node.js';
 import { processIdBytes } from '../multi_end/backbone/run.js';
+import { Forwarding } from '../nodes/fleet/forwarding.js';
 import { NodeLife } from '../nodes/life/node_life.js';
 import { prepareAll, type Prepared } from '../nodes/life/reload.js';
 import type { Entrance, NodeOptions, RunningNode } from '../nodes/life/running_node.js';
@@ -52,6 +53,7 @@ export class WorkersNode implements RunningNode {
   readonly #process = randomBytes(processIdBytes);
   /** Backends that the operator drains */
   readonly #drained = new Set<string>();
+  #forwarding: Forwarding | undefined;
   #certificate: CertificateSource;
   #loaded: LoadedServer;
   #warnings: readonly string[] = [];
@@ -70,6 +72,8 @@ export class WorkersNode implements RunningNode {
     this.#metrics = new MergedMetrics({
       restarts: () => this.pool.restarts,
       datagrams: () => this.#sockets.counts(),
+      forwarded: () => this.#forwarding?.counts(),
+      ...(options.fleet && { registry: () => options.fleet!.status() }),
     });
     this.pool.onLost = ({ metrics }) => void this.#metrics.retire(metrics);
     this.#followFiles();
@@ -131,6 +135,10 @@ export class WorkersNode implements RunningNode {
 
   get backboneAddress(): ListenAddress | undefined {
     return this.#sockets.backboneAddress;
+  }
+
+  get forwardingAddress(): ListenAddress | undefined {
+    return this.#forwarding?.address;
   }
 
   get adminAddress(): ListenAddress | undefined {
@@ -224,7 +232,17 @@ export class WorkersNode implements RunningNode {
 
   async #listen(): Promise<void> {
     (await this.#sockets.prepare(this.#loaded, 0)).commit();
+    this.#forward();
     await this.#life.listenAdmin(this.#sources);
+  }
+
+  #forward(): void {
+    const { fleet } = this.#options;
+    const { group } = this.#sockets;
+    if (this.#loaded.role !== 'gateway' || !fleet || !group) return;
+    const forwarding = Forwarding.open({ loaded: this.#loaded, group, secrets: this.#secrets, view: fleet.view });
+    this.#forwarding = forwarding;
+    this.#life.shutdown.add(() => forwarding?.close());
   }
 
   #open(index: number): WorkerThread {
@@ -264,7 +282,10 @@ export class WorkersNode implements RunningNode {
       checkPair(pair);
       this.pool.tell({ notice: 'certificate', pair });
     };
-    this.#secrets.install = () => this.pool.tell({ notice: 'secrets', secrets: this.#secrets.secrets });
+    this.#secrets.install = () => {
+      this.#forwarding?.useSecrets();
+      this.pool.tell({ notice: 'secrets', secrets: this.#secrets.secrets });
+    };
   }
 
   async #certificateFor(loaded: LoadedServer): Promise<CertificateSource> {
@@ -324,6 +345,7 @@ export class WorkersNode implements RunningNode {
       life: { ...life, state },
       workers: this.pool.status(this.#sockets.counts()),
       steering: this.#sockets.steering,
+      ...(this.#forwarding && { forwarding: this.#forwarding.status() }),
     };
   }
 
