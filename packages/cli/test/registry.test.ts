@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -44,6 +44,43 @@ it('an operator publishes a configuration, and the nodes run it', async () => {
   const { out: again } = await sheaf(['registry', 'publish'], directory);
   expect(again).toContain(`published revision ${revision + 1}`);
   expect(again).toContain(version.slice(0, 12));
+});
+
+it('an operator gives secrets to each node, readable for it alone', async () => {
+  const directory = await temporaryDirectory();
+  await mkdir(join(directory, 'site'));
+  const key = async (name: string): Promise<string> =>
+    (JSON.parse((await sheaf(['keys', 'new', name, '--json'], directory)).out) as { public_key: string }).public_key;
+  const operator = await key('operator');
+  const node = (own: string): string => `{ role: gateway, listen: "127.0.0.1:0", ${own}routes: [{ files: ./site }] }`;
+  const yaml = async (file: string, nodes: string): Promise<void> =>
+    writeFile(join(directory, file), `registry: { file: ./registry, operator: "${operator}" }\nnodes: { ${nodes} }\n`);
+  await sheaf(['secrets', 'original'], directory);
+  await yaml('none.yaml', `one: ${node('')}`);
+  const none = await sheaf(['registry', 'secrets', 'none.yaml', '--secrets', 'original'], directory);
+  expect([none.code, none.err]).toEqual([2, expect.stringContaining('has `secrets`')]);
+  const one = `one: ${node(`secrets: ./secrets-of-one, public_key: "${await key('one')}", `)}`;
+  await yaml('strange.yaml', `${one}, two: ${node('secrets: ./b, ')}`);
+  const strange = await sheaf(['registry', 'secrets', 'strange.yaml', '--secrets', 'original'], directory);
+  expect([strange.code, strange.err]).toEqual([3, expect.stringContaining('the public key of `two` is not known')]);
+  await yaml('sheaf.yaml', `${one}, two: ${node('')}`);
+  const { code, out } = await sheaf(['registry', 'secrets', '--secrets', 'original'], directory);
+  expect([code, out]).toEqual([0, `sealed ${join(directory, 'original')} for one\n`]);
+  const running = start(['up', 'sheaf.yaml', '--node', 'one'], directory);
+  await vi.waitFor(() => expect(running.out() + running.err()).toMatch(/ready|error/), 30_000);
+  const received = join(directory, 'secrets-of-one');
+  expect(await readFile(received, 'utf8')).toBe(await readFile(join(directory, 'original'), 'utf8'));
+  expect((await stat(received)).mode & 0o777).toBe(0o600);
+  const [, secret = ''] = /^\d ([0-9a-f]{64})$/m.exec(await readFile(received, 'utf8')) ?? [];
+  expect(secret).not.toBe('');
+  for (const file of await readdir(join(directory, 'registry'))) {
+    const entry = await readFile(join(directory, 'registry', file));
+    expect([entry.includes(secret), entry.includes(Buffer.from(secret, 'hex'))]).toEqual([false, false]);
+  }
+  await sheaf(['secrets', 'original'], directory);
+  await sheaf(['registry', 'secrets', '--secrets', 'original'], directory);
+  const renewed = await readFile(join(directory, 'original'), 'utf8');
+  await vi.waitFor(async () => expect(await readFile(received, 'utf8')).toBe(renewed), 30_000);
 });
 
 it('refuses what no node would follow, and says how to put it right', async () => {

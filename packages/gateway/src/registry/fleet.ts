@@ -24,6 +24,8 @@ export interface FleetOptions {
   known: KnownNodes;
   /** The operator's document, if this process follows it */
   followed?: FollowedConfiguration | undefined;
+  /** Readers of further keys */
+  readers?: ReadonlyMap<string, EntryReader>;
   /** File for a copy of what the registry told last */
   copy: string;
   /** Returns a time in milliseconds that only grows. */
@@ -245,7 +247,9 @@ export class Fleet implements RegistrySource {
   }
 
   #readerOf(key: string): EntryReader | undefined {
-    if (key === configurationKey) return this.#options.followed;
+    const { followed, readers } = this.#options;
+    if (key === configurationKey) return followed;
+    if (readers?.has(key)) return readers.get(key);
     if (ServerIds.isClaim(key)) return this.#serverIds;
     const name = key.startsWith('node.') ? key.slice('node.'.length) : undefined;
     if (name === undefined || !this.#trust.knows(name)) return undefined;

@@ -37,7 +37,7 @@ export class Trust {
 }
 
 /** Returns the public key of a node, unless it is a file that is not on this machine. */
-async function publicKeyIfThere(identity: NodePublicKey | NodeKeySource): Promise<NodePublicKey | undefined> {
+export async function publicKeyIfThere(identity: NodePublicKey | NodeKeySource): Promise<NodePublicKey | undefined> {
   if (identity instanceof NodePublicKey) return identity;
   const { name, directory, key, publicKey } = identity;
   if (publicKey) return publicKey;
