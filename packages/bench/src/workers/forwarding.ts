@@ -8,6 +8,9 @@ import { connectHttp3, type Http3Client } from '@sheaf/native';
 import { firstOutput, stop } from '../process/service.js';
 import { sendUpload } from '../upload/send_upload.js';
 
+/** The compiled file, even in tests that run the sources */
+const serverProgram = join(import.meta.dirname, '..', '..', 'dist', 'workers', 'forwarding_server.js');
+
 /** What the workers of the server report */
 export interface Counted {
   passedOn: number;
@@ -37,7 +40,7 @@ export async function measureForwarding(
   progress: (line: string) => void,
 ): Promise<ForwardedUpload[]> {
   const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-workers-'));
-  const server = spawn(process.execPath, [join(import.meta.dirname, 'forwarding_server.js'), directory], {
+  const server = spawn(process.execPath, [serverProgram, directory], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   try {
