@@ -45,6 +45,8 @@ export const up: Command<UpOptions> = {
       choose: (loaded) => (node === undefined ? loaded.nodes : [nodeOf(loaded, node, file)]),
       node: keyLog === undefined || keyLog === '' ? {} : { keyLog },
       now: () => new Date(),
+      // systemd names the directory of `StateDirectory=` so, where the one of the file is not for services to write.
+      stateDirectory: world.env['STATE_DIRECTORY'],
     });
     world.outliveOutput();
     const manager = new ServiceManager(world.env, {
