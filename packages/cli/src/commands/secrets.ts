@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { rename, rm, stat, writeFile } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { chmod, chown, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import {
   balancerKey,
@@ -12,6 +13,8 @@ import {
 } from '@sheaf/gateway';
 import type { Command } from '../command.js';
 import { printLine, type World } from '../world.js';
+
+type Secrets = ReturnType<typeof renewSecrets>;
 
 /** Length of nonces in connection ids (docs/reference/wire.md#connection-ids) */
 const nonceBytes = 8;
@@ -43,9 +46,7 @@ export const secrets: Command<SecretsOptions> = {
   async run({ file, balancer, json }, world) {
     const path = resolve(world.cwd, file);
     if (balancer) return printBalancerKeys(path, json, world);
-    const before = (await exists(path)) ? await readSecrets(path) : [];
-    const after = renewSecrets(before);
-    await replace(path, formatSecrets(after));
+    const { before, after } = await alone(path, () => renew(path));
     const [inUse, next] = after.map(({ number }) => number);
     await printLine(
       world.stdout,
@@ -68,21 +69,53 @@ async function printBalancerKeys(file: string, json: boolean, { stdout }: World)
   return exitCodes.success;
 }
 
-async function exists(file: string): Promise<boolean> {
+async function renew(file: string): Promise<{ before: Secrets; after: Secrets }> {
+  const old = await statOf(file);
+  const before = old ? await readSecrets(file) : [];
+  const after = renewSecrets(before);
+  await replace(file, formatSecrets(after), old);
+  return { before, after };
+}
+
+/** Does `work` while nobody else renews this file: of two who read the same secrets, one would undo what the other wrote. */
+async function alone<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
+  const lock = `${file}.lock`;
   try {
-    await stat(file);
-    return true;
+    await writeFile(lock, `${process.pid}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return false;
+    if (systemErrorCode(error) !== 'EEXIST') throw unwritable(file, error);
+    throw new UserError('FILE_UNWRITABLE', `another process renews the secrets in ${file}`, {
+      hint: `try again, or remove ${lock} when no \`sheaf secrets\` runs`,
+      cause: error,
+    });
+  }
+  try {
+    return await work();
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+async function statOf(file: string): Promise<Stats | undefined> {
+  try {
+    return await stat(file);
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return undefined;
     throw unwritable(file, error);
   }
 }
 
-/** Replaces a file by one that only its owner can read, and that nobody sees before it is complete. */
-async function replace(file: string, text: string): Promise<void> {
+/**
+ * Replaces a file by one that nobody sees before it is complete, with the owner and mode of the old one. Only its owner can read
+ * a new one.
+ */
+async function replace(file: string, text: string, old: Stats | undefined): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   try {
     await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
+    // The owner, who is another user when root renews the file, reads it as before.
+    if (old && process.getuid?.() === 0) await chown(draft, old.uid, old.gid);
+    if (old) await chmod(draft, old.mode & 0o7777);
     await rename(draft, file);
   } catch (error) {
     await rm(draft, { force: true });

@@ -24,6 +24,8 @@ export interface RunningConfigurationOptions {
   node?: Omit<NodeOptions, 'reload'>;
   /** Returns the time of day. */
   now: () => Date;
+  /** Hears of each reload, whoever asked for it. */
+  onReload?: { begins(): void; ended(): void };
 }
 
 /** The nodes of a configuration file that run in this process, which follow the file when they are told to */
@@ -90,7 +92,12 @@ export class RunningConfiguration implements ReloadSource {
   }
 
   #begin(): Promise<ReloadOutcome> {
-    this.#running = this.#reload().finally(() => (this.#running = undefined));
+    const { onReload } = this.#options;
+    onReload?.begins();
+    this.#running = this.#reload().finally(() => {
+      this.#running = undefined;
+      onReload?.ended();
+    });
     return this.#running;
   }
 
