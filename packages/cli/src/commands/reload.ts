@@ -47,9 +47,12 @@ export const reload: Command<ReloadOptions> = {
   },
 };
 
-/** Any node of the file will do: all nodes of a process reload together. @throws UserError */
+/**
+ * Any node of the file will do: all nodes of a process reload together. The running node checks the files of its nodes, which
+ * need not be on this machine. @throws UserError
+ */
 async function adminInFile(path: string, file: string): Promise<string> {
-  const { nodes } = await loadConfiguration(path);
+  const { nodes } = await loadConfiguration(path, { filesOf: () => false });
   const admin = nodes.find(({ node }) => node.admin)?.node.admin;
   if (admin) return formatAddress(admin);
   throw new UserError('ADMIN_UNREACHABLE', `no node of ${file} has an \`admin\` address`, {

@@ -38,6 +38,10 @@ export const up: Command<UpOptions> = {
     const stopListening = world.onHangUp(() => void reload());
     // Notes the state before the file is read, so that what is written meanwhile is read again.
     const state = await FileState.of([path]);
+    const manager = new ServiceManager(world.env, {
+      pid: process.pid,
+      warn: (warning) => void printNotice(world.stderr, warning),
+    });
     const running = await RunningConfiguration.start({
       file: path,
       // The files of other nodes are on other machines.
@@ -47,12 +51,9 @@ export const up: Command<UpOptions> = {
       now: () => new Date(),
       // systemd names the directory of `StateDirectory=` so, where the one of the file is not for services to write.
       stateDirectory: world.env['STATE_DIRECTORY'],
+      onReload: { begins: () => manager.reloading(process.hrtime.bigint()), ended: () => manager.reloaded() },
     });
     world.outliveOutput();
-    const manager = new ServiceManager(world.env, {
-      pid: process.pid,
-      warn: (warning) => void printNotice(world.stderr, warning),
-    });
     manager.ready(`serving: ${namesOf(running.nodes)}`);
     reload = (): Promise<void> => reloadAndTell(running, world);
     const stopWatching = watch ? watchFile(state, reload) : undefined;
