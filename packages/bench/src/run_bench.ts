@@ -4,6 +4,7 @@ import { ZodError } from 'zod';
 import { directReturnBench } from './direct_return/bench/direct_return_bench.js';
 import { engineBench } from './engine/engine_bench.js';
 import type { Experiment, ResultTable } from './experiment.js';
+import { fleetBench } from './fleet/fleet_bench.js';
 import { greedyBench } from './greedy/greedy_bench.js';
 import { httpBench } from './http/http_bench.js';
 import { machineLine, type Machine } from './measure/machine.js';
@@ -20,6 +21,7 @@ import { uploadBench } from './upload/upload_bench.js';
 const experiments: readonly Experiment[] = [
   directReturnBench,
   engineBench,
+  fleetBench,
   greedyBench,
   httpBench,
   multiEndBench,
