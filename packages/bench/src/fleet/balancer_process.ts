@@ -92,7 +92,7 @@ class SprayingBalancer {
 
 async function check(target: Checked): Promise<void> {
   try {
-    const response = await fetch(`http://127.0.0.1:${target.admin}/healthz`, {
+    const response = await fetch(`http://127.0.0.1:${target.admin}/readyz`, {
       signal: AbortSignal.timeout(checkTimeoutMs),
     });
     await response.arrayBuffer();

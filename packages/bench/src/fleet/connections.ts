@@ -10,7 +10,7 @@ export interface Closing {
   /** Whether the process of the gateway that served it was killed before */
   withGateway: boolean;
   /** Why it ended, as the transport says */
-  code: string;
+  reason: string;
   at: number;
 }
 
@@ -67,7 +67,7 @@ export class Connections {
         this.closings.push({
           gateway: connection.gateway,
           withGateway: !connection.gatewayLives,
-          code: (error as NodeJS.ErrnoException | undefined)?.code ?? error?.message ?? 'closed by the gateway',
+          reason: error?.message ?? 'closed by the gateway',
           at: performance.now(),
         });
       connection.closed = true;

@@ -13,7 +13,7 @@ export interface Fault {
   brief?: boolean;
   /** Whether the registry cannot work meanwhile, so that nobody can agree */
   withoutRegistry?: boolean;
-  prepare(fleet: FleetUnderLoad, random: Random): Promise<PreparedFault>;
+  prepare(fleet: FleetUnderLoad, random: Random): PreparedFault | Promise<PreparedFault>;
 }
 
 export interface PreparedFault {
@@ -21,7 +21,7 @@ export interface PreparedFault {
   of: readonly string[];
   /** The node among them, if it is one */
   node?: FleetNode;
-  begin(): Promise<void>;
+  begin(): Promise<void> | void;
   end(): Promise<void>;
 }
 
@@ -57,25 +57,25 @@ export const faults: readonly Fault[] = [
   {
     name: 'gateway killed',
     untilNoticed: true,
-    prepare: async ({ nodes }, random) => killed(oneOf(nodes.gateways, random)),
+    prepare: ({ nodes }, random) => killed(oneOf(nodes.gateways, random)),
   },
   {
     name: 'gateway killed and started at once',
     brief: true,
-    prepare: async ({ nodes }, random) => killed(oneOf(nodes.gateways, random)),
+    prepare: ({ nodes }, random) => killed(oneOf(nodes.gateways, random)),
   },
-  { name: 'backend killed', prepare: async ({ nodes }, random) => killed(oneOf(nodes.backends, random)) },
+  { name: 'backend killed', prepare: ({ nodes }, random) => killed(oneOf(nodes.backends, random)) },
   {
     name: 'leader of NATS killed',
     prepare: async (fleet) => killedServers(fleet, [await fleet.nats.leader(site)]),
   },
   {
     name: 'NATS server partitioned',
-    prepare: async ({ nats }, random) => {
+    prepare: ({ nats }, random) => {
       const server = oneOf(nats.servers, random);
       return {
         of: [server.name],
-        begin: async () => server.pause(),
+        begin: () => server.pause(),
         end: async () => {
           server.resume();
           await nats.untilAnswering();
@@ -86,6 +86,6 @@ export const faults: readonly Fault[] = [
   {
     name: 'all of NATS killed',
     withoutRegistry: true,
-    prepare: async (fleet) => killedServers(fleet, fleet.nats.servers),
+    prepare: (fleet) => killedServers(fleet, fleet.nats.servers),
   },
 ];

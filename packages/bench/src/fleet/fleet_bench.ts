@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Experiment, ExperimentContext, Outcome, ResultTable } from '../experiment.js';
 import { describeMachine } from '../measure/machine.js';
-import { faults, faultsRandom } from './faults.js';
+import { faults, faultsRandom, type Fault } from './faults.js';
 import { FleetUnderLoad, type FleetBenchOptions } from './fleet_under_load.js';
 import type { ForwardedDatagrams } from './forwarding_totals.js';
 import { natsProgram } from './nats_cluster.js';
@@ -46,8 +46,12 @@ export const fleetBench: Experiment = {
   },
 };
 
-/** Starts a fleet, lets all faults happen one after the other, and stops it. @throws UserError */
-export async function runFleet(options: FleetBenchOptions, { progress }: ExperimentContext): Promise<FleetReport> {
+/** Starts a fleet, lets faults happen one after the other, and stops it. @throws UserError */
+export async function runFleet(
+  options: FleetBenchOptions,
+  { progress }: ExperimentContext,
+  happening: readonly Fault[] = faults,
+): Promise<FleetReport> {
   const fleet = await FleetUnderLoad.start(options, progress);
   try {
     await sleep(options.seconds * 1_000);
@@ -55,7 +59,7 @@ export async function runFleet(options: FleetBenchOptions, { progress }: Experim
     const before = fleet.forwarding.take();
     const random = faultsRandom(options.seed);
     const reports: FaultReport[] = [];
-    for (const fault of faults) {
+    for (const fault of happening) {
       progress(fault.name);
       reports.push(await runFault(fleet, fault, random));
     }

@@ -14,12 +14,12 @@ const noticeMs = 10_000;
 export interface FaultReport {
   fault: string;
   of: readonly string[];
-  /** How long it lasted, with the time to start processes again */
+  /** How long it lasted, without the time to start processes again */
   lasted_ms: number;
   requests: Record<WorkKind, WorkReport>;
   downloads: DownloadCounts;
   connections: ConnectionsReport;
-  /** Time from its begin, and from its end, until all living nodes agreed; null: they did not */
+  /** Time from its begin, and from when processes are started again, until all living nodes agreed; null: not asked, or never */
   agree_ms: { begin: number | null; end: number | null };
   /** Time from its begin until the last request succeeded that had failed */
   recovered_ms: number;
@@ -63,8 +63,8 @@ export async function runFault(fleet: FleetUnderLoad, fault: Fault, random: Rand
   if (!fault.brief) await sleep(pauseMs);
   const atBegin = await agreeing;
   if (fault.untilNoticed && node) await fleet.watchers.untilClosed(node, idle * 1_000 + noticeMs);
-  await prepared.end();
   const ended = performance.now();
+  await prepared.end();
   const atEnd = await timeToAgree({ living: fleet.all }, ended, agreeMs);
   await sleep(pauseMs);
   await fleet.forwarding.sample();
@@ -104,14 +104,14 @@ function closingsOf(closings: readonly Closing[], began: number): Pick<Connectio
   return {
     with_gateway: {
       after_ms: expected.map(({ at }) => Math.round(at - began)).sort((a, b) => a - b),
-      by: countsByCode(expected),
+      by: countsByReason(expected),
     },
-    died: countsByCode(closings.filter(({ withGateway }) => !withGateway)),
+    died: countsByReason(closings.filter(({ withGateway }) => !withGateway)),
   };
 }
 
-function countsByCode(closings: readonly Closing[]): Record<string, number> {
+function countsByReason(closings: readonly Closing[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { code } of closings) counts[code] = (counts[code] ?? 0) + 1;
+  for (const { reason } of closings) counts[reason] = (counts[reason] ?? 0) + 1;
   return counts;
 }

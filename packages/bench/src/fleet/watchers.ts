@@ -51,9 +51,8 @@ export class Watchers {
   }
 
   async #ask(connection: Connection): Promise<void> {
-    const never = new AbortController().signal;
     while (!connection.closed) {
-      await connection.get('/small', never).catch(() => undefined);
+      await connection.get('/small', new AbortController().signal).catch(() => undefined);
       await sleep(askMs);
     }
   }
