@@ -6,6 +6,7 @@ import { faults, faultsRandom, type Fault } from './faults.js';
 import { FleetUnderLoad, type FleetBenchOptions } from './fleet_under_load.js';
 import type { ForwardedDatagrams } from './forwarding_totals.js';
 import { natsProgram } from './nats_cluster.js';
+import { judgeFleet } from './judge_fleet.js';
 import { runFault, type FaultReport } from './run_fault.js';
 import { workKinds } from './load.js';
 
@@ -68,24 +69,11 @@ export async function runFleet(
       first_agree_ms: first,
       faults: reports,
       balancer: { datagrams: await fleet.sprayed(), forwarded_before: before },
-      problems: problemsOf(first, reports),
+      problems: judgeFleet(first, reports),
     };
   } finally {
     await fleet.stop();
   }
-}
-
-/** What must not happen, whatever the speed of the machine */
-function problemsOf(first: number | null, reports: readonly FaultReport[]): string[] {
-  const problems = first === null ? ['the nodes did not find each other'] : [];
-  for (const { fault, downloads, connections, agree_ms: agree, requests } of reports) {
-    const died = Object.keys(connections.died);
-    if (downloads.lost > 0) problems.push(`${fault}: ${downloads.lost} bytes were lost`);
-    if (died.length > 0) problems.push(`${fault}: connections of living gateways ended (${died.join(', ')})`);
-    if (agree.end === null) problems.push(`${fault}: the nodes did not agree again`);
-    for (const kind of workKinds) if (requests[kind].done === 0) problems.push(`${fault}: no ${kind} succeeded`);
-  }
-  return problems;
 }
 
 function tablesOf({ faults: reports, balancer, first_agree_ms: first }: FleetReport): ResultTable[] {

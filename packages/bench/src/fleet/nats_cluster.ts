@@ -8,7 +8,7 @@ import { ChildProgram } from './child_program.js';
 import { freePorts } from './free_ports.js';
 
 /** Debian puts servers where users do not look for programs. */
-const places = ['nats-server', '/usr/sbin/nats-server'];
+const usualPlaces = ['nats-server', '/usr/sbin/nats-server'];
 /** Milliseconds for a server to start, or for a cluster to elect */
 const patienceMs = 60_000;
 
@@ -32,7 +32,7 @@ const streams = z.object({
 });
 
 /** Returns the program of NATS. @throws UserError BENCH_UNAVAILABLE with the command that installs it */
-export function natsProgram(): string {
+export function natsProgram(places: readonly string[] = usualPlaces): string {
   const found = places.find((place) => spawnSync(place, ['--version'], { stdio: 'ignore' }).status === 0);
   if (found !== undefined) return found;
   throw new UserError('BENCH_UNAVAILABLE', 'nats-server is not installed, which keeps the registry', {
