@@ -6,11 +6,12 @@ import {
   type LoadedNode,
   type LoadedUplink,
 } from '../schema/loaded.js';
-import { workerCount } from '../schema/workers.js';
+import { hasWorkers } from '../schema/workers.js';
 import type { ListenAddress } from '../values/scalars.js';
 import { Edge } from './edge/edge.js';
 import { Backend } from './backend.js';
 import type { NodeOptions, RunningNode } from './life/running_node.js';
+import { cannotTakeOver } from './upgrade/unfit.js';
 import { TunnelNode } from './tunnel/tunnel_node.js';
 import { Gateway } from './gateway.js';
 import { RunningAddresses } from '../values/running_addresses.js';
@@ -29,7 +30,7 @@ export async function startNodes(nodes: readonly LoadedNode[], options: NodeOpti
   const running = new RunningAddresses();
   try {
     for (const loaded of nodes)
-      if (hasWorkers(loaded)) started.set(loaded, await openWorkers(loaded, { ...options, running }));
+      if (runsWorkers(loaded)) started.set(loaded, await openWorkers(loaded, { ...options, running }));
     for (const role of ['backend', 'gateway', 'edge', 'tunnel'] as const) {
       for (const loaded of nodes) {
         if (loaded.role !== role) continue;
@@ -50,6 +51,7 @@ type StartOptions = NodeOptions & { running: RunningAddresses };
 
 async function startNode(loaded: LoadedNode, options: StartOptions): Promise<RunningNode> {
   const { running } = options;
+  if (options.succession) throw cannotTakeOver(loaded);
   switch (loaded.role) {
     case 'backend':
     case 'gateway': {
@@ -72,8 +74,8 @@ function noteAddresses(
   running.set(name, { listen: address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
 }
 
-const hasWorkers = (loaded: LoadedNode): loaded is Server =>
-  (loaded.role === 'gateway' || loaded.role === 'backend') && workerCount(loaded.node) > 1;
+const runsWorkers = (loaded: LoadedNode): loaded is Server =>
+  (loaded.role === 'gateway' || loaded.role === 'backend') && hasWorkers(loaded.node);
 
 /** Opens the sockets of a node whose clients are served by several threads. @throws UserError */
 async function openWorkers(loaded: Server, options: StartOptions): Promise<WorkersNode> {

@@ -1,17 +1,21 @@
 import { resolve } from 'node:path';
 import { loadConfiguration } from '../../configuration/load.js';
-import { errorMessage, UserError } from '../../errors/user_error.js';
+import { refusalOf } from '../../errors/refusal.js';
+import { UserError } from '../../errors/user_error.js';
 import type { LoadedConfiguration, LoadedNode } from '../../schema/loaded.js';
 import type {
   ConfigurationChange,
   ConfigurationStatus,
-  Refusal,
   ReloadOutcome,
   ReloadSource,
 } from '../../observability/configuration_report.js';
+import type { UpgradeOutcome } from '../../observability/upgrade_report.js';
 import { prepareAll, type Prepared } from '../life/reload.js';
 import type { NodeOptions, RunningNode } from '../life/running_node.js';
 import { closeNodes, startNodes } from '../start_nodes.js';
+import { Predecessors } from '../../upgrade/predecessors.js';
+import type { Succession } from '../../upgrade/succession.js';
+import { Upgrader, type UpgraderOptions } from '../upgrade/upgrader.js';
 import { changesOf } from './changes.js';
 import { refuseFixed } from './fixed_options.js';
 
@@ -22,6 +26,10 @@ export interface RunningConfigurationOptions {
   /** Returns the nodes to run, of all nodes in the file. @throws UserError */
   choose: (loaded: LoadedConfiguration) => readonly LoadedNode[];
   node?: Omit<NodeOptions, 'reload'>;
+  /** Present where another process can take over from this one */
+  upgrade?: Pick<UpgraderOptions, 'command' | 'timeoutMs'>;
+  /** Present where this process takes over from another one: its nodes wait for `begin`. */
+  succession?: Succession;
   /** Returns the time of day. */
   now: () => Date;
 }
@@ -29,6 +37,8 @@ export interface RunningConfigurationOptions {
 /** The nodes of a configuration file that run in this process, which follow the file when they are told to */
 export class RunningConfiguration implements ReloadSource {
   readonly #options: RunningConfigurationOptions;
+  /** Present where another process can take over from this one */
+  readonly upgrader: Upgrader | undefined;
   #loaded: LoadedConfiguration;
   #chosen: readonly LoadedNode[];
   #since: Date;
@@ -44,7 +54,13 @@ export class RunningConfiguration implements ReloadSource {
   static async start(options: RunningConfigurationOptions): Promise<RunningConfiguration> {
     const loaded = await loadConfiguration(options.file, options);
     const running = new RunningConfiguration(options, loaded);
-    running.#nodes = await startNodes(running.#chosen, { ...options.node, reload: running });
+    const { upgrader } = running;
+    running.#nodes = await startNodes(running.#chosen, {
+      ...options.node,
+      reload: running,
+      ...(upgrader && { upgrade: { status: () => upgrader.status(), upgrade: () => running.upgrade() } }),
+      ...(options.succession && { succession: options.succession }),
+    });
     return running;
   }
 
@@ -53,6 +69,10 @@ export class RunningConfiguration implements ReloadSource {
     this.#loaded = loaded;
     this.#chosen = options.choose(loaded);
     this.#since = options.now();
+    const { upgrade, succession, now } = options;
+    const { generation = 0, predecessors = new Predecessors() } = succession ?? {};
+    if (upgrade)
+      this.upgrader = new Upgrader({ ...upgrade, generation, predecessors, now, nodes: () => this.#nodes });
   }
 
   get nodes(): readonly RunningNode[] {
@@ -82,6 +102,23 @@ export class RunningConfiguration implements ReloadSource {
     return this.#next;
   }
 
+  /** Makes nodes serve that have taken over from another process. */
+  async begin(): Promise<void> {
+    for (const node of this.#nodes) await node.begin?.();
+  }
+
+  /** Leaves the nodes to another process. A reload that runs ends before. */
+  async upgrade(): Promise<UpgradeOutcome> {
+    if (!this.upgrader) throw new Error('no process can take over');
+    await this.#running;
+    return this.upgrader.upgrade();
+  }
+
+  /** Closes the nodes once their connections have ended, or their time is over. Another process has taken over. */
+  async retire(): Promise<void> {
+    await Promise.all(this.#nodes.map((node) => node.retire?.()));
+  }
+
   /** Drains all nodes. A reload that runs ends before. */
   async close(drainMs?: number): Promise<void> {
     this.#closed = true;
@@ -98,6 +135,8 @@ export class RunningConfiguration implements ReloadSource {
     let version: string | undefined;
     try {
       if (this.#closed) throw new UserError('RELOAD_REFUSED', 'the node is stopping', { hint: 'start it again' });
+      if (this.upgrader?.busy)
+        throw new UserError('RELOAD_REFUSED', 'another process takes over', { hint: 'that one reads the file as it is now' });
       if (this.#nodes.length === 0)
         throw new UserError('RELOAD_REFUSED', 'the node is starting', { hint: 'try again once it is ready' });
       const loaded = await loadConfiguration(this.#options.file, this.#options);
@@ -161,10 +200,4 @@ function byName(nodes: readonly LoadedNode[], name: string): LoadedNode {
   const found = nodes.find((node) => node.name === name);
   if (!found) throw new Error(`the node ${name} got lost`);
   return found;
-}
-
-function refusalOf(error: unknown): Refusal {
-  const known =
-    error instanceof UserError ? error : new UserError('INTERNAL', errorMessage(error), { hint: 'the log has more' });
-  return { code: known.code, message: known.message, text: known.render() };
 }

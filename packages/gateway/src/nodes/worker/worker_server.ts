@@ -21,6 +21,9 @@ export class WorkerServer {
   /** What the node takes over when it opens listeners */
   #sent: SentConfiguration;
   #node!: Gateway | Backend;
+  /** Resolves with the notice `begin`; undefined after it, and where there is nothing to wait for */
+  #begins: Promise<void> | undefined;
+  #begin: () => void = () => undefined;
   #prepared: { parts: Prepared; before: SentConfiguration } | undefined;
 
   private constructor(start: WorkerStart) {
@@ -28,6 +31,13 @@ export class WorkerServer {
     this.#sent = start;
     this.#running = new RunningAddresses(start.running);
     this.#secrets = SecretsSource.given(start.secrets);
+    if (start.waits)
+      this.#begins = new Promise((resolve) => {
+        this.#begin = (): void => {
+          this.#begins = undefined;
+          resolve();
+        };
+      });
   }
 
   /** @throws UserError */
@@ -89,6 +99,11 @@ export class WorkerServer {
         return this.#running.set(notice.name, notice.address);
       case 'drain':
         this.#node.service.drainBackend?.(notice.backend, notice.drains);
+        return;
+      case 'begin':
+        return this.#begin();
+      case 'stopAccepting':
+        return this.#node.stopAccepting();
     }
   }
 
@@ -126,7 +141,10 @@ export class WorkerServer {
         return sent().certificate;
       },
       secrets: this.#secrets,
-      takeTcp: (use) => known(sent().sockets.tcp[use]).map(duplicateDescriptor),
+      takeTcp: (use) => {
+        const { descriptors, port } = known(sent().sockets.tcp[use]);
+        return descriptors.map((each) => ({ descriptor: duplicateDescriptor(each), port, begins: this.#begins }));
+      },
       udp: (use): SharedUdp => known(sent().sockets.udp[use]),
     };
   }
