@@ -1,6 +1,11 @@
 export * from './client.js';
 export { configurationSchema, type NodeConfiguration } from './schema/node.js';
-export { configurationWarnings, loadConfiguration, parseConfiguration } from './configuration/load.js';
+export {
+  configurationWarnings,
+  loadConfiguration,
+  parseConfiguration,
+  readConfiguration,
+} from './configuration/load.js';
 export { filesOfNode, moveFiles, type NodeFile, type NodeFileKind } from './configuration/node_files.js';
 export { onlyGateway, type LoadedConfiguration, type LoadedNode } from './schema/loaded.js';
 export { balancerKey, formatSecrets, readSecrets, renewSecrets } from './tls/server_secrets.js';
@@ -25,6 +30,9 @@ export type { ConfigurationStatus, ReloadOutcome } from './observability/configu
 export type { UpgradeOutcome } from './observability/upgrade_report.js';
 export { Succession } from './upgrade/succession.js';
 export { successorVariable } from './upgrade/successor_process.js';
+export { publishDocument } from './nodes/fleet/publish.js';
+export type { FleetNodeReport, RegistryStatus } from './observability/registry_report.js';
+export type { FleetNode, FleetNodeState, FleetView } from './registry/fleet_view.js';
 export { FileState } from './tls/file_state.js';
 export { watchFile } from './nodes/reload/watch_file.js';
 export type { Published } from './channels/publication.js';

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type { SocketAddress } from './address.js';
 import type { ChannelCounts, ChannelSourceStatus } from './channel_types.js';
 import { QuicError } from './quic_error.js';
+import type { InheritedGroup } from './worker_group.js';
 import type { StreamPriority } from './stream_priority.js';
 import type { ServerId, ServerSecret } from './transport_options.js';
 
@@ -601,23 +602,47 @@ export interface NativeGrantSealer {
   close(): void;
 }
 
+/** `src/binding/machine_link_object.h` */
+export interface NativeMachineLink {
+  address(): SocketAddress;
+  setMachines(machines: readonly (NativeAddress & { serverId: Uint8Array })[]): void;
+  setSecrets(secrets: readonly ServerSecret[]): void;
+  counts(): [sent: number, dropped: number, received: number, refused: number];
+  close(): void;
+}
+
 /** `src/binding/worker_group_object.h` */
 export interface NativeWorkerGroup {
   number(): number;
   addresses(): SocketAddress[];
   steered(): boolean;
   counts(): [passedOn: number, taken: number, lost: number][];
+  inheritance(): InheritedGroup;
+  passTo(link: number): void;
+  follow(link: number): void;
+  read(): void;
   close(): void;
 }
 
 interface Addon {
+  /** Throws with `code` set to the system's error name. */
+  MachineLink: new (
+    group: number,
+    listen: NativeAddress,
+    serverId: Required<ServerId>,
+    secrets: readonly ServerSecret[],
+  ) => NativeMachineLink;
   /** Throws with `code` and `address`, as `Endpoint.bind`. */
   WorkerGroup: new (
     workers: number,
     addresses: readonly NativeAddress[],
     idLength: number,
     steers: boolean,
+    inherited: Pick<InheritedGroup, 'descriptors' | 'key'> | undefined,
+    waits: boolean,
   ) => NativeWorkerGroup;
+  /** Throws with `code` set to the system's error name. */
+  createDatagramPair(): [number, number];
   /** Throws with `code` set to the system's error name. */
   ReturnSocket: new (from: NativeAddress, transparent: boolean) => NativeReturnSocket;
   /** Throws with `code` set to the system's error name. */

@@ -33,14 +33,24 @@ export { tunnelContextsHeader, readTunnelContexts } from './payload_contexts.js'
 export { openTunnel, tunnelFields, tunnelInfoHeader } from './tunnel.js';
 export { tunnelDropReasons } from './tunnel_types.js';
 export { watchChannel } from './watched_channel.js';
+export {
+  maxMachines,
+  openMachineLink,
+  type Machine,
+  type MachineLink,
+  type MachineLinkCounts,
+  type MachineLinkOptions,
+} from './machine_link.js';
 export { QuicError } from './quic_error.js';
 export { readCached } from './cached_file.js';
 export { returnFreedMemory } from './freed_memory.js';
 export { notifyServiceManager, type ServiceState } from './service_manager.js';
 export { duplicateDescriptor, openSharedTcp } from './tcp_listener.js';
 export {
+  createDatagramPair,
   maxWorkers,
   openWorkerGroup,
+  type InheritedGroup,
   type WorkerCounts,
   type WorkerGroup,
   type WorkerGroupOptions,

@@ -19,6 +19,20 @@ export interface WorkerGroupOptions {
    * client whose address changed reach the wrong worker, which passes them on. Default `ids`.
    */
   steering?: 'ids' | 'addresses';
+  /** Sockets of the process that this one takes over from, instead of new ones at `addresses`. The group closes them. */
+  inherited?: Pick<InheritedGroup, 'descriptors' | 'key'>;
+  /** Reads nothing before {@link WorkerGroup.read}. Default false. */
+  waits?: boolean;
+}
+
+/** What a process needs to take over a group of workers from another one. Descriptors are those of the other process. */
+export interface InheritedGroup {
+  /** Descriptors of the sockets, by address and then by worker. */
+  descriptors: number[][];
+  /** What connection ids are steered by. */
+  key: { mask: number; multiplier: number };
+  /** Descriptors of links to processes before, whose connections have not ended ({@link WorkerGroup.follow}). */
+  links: number[];
 }
 
 /** Counts of a worker since the group was opened. */
@@ -44,6 +58,20 @@ export interface WorkerGroup {
   readonly steering: 'ids' | 'addresses';
   /** Returns the counts of each worker. */
   counts(): WorkerCounts[];
+  /** Returns what a successor of this process needs. */
+  inheritance(): InheritedGroup;
+  /**
+   * Leaves the sockets to a successor. Workers keep their connections, and get datagrams for them over the link, which is one end of
+   * {@link createDatagramPair}. They open no others. The group closes the link. @throws an error with `code`
+   */
+  passTo(link: number): void;
+  /**
+   * Passes datagrams of connections that no worker has on to a process before this one, over the other end of its link. The group
+   * closes the link.
+   */
+  follow(link: number): void;
+  /** Ends `waits`. */
+  read(): void;
   /** Closes the sockets. No worker may start any more. Those that run keep theirs. */
   close(): void;
 }
@@ -54,12 +82,19 @@ class Group implements WorkerGroup {
   readonly addresses: readonly SocketAddress[];
   readonly steering: 'ids' | 'addresses';
 
-  constructor({ workers, addresses, serverId, steering = 'ids' }: WorkerGroupOptions) {
+  constructor({ workers, addresses, serverId, steering = 'ids', inherited, waits = false }: WorkerGroupOptions) {
     if (!Number.isInteger(workers) || workers < 1 || workers > maxWorkers)
       throw new TypeError(`a group has 1 to ${maxWorkers} workers, not ${workers}`);
-    if (addresses.length === 0) throw new TypeError('a group of workers needs an address');
+    if (addresses.length === 0 && !inherited) throw new TypeError('a group of workers needs an address');
     const idLength = connectionIdLength(serverId);
-    this.#native = new (addon().WorkerGroup)(workers, addresses, idLength, steering === 'ids');
+    this.#native = new (addon().WorkerGroup)(
+      workers,
+      addresses,
+      idLength,
+      steering === 'ids',
+      inherited,
+      waits,
+    );
     this.number = this.#native.number();
     this.addresses = this.#native.addresses();
     this.steering = this.#native.steered() ? 'ids' : 'addresses';
@@ -69,9 +104,33 @@ class Group implements WorkerGroup {
     return this.#native.counts().map(([passedOn, taken, lost]) => ({ passedOn, taken, lost }));
   }
 
+  inheritance(): InheritedGroup {
+    return this.#native.inheritance();
+  }
+
+  passTo(link: number): void {
+    this.#native.passTo(link);
+  }
+
+  follow(link: number): void {
+    this.#native.follow(link);
+  }
+
+  read(): void {
+    this.#native.read();
+  }
+
   close(): void {
     this.#native.close();
   }
+}
+
+/**
+ * Makes a link between a process and its successor on the same machine. Returns the descriptors of both ends.
+ * @throws an error with `code`
+ */
+export function createDatagramPair(): [number, number] {
+  return addon().createDatagramPair();
 }
 
 /**

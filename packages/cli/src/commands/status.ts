@@ -17,6 +17,7 @@ import { askAdmin } from '../admin.js';
 import { adminInstead, fileWithAdmin } from '../admin_options.js';
 import type { Command } from '../command.js';
 import { configuredAdmins } from '../configured_admins.js';
+import { registryFacts, renderFleet } from '../render_registry.js';
 import { renderListeners, renderTcpTunnels, renderTunnels } from '../render_tunnels.js';
 import { renderTable } from '../table.js';
 import { printLine } from '../world.js';
@@ -115,11 +116,15 @@ export function renderStatus(status: NodeStatus): string {
       `${status.state} for ${formatSeconds(status.uptimeSeconds)} (pid ${status.pid}, version ${status.version})`,
     ],
     ...configurationFacts(status),
+    ...(status.registry ? registryFacts(status.registry) : []),
     ...(status.role === 'tunnel' ? [] : frontFacts(status)),
     ...roleFacts(status),
   ];
   const table = renderTable(['', ''], facts).replace(/^\s*\n/, '');
-  return [table, ...roleSections(status), ...(status.role === 'tunnel' ? [] : clientSections(status))].join('\n\n');
+  const fleet = status.registry ? [renderFleet(status.registry)] : [];
+  return [table, ...fleet, ...roleSections(status), ...(status.role === 'tunnel' ? [] : clientSections(status))].join(
+    '\n\n',
+  );
 }
 
 /** Which configuration is in use, and whether a later one was refused */

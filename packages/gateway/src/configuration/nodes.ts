@@ -12,8 +12,15 @@ import { checkUplink, type ParsedUplink } from './uplinks.js';
 import { checkTunnelNode } from './tunnel_nodes.js';
 import { checkWorkers } from './workers.js';
 
-/** Returns the faults of nodes that are valid alone but do not fit together. */
-export function checkNodes(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
+/**
+ * Returns the faults of nodes that are valid alone but do not fit together. A registry has the addresses of nodes that the file has
+ * not.
+ */
+export function checkNodes(
+  nodes: readonly ParsedNode[],
+  hasRegistry: boolean,
+  document: ConfigurationDocument,
+): Diagnostic[] {
   const alone = nodes.flatMap((node): Diagnostic[] => {
     switch (node.role) {
       case 'edge':
@@ -31,7 +38,7 @@ export function checkNodes(nodes: readonly ParsedNode[], document: Configuration
   });
   return [
     ...alone,
-    ...checkMultiEnd(nodes, document),
+    ...checkMultiEnd(nodes, hasRegistry, document),
     ...checkDirectReturn(nodes, document),
     ...checkAddresses(nodes, document),
     ...checkConnectionIds(nodes, document),

@@ -13,6 +13,7 @@ import { Backend } from './backend.js';
 import type { NodeOptions, RunningNode } from './life/running_node.js';
 import { cannotTakeOver } from './upgrade/unfit.js';
 import { TunnelNode } from './tunnel/tunnel_node.js';
+import { describeNode } from './fleet/describe_node.js';
 import { Gateway } from './gateway.js';
 import { RunningAddresses } from '../values/running_addresses.js';
 import { WorkersNode } from '../workers/workers_node.js';
@@ -27,7 +28,7 @@ const workerCode = new URL('../../dist/nodes/worker/worker_main.js', import.meta
  */
 export async function startNodes(nodes: readonly LoadedNode[], options: NodeOptions = {}): Promise<RunningNode[]> {
   const started = new Map<LoadedNode, RunningNode>();
-  const running = new RunningAddresses();
+  const running = new RunningAddresses({ elsewhere: options.fleet?.view });
   try {
     for (const loaded of nodes)
       if (runsWorkers(loaded)) started.set(loaded, await openWorkers(loaded, { ...options, running }));
@@ -57,7 +58,7 @@ async function startNode(loaded: LoadedNode, options: StartOptions): Promise<Run
     case 'gateway': {
       const node =
         loaded.role === 'backend' ? await Backend.start(loaded, options) : await Gateway.start(loaded, options);
-      noteAddresses(node, running);
+      note(loaded, node, options);
       return node;
     }
     case 'edge':
@@ -67,11 +68,12 @@ async function startNode(loaded: LoadedNode, options: StartOptions): Promise<Run
   }
 }
 
-function noteAddresses(
-  { name, address, backboneAddress }: Gateway | Backend | WorkersNode,
-  running: RunningAddresses,
-): void {
-  running.set(name, { listen: address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
+/** Tells the other nodes of the process and of the fleet where a node listens. */
+function note(loaded: Server, node: Gateway | Backend | WorkersNode, { running, fleet, reload }: StartOptions): void {
+  const { address, backboneAddress } = node;
+  running.set(loaded.name, { listen: address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
+  const hash = (): string => reload?.status().version ?? '';
+  fleet?.announce(loaded.name, () => describeNode(loaded, node, hash()));
 }
 
 const runsWorkers = (loaded: LoadedNode): loaded is Server =>
@@ -81,7 +83,7 @@ const runsWorkers = (loaded: LoadedNode): loaded is Server =>
 async function openWorkers(loaded: Server, options: StartOptions): Promise<WorkersNode> {
   await makeKeys(loaded);
   const node = await WorkersNode.open(loaded, { ...options, entry: workerCode });
-  noteAddresses(node, options.running);
+  note(loaded, node, options);
   return node;
 }
 

@@ -10,6 +10,7 @@ import type {
 } from '@sheaf/native';
 import type { ConfigurationStatus } from './configuration_report.js';
 import type { UpgradeStatus } from './upgrade_report.js';
+import type { RegistryStatus } from './registry_report.js';
 import type { BackendReport } from './backend_report.js';
 import type { BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
@@ -30,6 +31,8 @@ export interface LifeStatus {
   configuration?: ConfigurationStatus;
   /** Present where another process can take over from this one */
   upgrade?: UpgradeStatus;
+  /** Present where the configuration has a registry */
+  registry?: RegistryStatus;
 }
 
 /** `waiting`: it failed, and is started again after a pause. */

@@ -188,7 +188,7 @@ type Transport = 'TCP' | 'UDP';
 type Refuse = (error: unknown, address: ListenAddress, transport: Transport) => unknown;
 
 const refusal =
-  ({ place }: LoadedServer, use: Use): Refuse =>
+  ({ place }: LoadedServer, use: SocketUse): Refuse =>
   (error, address, transport) =>
     listenError(error, address, transport, place([use]));
 

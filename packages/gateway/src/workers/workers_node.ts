@@ -20,7 +20,7 @@ import type { AdminInheritance, NodeInheritance } from '../upgrade/messages.js';
 import type { TakenSockets } from '../upgrade/taken_sockets.js';
 import { canonicalText } from '../values/canonical.js';
 import { formatAddress } from '../values/listen_error.js';
-import type { RunningAddresses } from '../values/running_addresses.js';
+import type { RunningAddresses, SentNodes } from '../values/running_addresses.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 import { idleStatus } from './idle_status.js';
 import { mergeStatus, type OwnStatus, type ServerStatus } from './merged_status.js';
@@ -85,6 +85,11 @@ export class WorkersNode implements RunningNode {
     this.#followFiles();
     const unwatch = options.running.watch((name, address) => this.pool.tell({ notice: 'running', name, address }));
     life.shutdown.add(unwatch);
+    const { fleet } = options;
+    if (fleet) {
+      const tell = (): void => this.pool.tell({ notice: 'elsewhere', nodes: this.#elsewhere() });
+      life.shutdown.add(fleet.view.onChange(tell));
+    }
     life.shutdown.add(() => this.#certificate.close());
     life.shutdown.add(() => this.#secrets.close());
     life.shutdown.add(() => this.#sockets.close());
@@ -144,6 +149,11 @@ export class WorkersNode implements RunningNode {
 
   get adminAddress(): ListenAddress | undefined {
     return this.#life.adminAddress;
+  }
+
+  /** Whether the node stops, and waits for what is in flight */
+  get draining(): boolean {
+    return this.#life.state === 'draining';
   }
 
   get publicUrl(): string | undefined {
@@ -303,6 +313,7 @@ export class WorkersNode implements RunningNode {
         sockets: this.#sockets.current.of(index),
         secrets: { secrets, ofTickets },
         running: running.entries(),
+        elsewhere: this.#elsewhere(),
         keyLog,
         waits: this.#waits,
       },
@@ -310,6 +321,12 @@ export class WorkersNode implements RunningNode {
     });
     for (const backend of this.#drained) thread.tell({ notice: 'drain', backend, drains: true });
     return thread;
+  }
+
+  /** Returns what the registry knows of nodes that run elsewhere. */
+  #elsewhere(): SentNodes {
+    const nodes = this.#options.fleet?.view.nodes ?? [];
+    return nodes.map(({ name, listen, backbone, state, draining }) => ({ name, listen, backbone, state, draining }));
   }
 
   /** Tells the workers what is new in the files. */

@@ -9,12 +9,15 @@
 #include "binding/grant_sealer_object.h"
 #include "binding/javascript_buffer.h"
 #include "binding/link_relay_object.h"
+#include "binding/machine_link_object.h"
 #include "binding/return_socket_object.h"
+#include "binding/system_error.h"
 #include "binding/thread_parts.h"
 #include "binding/worker_group_object.h"
 #include "crypto/library_check.h"
 #include "http3/encoded_head.h"
 #include "io/cached_file.h"
+#include "io/generation_link.h"
 #include "io/service_manager.h"
 #include "io/tcp_listener.h"
 #include "io/tcp_socket.h"
@@ -82,6 +85,18 @@ Napi::Value notify_service_manager(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), uv_err_name(-error));
 }
 
+// Returns the descriptors of both ends.
+Napi::Value create_datagram_pair(const Napi::CallbackInfo& info) {
+  auto link = sheaf::io::make_generation_link();
+  if (!link) {
+    sheaf::binding::system_error(info.Env(), link.error()).ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  auto ends = Napi::Array::New(info.Env(), 2);
+  for (std::uint32_t end = 0; end < 2; ++end) ends.Set(end, (*link)[end].release());
+  return ends;
+}
+
 // Arguments: fields.
 Napi::Value encode_head(const Napi::CallbackInfo& info) {
   const auto head = sheaf::http3::encode_head(sheaf::binding::to_fields(info[0].As<Napi::Array>()));
@@ -102,6 +117,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("ReturnSocket", sheaf::binding::ReturnSocketObject::define(env));
   exports.Set("ChannelSource", sheaf::binding::ChannelSourceObject::define(env));
   exports.Set("GrantSealer", sheaf::binding::GrantSealerObject::define(env));
+  exports.Set("MachineLink", sheaf::binding::MachineLinkObject::define(env));
   exports.Set("WorkerGroup", sheaf::binding::WorkerGroupObject::define(env));
   exports.Set("encodeHead", Napi::Function::New<encode_head>(env, "encodeHead"));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));
@@ -113,6 +129,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("readCached", Napi::Function::New<read_cached>(env, "readCached"));
   exports.Set("notifyServiceManager",
               Napi::Function::New<notify_service_manager>(env, "notifyServiceManager"));
+  exports.Set("createDatagramPair",
+              Napi::Function::New<create_datagram_pair>(env, "createDatagramPair"));
   exports.Set("returnFreedMemory",
               Napi::Function::New<return_freed_memory>(env, "returnFreedMemory"));
   return exports;

@@ -99,6 +99,8 @@ void EndpointSettings::join_workers(const Napi::Object& options) {
   if (workers->group()->steering().id_length() != length)
     fault = "the group of workers has connection ids of another length";
   endpoint.placement = std::make_shared<workers::WorkerPlacement>(workers->group(), worker);
+  endpoint.used_tokens = workers->group()->used_tokens();
+  server_tls.replays = workers->group()->replays();
 }
 
 EndpointSettings::EndpointSettings(const Napi::Object& options) {

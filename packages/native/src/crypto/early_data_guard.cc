@@ -33,8 +33,9 @@ int EarlyDataGuard::renew() {
 
 int EarlyDataGuard::add(void* guard, time_t, const gnutls_datum_t* key, const gnutls_datum_t*) {
   EarlyDataGuard& self = *static_cast<EarlyDataGuard*>(guard);
-  const bool admitted = !self.refused_ && self.record_.add({key->data, key->size}, tls_clock_now());
-  return admitted ? 0 : GNUTLS_E_DB_ENTRY_EXISTS;
+  if (self.refused_) return GNUTLS_E_DB_ENTRY_EXISTS;
+  const bool first = self.record_->add({key->data, key->size}, tls_clock_now(), self.network_);
+  return first ? 0 : GNUTLS_E_DB_ENTRY_EXISTS;
 }
 
 }  // namespace sheaf::quic

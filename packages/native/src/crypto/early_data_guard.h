@@ -17,6 +17,8 @@ class EarlyDataGuard {
   // `renews`: GnuTLS takes a recording for one that has begun long ago. Where its clock cannot be
   // shifted, each new one would refuse all tickets from before, so that the first one stays.
   explicit EarlyDataGuard(bool renews = tls_clock_can_shift()) : renews_(renews) {}
+  // Shares the record with other guards from now on.
+  void share(std::shared_ptr<ReplayRecord> record) { record_ = std::move(record); }
   EarlyDataGuard(const EarlyDataGuard&) = delete;
   EarlyDataGuard& operator=(const EarlyDataGuard&) = delete;
 
@@ -27,8 +29,8 @@ class EarlyDataGuard {
   // that handshake.
   Recording recording();
 
-  // Sets the network of the next 0-RTT.
-  void set_network(Bytes network) { record_.set_network(network); }
+  // Sets the network of the next 0-RTT; empty when it is unknown and not bounded.
+  void set_network(Bytes network) { network_.assign(network.begin(), network.end()); }
   // Refuses 0-RTT of the next ClientHello, or allows it again.
   void refuse(bool refused) { refused_ = refused; }
 
@@ -42,7 +44,8 @@ class EarlyDataGuard {
   int renew();
 
   bool renews_;
-  ReplayRecord record_;
+  std::shared_ptr<ReplayRecord> record_ = std::make_shared<ReplayRecord>();
+  std::vector<std::uint8_t> network_;
   Recording recording_;
   std::chrono::nanoseconds begun_at_{};  // both by GnuTLS's clock
   std::chrono::nanoseconds renewed_at_{};

@@ -73,6 +73,7 @@ void BloomFilter::clear() {
 }
 
 bool SeenFilter::add(Bytes item, Time now) {
+  const std::lock_guard lock(mutex_);
   if (now - begun_ >= k_period) {
     begun_ = now;
     std::swap(recent_, before_);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "util/bytes.h"
@@ -56,7 +57,8 @@ class BloomFilter {
   std::size_t size_ = 0;
 };
 
-// Remembers strings that are valuable for a while, each for at least a day.
+// Remembers strings that are valuable for a while, each for at least a day. Several threads may use
+// one.
 class SeenFilter {
  public:
   static constexpr Duration k_period = std::chrono::hours(24);
@@ -66,6 +68,7 @@ class SeenFilter {
   bool add(Bytes item, Time now);
 
  private:
+  std::mutex mutex_;
   BloomFilter recent_;
   BloomFilter before_;
   Time begun_{};

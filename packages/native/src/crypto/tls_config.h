@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "crypto/replay_record.h"
 #include "crypto/server_secret.h"
 #include "util/result.h"
 
@@ -22,6 +23,8 @@ struct TlsServerConfig {
   // For servers that open each other's tickets; empty: the keys are random, and renewed.
   ServerSecrets secrets{};
   bool early_data = true;
+  // What servers with the same tickets have in common; null: a record of its own
+  std::shared_ptr<ReplayRecord> replays{};
 };
 struct TlsClientConfig {
   std::vector<std::string> alpn{};

@@ -160,6 +160,7 @@ Result<std::shared_ptr<TlsContext>, std::string> make_tls_server_context(
   const auto& context = *made;
   if (auto problem = context->set_secrets(config.secrets)) return *problem;
   if (auto problem = context->set_early_data(config.early_data)) return *problem;
+  if (config.replays) context->early_data().share(config.replays);
   return context;
 }
 

@@ -24,9 +24,6 @@ constexpr std::size_t k_held_under_load = 2048;
 constexpr std::uint64_t k_streams_under_load = 100;
 // Stateless resets per second. Each costs an HKDF, and a client that gets none times out instead.
 constexpr double k_stateless_resets = 200;
-// Bytes of the filter that remembers used address tokens while they are valid; 4 MiB hold about 3
-// million.
-constexpr std::size_t k_used_token_bytes = 4 << 20;
 
 std::shared_ptr<RoutableIds::Nonces> nonces_of(const EndpointConfig& config) {
   auto nonces = std::make_shared<RoutableIds::Nonces>();
@@ -36,6 +33,12 @@ std::shared_ptr<RoutableIds::Nonces> nonces_of(const EndpointConfig& config) {
 
 }  // namespace
 
+std::shared_ptr<SeenFilter> make_used_tokens() {
+  // 4 MiB hold about 3 million tokens.
+  constexpr std::size_t k_bytes = 4 << 20;
+  return std::make_shared<SeenFilter>(k_bytes);
+}
+
 Endpoint::Endpoint(const EndpointConfig& config, Random& random)
     : config_(config),
       random_(random),
@@ -43,7 +46,7 @@ Endpoint::Endpoint(const EndpointConfig& config, Random& random)
       keys_(make_keys(config.secrets)),
       limits_(config_, slots_, *this),
       stateless_resets_(k_stateless_resets, k_stateless_resets),
-      used_tokens_(k_used_token_bytes) {}
+      used_tokens_(config.used_tokens ? config.used_tokens : make_used_tokens()) {}
 
 Endpoint::~Endpoint() {
   for (const auto& [id, slot] : routes_)
@@ -304,7 +307,7 @@ std::optional<ConnectionId> Endpoint::validated_destination(const InitialHeader&
   }
   // RFC 9000 §8.1.4: an observer of a used token could make servers amplify traffic to its owner's
   // address.
-  if (!used_tokens_.add(initial.token, now)) {
+  if (!used_tokens_->add(initial.token, now)) {
     limits_.count(LimitHit::kReusedTokens);
     return std::nullopt;
   }

@@ -61,6 +61,9 @@ struct Arrivals {
   }
 };
 
+// Makes the memory of an endpoint for address tokens that were used while they are valid.
+std::shared_ptr<SeenFilter> make_used_tokens();
+
 // Holds all connections of one set of sockets. Routes datagrams by connection id, admits new
 // clients, responds to datagrams without a connection, and runs the timers. It does no I/O.
 class Endpoint final : private EndpointLimits::Listener {
@@ -161,7 +164,7 @@ class Endpoint final : private EndpointLimits::Listener {
   Ring<StatelessReply> replies_;
   std::vector<Slot*> finished_;
   TokenBucket stateless_resets_;
-  SeenFilter used_tokens_;
+  std::shared_ptr<SeenFilter> used_tokens_;
   EndpointStats stats_;  // without the connections that exist
 };
 

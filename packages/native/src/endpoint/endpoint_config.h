@@ -9,6 +9,7 @@
 
 #include "connection/config.h"
 #include "connection/routable_ids.h"
+#include "crypto/seen_filter.h"
 #include "crypto/tls_context.h"
 #include "endpoint/admission.h"
 #include "endpoint/memory_governor.h"
@@ -38,6 +39,8 @@ struct EndpointConfig {
   Duration shared_clock{};
   // Null for the only endpoint of its address
   std::shared_ptr<Placement> placement;
+  // What endpoints with the same keys of tokens have in common; null: a memory of its own
+  std::shared_ptr<SeenFilter> used_tokens;
   std::function<void(std::string_view line)> key_log;
 };
 

@@ -112,6 +112,7 @@ quic::Status<SocketError> EndpointLoop::join(std::shared_ptr<WorkerSockets> sock
   workers_ = std::move(sockets);
   worker_ = worker;
   workers_->group()->join(worker, [signal = mail_.get()] { signal->signal(); });
+  follow_reading();
   watch_turns();
   return {};
 }
@@ -209,7 +210,7 @@ void EndpointLoop::ask_for_turn() {
 
 void EndpointLoop::on_ready(WatchedSocket& socket) {
   const Time now = monotonic_now();
-  moderate(read(socket, now), now);
+  if (reading_) moderate(read(socket, now), now);
   // What is due has the same turn, so that what follows from both leaves together.
   endpoint_.on_timeout(now);
   take_events(now);
@@ -238,14 +239,21 @@ void EndpointLoop::moderate(const quic::Arrivals& arrivals, Time now) {
   const Time next = moderation_(arrivals, now);
   const bool pause = next > now;
   if (pause != paused()) {
-    for (const auto& socket : sockets_) socket->pause(pause);
+    for (const auto& socket : sockets_) socket->pause(pause || !reading_);
   }
   const bool drained =
       std::ranges::all_of(sockets_, [](const auto& socket) { return socket->drained(); });
   read_at_ = !pause ? quic::k_never : drained ? next : now;
 }
 
+void EndpointLoop::follow_reading() {
+  reading_ = workers_->group()->reading();
+  read_at_ = quic::k_never;
+  for (const auto& socket : sockets_) socket->pause(!reading_);
+}
+
 void EndpointLoop::on_mail() {
+  if (workers_->group()->reading() != reading_) follow_reading();
   const Time now = monotonic_now();
   workers_->group()->take(worker_, [&](const quic::Datagram& datagram) {
     endpoint_.receive(datagram, now, quic::Origin::kWorker);
@@ -263,7 +271,7 @@ void EndpointLoop::leave_workers() {
 
 void EndpointLoop::on_timer() {
   const Time now = monotonic_now();
-  if (paused()) {
+  if (paused() && reading_) {
     quic::Arrivals arrivals;
     for (const auto& socket : sockets_) arrivals += read(*socket, now);
     moderate(arrivals, now);

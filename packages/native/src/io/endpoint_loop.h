@@ -91,6 +91,7 @@ class EndpointLoop {
   quic::Arrivals read(WatchedSocket& socket, quic::Time now);
   void moderate(const quic::Arrivals& arrivals, quic::Time now);
   void on_mail();
+  void follow_reading();
   void leave_workers();
   void on_timer();
   void on_prepare();
@@ -115,6 +116,7 @@ class EndpointLoop {
   std::shared_ptr<WorkerSockets> workers_;  // null for the only endpoint of its addresses
   unsigned worker_ = 0;
   std::unique_ptr<LoopSignal> mail_;
+  bool reading_ = true;  // false while another process reads the sockets
   Moderation moderation_;
   quic::Time read_at_ = quic::k_never;  // the end of a pause in which no socket is read
 };

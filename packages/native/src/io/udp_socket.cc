@@ -78,7 +78,7 @@ void UdpSocket::set_options(bool ipv6, const UdpSocketOptions& options) {
   if (options.group_member) set_group_options(ipv6);
   enlarge(descriptor_, SocketBuffer::kReceive);
   enlarge(descriptor_, SocketBuffer::kSend);
-  forbid_fragments(descriptor_, ipv6);
+  if (!options.fragments) forbid_fragments(descriptor_, ipv6);
   if (sender_.segments()) set_option(descriptor_, SOL_UDP, UDP_GRO);
   // An IPv6 socket gets the options of both families, since it may carry IPv4.
   set_option(descriptor_, IPPROTO_IP, IP_PKTINFO);

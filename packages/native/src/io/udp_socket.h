@@ -19,6 +19,8 @@ struct UdpSocketOptions {
   // Receives from a group of which others of this host may be members, too: each gets a copy. Hears
   // no groups but those that this socket joins (io/group_membership.h).
   bool group_member = false;
+  // Lets the network fragment what is sent. QUIC forbids it (RFC 9000 §14).
+  bool fragments = false;
   bool segmentation_offload = true;  // uses UDP_SEGMENT and UDP_GRO where the kernel has them
   // Sends what is due each time that so many datagrams have come, also within a batch; 0: after the
   // batch. A client then acknowledges as often as its connection says.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "io/socket_address.h"
 #include "io/steering_program.h"
 
 namespace sheaf::io {
@@ -20,6 +21,15 @@ quic::Result<Descriptor, SocketError> duplicate(int descriptor, const Address& l
   return made;
 }
 
+std::optional<Address> bound_address(int descriptor) {
+  sockaddr_storage address;
+  socklen_t length = sizeof address;
+  if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0)
+    return std::nullopt;
+  const Address bound = from_sockaddr(address);
+  return bound.port == 0 ? std::nullopt : std::optional(bound);
+}
+
 }  // namespace
 
 quic::Result<std::shared_ptr<WorkerSockets>, SocketError> WorkerSockets::open(
@@ -31,9 +41,37 @@ quic::Result<std::shared_ptr<WorkerSockets>, SocketError> WorkerSockets::open(
     if (!status) return status.error();
     made->addresses_.push_back(address);
   }
-  // There is no group of sockets with one worker, and nothing to choose.
-  made->group_->set_steered(steering.workers() == 1 || (steer && made->attach()));
+  made->start_steering(steer);
   return made;
+}
+
+quic::Result<std::shared_ptr<WorkerSockets>, SocketError> WorkerSockets::adopt(
+    std::vector<std::vector<Descriptor>> sockets, const quic::Steering& steering, bool steer) {
+  std::shared_ptr<WorkerSockets> made(new WorkerSockets(steering));
+  for (const std::vector<Descriptor>& at_address : sockets) {
+    if (at_address.size() != steering.workers())
+      return SocketError{EINVAL, "there is not one socket for each worker"};
+    const auto address = bound_address(at_address.front().number());
+    if (!address) return SocketError{ENOTSOCK, "a descriptor is no bound socket"};
+    made->addresses_.push_back(*address);
+  }
+  made->sockets_ = std::move(sockets);
+  made->start_steering(steer);
+  return made;
+}
+
+// There is no group of sockets with one worker, and nothing to choose.
+void WorkerSockets::start_steering(bool steer) {
+  group_->set_steered(group_->steering().workers() == 1 || (steer && attach()));
+}
+
+std::vector<std::vector<int>> WorkerSockets::descriptors() const {
+  std::vector<std::vector<int>> numbers;
+  for (const std::vector<Descriptor>& at_address : sockets_) {
+    std::vector<int>& each = numbers.emplace_back();
+    for (const Descriptor& socket : at_address) each.push_back(socket.number());
+  }
+  return numbers;
 }
 
 bool WorkerSockets::attach() const {

@@ -22,6 +22,11 @@ void Mailbox::open(std::function<void()> wake) {
   wake_ = std::move(wake);
 }
 
+void Mailbox::wake() {
+  const std::lock_guard lock(mutex_);
+  if (wake_) wake_();
+}
+
 void Mailbox::close() {
   const std::lock_guard lock(mutex_);
   wake_ = nullptr;

@@ -22,6 +22,8 @@ class Mailbox {
   // `wake` is called by other threads when the mailbox is no longer empty. It must not call this
   // object.
   void open(std::function<void()> wake);
+  // Wakes the reader for something else.
+  void wake();
   // Frees what waits. `wake` is not called any more once this returns.
   void close();
 

@@ -1,5 +1,7 @@
 #include "workers/worker_group.h"
 
+#include <mutex>
+
 namespace sheaf::workers {
 
 void WorkerGroup::join(unsigned worker, std::function<void()> wake) {
@@ -9,6 +11,38 @@ void WorkerGroup::join(unsigned worker, std::function<void()> wake) {
 void WorkerGroup::leave(unsigned worker) {
   members_[worker].mailbox.close();
   routes_.remove_all(worker);
+}
+
+void WorkerGroup::set(Elsewhere*& place, Elsewhere* elsewhere) {
+  const std::unique_lock lock(elsewhere_mutex_);
+  place = elsewhere;
+}
+
+bool WorkerGroup::pass_to(Elsewhere* const& place, const quic::Datagram& datagram,
+                          const quic::DatagramHeader& header) {
+  const std::shared_lock lock(elsewhere_mutex_);
+  return place && place->pass_on(datagram, header);
+}
+
+void WorkerGroup::set_reading(bool reading) {
+  reading_ = reading;
+  for (Member& member : members_) member.mailbox.wake();
+}
+
+void WorkerGroup::hand_over() {
+  handed_over_ = true;
+  set_reading(false);
+}
+
+void WorkerGroup::deliver(const quic::Datagram& datagram) {
+  const auto header = quic::peek_datagram(datagram.payload, steering_.id_length());
+  if (header.destination.size() > quic::ConnectionId::k_max_length) return;
+  const auto known = routes_.find(quic::ConnectionId(header.destination));
+  // All datagrams of one client go to one worker, also those with ids that are too short.
+  const unsigned by_address = datagram.path.remote.port % steering_.workers();
+  const unsigned owner =
+      known.value_or(steering_.worker_of(header.destination).value_or(by_address));
+  members_[owner].mailbox.push(datagram);
 }
 
 void WorkerGroup::pass_on(unsigned from, unsigned to, const quic::Datagram& datagram) {

@@ -3,9 +3,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <shared_mutex>
 #include <vector>
 
+#include "crypto/replay_record.h"
+#include "crypto/seen_filter.h"
+#include "endpoint/endpoint.h"
 #include "steering/steering.h"
+#include "workers/elsewhere.h"
 #include "workers/mailbox.h"
 #include "workers/shared_routes.h"
 
@@ -30,11 +35,33 @@ class WorkerGroup {
   // To be called before the first worker starts.
   void set_steered(bool steered) { steered_ = steered; }
   SharedRoutes& routes() { return routes_; }
+  // Tickets and tokens of one worker are valid at all, each for one use.
+  const std::shared_ptr<quic::ReplayRecord>& replays() const { return replays_; }
+  const std::shared_ptr<quic::SeenFilter>& used_tokens() const { return used_tokens_; }
 
   // Starts a worker; a worker that ended may start again. See Mailbox::open for `wake`.
   void join(unsigned worker, std::function<void()> wake);
   // Ends a worker, whose connections are gone.
   void leave(unsigned worker);
+  // Passes datagrams on to other machines, and to processes before this one, from now on; null: no
+  // longer. The calls return when no thread uses the one before.
+  void set_machines(Elsewhere* machines) { set(machines_, machines); }
+  void set_predecessors(Elsewhere* predecessors) { set(predecessors_, predecessors); }
+  bool pass_to_machine(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
+    return pass_to(machines_, datagram, header);
+  }
+  // Returns true also for what nobody knows when another process has taken over: only that one may
+  // open connections, and reset them.
+  bool pass_to_predecessor(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
+    return handed_over_ || pass_to(predecessors_, datagram, header);
+  }
+  // Whether the workers read their sockets
+  bool reading() const { return reading_; }
+  void set_reading(bool reading);
+  // Leaves the sockets to another process, which passes on what belongs to connections here.
+  void hand_over();
+  // Gives a datagram of another machine to the worker that it belongs to.
+  void deliver(const quic::Datagram& datagram);
   // Gives another worker a datagram.
   void pass_on(unsigned from, unsigned to, const quic::Datagram& datagram);
   template <typename Sink>
@@ -53,9 +80,20 @@ class WorkerGroup {
     std::atomic<std::uint64_t> lost = 0;
   };
 
+  void set(Elsewhere*& place, Elsewhere* elsewhere);
+  bool pass_to(Elsewhere* const& place, const quic::Datagram& datagram,
+               const quic::DatagramHeader& header);
+
   quic::Steering steering_;
   bool steered_ = true;
   SharedRoutes routes_;
+  std::shared_ptr<quic::ReplayRecord> replays_ = std::make_shared<quic::ReplayRecord>();
+  std::shared_ptr<quic::SeenFilter> used_tokens_ = quic::make_used_tokens();
+  std::atomic<bool> reading_ = true;
+  std::atomic<bool> handed_over_ = false;
+  std::shared_mutex elsewhere_mutex_;
+  Elsewhere* machines_ = nullptr;
+  Elsewhere* predecessors_ = nullptr;
   std::vector<Member> members_;
 };
 

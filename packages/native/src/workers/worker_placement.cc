@@ -28,7 +28,13 @@ unsigned WorkerPlacement::owner_of(quic::Bytes id, const quic::DatagramHeader& h
 bool WorkerPlacement::pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header,
                               quic::Origin origin) {
   // Two workers that disagree would pass it back and forth.
-  if (origin == quic::Origin::kWorker) return false;
+  if (origin == quic::Origin::kNetwork && pass_to_owner(datagram, header)) return true;
+  return group_->pass_to_predecessor(datagram, header);
+}
+
+bool WorkerPlacement::pass_to_owner(const quic::Datagram& datagram,
+                                    const quic::DatagramHeader& header) {
+  if (group_->pass_to_machine(datagram, header)) return true;
   const unsigned owner = owner_of(header.destination, header);
   if (owner == worker_) return false;
   group_->pass_on(worker_, owner, datagram);

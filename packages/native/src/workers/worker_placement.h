@@ -23,6 +23,7 @@ class WorkerPlacement final : public quic::Placement {
 
  private:
   bool leads_here(const quic::ConnectionId& id) const;
+  bool pass_to_owner(const quic::Datagram& datagram, const quic::DatagramHeader& header);
   unsigned owner_of(quic::Bytes id, const quic::DatagramHeader& header) const;
 
   std::shared_ptr<WorkerGroup> group_;

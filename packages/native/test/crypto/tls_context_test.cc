@@ -125,13 +125,11 @@ TEST(ReplayRecord, OneNetworkLeavesRoomForOthers) {
   ReplayRecord record(64 << 10);
   const std::uint8_t greedy[] = {192, 0, 2, 1};
   const std::uint8_t other[] = {192, 0, 2, 2};
-  record.set_network(greedy);
-  for (std::uint32_t i = 0; i < 200'000; ++i) record.add(replay_key(i), {});
+  for (std::uint32_t i = 0; i < 200'000; ++i) record.add(replay_key(i), {}, greedy);
   EXPECT_LE(record.size(), record.capacity() / 2 + 1);
   EXPECT_GT(record.size(), record.capacity() / 3);
-  record.set_network(other);
   int accepted = 0;
-  for (std::uint32_t i = 0; i < 100; ++i) accepted += record.add(replay_key(1'000'000 + i), {});
+  for (std::uint32_t i = 0; i < 100; ++i) accepted += record.add(replay_key(1'000'000 + i), {}, other);
   EXPECT_GT(accepted, 90);
 }
 

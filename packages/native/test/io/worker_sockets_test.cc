@@ -17,19 +17,19 @@ using quic::Address;
 using quic::ConnectionId;
 using quic::Steering;
 
-constexpr unsigned k_workers = 4;
+constexpr unsigned k_socket_workers = 4;
 
-struct Group {
-  explicit Group(std::size_t id_length, bool steer = true, const char* address = "127.0.0.1") {
-    const Steering steering(k_workers, id_length, Steering::random_key(random));
+struct SocketsOfWorkers {
+  explicit SocketsOfWorkers(std::size_t id_length, bool steer = true, const char* address = "127.0.0.1") {
+    const Steering steering(k_socket_workers, id_length, Steering::random_key(random));
     sockets = std::move(*WorkerSockets::open({*parse_address(address, 0)}, steering, steer));
-    for (unsigned worker = 0; worker < k_workers; ++worker)
+    for (unsigned worker = 0; worker < k_socket_workers; ++worker)
       own.push_back(std::move(*sockets->take(worker, 0, {})));
   }
   // Returns the worker whose socket got a datagram, of which there must be one.
   std::optional<unsigned> receiver() {
     for (int attempt = 0; attempt < 1000; ++attempt) {
-      for (unsigned worker = 0; worker < k_workers; ++worker) {
+      for (unsigned worker = 0; worker < k_socket_workers; ++worker) {
         if (own[worker]->receive([](const quic::Datagram&) {}) > 0) return worker;
       }
     }
@@ -41,8 +41,8 @@ struct Group {
   std::vector<std::unique_ptr<UdpSocket>> own;
 };
 
-struct Sender {
-  explicit Sender(const Address& to, const char* from = "127.0.0.1")
+struct WorkerSender {
+  explicit WorkerSender(const Address& to, const char* from = "127.0.0.1")
       : socket(std::move(*UdpSocket::open(*parse_address(from, 0), {}))), target(to) {}
   void send(std::vector<std::uint8_t> bytes, std::size_t segment = 0) const {
     quic::TransmitBatch batch;
@@ -71,25 +71,25 @@ std::vector<std::uint8_t> long_packet(const ConnectionId& id) {
 
 TEST(WorkerSockets, TheKernelFollowsMarkedIds) {
   for (const std::size_t length : {8u, 11u, 20u}) {
-    Group group(length);
+    SocketsOfWorkers group(length);
     ASSERT_TRUE(group.sockets->group()->steered());
     const Steering& steering = group.sockets->group()->steering();
     for (unsigned i = 0; i < 200; ++i) {
       // Each from an address of its own
-      const Sender sender(group.sockets->addresses().front());
+      const WorkerSender sender(group.sockets->addresses().front());
       ConnectionId id;
       id.length = static_cast<std::uint8_t>(length);
       group.random.fill({id.bytes.data(), id.length});
-      steering.mark(id, i % k_workers, group.random);
+      steering.mark(id, i % k_socket_workers, group.random);
       sender.send(i % 3 == 0 ? long_packet(id) : short_packet(id));
-      ASSERT_EQ(group.receiver(), i % k_workers);
+      ASSERT_EQ(group.receiver(), i % k_socket_workers);
     }
   }
 }
 
 TEST(WorkerSockets, TheKernelFollowsIdsOfClientsAsTheEndpointsDo) {
-  Group group(8);
-  const Sender sender(group.sockets->addresses().front());
+  SocketsOfWorkers group(8);
+  const WorkerSender sender(group.sockets->addresses().front());
   for (int i = 0; i < 200; ++i) {
     ConnectionId id;
     id.length = static_cast<std::uint8_t>(8 + group.random.below(13));
@@ -100,10 +100,10 @@ TEST(WorkerSockets, TheKernelFollowsIdsOfClientsAsTheEndpointsDo) {
 }
 
 TEST(WorkerSockets, ShortDatagramsAndShortIdsGoByAddresses) {
-  Group group(8);
-  std::vector<bool> used(k_workers);
+  SocketsOfWorkers group(8);
+  std::vector<bool> used(k_socket_workers);
   for (int i = 0; i < 100; ++i) {
-    const Sender sender(group.sockets->addresses().front());
+    const WorkerSender sender(group.sockets->addresses().front());
     ConnectionId id;
     id.length = 7;
     sender.send(i % 2 == 0 ? std::vector<std::uint8_t>(13, 0x40) : long_packet(id));
@@ -111,18 +111,18 @@ TEST(WorkerSockets, ShortDatagramsAndShortIdsGoByAddresses) {
     ASSERT_TRUE(first);
     used[*first] = true;
   }
-  EXPECT_EQ(std::ranges::count(used, true), k_workers);
+  EXPECT_EQ(std::ranges::count(used, true), k_socket_workers);
 }
 
 TEST(WorkerSockets, WithoutSteeringAddressesDecide) {
-  Group group(8, false);
+  SocketsOfWorkers group(8, false);
   EXPECT_FALSE(group.sockets->group()->steered());
-  const Sender sender(group.sockets->addresses().front());
+  const WorkerSender sender(group.sockets->addresses().front());
   std::optional<unsigned> only;
   for (unsigned i = 0; i < 20; ++i) {
     ConnectionId id;
     id.length = 8;
-    group.sockets->group()->steering().mark(id, i % k_workers, group.random);
+    group.sockets->group()->steering().mark(id, i % k_socket_workers, group.random);
     sender.send(short_packet(id));
     const auto receiver = group.receiver();
     ASSERT_TRUE(receiver);
@@ -132,8 +132,8 @@ TEST(WorkerSockets, WithoutSteeringAddressesDecide) {
 }
 
 TEST(WorkerSockets, ASuccessorGetsWhatWaits) {
-  Group group(8);
-  const Sender sender(group.sockets->addresses().front());
+  SocketsOfWorkers group(8);
+  const WorkerSender sender(group.sockets->addresses().front());
   ConnectionId id;
   id.length = 8;
   group.sockets->group()->steering().mark(id, 1, group.random);
@@ -144,7 +144,7 @@ TEST(WorkerSockets, ASuccessorGetsWhatWaits) {
 }
 
 TEST(WorkerSockets, RefuseAnAddressThatOthersUse) {
-  Group group(8);
+  SocketsOfWorkers group(8);
   const Address& taken = group.sockets->addresses().front();
   const Steering steering(2, 8, {});
   const auto refused = WorkerSockets::open({taken}, steering, true);

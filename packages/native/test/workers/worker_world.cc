@@ -183,9 +183,10 @@ void WorkerWorld::echo(ConnectionDriver& driver, StreamId stream) {
     const auto result = driver.connection().streams().reader().read(stream, buffer, now);
     if (!result || (result->bytes == 0 && !result->finished)) return;
     const auto read = quic::Bytes(buffer).first(result->bytes);
-    // The server's windows are larger than what a test sends.
-    driver.connection().streams().writer().write(stream, quic::SendChunk::copy_of(read),
-                                                 result->finished);
+    // The client's windows are larger than what a test sends.
+    if (!driver.connection().streams().writer().write(stream, quic::SendChunk::copy_of(read),
+                                                      result->finished))
+      return;
     if (result->finished) return;
   }
 }

@@ -99,6 +99,7 @@ export class NodeLife {
       uptimeSeconds: (Date.now() - this.#startedAt.getTime()) / 1_000,
       ...(this.#options.reload && { configuration: this.#options.reload.status() }),
       ...(this.#options.upgrade && { upgrade: this.#options.upgrade.status() }),
+      ...(this.#options.fleet && { registry: this.#options.fleet.status() }),
     };
   }
 

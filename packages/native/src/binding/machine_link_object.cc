@@ -1,0 +1,111 @@
+#include "binding/machine_link_object.h"
+
+#include <utility>
+
+#include "binding/address_argument.h"
+#include "binding/call_arguments.h"
+#include "binding/secrets_argument.h"
+#include "binding/status_report.h"
+#include "binding/system_error.h"
+#include "binding/worker_groups.h"
+
+namespace sheaf::binding {
+
+Napi::Function MachineLinkObject::define(Napi::Env env) {
+  return DefineClass(env, "MachineLink",
+                     {InstanceMethod<&MachineLinkObject::address>("address"),
+                      InstanceMethod<&MachineLinkObject::set_machines>("setMachines"),
+                      InstanceMethod<&MachineLinkObject::set_secrets>("setSecrets"),
+                      InstanceMethod<&MachineLinkObject::counts>("counts"),
+                      InstanceMethod<&MachineLinkObject::close>("close")});
+}
+
+// Arguments: number of the group, address to listen on, server id, secrets.
+MachineLinkObject::MachineLinkObject(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<MachineLinkObject>(info) {
+  const auto sockets = WorkerGroups::find(static_cast<std::uint32_t>(number_argument(info, 0)));
+  const auto listen = address_argument(info[1]);
+  const auto server = server_id(info[2].As<Napi::Object>(), {});
+  const auto secrets = secrets_argument(info[3].As<Napi::Array>());
+  if (!listen) {
+    address_error(info.Env(), info[1]).ThrowAsJavaScriptException();
+    return;
+  }
+  if (!sockets || !server || secrets.empty()) {
+    Napi::Error::New(info.Env(), "a link needs a group of workers, a server id and secrets")
+        .ThrowAsJavaScriptException();
+    return;
+  }
+  uv_loop_t* loop = nullptr;
+  napi_get_uv_event_loop(info.Env(), &loop);
+  auto opened = io::MachineLink::open(loop, sockets->group(),
+                                      {.listen = *listen,
+                                       .server = *server,
+                                       .secrets = secrets,
+                                       .client_addresses = sockets->addresses()});
+  if (!opened) {
+    system_error(info.Env(), opened.error()).ThrowAsJavaScriptException();
+    return;
+  }
+  link_ = std::move(*opened);
+  Ref();
+  napi_add_async_cleanup_hook(info.Env(), on_environment_end, this, &cleanup_hook_);
+}
+
+MachineLinkObject::~MachineLinkObject() {
+  link_.reset();
+  if (cleanup_hook_) napi_remove_async_cleanup_hook(cleanup_hook_);
+}
+
+void MachineLinkObject::on_environment_end(napi_async_cleanup_hook_handle, void* object) {
+  static_cast<MachineLinkObject*>(object)->stop();
+}
+
+void MachineLinkObject::stop() {
+  if (!link_) return;
+  link_->close([this] {
+    // Lets the environment end, which frees this object.
+    napi_remove_async_cleanup_hook(std::exchange(cleanup_hook_, nullptr));
+    Unref();
+  });
+  link_.reset();
+}
+
+Napi::Value MachineLinkObject::address(const Napi::CallbackInfo& info) {
+  if (!link_) return info.Env().Undefined();
+  return address_object(info.Env(), link_->local_address());
+}
+
+// Arguments: the server ids, addresses and ports of all other machines.
+void MachineLinkObject::set_machines(const Napi::CallbackInfo& info) {
+  if (!link_) return;
+  const auto list = info[0].As<Napi::Array>();
+  std::vector<machines::Machine> machines;
+  for (std::uint32_t i = 0; i < list.Length(); ++i) {
+    const auto each = list.Get(i).As<Napi::Object>();
+    const auto id = each.Get("serverId").As<Napi::Uint8Array>();
+    const auto address = address_argument(each);
+    if (!address) return address_error(info.Env(), each).ThrowAsJavaScriptException();
+    machines.push_back({{id.Data(), id.Data() + id.ByteLength()}, *address});
+  }
+  link_->set_machines(machines);
+}
+
+// Arguments: secrets.
+void MachineLinkObject::set_secrets(const Napi::CallbackInfo& info) {
+  const auto secrets = secrets_argument(info[0].As<Napi::Array>());
+  if (link_ && !secrets.empty()) link_->set_secrets(secrets);
+}
+
+Napi::Value MachineLinkObject::counts(const Napi::CallbackInfo& info) {
+  auto list = Napi::Array::New(info.Env(), 4);
+  const io::MachineLink::Counts counts = link_ ? link_->counts() : io::MachineLink::Counts{};
+  std::uint32_t at = 0;
+  for (const std::uint64_t count : {counts.sent, counts.dropped, counts.received, counts.refused})
+    list.Set(at++, static_cast<double>(count));
+  return list;
+}
+
+void MachineLinkObject::close(const Napi::CallbackInfo&) { stop(); }
+
+}  // namespace sheaf::binding

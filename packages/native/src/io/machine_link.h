@@ -1,0 +1,74 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "io/system_random.h"
+#include "io/watched_socket.h"
+#include "machines/fleet.h"
+#include "machines/forwarded_datagram.h"
+#include "workers/worker_group.h"
+
+namespace sheaf::io {
+
+struct MachineLinkConfig {
+  quic::Address listen;  // for datagrams from other machines
+  quic::RoutableIds::Server server;
+  quic::ServerSecrets secrets;
+  // Local addresses that clients of this machine reach, one for each address family
+  std::vector<quic::Address> client_addresses;
+};
+
+// The way between the machines of a fleet: sends datagrams that belong to others, and takes those that
+// others have for this one. Bounded in what it sends and opens; it never answers.
+class MachineLink final : public workers::Elsewhere {
+ public:
+  struct Counts {
+    std::uint64_t sent = 0;
+    std::uint64_t dropped = 0;  // too many at one time, or the network refused
+    std::uint64_t received = 0;
+    std::uint64_t refused = 0;  // not sealed by a machine of the fleet for this one
+  };
+
+  // The workers of `group` get what arrives. `loop` must outlive this object.
+  static quic::Result<std::unique_ptr<MachineLink>, SocketError> open(
+      uv_loop_t* loop, std::shared_ptr<workers::WorkerGroup> group, MachineLinkConfig config);
+  ~MachineLink() override { close({}); }
+
+  const quic::Address& local_address() const { return socket_->local_address(); }
+  // Sets all other machines.
+  void set_machines(const std::vector<machines::Machine>& machines);
+  void set_secrets(const quic::ServerSecrets& secrets);
+  Counts counts() const;
+  // Stops at once. libuv frees the handles later and then calls `done`.
+  void close(std::function<void()> done);
+
+  bool pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) override;
+
+ private:
+  MachineLink(std::shared_ptr<workers::WorkerGroup> group, MachineLinkConfig config);
+  void make_sealers();
+  void on_ready();
+  void take(const quic::Datagram& sealed, quic::Time now);
+
+  std::shared_ptr<workers::WorkerGroup> group_;
+  MachineLinkConfig config_;
+  std::unique_ptr<WatchedSocket> socket_;
+
+  std::mutex sending_;  // of what follows, which all workers use
+  SystemRandom random_;
+  machines::Fleet fleet_;
+  std::vector<machines::ForwardSealer> sealers_;  // of each machine
+  std::vector<std::uint8_t> buffer_;
+  quic::TokenBucket rate_;
+
+  machines::ForwardOpener opener_;  // of the loop's thread
+  std::atomic<std::uint64_t> sent_ = 0;
+  std::atomic<std::uint64_t> dropped_ = 0;
+  std::uint64_t received_ = 0;
+  std::uint64_t refused_ = 0;
+};
+
+}  // namespace sheaf::io

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "connection/transmit.h"
+#include "crypto/datagram.h"
+
+namespace sheaf::workers {
+
+// Other processes: on other machines of the fleet, or those that this one took over from
+class Elsewhere {
+ public:
+  virtual ~Elsewhere() = default;
+  // Passes on a datagram of another process. Returns false when it belongs to this one, or nobody
+  // knows. Any thread calls it.
+  virtual bool pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) = 0;
+};
+
+}  // namespace sheaf::workers
