@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { loadConfiguration } from '../../configuration/load.js';
-import { refusalOf } from '../../errors/refusal.js';
+import { refusalOf, type Refusal } from '../../errors/refusal.js';
 import { UserError } from '../../errors/user_error.js';
 import type { LoadedConfiguration, LoadedNode } from '../../schema/loaded.js';
 import type {
