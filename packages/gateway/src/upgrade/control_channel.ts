@@ -15,9 +15,8 @@ export class ControlChannel {
   /** Resolves when the other process has ended, or has closed the channel. */
   readonly ended: Promise<void>;
 
-  /** The channel keeps no process alive. */
   constructor(socket: Socket) {
-    this.#socket = socket.setEncoding('utf8').unref();
+    this.#socket = socket.setEncoding('utf8');
     socket.on('data', (text: string) => this.#take(text)).on('error', () => undefined);
     this.ended = new Promise((resolve) => {
       const end = (): void => {
@@ -43,6 +42,11 @@ export class ControlChannel {
     const read = schema.safeParse(parsed(line));
     if (!read.success) throw new Error('it does not understand the messages of this version');
     return read.data;
+  }
+
+  /** Keeps the process alive no more. */
+  unref(): void {
+    this.#socket.unref();
   }
 
   close(): void {

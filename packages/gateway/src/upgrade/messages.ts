@@ -42,7 +42,7 @@ const node = z.strictObject({
   /** What a successor cannot change: connections and sockets depend on it. */
   fixed: z.record(z.string(), z.string()),
   sockets: z.partialRecord(z.enum(['listen', 'http', 'backbone']), sockets),
-  admin: z.strictObject({ configured: z.string(), port: listenAddress.shape.port, descriptor }).optional(),
+  admin: z.strictObject({ configured: z.string(), descriptor }).optional(),
   /** Backends that the operator drains */
   drained: z.array(z.string()),
   /** Secrets that no file has, in base64 */
@@ -62,7 +62,9 @@ export const helloMessage = z.strictObject({
   nodes: z.array(node),
 });
 
-export const refusalSchema = z.strictObject({ code: z.string(), message: z.string(), text: z.string() });
+const refusalSchema = z.strictObject({ code: z.string(), message: z.string(), text: z.string() });
+
+const refusedMessage = z.strictObject({ type: z.literal('refused'), refusal: refusalSchema });
 
 /** Says that a successor is ready, and what it takes over, or why it is not. */
 export const readinessMessage = z.discriminatedUnion('type', [
@@ -72,14 +74,17 @@ export const readinessMessage = z.discriminatedUnion('type', [
     version: z.string(),
     took: z.array(z.strictObject({ node: z.string(), use: z.enum(['listen', 'http', 'backbone']) })),
   }),
-  z.strictObject({ type: z.literal('refused'), refusal: refusalSchema }),
+  refusedMessage,
 ]);
 
 /** Makes a successor read from the sockets: its predecessor does no more. */
 export const goMessage = z.strictObject({ type: z.literal('go') });
 
-/** Says that a successor serves. */
-export const servingMessage = z.strictObject({ type: z.literal('serving') });
+/** Says that a successor serves, or why it does not after all. */
+export const successMessage = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('serving') }),
+  refusedMessage,
+]);
 
 /** Makes a process that was taken over from drain. */
 export const drainMessage = z.strictObject({ type: z.literal('drain') });
@@ -96,5 +101,5 @@ export type UpgradeMessage =
   | Hello
   | Readiness
   | z.output<typeof goMessage>
-  | z.output<typeof servingMessage>
+  | z.output<typeof successMessage>
   | z.output<typeof drainMessage>;

@@ -20,6 +20,7 @@ export class Predecessors {
   add({ generation, control }: Hello['predecessors'][number], channel = channelOf(control)): void {
     const predecessor = { generation, descriptor: control, channel };
     this.#living.add(predecessor);
+    channel.unref();
     void channel.ended.then(() => {
       this.#living.delete(predecessor);
       channel.close();

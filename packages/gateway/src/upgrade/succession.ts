@@ -31,15 +31,16 @@ export class Succession {
 
   /** Reads what the process before leaves to this one. @throws UserError */
   static async receive(): Promise<Succession> {
-    const channel = channelOf(controlDescriptor);
+    let channel: ControlChannel | undefined;
     try {
+      channel = channelOf(controlDescriptor);
       return new Succession(await channel.next(helloMessage), channel);
     } catch (cause) {
       const error = new UserError('UPGRADE_REFUSED', 'the version on the disk does not take over from the one that runs', {
         hint: 'restart the node',
         cause,
       });
-      channel.send({ type: 'refused', refusal: refusalOf(error) });
+      channel?.send({ type: 'refused', refusal: refusalOf(error) });
       throw error;
     }
   }

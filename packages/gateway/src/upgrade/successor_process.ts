@@ -5,10 +5,8 @@ import { errorMessage, UserError } from '../errors/user_error.js';
 import { RefusedElsewhere } from '../errors/refusal.js';
 import { ControlChannel } from './control_channel.js';
 import type { DescriptorTable } from './descriptor_table.js';
-import { controlDescriptor, readinessMessage, servingMessage, type Hello, type Took } from './messages.js';
-
-/** Names the variable of the environment that makes a process take over from the one that started it. */
-export const successorVariable = 'SHEAF_SUCCESSOR';
+import { successorVariable } from './successor_variable.js';
+import { controlDescriptor, readinessMessage, successMessage, type Hello, type Took } from './messages.js';
 
 /** Time in milliseconds from the end of the channel to that of the process */
 const exitGraceMs = 1_000;
@@ -69,7 +67,8 @@ export class SuccessorProcess {
   /** Makes it take over. Resolves once it serves. @throws UserError when it fails after all */
   async take(timeoutMs: number): Promise<void> {
     this.channel.send({ type: 'go' });
-    await this.#within(timeoutMs, this.channel.next(servingMessage));
+    const answer = await this.#within(timeoutMs, this.channel.next(successMessage));
+    if (answer.type === 'refused') throw new RefusedElsewhere(answer.refusal);
   }
 
   /** Ends it at once. */

@@ -19,7 +19,7 @@ import type { Share } from '../upgrade/descriptor_table.js';
 import type { AdminInheritance, NodeInheritance } from '../upgrade/messages.js';
 import type { TakenSockets } from '../upgrade/taken_sockets.js';
 import { canonicalText } from '../values/canonical.js';
-import { formatAddress } from '../values/listen_error.js';
+import { formatAddress, listenError } from '../values/listen_error.js';
 import type { RunningAddresses, SentNodes } from '../values/running_addresses.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 import { idleStatus } from './idle_status.js';
@@ -64,6 +64,8 @@ export class WorkersNode implements RunningNode {
   #warnings: readonly string[] = [];
   /** Whether connections wait in the sockets, since the process before has not ended to serve yet */
   #waits: boolean;
+  /** A socket for operators that `begin` uses */
+  #admin: OwnSocket | undefined;
 
   private constructor(loaded: LoadedServer, options: WorkersNodeOptions, life: NodeLife, files: Files) {
     this.#loaded = loaded;
@@ -281,13 +283,26 @@ export class WorkersNode implements RunningNode {
 
   async #listen(): Promise<void> {
     (await this.#sockets.prepare(this.#loaded, 0)).commit();
-    if (!this.#waits) await this.#life.listenAdmin(this.#sources);
+    if (this.#waits) this.#waitForOperators();
+    else await this.#life.listenAdmin(this.#sources);
   }
 
-  /** Opens a socket for operators, or takes that of the process before. */
+  /** Opens the socket for operators, or takes that of the process before, where requests wait. */
+  #waitForOperators(): void {
+    const { node, place } = this.#loaded;
+    const { admin } = node;
+    if (!admin) return;
+    try {
+      this.#admin = this.#taken?.takeAdmin(canonicalText(admin)) ?? openAdmin(admin);
+    } catch (error) {
+      throw listenError(error, admin, 'TCP', place(['admin']));
+    }
+  }
+
   #openAdminSocket(wanted: ListenAddress): AdminSocket {
-    const { descriptor: kept, port } = this.#taken?.takeAdmin(canonicalText(wanted)) ?? openAdmin(wanted);
-    return { kept, port, descriptor: duplicateDescriptor(kept) };
+    const { descriptor: kept } = this.#admin ?? openAdmin(wanted);
+    this.#admin = undefined;
+    return { kept, descriptor: duplicateDescriptor(kept) };
   }
 
   async #isBusy(): Promise<boolean> {
@@ -445,9 +460,11 @@ function refuseDifferent(loaded: LoadedServer, { fixed }: NodeInheritance): void
       });
 }
 
-function openAdmin({ address, port }: ListenAddress): Pick<AdminInheritance, 'descriptor' | 'port'> {
-  const { descriptors, port: bound } = openSharedTcp({ address, port }, 1);
-  return { descriptor: descriptors[0]!, port: bound };
+type OwnSocket = Pick<AdminInheritance, 'descriptor'>;
+
+function openAdmin({ address, port }: ListenAddress): OwnSocket {
+  const [descriptor] = openSharedTcp({ address, port }, 1).descriptors;
+  return { descriptor: descriptor! };
 }
 
 /** Refuses what workers would refuse. Throws when the two do not belong together. */

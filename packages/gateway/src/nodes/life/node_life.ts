@@ -37,7 +37,6 @@ export interface AdminSocket {
   descriptor: number;
   /** One more of the same socket, which stays until the server ends */
   kept: number;
-  port: number;
 }
 
 interface OpenAdmin {
@@ -132,9 +131,8 @@ export class NodeLife {
 
   /** Offers the socket for operators to another process. */
   bequeathAdmin(share: Share): AdminInheritance | undefined {
-    const { configured, kept, address } = this.#admin.current ?? {};
-    if (configured === undefined || kept === undefined) return undefined;
-    return { configured, port: address!.port, descriptor: share(kept) };
+    const { configured, kept } = this.#admin.current ?? {};
+    return configured === undefined || kept === undefined ? undefined : { configured, descriptor: share(kept) };
   }
 
   /** Ends the server for operators: another process has its socket. Requests in flight are answered. */

@@ -147,7 +147,9 @@ export class RunningConfiguration implements ReloadSource {
   async close(drainMs?: number): Promise<void> {
     this.#closed = true;
     await this.#running;
-    await closeNodes(this.#nodes, drainMs);
+    // After an upgrade, the process that took over decides about those before.
+    const earlier = this.upgrader?.busy ? undefined : this.#options.succession?.predecessors;
+    await Promise.all([closeNodes(this.#nodes, drainMs), earlier?.drain()]);
     await this.#fleet?.close();
   }
 

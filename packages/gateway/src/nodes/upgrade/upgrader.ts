@@ -71,12 +71,14 @@ export class Upgrader implements UpgradeSource {
       bequests = bequeathAll(this.#options.nodes(), table);
       const { command, timeoutMs } = this.#options;
       successor = await SuccessorProcess.start(command, this.#hello(bequests, table), table);
-      const { took, ...after } = await successor.ready(timeoutMs);
+      const { took, pid, version: ofSuccessor } = await successor.ready(timeoutMs);
+      const after = { pid, version: ofSuccessor };
       this.#over = true;
       leaveAll(bequests, took);
       bequests = [];
       await successor.take(timeoutMs);
       this.#leave();
+      successor.channel.unref();
       void successor.channel.next(drainMessage).then(this.#drain, () => undefined);
       for (const { log } of this.#options.nodes()) log.info({ after }, 'another process has taken over');
       return { accepted: true, before: { pid: process.pid, version }, after };
