@@ -39,14 +39,16 @@ export const up: Command<UpOptions> = {
     // Notes the state before the file is read, so that what is written meanwhile is read again.
     const state = await FileState.of([path]);
     const succession = world.succeeds ? await Succession.receive() : undefined;
-    const running = await startOrRefuse(runningOptions(options, path, world), succession);
+    const running = await RunningConfiguration.start({
+      ...runningOptions(options, path, world),
+      ...(succession && { succession }),
+    });
     world.outliveOutput();
     const manager = new ServiceManager(world.env, {
       pid: process.pid,
       warn: (warning) => void printNotice(world.stderr, warning),
     });
     manager.ready(`serving: ${namesOf(running.nodes)}`, succession && process.pid);
-    succession?.serving();
     steps.reload = (): Promise<void> => reloadAndTell(running, world);
     steps.upgrade = (): Promise<void> => upgradeAndTell(running, world);
     const stopWatching = options.watch ? watchFile(state, steps.reload) : undefined;
@@ -89,23 +91,6 @@ function runningOptions({ file, node }: UpOptions, path: string, world: World): 
     upgrade: { command: { ...world.again, env: world.env }, timeoutMs: successorTimeoutMs },
     now: () => new Date(),
   };
-}
-
-/** Starts the nodes. Those that take over serve once the process before does no more; it hears why they do not. @throws UserError */
-async function startOrRefuse(
-  options: RunningConfigurationOptions,
-  succession: Succession | undefined,
-): Promise<RunningConfiguration> {
-  if (!succession) return RunningConfiguration.start(options);
-  try {
-    const running = await RunningConfiguration.start({ ...options, succession });
-    await succession.ready();
-    await running.begin();
-    return running;
-  } catch (error) {
-    succession.refuse(error);
-    throw error;
-  }
 }
 
 /** Waits until another process has taken over, and then for the end of the connections here. */

@@ -307,6 +307,6 @@ async function leave(sockets: OpenSockets, drainMs: number): Promise<void> {
   closeTcp(sockets);
   if (!sockets.udp) return;
   const { udp } = sockets;
-  await new Promise((resolve) => setTimeout(resolve, drainMs).unref());
+  if (drainMs > 0) await new Promise((resolve) => setTimeout(resolve, drainMs).unref());
   udp.close();
 }

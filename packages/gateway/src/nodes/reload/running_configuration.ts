@@ -60,8 +60,23 @@ export class RunningConfiguration implements ReloadSource {
   /** The one that begins after it, for all who ask meanwhile */
   #next: Promise<ReloadOutcome> | undefined;
 
-  /** Reads the file and starts its nodes. @throws UserError */
+  /** Reads the file and starts its nodes. Where they take over, the process before hears of it, or why they do not. @throws UserError */
   static async start(options: RunningConfigurationOptions): Promise<RunningConfiguration> {
+    const { succession } = options;
+    if (!succession) return RunningConfiguration.#open(options);
+    try {
+      const running = await RunningConfiguration.#open(options);
+      await succession.ready();
+      for (const node of running.#nodes) await node.begin?.();
+      succession.serving();
+      return running;
+    } catch (error) {
+      succession.refuse(error);
+      throw error;
+    }
+  }
+
+  static async #open(options: RunningConfigurationOptions): Promise<RunningConfiguration> {
     const running = new RunningConfiguration(options, await loadConfiguration(options.file, options));
     await running.#openFleet();
     try {
@@ -124,11 +139,6 @@ export class RunningConfiguration implements ReloadSource {
       return this.#begin();
     });
     return this.#next;
-  }
-
-  /** Makes nodes serve that have taken over from another process. */
-  async begin(): Promise<void> {
-    for (const node of this.#nodes) await node.begin?.();
   }
 
   /** Leaves the nodes to another process. A reload that runs ends before. */
