@@ -10,6 +10,7 @@ export { filesOfNode, moveFiles, type NodeFile, type NodeFileKind } from './conf
 export { onlyGateway, type LoadedConfiguration, type LoadedNode } from './schema/loaded.js';
 export { balancerKey, formatSecrets, readSecrets, renewSecrets } from './tls/server_secrets.js';
 export { createNodeKey, nodeKeyFile, NodePublicKey, readNodeKey } from './values/node_key.js';
+export { replaceFile } from './values/replace_file.js';
 export { closest } from './values/known_keys.js';
 export { eachAddress, isLoopback, isWildcard, listenAddress, type ListenAddress } from './values/scalars.js';
 export { Edge } from './nodes/edge/edge.js';
@@ -33,7 +34,7 @@ export {
 export type { ConfigurationStatus, ReloadOutcome } from './observability/configuration_report.js';
 export type { UpgradeOutcome } from './observability/upgrade_report.js';
 export { Succession } from './upgrade/succession.js';
-export { publishDocument } from './nodes/fleet/publish.js';
+export { publishDocument, publishSecrets } from './nodes/fleet/publish.js';
 export type { FleetNodeReport, RegistryStatus } from './observability/registry_report.js';
 export type { FleetNode, FleetNodeState, FleetView } from './registry/fleet_view.js';
 export { FileState } from './tls/file_state.js';
@@ -46,6 +47,7 @@ export type {
   ChannelStatus,
   EdgeMediaStatus,
   EdgeStatus,
+  ForwardingStatus,
   FrontNodeStatus,
   BackendNodeStatus,
   GatewayLinkStatus,

@@ -13,8 +13,7 @@ export function openSharedTcp(
   const { descriptor, port } = addon().openTcpListener(local, false);
   const descriptors = [descriptor];
   try {
-    while (descriptors.length < sockets)
-      descriptors.push(addon().openTcpListener({ ...local, port }, true).descriptor);
+    while (descriptors.length < sockets) descriptors.push(addon().openTcpListener({ ...local, port }, true).descriptor);
   } catch (error) {
     descriptors.forEach((each) => closeSync(each));
     throw error;

@@ -6,6 +6,7 @@ import {
   type BackendReport,
   type ChannelStatus,
   type EdgeMediaStatus,
+  type ForwardingStatus,
   type FrontNodeStatus,
   type GatewayBackend,
   type GatewayLinkStatus,
@@ -122,9 +123,8 @@ export function renderStatus(status: NodeStatus): string {
   ];
   const table = renderTable(['', ''], facts).replace(/^\s*\n/, '');
   const fleet = status.registry ? [renderFleet(status.registry)] : [];
-  return [table, ...fleet, ...roleSections(status), ...(status.role === 'tunnel' ? [] : clientSections(status))].join(
-    '\n\n',
-  );
+  const fronts = status.role === 'tunnel' ? [] : [...workerSections(status), ...clientSections(status)];
+  return [table, ...fleet, ...roleSections(status), ...fronts].join('\n\n');
 }
 
 /** Which configuration is in use, and whether a later one was refused */
@@ -209,6 +209,31 @@ function roleSections(status: NodeStatus): string[] {
 function renderLink({ connection }: GatewayLinkStatus): string[] {
   if (!connection) return [];
   return [renderTable(['to the gateway', ...pathColumns], pathRows(connection)), ...connectionBackends([connection])];
+}
+
+/** Renders the threads that serve clients, if there are several. */
+function workerSections({ workers, steering, forwarding }: FrontNodeStatus): string[] {
+  if (!workers) return [];
+  const rows = workers.map(({ worker, state, since, restarts, reason, datagrams, ...now }) => [
+    worker,
+    `${state} for ${formatSeconds((Date.now() - Date.parse(since)) / 1_000)}`,
+    ...[now.requestsActive, now.quicConnections, now.tcpConnections].map((count) => count ?? ''),
+    `${datagrams.passedOn}/${datagrams.taken}/${datagrams.lost}`,
+    `${restarts}${reason === undefined ? '' : `: ${reason}`}`,
+  ]);
+  const columns = ['worker', 'state', 'requests', 'QUIC', 'TCP', 'passed on/taken/lost', 'replaced'];
+  return [
+    `${renderTable(columns, rows)}\nUDP datagrams reach workers by ${steering === 'ids' ? 'connection ids' : 'addresses'}`,
+    ...(forwarding ? [renderForwarding(forwarding)] : []),
+  ];
+}
+
+/** Renders what a machine of a fleet passed on to others. */
+function renderForwarding({ listen, machines, ...counts }: ForwardingStatus): string {
+  const columns = ['link between machines', 'others', 'passed on', 'taken', 'lost', 'refused'];
+  return renderTable(columns, [
+    [listen, machines, counts.sent, counts.received, counts.dropped, counts.refused],
+  ]);
 }
 
 /** Renders the connections of clients, if there are any. */

@@ -4,6 +4,7 @@ import { shadowedRoutes } from '../http/shadowed_routes.js';
 import { tunnelKeys } from '../schema/routes.js';
 import { closest } from '../values/known_keys.js';
 import { checkConnectionIds } from './connection_ids.js';
+import { checkForward } from './forward.js';
 import { checkDirectReturn } from './direct_return.js';
 import { checkMultiEnd } from './multi_end.js';
 import type { ParsedNode } from './parsed_node.js';
@@ -42,6 +43,7 @@ export function checkNodes(
     ...checkDirectReturn(nodes, document),
     ...checkAddresses(nodes, document),
     ...checkConnectionIds(nodes, document),
+    ...checkForward(nodes, hasRegistry, document),
   ];
 }
 

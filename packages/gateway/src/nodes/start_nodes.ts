@@ -69,15 +69,20 @@ async function startNode(loaded: LoadedNode, options: StartOptions): Promise<Run
 }
 
 /** Tells the other nodes of the process and of the fleet where a node listens. */
-function note(loaded: Server, node: Gateway | Backend | WorkersNode, { running, fleet, reload }: StartOptions): void {
+function note(loaded: Server, node: Gateway | Backend | WorkersNode, { running, fleet, reload, succession }: StartOptions): void {
   const { address, backboneAddress } = node;
   running.set(loaded.name, { listen: address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
   const hash = (): string => reload?.status().version ?? '';
-  fleet?.announce(loaded.name, () => describeNode(loaded, node, hash()));
+  const announce = (): void => fleet?.announce(loaded.name, () => describeNode(loaded, node, hash()));
+  // Until then, the process before speaks as this node.
+  if (succession) void succession.began.then(announce);
+  else announce();
 }
 
+/** A link between machines leads to threads, even where the node asks for none. */
 const runsWorkers = (loaded: LoadedNode): loaded is Server =>
-  (loaded.role === 'gateway' || loaded.role === 'backend') && hasWorkers(loaded.node);
+  (loaded.role === 'gateway' && (loaded.node.forward !== undefined || hasWorkers(loaded.node))) ||
+  (loaded.role === 'backend' && hasWorkers(loaded.node));
 
 /** Opens the sockets of a node whose clients are served by several threads. @throws UserError */
 async function openWorkers(loaded: Server, options: StartOptions): Promise<WorkersNode> {

@@ -399,13 +399,10 @@ function upstreamMetrics(registry: Registry, sources: MetricSources): void {
       },
     });
   };
-  metric(
-    Gauge,
-    'up',
-    '1 when the last attempt to reach the upstream succeeded.',
-    ({ up }) => (up ? 1 : 0),
-    { join: (values) => Math.min(...values), aggregator: 'min' },
-  );
+  metric(Gauge, 'up', '1 when the last attempt to reach the upstream succeeded.', ({ up }) => (up ? 1 : 0), {
+    join: (values) => Math.min(...values),
+    aggregator: 'min',
+  });
   metric(Gauge, 'requests_active', 'Requests in flight.', ({ active }) => active);
   metric(Gauge, 'requests_waiting', 'Requests that wait for a connection.', ({ waiting }) => waiting);
   metric(
@@ -456,7 +453,13 @@ function backendMetrics(registry: Registry, backends: () => BackendReport[]): vo
   // The backend says the same to each thread that asks.
   const same = 'max';
   metric(Gauge, 'requests_active', 'Requests in flight at the backend.', ({ requestsActive }) => requestsActive, same);
-  metric(Counter, 'bytes_sent_total', 'Bytes of UDP datagrams that the backend sent.', ({ bytesSent }) => bytesSent, same);
+  metric(
+    Counter,
+    'bytes_sent_total',
+    'Bytes of UDP datagrams that the backend sent.',
+    ({ bytesSent }) => bytesSent,
+    same,
+  );
   metric(
     Counter,
     'bytes_received_total',

@@ -57,6 +57,19 @@ export interface WorkerStatus {
   datagrams: { passedOn: number; taken: number; lost: number };
 }
 
+/** What a machine of a fleet passed on to others, and took from them, in datagrams since it started */
+export interface ForwardingStatus {
+  listen: string;
+  /** Other machines that the registry knows */
+  machines: number;
+  sent: number;
+  /** Of others, and lost: too many at one time, or the network refused them */
+  dropped: number;
+  received: number;
+  /** Not sealed by a machine of the fleet for this one */
+  refused: number;
+}
+
 /** Status of the listeners for clients of the web */
 export interface FrontStatus extends LifeStatus {
   listen: string;
@@ -74,6 +87,8 @@ export interface FrontStatus extends LifeStatus {
   connections: ConnectionStatus[];
   /** Absent before the transport is started */
   transport?: TransportCounters;
+  /** Present where datagrams are passed on to other machines */
+  forwarding?: ForwardingStatus;
   /** Present on a node with several workers. The rest of the status is that of all of them. */
   workers?: WorkerStatus[];
   /** How the system chooses the worker of a UDP datagram. With `addresses`, more have to be passed on. */

@@ -16,7 +16,11 @@ export function workerMetrics(registry: Registry, worker: number, connections: (
     });
   };
   gauge('connections_open', 'QUIC connections of a worker.', connections);
-  gauge('heap_bytes', 'Bytes of the JavaScript heap of a worker that are in use.', () => getHeapStatistics().used_heap_size);
+  gauge(
+    'heap_bytes',
+    'Bytes of the JavaScript heap of a worker that are in use.',
+    () => getHeapStatistics().used_heap_size,
+  );
   new Counter({
     ...common,
     name: 'sheaf_worker_busy_seconds_total',

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { replaceFile } from '../values/replace_file.js';
 import { maxValueBytes } from './driver.js';
 
 /** Largest copy that is read, in bytes */
@@ -32,16 +32,10 @@ export class Copy {
 
   /** Replaces the copy as a whole. Rejects when the directory cannot be written. */
   async write(entries: ReadonlyMap<string, Buffer>): Promise<void> {
-    const draft = `${this.#file}.${randomUUID()}`;
     const text = JSON.stringify(
       Object.fromEntries([...entries].map(([key, value]) => [key, value.toString('base64')])),
     );
-    try {
-      await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
-      await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
-      await rename(draft, this.#file);
-    } finally {
-      await rm(draft, { force: true });
-    }
+    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
+    await replaceFile(this.#file, text);
   }
 }

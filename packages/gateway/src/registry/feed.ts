@@ -26,6 +26,8 @@ export interface FeedOptions {
 
 /** Changes of one key in a second that are read. A node writes one. */
 const changesPerSecond = 10;
+/** Changes of all keys in a second that are read: each costs a signature */
+const allChangesPerSecond = 2_000;
 
 interface Pace {
   second: number;
@@ -55,6 +57,7 @@ export class Feed {
   /** Latest revision of each key that the watch told */
   readonly #told = new Map<string, number>();
   readonly #paces = new Map<string, Pace>();
+  readonly #paceOfAll: Pace = { second: 0, count: 0 };
   /** What the watch must tell soon: the latest write of this process, and revisions that a list had */
   #expected: { at: number; revisions: Map<string, number> } | undefined;
 
@@ -192,10 +195,15 @@ export class Feed {
   }
 
   #isTooFast(key: string): boolean {
+    const pace = this.#paces.get(key) ?? { second: 0, count: 0 };
+    this.#paces.set(key, pace);
     const second = Math.floor(this.#options.now() / 1_000);
-    const pace = this.#paces.get(key);
-    if (pace?.second !== second) this.#paces.set(key, { second, count: 1 });
-    else pace.count += 1;
-    return (this.#paces.get(key)?.count ?? 0) > changesPerSecond;
+    return countIn(second, pace) > changesPerSecond || countIn(second, this.#paceOfAll) > allChangesPerSecond;
   }
+}
+
+/** Counts a change, and returns how many there were in this second. */
+function countIn(second: number, pace: Pace): number {
+  if (pace.second !== second) Object.assign(pace, { second, count: 0 });
+  return (pace.count += 1);
 }

@@ -24,6 +24,8 @@ export interface FleetOptions {
   known: KnownNodes;
   /** The operator's document, if this process follows it */
   followed?: FollowedConfiguration | undefined;
+  /** Readers of further keys */
+  readers?: ReadonlyMap<string, EntryReader>;
   /** File for a copy of what the registry told last */
   copy: string;
   /** Returns a time in milliseconds that only grows. */
@@ -48,7 +50,7 @@ export class Fleet implements RegistrySource {
   readonly #feed: Feed;
   readonly #refusals: Refusals;
   readonly #copy: Copy;
-  readonly #announcers: readonly Announcer[];
+  #announcers: readonly Announcer[];
   readonly #warned = new Set<string>();
   #failedWrites = 0;
   #copiedAt = Number.NEGATIVE_INFINITY;
@@ -109,6 +111,11 @@ export class Fleet implements RegistrySource {
     this.#beat();
   }
 
+  /** Says nothing more: another process has taken over, and speaks as the nodes of this one. */
+  silence(): void {
+    this.#announcers = [];
+  }
+
   /** Believes the nodes of another configuration. */
   async use(known: KnownNodes): Promise<void> {
     await this.#trust.use(known);
@@ -148,11 +155,11 @@ export class Fleet implements RegistrySource {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     const { driver } = this.#options;
-    await Promise.allSettled([this.#ticking, this.#beating]);
     if (driver.connected) await Promise.allSettled(this.#speaking().map((announcer) => announcer.beat(true)));
     await this.#save().catch(() => undefined);
-    await this.#feed.close();
+    // What waits for the registry ends by this.
     await driver.close().catch(() => undefined);
+    await Promise.allSettled([this.#feed.close(), this.#ticking, this.#beating]);
   }
 
   async #open(): Promise<void> {
@@ -245,7 +252,9 @@ export class Fleet implements RegistrySource {
   }
 
   #readerOf(key: string): EntryReader | undefined {
-    if (key === configurationKey) return this.#options.followed;
+    const { followed, readers } = this.#options;
+    if (key === configurationKey) return followed;
+    if (readers?.has(key)) return readers.get(key);
     if (ServerIds.isClaim(key)) return this.#serverIds;
     const name = key.startsWith('node.') ? key.slice('node.'.length) : undefined;
     if (name === undefined || !this.#trust.knows(name)) return undefined;

@@ -3,6 +3,7 @@ import type { NodeKey, NodePublicKey } from '../values/node_key.js';
 import { maxValueBytes, type RegistryDriver } from './driver.js';
 import { EntryRefused, openEntry, parseBody, signEntry, type EntryPlace } from './entry.js';
 import type { EntryReader } from './feed.js';
+import { LatestRevision, nextRevision } from './latest_revision.js';
 
 /** Key of the document of an operator */
 export const configurationKey = 'config';
@@ -30,8 +31,8 @@ export class FollowedConfiguration implements EntryReader {
   changed: (document: OperatorDocument) => void = () => undefined;
   readonly #site: string;
   readonly #operator: NodePublicKey;
+  readonly #latest = new LatestRevision();
   #current: OperatorDocument | undefined;
-  #revision = 0;
 
   constructor(site: string, operator: NodePublicKey) {
     this.#site = site;
@@ -44,16 +45,8 @@ export class FollowedConfiguration implements EntryReader {
 
   accept({ key, value, revision }: Parameters<EntryReader['accept']>[0]): boolean {
     const document = openDocument(value, { site: this.#site, key }, this.#operator);
-    const before = this.#current;
-    if (before && document.revision <= before.revision) {
-      if (revision <= this.#revision || document.revision === before.revision) return false;
-      throw new EntryRefused(
-        'replayed',
-        `${key} is revision ${document.revision}, and ${before.revision} was there before`,
-      );
-    }
+    if (!this.#latest.isNewer(key, document.revision, revision)) return false;
     this.#current = document;
-    this.#revision = revision;
     this.changed(document);
     return true;
   }
@@ -64,15 +57,19 @@ export interface Publication {
   site: string;
   operator: NodeKey;
   text: string;
+  /** Time of day in milliseconds */
+  now: number;
 }
 
-/** Puts a document into the registry, with a revision after that of the one before. Returns the revision. @throws RevisionConflict, EntryRefused */
-export async function publishConfiguration({ driver, site, operator, text }: Publication): Promise<number> {
+/**
+ * Puts a document into the registry. Its revision is a time, so it is new to nodes even when the registry has lost what they know. Returns the revision. @throws RevisionConflict, EntryRefused
+ */
+export async function publishConfiguration({ driver, site, operator, text, now }: Publication): Promise<number> {
   const key = configurationKey;
   const place = { site, key };
   const present = await driver.get(key);
   const before = present?.value && openDocument(present.value, place, operator.publicKey);
-  const document: OperatorDocument = { revision: (before?.revision ?? 0) + 1, text };
+  const document: OperatorDocument = { revision: nextRevision(before?.revision, now), text };
   const value = signEntry(operator, place, Buffer.from(JSON.stringify(document)));
   await driver.compareAndSet(key, value, present?.revision ?? 0);
   return document.revision;

@@ -41,7 +41,6 @@ export class NatsDriver implements RegistryDriver {
   readonly #options: NatsOptions;
   #connection: NatsConnection | undefined;
   #bucket: KV | undefined;
-  #opening: Promise<void> | undefined;
   #connected = false;
   #closed = false;
   #pause: NodeJS.Timeout | undefined;
@@ -59,7 +58,7 @@ export class NatsDriver implements RegistryDriver {
   }
 
   open(): void {
-    this.#opening = this.#open().catch(() => {
+    this.#open().catch(() => {
       if (!this.#closed) this.#pause = setTimeout(() => this.open(), pauseMs).unref();
     });
   }
@@ -114,11 +113,8 @@ export class NatsDriver implements RegistryDriver {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#pause);
-    const close = (): Promise<void> | undefined => this.#connection?.close().catch(() => undefined);
-    await close();
-    // One that is just made closes itself.
-    await this.#opening;
-    await close();
+    // A connection that is about to be made closes itself.
+    await this.#connection?.close().catch(() => undefined);
   }
 
   get #kv(): KV {

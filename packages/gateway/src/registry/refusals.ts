@@ -20,6 +20,6 @@ export class Refusals {
     const count = (this.counts[refused.reason] += 1);
     if (this.#remembered.size >= maxRemembered) this.#remembered.clear();
     this.#remembered.set(key, revision);
-    if (Number.isInteger(Math.log10(count))) this.#tell(refused);
+    if (/^10*$/.test(String(count))) this.#tell(refused);
   }
 }

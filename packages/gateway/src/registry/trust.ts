@@ -12,24 +12,19 @@ export class Trust {
 
   /** Believes these nodes from now on, and no others. */
   async use(known: KnownNodes): Promise<void> {
+    const keys = new Map<string, NodePublicKey>();
+    for (const [name, identity] of known) {
+      const key = await publicKeyIfThere(identity);
+      if (key) keys.set(name, key);
+    }
+    // The nodes that both have are believed all the time.
     this.#known = known;
-    this.#keys = new Map();
-    await this.refresh();
+    this.#keys = keys;
   }
 
   /** Looks for keys of nodes of this machine that did not exist before. */
   async refresh(): Promise<void> {
-    const known = this.#known;
-    for (const [name, identity] of known) {
-      if (this.#keys.has(name)) continue;
-      const key = await publicKeyIfThere(identity);
-      if (key && known === this.#known) this.#keys.set(name, key);
-    }
-  }
-
-  /** Maximum of names, which bounds what is kept of the registry */
-  get count(): number {
-    return this.#known.size;
+    if (this.#keys.size < this.#known.size) await this.use(this.#known);
   }
 
   knows(name: string): boolean {
@@ -42,7 +37,7 @@ export class Trust {
 }
 
 /** Returns the public key of a node, unless it is a file that is not on this machine. */
-async function publicKeyIfThere(identity: NodePublicKey | NodeKeySource): Promise<NodePublicKey | undefined> {
+export async function publicKeyIfThere(identity: NodePublicKey | NodeKeySource): Promise<NodePublicKey | undefined> {
   if (identity instanceof NodePublicKey) return identity;
   const { name, directory, key, publicKey } = identity;
   if (publicKey) return publicKey;

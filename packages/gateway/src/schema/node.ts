@@ -3,6 +3,7 @@ import { backboneKeys } from './backbone.js';
 import { edgeConfiguration } from './edge.js';
 import { backendConfiguration, backendsOptions } from './backends.js';
 import { channelsOptions } from './channels.js';
+import { forwardOptions } from './forward.js';
 import { frontKeys } from './front.js';
 import { reachKeys } from './reach.js';
 import { limitsOptions } from './limits.js';
@@ -21,6 +22,11 @@ export const nodeConfiguration = z
     tls: frontKeys.tls,
     secrets: frontKeys.secrets,
     connection_ids: frontKeys.connection_ids,
+    forward: forwardOptions
+      .optional()
+      .describe(
+        'Passes datagrams that belong to other machines of the fleet on to them. Needs `registry`, `secrets` and `connection_ids`. Default: such datagrams are dropped.',
+      ),
     alpn: z
       .array(z.enum(['h3', 'hq-interop']))
       .min(1)

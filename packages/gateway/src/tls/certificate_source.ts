@@ -108,10 +108,7 @@ export class CertificateSource {
   }
 
   #refuse(error: unknown): void {
-    this.#options.log.warn(
-      { error: errorMessage(error) },
-      'the new certificate is refused; the old one stays in use',
-    );
+    this.#options.log.warn({ error: errorMessage(error) }, 'the new certificate is refused; the old one stays in use');
   }
 }
 

@@ -73,7 +73,10 @@ export class SecretsSource {
   /** Looks for newer secrets. If they are faulty, logs that and keeps the old ones in use. */
   async refresh(): Promise<void> {
     const changed = await this.#file?.state.changed();
-    if (!this.#file || !changed) return this.use(this.#secrets);
+    if (!this.#file || !changed) {
+      this.use(this.#secrets);
+      return;
+    }
     const { file, log } = this.#file;
     try {
       this.use(await readSecrets(file));

@@ -18,6 +18,9 @@ export class Succession {
   /** Number of this process in the row of upgrades */
   readonly generation: number;
   readonly predecessors = new Predecessors();
+  /** Resolves when the nodes of this process serve. */
+  readonly began = new Promise<void>((resolve) => (this.#begin = resolve));
+  #begin!: () => void;
   readonly #hello: Hello;
   readonly #channel: ControlChannel;
   readonly #taken = new Map<string, TakenSockets>();
@@ -73,6 +76,7 @@ export class Succession {
   }
 
   serving(): void {
+    this.#begin();
     this.#channel.send({ type: 'serving' });
   }
 

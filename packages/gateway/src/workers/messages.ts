@@ -68,7 +68,7 @@ export interface WorkerCalls {
   close: [given: number | undefined, returned: undefined];
 }
 
-/** What a worker is told, without an answer */
+/** What a worker is told, and says nothing about */
 export type WorkerNotice =
   | { notice: 'certificate'; pair: CertificatePair }
   | { notice: 'secrets'; secrets: GivenSecrets['secrets'] }

@@ -110,6 +110,11 @@ export class NodeSockets {
     return new OpenedSockets(Object.fromEntries(uses));
   }
 
+  /** The UDP sockets of clients */
+  get group(): WorkerGroup | undefined {
+    return this.#places.listen.current?.udp;
+  }
+
   /** How the system divides datagrams among the workers */
   get steering(): WorkerGroup['steering'] {
     return this.#places.listen.current?.udp?.steering ?? 'addresses';
@@ -118,7 +123,9 @@ export class NodeSockets {
   /** Returns what each worker passed on to others, and took from them. */
   counts(): WorkerCounts[] {
     const groups = Object.values(this.#places).flatMap(({ all }) => all.flatMap(({ udp }) => udp ?? []));
-    return groups.map((group) => group.counts()).reduce((sums, counts) => sums.map((sum, at) => sumOf([sum, counts[at] ?? sum])));
+    return groups
+      .map((group) => group.counts())
+      .reduce((sums, counts) => sums.map((sum, at) => sumOf([sum, counts[at] ?? sum])));
   }
 
   /** Reads from the sockets that were taken over. */
@@ -227,7 +234,10 @@ function tryOpen({ address, workers, transports, serverId, waits, refuse }: Expl
   try {
     for (const each of wantsTcp ? eachAddress(address) : []) {
       const local = { address: each.address, port };
-      const opened = attempted(() => openSharedTcp(local, workers), (error) => refuse(error, local, 'TCP'));
+      const opened = attempted(
+        () => openSharedTcp(local, workers),
+        (error) => refuse(error, local, 'TCP'),
+      );
       sockets.tcp.push(opened.descriptors);
       ({ port } = opened);
     }

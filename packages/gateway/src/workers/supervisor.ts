@@ -119,7 +119,11 @@ export class Supervisor {
     if (this.#retired) return this.#enter('stopped');
     this.#enter('waiting');
     this.#options.log.error(
-      { worker: this.index, pauseMs: Math.round(pauseMs), ...(reason instanceof UserError ? { error: reason.message } : { err: reason }) },
+      {
+        worker: this.index,
+        pauseMs: Math.round(pauseMs),
+        ...(reason instanceof UserError ? { error: reason.message } : { err: reason }),
+      },
       'a worker has ended and is replaced',
     );
     this.#timer = setTimeout(() => void this.#restart(), pauseMs).unref();

@@ -39,7 +39,7 @@ export class WorkerThread {
     });
     this.#worker = worker;
     this.ended = new Promise((resolve) => {
-      worker.on('error', (error) => (this.#reason ??= error as Error));
+      worker.on('error', (error) => (this.#reason ??= error));
       worker.once('exit', (code) => {
         const reason = (this.#reason ??= new Error(`the thread ended with ${code}`));
         for (const { reject } of this.#pending.values()) reject(reason);

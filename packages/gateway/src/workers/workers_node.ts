@@ -6,6 +6,7 @@ import { certificateOf, publicUrlOf } from '../nodes/front/front.js';
 import { entrancesOf, trialOf } from '../nodes/front/front_node.js';
 import { processIdBytes } from '../multi_end/backbone/run.js';
 import { UserError } from '../errors/user_error.js';
+import { Forwarding } from '../nodes/fleet/forwarding.js';
 import { NodeLife, type AdminSocket } from '../nodes/life/node_life.js';
 import { prepareAll, type Prepared } from '../nodes/life/reload.js';
 import type { Entrance, NodeLegacy, NodeOptions, RunningNode } from '../nodes/life/running_node.js';
@@ -59,6 +60,7 @@ export class WorkersNode implements RunningNode {
   readonly #process = randomBytes(processIdBytes);
   /** Backends that the operator drains */
   readonly #drained: Set<string>;
+  #forwarding: Forwarding | undefined;
   #certificate: CertificateSource;
   #loaded: LoadedServer;
   #warnings: readonly string[] = [];
@@ -78,10 +80,16 @@ export class WorkersNode implements RunningNode {
     this.#life = life;
     this.#certificate = files.certificate;
     this.#secrets = files.secrets;
-    this.pool = new WorkerPool({ workers: workerCount(loaded.node), open: (index) => this.#open(index), log: this.log });
+    this.pool = new WorkerPool({
+      workers: workerCount(loaded.node),
+      open: (index) => this.#open(index),
+      log: this.log,
+    });
     this.#metrics = new MergedMetrics({
       restarts: () => this.pool.restarts,
       datagrams: () => this.#sockets.counts(),
+      forwarded: () => this.#forwarding?.counts(),
+      ...(options.fleet && { registry: () => options.fleet!.status() }),
     });
     this.pool.onLost = ({ metrics }) => void this.#metrics.retire(metrics);
     this.#followFiles();
@@ -149,6 +157,10 @@ export class WorkersNode implements RunningNode {
     return this.#sockets.backboneAddress;
   }
 
+  get forwardingAddress(): ListenAddress | undefined {
+    return this.#forwarding?.address;
+  }
+
   get adminAddress(): ListenAddress | undefined {
     return this.#life.adminAddress;
   }
@@ -201,7 +213,7 @@ export class WorkersNode implements RunningNode {
     if (loaded.role !== 'gateway' && loaded.role !== 'backend') throw new Error(`a ${loaded.role} is no ${this.role}`);
     const leave = await this.pool.turn();
     let certificate: CertificateSource | undefined;
-    const giveUp = (): void => {
+    const giveBack = (): void => {
       if (certificate !== this.#certificate) certificate?.close();
       leave();
     };
@@ -218,11 +230,11 @@ export class WorkersNode implements RunningNode {
         },
         abandon: async () => {
           await prepared.abandon();
-          giveUp();
+          giveBack();
         },
       };
     } catch (error) {
-      giveUp();
+      giveBack();
       throw error;
     }
   }
@@ -235,6 +247,7 @@ export class WorkersNode implements RunningNode {
   async begin(): Promise<void> {
     this.#waits = false;
     this.#sockets.read();
+    this.#forward();
     this.pool.tell({ notice: 'begin' });
     await this.#life.listenAdmin(this.#sources);
     this.#life.serve(this.#addresses(), this.#warnings);
@@ -258,6 +271,8 @@ export class WorkersNode implements RunningNode {
         this.pool.retire();
         this.pool.tell({ notice: 'stopAccepting' });
         commit(took);
+        // The other process opens the same address.
+        this.#forwarding?.close();
         void this.#life.leaveAdmin();
       },
       abandon,
@@ -283,8 +298,9 @@ export class WorkersNode implements RunningNode {
 
   async #listen(): Promise<void> {
     (await this.#sockets.prepare(this.#loaded, 0)).commit();
-    if (this.#waits) this.#waitForOperators();
-    else await this.#life.listenAdmin(this.#sources);
+    if (this.#waits) return this.#waitForOperators();
+    this.#forward();
+    await this.#life.listenAdmin(this.#sources);
   }
 
   /** Opens the socket for operators, or takes that of the process before, where requests wait. */
@@ -310,6 +326,15 @@ export class WorkersNode implements RunningNode {
     const { requestsActive, tcpConnections, transport, ...status } = this.status();
     const guests = status.role === 'backend' ? status.guests : 0;
     return requestsActive + tcpConnections + guests + (transport?.connectionsOpenGauge ?? 0) > 0;
+  }
+
+  #forward(): void {
+    const { fleet } = this.#options;
+    const { group } = this.#sockets;
+    if (this.#loaded.role !== 'gateway' || !fleet || !group) return;
+    const forwarding = Forwarding.open({ loaded: this.#loaded, group, secrets: this.#secrets, view: fleet.view });
+    this.#forwarding = forwarding;
+    this.#life.shutdown.add(() => forwarding?.close());
   }
 
   #open(index: number): WorkerThread {
@@ -350,7 +375,10 @@ export class WorkersNode implements RunningNode {
       checkPair(pair);
       this.pool.tell({ notice: 'certificate', pair });
     };
-    this.#secrets.install = () => this.pool.tell({ notice: 'secrets', secrets: this.#secrets.secrets });
+    this.#secrets.install = () => {
+      this.#forwarding?.useSecrets();
+      this.pool.tell({ notice: 'secrets', secrets: this.#secrets.secrets });
+    };
   }
 
   async #certificateFor(loaded: LoadedServer): Promise<CertificateSource> {
@@ -395,7 +423,8 @@ export class WorkersNode implements RunningNode {
   }
 
   #drainBackend(name: string, drains: boolean): boolean {
-    if (this.#loaded.role !== 'gateway' || !this.#loaded.backends.some((backend) => backend.name === name)) return false;
+    if (this.#loaded.role !== 'gateway' || !this.#loaded.backends.some((backend) => backend.name === name))
+      return false;
     if (drains) this.#drained.add(name);
     else this.#drained.delete(name);
     this.pool.tell({ notice: 'drain', backend: name, drains });
@@ -405,7 +434,12 @@ export class WorkersNode implements RunningNode {
   #ownStatus(): OwnStatus {
     const life = this.#life.status();
     const state = life.state === 'serving' && !this.pool.ready ? 'starting' : life.state;
-    return { life: { ...life, state }, workers: this.pool.status(this.#sockets.counts()), steering: this.#sockets.steering };
+    return {
+      life: { ...life, state },
+      workers: this.pool.status(this.#sockets.counts()),
+      steering: this.#sockets.steering,
+      ...(this.#forwarding && { forwarding: this.#forwarding.status() }),
+    };
   }
 
   #addresses(): string {

@@ -53,3 +53,25 @@ export async function switchTo(port: number) {
     },
   };
 }
+
+/** A translator of addresses (NAT) before the port, on 127.0.0.1: `rebind` gives each client another address at the server. */
+export async function translatorTo(port: number) {
+  const front = createSocket('udp4').bind(0, '127.0.0.1');
+  const ways = new Map<number, Socket>();
+  await once(front, 'listening');
+  const closeWays = (): void => {
+    for (const way of ways.values()) way.close();
+    ways.clear();
+  };
+  onTestFinished(() => {
+    front.close();
+    closeWays();
+  });
+  front.on('message', (packet, { port: client }) => {
+    const way = ways.get(client) ?? createSocket('udp4');
+    if (!ways.has(client)) way.on('message', (answer) => front.send(answer, client, '127.0.0.1'));
+    ways.set(client, way);
+    way.send(packet, port, '127.0.0.1');
+  });
+  return { port: front.address().port, rebind: closeWays };
+}

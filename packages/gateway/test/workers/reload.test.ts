@@ -40,9 +40,16 @@ it('reloads under load fail no request and close no connection', async () => {
 });
 
 it('what one worker refuses, none takes, and the status says why', async () => {
-  const site = await startWorkers(yamlOf('old'), files);
-  const outcome = await site.change(yamlOf('new').replace('[{', '[{ path: /chat, webtransport: ./missing.mjs }, {'));
-  expect(outcome).toMatchObject({ accepted: false });
+  const picky = `import { workerData } from 'node:worker_threads';
+if (workerData.index === 2) throw new Error('this worker does not like it');
+export default () => undefined;
+`;
+  const site = await startWorkers(yamlOf('old'), { ...files, 'chat.mjs': picky });
+  const outcome = await site.change(yamlOf('new').replace('[{', '[{ path: /chat, webtransport: ./chat.mjs }, {'));
+  expect(outcome).toMatchObject({
+    accepted: false,
+    refusal: { message: expect.stringContaining('this worker does not like it') as string },
+  });
   expect(await answers(site)).toEqual(new Set(['old']));
   expect((await site.status()).configuration?.refused).toBeDefined();
   expect(await site.change(yamlOf('old').replace('workers: 4', 'workers: 2'))).toMatchObject({

@@ -46,7 +46,9 @@ it('a worker that crashes costs its own connections, and has a successor at the 
     expect((await ask(await connect(site.port), { path: '/a.txt' })).status).toBe(200);
   }
   const workers = await site.workers();
-  expect(workers.map(({ restarts }) => restarts)).toEqual([0, 1, 2, 3].map((worker) => (worker === busy.worker ? 1 : 0)));
+  expect(workers.map(({ restarts }) => restarts)).toEqual(
+    [0, 1, 2, 3].map((worker) => (worker === busy.worker ? 1 : 0)),
+  );
   expect(site.log).toContainEqual(
     expect.objectContaining({ worker: busy.worker, msg: 'a worker has ended and is replaced' }),
   );
@@ -70,9 +72,33 @@ it('sessions of WebTransport work at each worker', async () => {
   }
 });
 
+/** A module of a route that some workers cannot load */
+const moduleFor = (refused: string): string =>
+  `import { workerData } from 'node:worker_threads';
+if (${refused}) throw new Error('this worker does not like it');
+export default () => undefined;
+`;
+const withModule = yaml().replace('routes: [', 'routes: [{ path: /chat, webtransport: ./chat.mjs }, ');
+
 it('a start that each worker refuses fails with its error', async () => {
-  const refused = startWorkers(yaml().replace('{ files: ./site }', '{ path: /x, webtransport: ./missing.mjs }'));
-  await expect(refused).rejects.toMatchObject({ name: 'UserError', hint: expect.any(String) as string });
+  const refused = startWorkers(withModule, { 'site/a.txt': 'hello', 'chat.mjs': moduleFor('true') });
+  await expect(refused).rejects.toMatchObject({
+    name: 'UserError',
+    message: expect.stringContaining('this worker does not like it') as string,
+    hint: expect.any(String) as string,
+  });
+});
+
+it('a start that one worker refuses serves by the others, and the node is not ready', async () => {
+  const site = await startWorkers(withModule, {
+    'site/a.txt': 'hello',
+    'chat.mjs': moduleFor('workerData.index === 2'),
+  });
+  expect((await ask(await connect(site.port), { path: '/a.txt' })).status).toBe(200);
+  const status = await site.status();
+  expect(status.state).toBe('starting');
+  expect(status.workers?.map(({ worker, state }) => state === 'serving' || worker)).toEqual([true, true, 2, true]);
+  expect(status.workers?.[2]?.reason).toContain('this worker does not like it');
 });
 
 it('a port that is taken is refused as by a node with one worker', async () => {

@@ -9,18 +9,21 @@ export interface DescribedNode {
   readonly address: ListenAddresses;
   readonly backboneAddress: ListenAddress | undefined;
   readonly draining: boolean;
+  /** Where it takes datagrams that arrived at other machines */
+  readonly forwardingAddress?: ListenAddress | undefined;
 }
 
 /** Returns what a node says of itself in the registry. `configuration` is the hash of the document that it runs by. */
 export function describeNode(
   { role, node: { connection_ids: ids } }: LoadedGateway | LoadedBackend,
-  { address, backboneAddress, draining }: DescribedNode,
+  { address, backboneAddress, draining, forwardingAddress }: DescribedNode,
   configuration: string,
 ): FleetNodeDescription {
   return {
     role,
     listen: eachAddress(address).filter(isReachable),
     backbone: backboneAddress && isReachable(backboneAddress) ? backboneAddress : undefined,
+    forwarding: forwardingAddress,
     serverId: ids && Buffer.from(ids.server_id, 'hex'),
     version,
     backboneVersion,

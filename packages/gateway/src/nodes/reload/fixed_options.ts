@@ -105,6 +105,8 @@ function fixedOfGateway({ node, backends }: Extract<LoadedNode, { role: 'gateway
     ['backends', backends],
     ['routes', { carried: node.routes.filter(({ media }) => media?.channel !== undefined) }],
   ]);
+  // The link between machines leads to the sockets of the node.
+  if (node.forward) fixed.set('listen', node.listen);
   if (backends.length === 0) return fixed;
   const returning = backends.filter(({ name }) => returnsBy(node.routes, name));
   // Backends send from the address of the gateway, and have links for it.

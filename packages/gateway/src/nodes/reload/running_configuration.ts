@@ -86,6 +86,7 @@ export class RunningConfiguration implements ReloadSource {
       throw error;
     }
     for (const warning of running.#untold.splice(0)) running.#warn(warning);
+    void running.upgrader?.left.then(() => running.#fleet?.silence());
     return running;
   }
 

@@ -76,6 +76,8 @@ export class Upgrader implements UpgradeSource {
       this.#over = true;
       leaveAll(bequests, took);
       bequests = [];
+      // What libuv closes is closed at the end of a turn; the other process opens some of it anew.
+      for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
       await successor.take(timeoutMs);
       this.#leave();
       successor.channel.unref();

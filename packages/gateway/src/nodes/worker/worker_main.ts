@@ -38,7 +38,8 @@ function perform(server: WorkerServer, call: keyof WorkerCalls, given: unknown):
     case 'prepare':
       return server.prepare(given as SentConfiguration);
     case 'commit':
-      return server.commit();
+      server.commit();
+      return undefined;
     case 'abandon':
       return server.abandon();
     case 'report':

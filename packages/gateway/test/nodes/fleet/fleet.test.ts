@@ -1,4 +1,4 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { publishDocument } from '../../../src/nodes/fleet/publish.js';
@@ -70,11 +70,12 @@ async function operated() {
   const registry = join(await temporaryDirectory(), 'registry');
   const document = (routes: string): string =>
     `listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nroutes: [${routes}]\nregistry: { file: "${registry}", operator: "${operator}" }\n`;
-  const publish = async (text: string, by: Machine = here): Promise<number> =>
+  const publish = async (text: string, by: Machine = here, now = 1_000): Promise<number> =>
     publishDocument({
       registry: parseConfiguration(document('{ files: ./site }'), 'sheaf.yaml').registry!,
       operator: await readNodeKey(nodeKeyFile(by.directory, 'operator')),
       text,
+      now,
     });
   await writeFile(join(here.directory, 'site', 'a'), 'a');
   return { here, registry, document, publish };
@@ -101,6 +102,17 @@ it('nodes follow what their operator publishes, and nothing older', async () => 
   await driver.heartbeat('config', old.value!);
   await expect.poll(() => site.status().registry?.refused['replayed']).toBe(1);
   expect([await statusOf('/second'), site.running.status().version]).toEqual([200, version]);
+});
+
+it('nodes follow a document though the registry has lost what they know', async () => {
+  const { here, registry, document, publish } = await operated();
+  const site = await here.start(document(answered('/local')));
+  await publish(document(answered('/first')));
+  await publish(document(answered('/second')));
+  await expect.poll(() => site.running.status().source).toBe('registry revision 2');
+  await rm(registry, { recursive: true });
+  expect(await publish(document(answered('/first')), here, 7_000)).toBe(7);
+  await expect.poll(() => site.running.status().source, patience).toBe('registry revision 7');
 });
 
 it('a published configuration that fails changes nothing, and is told', async () => {

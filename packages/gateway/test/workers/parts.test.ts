@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest';
+import { UserError } from '../../src/errors/user_error.js';
+import { areSiblings, newRun } from '../../src/multi_end/backbone/run.js';
+import { Exclusive } from '../../src/workers/exclusive.js';
+import { receiveError, sendError } from '../../src/workers/sent_error.js';
+import { meanOf, sumOf } from '../../src/workers/sums.js';
+import { shareOf } from '../../src/workers/worker_share.js';
+import { parseGateway } from '../support/configuration.js';
+
+it('a worker has its share of what a whole node may have, and all of what one client may', () => {
+  const loaded = parseGateway(
+    `listen: 127.0.0.1:4433
+admin: 127.0.0.1:9433
+workers: 3
+limits: { connections: 100, memory: 60MiB, slow_responses: 3, connection_memory: 4MiB }
+routes:
+  - { path: /api, upstream: { to: "http://127.0.0.1:3000", connections: 10, queue: 0 } }
+  - connect: { allow: ["*"], clients: 127.0.0.0/8, tunnels: 10, tunnels_per_user: 5 }
+`,
+    '/site/sheaf.yaml',
+  );
+  const { node } = shareOf(loaded, 3);
+  expect(node.limits).toMatchObject({
+    connections: 34,
+    connections_per_network: 334,
+    memory: 20 * 2 ** 20,
+    connection_memory: 4 * 2 ** 20,
+    slow_responses: 2,
+    streams: loaded.node.limits.streams,
+    drain: loaded.node.limits.drain,
+  });
+  expect(node.routes[0]?.upstream).toMatchObject({ connections: 4, queue: 0 });
+  expect(node.routes[1]?.connect).toMatchObject({ tunnels: 4, tunnels_per_user: 5 });
+  expect(node.admin).toBeUndefined();
+  // Another worker gets the same of the same.
+  expect(loaded.node.limits.connections).toBe(100);
+  expect(shareOf(loaded, 64).node.limits.memory).toBe(4 * 2 ** 20);
+});
+
+it('counts add up, also in records, and the rest is as the first says', () => {
+  const sum = sumOf([
+    { requests: 1, hits: { memory: 2 }, alpn: ['h3'], state: 'open' },
+    { requests: 3, hits: { memory: 5, idle: 1 } as Record<string, number>, alpn: ['h3'], state: 'closed' },
+  ]);
+  expect(sum).toEqual({ requests: 4, hits: { memory: 7, idle: 1 }, alpn: ['h3'], state: 'open' });
+  expect([meanOf([1, undefined, 3]), meanOf([undefined])]).toEqual([2, undefined]);
+});
+
+it('an error arrives in another thread with all that people need', () => {
+  const error = receiveError(sendError(new UserError('PORT_TAKEN', 'taken', { hint: 'another', place: 'line 1' })));
+  expect(error).toBeInstanceOf(UserError);
+  expect(error).toMatchObject({ code: 'PORT_TAKEN', message: 'taken', hint: 'another', place: 'line 1', exitCode: 3 });
+  const fault = new TypeError('a fault');
+  expect(receiveError(sendError(fault))).toMatchObject({ message: 'a fault', stack: fault.stack });
+});
+
+it('work that excludes other work runs in turn, also after a failure', async () => {
+  const turns = new Exclusive();
+  const done: string[] = [];
+  const leave = await turns.enter();
+  const failed = turns.run(() => Promise.reject(new Error('no')));
+  const second = turns.run(() => Promise.resolve(void done.push('second')));
+  failed.catch(() => done.push('failed'));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(done).toEqual([]);
+  leave();
+  await second;
+  await expect(failed).rejects.toThrow('no');
+  expect(done).toEqual(['failed', 'second']);
+});
+
+it('runs of workers of a process know each other', () => {
+  const process = Buffer.from('abcdef');
+  const [first, again, second] = [0, 0, 1].map((index) => newRun({ process, index }).toString('hex')) as [
+    string,
+    string,
+    string,
+  ];
+  expect(areSiblings(first, second)).toBe(true);
+  // The successor of a worker stands in its place.
+  expect(areSiblings(first, again)).toBe(false);
+  expect(first).not.toBe(again);
+  expect(areSiblings(first, newRun({ process: Buffer.from('ghijkl'), index: 1 }).toString('hex'))).toBe(false);
+  expect(areSiblings(newRun().toString('hex'), newRun().toString('hex'))).toBe(false);
+});
