@@ -80,6 +80,12 @@ const effects: Record<keyof Limits, Effect> = {
 /** Bounds that no configuration changes, since they follow from the protocols or from other bounds */
 const fixed: Bound[] = [
   {
+    resource: 'earlier processes that still have connections',
+    default: '31',
+    pays: 'the operator',
+    gets: 'a further upgrade is refused',
+  },
+  {
     resource: 'memory of pending QUIC handshakes',
     default: '48 MiB',
     pays: 'the oldest handshakes',

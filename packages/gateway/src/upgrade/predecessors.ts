@@ -1,7 +1,9 @@
 import { Socket } from 'node:net';
+import { UserError } from '../errors/user_error.js';
 import { ControlChannel } from './control_channel.js';
 import type { Share } from './descriptor_table.js';
 import type { Hello } from './messages.js';
+import { successorVariable } from './successor_variable.js';
 
 interface Predecessor {
   generation: number;
@@ -40,7 +42,14 @@ export class Predecessors {
   }
 }
 
-/** @throws an error of the system when it is no socket */
+/** @throws UserError when it is no socket */
 export function channelOf(descriptor: number): ControlChannel {
-  return new ControlChannel(new Socket({ fd: descriptor, readable: true, writable: true }));
+  try {
+    return new ControlChannel(new Socket({ fd: descriptor, readable: true, writable: true }));
+  } catch (cause) {
+    throw new UserError('UPGRADE_REFUSED', 'there is no process to take over from', {
+      hint: `remove ${successorVariable} from the environment`,
+      cause,
+    });
+  }
 }

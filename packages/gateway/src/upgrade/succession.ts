@@ -18,9 +18,9 @@ export class Succession {
   /** Number of this process in the row of upgrades */
   readonly generation: number;
   readonly predecessors = new Predecessors();
+  #begin: () => void = () => undefined;
   /** Resolves when the nodes of this process serve. */
   readonly began = new Promise<void>((resolve) => (this.#begin = resolve));
-  #begin!: () => void;
   readonly #hello: Hello;
   readonly #channel: ControlChannel;
   readonly #taken = new Map<string, TakenSockets>();
@@ -34,18 +34,16 @@ export class Succession {
 
   /** Reads what the process before leaves to this one. @throws UserError */
   static async receive(): Promise<Succession> {
-    let channel: ControlChannel | undefined;
-    try {
-      channel = channelOf(controlDescriptor);
-      return new Succession(await channel.next(helloMessage), channel);
-    } catch (cause) {
-      const error = new UserError('UPGRADE_REFUSED', 'the version on the disk does not take over from the one that runs', {
+    const channel = channelOf(controlDescriptor);
+    const hello = await channel.next(helloMessage).catch((cause: unknown) => {
+      const error = new UserError('UPGRADE_REFUSED', `version ${version} does not take over from the one that runs`, {
         hint: 'restart the node',
         cause,
       });
-      channel?.send({ type: 'refused', refusal: refusalOf(error) });
+      channel.send({ type: 'refused', refusal: refusalOf(error) });
       throw error;
-    }
+    });
+    return new Succession(hello, channel);
   }
 
   /** Returns what a node gets; undefined for one that the process before does not have. */

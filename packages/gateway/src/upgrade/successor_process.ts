@@ -34,8 +34,9 @@ export class SuccessorProcess {
   private constructor(child: ChildProcess, channel: ControlChannel) {
     this.#child = child;
     this.channel = channel;
-    this.#failed = once(child, 'exit').then(([code, signal]: unknown[]) => {
-      throw refused(`the new process has ended (${signal === null ? `exit code ${String(code)}` : String(signal)})`);
+    this.#failed = once(child, 'exit').then((end) => {
+      const [code, signal] = end as [number | null, NodeJS.Signals | null];
+      throw refused(`the new process has ended (${signal ?? `exit code ${code}`})`);
     });
     this.#failed.catch(() => undefined);
   }

@@ -1,16 +1,17 @@
-import type { Http3Client } from '@sheaf/native';
-import { connectHttp3 } from '@sheaf/native';
+import { once } from 'node:events';
+import { connectHttp3, type Http3Client } from '@sheaf/native';
 import { expect, it, vi } from 'vitest';
+import { freePort } from '../../src/values/free_port.js';
 import { ask } from '../support/http3_client.js';
 import { startUpgrading, type Upgrading } from '../support/upgrading.js';
 
 const path = '/a.txt';
-const yamlOf = (name: string): string => `workers: 4\nroutes: [{ files: ./${name} }]\n`;
+const yamlOf = (name: string): string => `workers: 2\nroutes: [{ files: ./${name} }]\n`;
 const files = { 'zero/a.txt': 'zero', 'one/a.txt': 'one', 'two/a.txt': 'two' };
 
 const bodyOf = async (client: Http3Client): Promise<string> => (await ask(client, { path })).body.toString();
 
-/** Connections for all four workers */
+/** Connections for all workers */
 const open = ({ port }: Upgrading): Promise<Http3Client[]> =>
   Promise.all(Array.from({ length: 12 }, () => connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true })));
 
@@ -38,12 +39,27 @@ it('each connection stays with the process that took it, which ends with the las
   await closeAll(all['two']!);
 }, 120_000);
 
-it('clients resume at the process that took over, and a connection over TCP stays where it is', async () => {
-  const site = await startUpgrading({ yaml: yamlOf('zero').replace('4', '1'), files });
+it('clients resume at the process that took over, by the secrets that no file has', async () => {
+  const site = await startUpgrading({ yaml: `${yamlOf('zero')}http: 127.0.0.1:0\n`, files });
   const { port } = site;
-  const first = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true });
-  expect(await bodyOf(first)).toBe('zero');
-  await site.write(yamlOf('one').replace('4', '1'));
+  const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true });
+  const [session] = (await Promise.all([once(client, 'session'), bodyOf(client)]))[0] as [Buffer];
   expect(await site.upgrade()).toMatchObject({ accepted: true });
-  await first.close();
+  const later = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true, session });
+  expect(later.status().resumed).toBe(true);
+  expect(await bodyOf(later)).toBe('zero');
+  await closeAll([client, later]);
+}, 60_000);
+
+it('listeners come and go with the configuration of the process that takes over', async () => {
+  const plain = await freePort();
+  const site = await startUpgrading({ yaml: yamlOf('zero'), files });
+  const page = async (): Promise<string> => (await fetch(`http://127.0.0.1:${plain}${path}`)).text();
+  await expect(page()).rejects.toThrow();
+  await site.write(`${yamlOf('one')}http: 127.0.0.1:${plain}\n`);
+  expect(await site.upgrade()).toMatchObject({ accepted: true });
+  expect(await page()).toBe('one');
+  await site.write(yamlOf('two'));
+  expect(await site.upgrade()).toMatchObject({ accepted: true });
+  await vi.waitFor(() => expect(page()).rejects.toThrow(), 20_000);
 }, 60_000);
