@@ -87,7 +87,10 @@ it('the service manager supervises the new process, and does not hear that the s
 it('SIGUSR2 upgrades, and the terminal shows it', async () => {
   const site = await startSite();
   site.running.child.kill('SIGUSR2');
-  await vi.waitFor(() => expect(site.running.out()).toMatch(/^upgraded, version 0\.1\.0: process \d+ serves$/m), 30_000);
+  await vi.waitFor(
+    () => expect(site.running.out()).toMatch(/^upgraded, version 0\.1\.0: process \d+ serves$/m),
+    30_000,
+  );
   expect(site.running.out().match(/ ready in /g)).toHaveLength(2);
   expect(await exitOf(site)).toBe(0);
   await servingPid(site);

@@ -145,7 +145,9 @@ function upgradeFacts({ upgrade }: NodeStatus): [string, string][] {
   const earlier = `${predecessors} earlier process${predecessors === 1 ? ' has' : 'es have'} connections`;
   return [
     ...(generation === 0 ? [] : [['upgrades', `${generation}, ${earlier}`] as [string, string]]),
-    ...(refused ? [['upgrade', `failed at ${refused.at}: ${refused.code}, ${refused.message}`] as [string, string]] : []),
+    ...(refused
+      ? [['upgrade', `failed at ${refused.at}: ${refused.code}, ${refused.message}`] as [string, string]]
+      : []),
   ];
 }
 
@@ -243,9 +245,7 @@ function workerSections({ workers, steering, forwarding }: FrontNodeStatus): str
 /** Renders what a machine of a fleet passed on to others. */
 function renderForwarding({ listen, machines, ...counts }: ForwardingStatus): string {
   const columns = ['link between machines', 'others', 'passed on', 'taken', 'lost', 'refused'];
-  return renderTable(columns, [
-    [listen, machines, counts.sent, counts.received, counts.dropped, counts.refused],
-  ]);
+  return renderTable(columns, [[listen, machines, counts.sent, counts.received, counts.dropped, counts.refused]]);
 }
 
 /** Renders the connections of clients, if there are any. */

@@ -88,6 +88,8 @@ function runningOptions({ file, node }: UpOptions, path: string, world: World): 
     filesOf: (name) => node === undefined || name === node,
     choose: (loaded) => (node === undefined ? loaded.nodes : [nodeOf(loaded, node, file)]),
     node: keyLog === undefined || keyLog === '' ? {} : { keyLog },
+    // systemd names the directory of `StateDirectory=` so, where the one of the file is not for services to write.
+    stateDirectory: world.env['STATE_DIRECTORY'],
     upgrade: { command: { ...world.again, env: world.env }, timeoutMs: successorTimeoutMs },
     now: () => new Date(),
   };

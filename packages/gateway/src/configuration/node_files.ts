@@ -11,6 +11,8 @@ export type NodeFileKind = 'certificate' | 'secret' | 'directory' | 'module' | '
 export interface NodeFile {
   /** Place of the name among the keys of the node; the short form of an option has the name itself at the parent */
   at: ValuePath;
+  /** Whether `at` begins at the top of the file, since all nodes of it share the name */
+  shared: boolean;
   /** Absolute */
   path: string;
   kind: NodeFileKind;
@@ -18,11 +20,11 @@ export interface NodeFile {
   id: string;
 }
 
-/** Returns the files of a node in the order of its keys. */
-export function filesOfNode({ node }: LoadedNode): NodeFile[] {
+/** Returns the files of a node in the order of its keys, and those of the file's registry. */
+export function filesOfNode({ node, registry }: LoadedNode): NodeFile[] {
   const found: NodeFile[] = [];
-  const add = (kind: NodeFileKind, at: ValuePath, path: string | undefined): void => {
-    if (path !== undefined) found.push({ at, path, kind, id: at.join('-').replaceAll('_', '-') });
+  const add = (kind: NodeFileKind, at: ValuePath, path: string | undefined, shared = false): void => {
+    if (path !== undefined) found.push({ at, path, kind, id: at.join('-').replaceAll('_', '-'), shared });
   };
   if ('tls' in node && node.tls !== 'dev') {
     add('certificate', ['tls', 'cert'], node.tls.cert);
@@ -41,6 +43,11 @@ export function filesOfNode({ node }: LoadedNode): NodeFile[] {
     );
   add('log', ['log', 'file'], node.log.file);
   add('qlog', ['qlog'], 'qlog' in node ? node.qlog : undefined);
+  const { credentials, tls } = registry?.options ?? {};
+  add('secret', ['registry', 'credentials'], credentials, true);
+  add('certificate', ['registry', 'tls', 'ca'], tls?.ca, true);
+  add('certificate', ['registry', 'tls', 'cert'], tls?.cert, true);
+  add('secret', ['registry', 'tls', 'key'], tls?.key, true);
   return found;
 }
 
@@ -68,7 +75,7 @@ export function moveFiles(text: string, file: string, name: string, place: (file
   if (!node) throw new Error(`the node ${name} got lost`);
   const document = new ConfigurationDocument(file, text);
   const edits = filesOfNode(node).map((each) => ({
-    range: document.locateValue(writtenAt(document, [...(named ? ['nodes', name] : []), ...each.at])),
+    range: document.locateValue(writtenAt(document, [...(named && !each.shared ? ['nodes', name] : []), ...each.at])),
     path: place(each),
   }));
   // The last edit comes first, so that the places of the others stay.

@@ -69,7 +69,11 @@ async function startNode(loaded: LoadedNode, options: StartOptions): Promise<Run
 }
 
 /** Tells the other nodes of the process and of the fleet where a node listens. */
-function note(loaded: Server, node: Gateway | Backend | WorkersNode, { running, fleet, reload, succession }: StartOptions): void {
+function note(
+  loaded: Server,
+  node: Gateway | Backend | WorkersNode,
+  { running, fleet, reload, succession }: StartOptions,
+): void {
   const { address, backboneAddress } = node;
   running.set(loaded.name, { listen: address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
   const hash = (): string => reload?.status().version ?? '';

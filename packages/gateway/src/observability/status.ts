@@ -63,7 +63,7 @@ export interface ForwardingStatus {
   /** Other machines that the registry knows */
   machines: number;
   sent: number;
-  /** Of others, and lost: too many at one time, or the network refused them */
+  /** Lost on the way to other machines: too many at one time, or the network refused them */
   dropped: number;
   received: number;
   /** Not sealed by a machine of the fleet for this one */

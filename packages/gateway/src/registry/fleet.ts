@@ -236,7 +236,20 @@ export class Fleet implements RegistrySource {
       .map(
         ({ name }) => `another process runs as \`${name}\`: stop one of them, or give it a name and a key of its own`,
       );
-    return [...this.#serverIds.conflicts.values(), ...twice];
+    return [...this.#serverIds.conflicts.values(), ...twice, ...this.#versionConflicts()];
+  }
+
+  /** Nodes of two versions of the backbone do not pair. Those of one version go on until all are upgraded. */
+  #versionConflicts(): string[] {
+    const { nodes } = this.#roster;
+    const own = nodes.find((node) => node.own);
+    if (!own) return [];
+    return nodes
+      .filter(({ backboneVersion }) => backboneVersion !== own.backboneVersion)
+      .map(
+        ({ name, version, backboneVersion }) =>
+          `\`${name}\` (${version}) speaks version ${backboneVersion} of the backbone, and \`${own.name}\` version ${own.backboneVersion}: upgrade the older one`,
+      );
   }
 
   #warnOnce(message: string): void {

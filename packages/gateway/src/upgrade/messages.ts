@@ -58,7 +58,9 @@ export const helloMessage = z.strictObject({
   /** Number of the process that takes over, in a row of upgrades */
   generation: z.number().int().min(1),
   /** Earlier processes that still have connections, with a descriptor to talk to them */
-  predecessors: z.array(z.strictObject({ generation: z.number().int().min(0), control: descriptor })).max(mostPredecessors),
+  predecessors: z
+    .array(z.strictObject({ generation: z.number().int().min(0), control: descriptor }))
+    .max(mostPredecessors),
   nodes: z.array(node),
 });
 
@@ -98,8 +100,4 @@ export type SocketUse = keyof NodeInheritance['sockets'];
 export type Took = Extract<Readiness, { type: 'ready' }>['took'];
 
 export type UpgradeMessage =
-  | Hello
-  | Readiness
-  | z.output<typeof goMessage>
-  | z.output<typeof successMessage>
-  | z.output<typeof drainMessage>;
+  Hello | Readiness | z.output<typeof goMessage> | z.output<typeof successMessage> | z.output<typeof drainMessage>;

@@ -3,13 +3,7 @@ import { refusalOf } from '../errors/refusal.js';
 import { UserError } from '../errors/user_error.js';
 import { version } from '../values/version.js';
 import type { ControlChannel } from './control_channel.js';
-import {
-  controlDescriptor,
-  goMessage,
-  helloMessage,
-  type Hello,
-  type NodeInheritance,
-} from './messages.js';
+import { controlDescriptor, goMessage, helloMessage, type Hello, type NodeInheritance } from './messages.js';
 import { channelOf, Predecessors } from './predecessors.js';
 import { TakenSockets } from './taken_sockets.js';
 

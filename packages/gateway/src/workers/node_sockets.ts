@@ -90,7 +90,13 @@ export class NodeSockets {
     // Balancers read the ids of clients; those of the backbone are random.
     const serverId = serverIdOf(node.connection_ids);
     const open = (use: SocketUse, transports: readonly Transport[]) => (address: ListenAddresses) => {
-      const wanted = { address, workers, transports, serverId: use === 'listen' ? serverId : {}, waits: this.#taken !== undefined };
+      const wanted = {
+        address,
+        workers,
+        transports,
+        serverId: use === 'listen' ? serverId : {},
+        waits: this.#taken !== undefined,
+      };
       const inherited = this.#taken?.take(use, canonicalText(address));
       opened[use] = inherited ? takeOver(inherited, wanted) : openSockets({ ...wanted, refuse: refusal(loaded, use) });
       return Promise.resolve(opened[use]);
@@ -263,7 +269,8 @@ function takeOver(inherited: SocketInheritance, { workers, serverId, waits }: Wa
   const { configured, address, tcp, udp } = inherited;
   const perWorker = [...tcp, ...(udp?.descriptors ?? [])];
   if (perWorker.some(({ length }) => length !== workers)) throw new Error('sockets and workers do not go together');
-  const group = udp && openWorkerGroup({ workers, addresses: eachAddress(address), ...serverId, waits, inherited: udp });
+  const group =
+    udp && openWorkerGroup({ workers, addresses: eachAddress(address), ...serverId, waits, inherited: udp });
   for (const link of udp?.links ?? []) group?.follow(link);
   return { configured, address, tcp, udp: group };
 }
@@ -284,7 +291,10 @@ class Bequeathed {
     const described = { configured, address: { further: [], ...address }, tcp: shareAll(tcp) };
     if (!udp || !this.#link) return described;
     const { descriptors, key, links } = udp.inheritance();
-    return { ...described, udp: { descriptors: shareAll(descriptors), key, links: [...links, this.#link[1]].map(share) } };
+    return {
+      ...described,
+      udp: { descriptors: shareAll(descriptors), key, links: [...links, this.#link[1]].map(share) },
+    };
   }
 
   passOn(): void {

@@ -57,7 +57,11 @@ it('a process that crashes as it starts takes nothing over', async () => {
 });
 
 it('a process that hangs is ended in time', async () => {
-  const running = await startUpgrading({ ...site, successor: 'setInterval(() => undefined, 1_000);', timeoutMs: 1_000 });
+  const running = await startUpgrading({
+    ...site,
+    successor: 'setInterval(() => undefined, 1_000);',
+    timeoutMs: 1_000,
+  });
   expect(await expectRefusal(running)).toMatchObject({
     code: 'UPGRADE_REFUSED',
     message: 'the new process is not ready after 1 s',

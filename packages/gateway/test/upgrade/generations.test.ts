@@ -13,9 +13,12 @@ const bodyOf = async (client: Http3Client): Promise<string> => (await ask(client
 
 /** Connections for all workers */
 const open = ({ port }: Upgrading): Promise<Http3Client[]> =>
-  Promise.all(Array.from({ length: 12 }, () => connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true })));
+  Promise.all(
+    Array.from({ length: 12 }, () => connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true })),
+  );
 
-const closeAll = (clients: readonly Http3Client[]): Promise<unknown> => Promise.all(clients.map((each) => each.close()));
+const closeAll = (clients: readonly Http3Client[]): Promise<unknown> =>
+  Promise.all(clients.map((each) => each.close()));
 
 it('each connection stays with the process that took it, which ends with the last of them', async () => {
   const site = await startUpgrading({ yaml: yamlOf('zero'), files });

@@ -130,5 +130,4 @@ it(`${upgrades} upgrades under load fail no request, close no connection, and le
   const status = await site.status();
   expect(status).toMatchObject({ upgrade: { generation: upgrades }, certificate: first.certificate });
   expect(Math.max(...resident.slice(-5)) - Math.max(...resident.slice(0, 5))).toBeLessThan(16 * 2 ** 20);
-
 }, 240_000);

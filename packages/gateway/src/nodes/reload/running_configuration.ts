@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { loadConfiguration } from '../../configuration/load.js';
 import { refusalOf, type Refusal } from '../../errors/refusal.js';
 import { UserError } from '../../errors/user_error.js';
@@ -34,6 +34,8 @@ export interface RunningConfigurationOptions {
   succession?: Succession;
   /** Returns the time of day. */
   now: () => Date;
+  /** Directory for what nodes keep over a restart. Default: `.sheaf` beside the file */
+  stateDirectory?: string | undefined;
 }
 
 /** Maximum of warnings that wait for the log of the first node */
@@ -170,7 +172,7 @@ export class RunningConfiguration implements ReloadSource {
     if (!registry) return;
     const fleet = await openFleet({
       registry,
-      directory,
+      stateDirectory: this.#options.stateDirectory ?? join(directory, '.sheaf'),
       nodes: this.#chosen,
       now: () => performance.now(),
       timeOfDay: () => this.#options.now().getTime(),

@@ -6,9 +6,13 @@ export function cannotTakeOver({ name, role }: { name: string; role: NodeStatus[
   switch (role) {
     case 'gateway':
     case 'backend':
-      return new UserError('UPGRADE_REFUSED', `\`${name}\` is served by the main thread, whose sockets no other process can take over`, {
-        hint: 'add `workers: 1` (or more) to the node, and restart it once',
-      });
+      return new UserError(
+        'UPGRADE_REFUSED',
+        `\`${name}\` is served by the main thread, whose sockets no other process can take over`,
+        {
+          hint: 'add `workers: 1` (or more) to the node, and restart it once',
+        },
+      );
     case 'edge':
     case 'tunnel':
       return new UserError(
