@@ -27,11 +27,11 @@ export class ServiceManager {
 
   /**
    * Tells that the nodes serve. From now on tells regularly that this process is alive, from the event loop: a loop that hangs
-   * tells nothing, and the manager starts the process again.
+   * tells nothing, and the manager starts the process again. `mainPid`: this process, where it took over from another one
    */
-  ready(status: string): void {
+  ready(status: string, mainPid?: number): void {
     this.#serving = true;
-    this.#tell({ ready: true, status });
+    this.#tell({ ready: true, status, ...(mainPid !== undefined && { mainPid }) });
     if (this.#watchdogMs === undefined) return;
     // Half of the time, as sd_watchdog_enabled(3) advises, so that one late message costs nothing.
     this.#watchdog = setInterval(() => this.#tell({ watchdog: true }), this.#watchdogMs / 2);

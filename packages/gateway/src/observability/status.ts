@@ -9,6 +9,7 @@ import type {
   TunnelTotals,
 } from '@sheaf/native';
 import type { ConfigurationStatus } from './configuration_report.js';
+import type { UpgradeStatus } from './upgrade_report.js';
 import type { RegistryStatus } from './registry_report.js';
 import type { BackendReport } from './backend_report.js';
 import type { BackendDeliveries } from './delivery_counts.js';
@@ -28,6 +29,8 @@ export interface LifeStatus {
   uptimeSeconds: number;
   /** Present where the configuration can be read again while the node runs */
   configuration?: ConfigurationStatus;
+  /** Present where another process can take over from this one */
+  upgrade?: UpgradeStatus;
   /** Present where the configuration has a registry */
   registry?: RegistryStatus;
 }

@@ -50,7 +50,7 @@ export class Fleet implements RegistrySource {
   readonly #feed: Feed;
   readonly #refusals: Refusals;
   readonly #copy: Copy;
-  readonly #announcers: readonly Announcer[];
+  #announcers: readonly Announcer[];
   readonly #warned = new Set<string>();
   #failedWrites = 0;
   #copiedAt = Number.NEGATIVE_INFINITY;
@@ -109,6 +109,11 @@ export class Fleet implements RegistrySource {
     announcer.describe = describe;
     void this.#claim().catch(() => undefined);
     this.#beat();
+  }
+
+  /** Says nothing more: another process has taken over, and speaks as the nodes of this one. */
+  silence(): void {
+    this.#announcers = [];
   }
 
   /** Believes the nodes of another configuration. */
