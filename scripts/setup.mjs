@@ -12,10 +12,11 @@ export async function setup(purpose, wanted) {
   const all = steps(purpose).filter((step) => wanted === undefined || wanted.has(step.name));
   await withLock(async () => {
     const numbered = all.map((step, index) => ({ step, position: `[${index + 1}/${all.length}]` }));
-    // Each of the first steps waits for a mirror.
-    await besideEachOther(numbered.filter(({ step }) => step.first).map((step) => [step]));
+    const [system, npm] = ['system', 'npm'].map((part) => numbered.filter(({ step }) => step.first === part));
+    // One chain waits for Debian's mirror while the other compiles.
+    await besideEachOther([system, npm]);
     // Fetches foreign programs while ours compile.
-    const rest = numbered.filter(({ step }) => !step.first);
+    const rest = numbered.filter(({ step }) => step.first === undefined);
     await besideEachOther([rest.filter(({ step }) => step.foreign), rest.filter(({ step }) => !step.foreign)]);
   });
 }

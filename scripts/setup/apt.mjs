@@ -39,6 +39,8 @@ const testPackages = [
   'uftp',
   'libnorm-dev',
   'nftables',
+  // The registry of a fleet
+  'nats-server',
   // What units of systemd are checked with, what installs their filter of system calls, and what makes the minimal Debian of
   // `npm run image`
   'systemd',

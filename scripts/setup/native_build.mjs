@@ -6,8 +6,11 @@ import { root } from './stamp.mjs';
 
 export const clang = { c: 'clang', cxx: 'clang++' };
 
-/** Builds a target. Returns the build folder; undefined when something did not build. */
-export async function buildNative(name, options, { compiler, target = 'all' } = {}) {
+/**
+ * Builds targets, with `patient` only while no other program wants a core. Returns the build folder; undefined when something
+ * did not build.
+ */
+export async function buildNative(name, options, { compiler, targets = ['all'], patient = false } = {}) {
   const build = join(root, 'packages', 'native', 'build', name);
   const configure = [
     '-G',
@@ -23,13 +26,15 @@ export async function buildNative(name, options, { compiler, target = 'all' } = 
     configure.push(`-DCMAKE_C_COMPILER=${compiler.c}`, `-DCMAKE_CXX_COMPILER=${compiler.cxx}`);
   configure.push(...options.map((option) => `-D${option}=ON`));
   if ((await run('cmake', configure)) !== 0) return undefined;
-  const ninja = ['-C', build, '-k', '0', '-j', String(cpus().length), '--quiet', target];
-  if ((await run('ninja', ninja)) !== 0) return undefined;
+  const priority = patient ? ['nice', '-n', '19'] : [];
+  const [command, ...args] = [...priority, 'ninja', '-C', build, '-k', '0', '-j', String(cpus().length), '--quiet'];
+  if ((await run(command, [...args, ...targets])) !== 0) return undefined;
   return build;
 }
 
-/** Builds `unit_tests` or `fuzz_targets`, which share their libraries. Returns as `buildNative`. */
-export const buildSanitized = (target) => buildNative('sanitized', ['SHEAF_SANITIZE'], { compiler: clang, target });
+/** Builds `unit_tests` and `fuzz_targets`, which share their libraries, or one of them. Returns as `buildNative`. */
+export const buildSanitized = (targets, { patient } = {}) =>
+  buildNative('sanitized', ['SHEAF_SANITIZE'], { compiler: clang, targets, patient });
 
 /** Runs `work` over `items`, as many at once as there are cores. Results keep the order of items. */
 export async function inParallel(items, work) {

@@ -1,5 +1,6 @@
 // Lists the steps of the set-up in order. Each names the inputs that it depends on and the outputs that prove it, or
-// checks by itself (`needed`). `first` steps run beside each other and before all others, and `foreign` ones beside ours.
+// checks by itself (`needed`). `first` steps need no system package but those of `system`: these two chains run beside each
+// other and before all others, of which `foreign` ones run beside ours.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addonPath, buildAddon } from './addon.mjs';
@@ -54,13 +55,13 @@ export function steps(purpose) {
     {
       name: 'packages',
       title: 'System packages',
-      first: true,
+      first: 'system',
       run: () => installPackages(purpose),
     },
     {
       name: 'dependencies',
       title: 'npm dependencies',
-      first: true,
+      first: 'npm',
       inputs: () => manifests,
       outputs: ['node_modules/.modules.yaml'],
       run: () =>
@@ -69,7 +70,7 @@ export function steps(purpose) {
           'The npm dependencies could not be installed.',
         ),
     },
-    ...[aioquic, deployChecks, go, rust, nodeVersions].map((step) => ({
+    ...[aioquic, deployChecks, go, rust, { ...nodeVersions, first: 'npm' }].map((step) => ({
       ...step,
       foreign: true,
       skip: () => purpose !== 'test' && 'only for tests',
@@ -100,6 +101,7 @@ function ownSteps(purpose) {
     {
       name: 'typescript',
       title: 'TypeScript',
+      first: 'npm',
       inputs: () => [
         'tsconfig.json',
         'tsconfig.base.json',
@@ -116,6 +118,7 @@ function ownSteps(purpose) {
     {
       name: 'web-client',
       title: 'Browser bundle',
+      first: 'npm',
       inputs: () => ['pnpm-lock.yaml', ...filesBelow('packages/web-client')],
       outputs: ['packages/web-client/dist/browser'],
       skip: () => !hasScript('packages/web-client', 'bundle') && 'packages/web-client has no `bundle` script',

@@ -17,8 +17,9 @@ export const fuzz = {
   name: 'fuzz',
   title: 'Fuzz targets',
   needs: ['packages'],
+  builds: 'fuzz_targets',
   run: async ({ fuzzSeconds, fuzzSeed = randomInt(1, 2 ** 31) }) => {
-    const build = await buildSanitized('fuzz_targets');
+    const build = await buildSanitized([fuzz.builds]);
     if (build === undefined) return { passed: 0, failures: ['the fuzz targets do not build'], skipped: [] };
     const targets = fuzzTargets();
     const unbuilt = targets.filter((target) => !existsSync(join(build, 'fuzz', target)));

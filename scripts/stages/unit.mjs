@@ -35,8 +35,9 @@ export const unit = {
   name: 'unit',
   title: 'C++ tests (ASAN, UBSAN)',
   needs: ['packages'],
+  builds: 'unit_tests',
   run: async () => {
-    const build = await buildSanitized('unit_tests');
+    const build = await buildSanitized([unit.builds]);
     if (build === undefined) return { passed: 0, failures: ['the C++ does not build'], skipped: [] };
     return runUnitTests(build, () => sanitizers);
   },

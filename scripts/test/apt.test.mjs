@@ -65,5 +65,6 @@ test('the demo needs a browser and no test tools', () => {
   assert.ok(!plain.includes('libgtest-dev'));
   for (const name of ['libgtest-dev', 'firefox-esr', 'libnss3-tools', 'nghttp2-client', 'nginx-light', 'libssl-dev'])
     assert.ok(requiredPackages('test').plain.includes(name));
-  for (const name of ['uftp', 'libnorm-dev', 'nftables']) assert.ok(requiredPackages('test').plain.includes(name));
+  for (const name of ['uftp', 'libnorm-dev', 'nftables', 'nats-server'])
+    assert.ok(requiredPackages('test').plain.includes(name));
 });

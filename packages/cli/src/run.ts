@@ -26,6 +26,7 @@ const commands: Record<string, Load> = {
   fetch: async (add) => add((await import('./commands/fetch.js')).fetch),
   cert: async (add) => add((await import('./commands/cert.js')).cert),
   keys: async (add) => add((await import('./commands/keys.js')).keys),
+  registry: async (add) => add((await import('./commands/registry.js')).registry),
   secrets: async (add) => add((await import('./commands/secrets.js')).secrets),
   demo: async (add) => add((await import('./commands/demo.js')).demo),
   link: async (add) => add((await import('./commands/link.js')).link),

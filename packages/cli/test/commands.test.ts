@@ -220,15 +220,17 @@ describe('schema', () => {
     };
     const [gateway, nodes] = anyOf;
     expect([gateway?.additionalProperties, nodes?.additionalProperties]).toEqual([false, false]);
-    expect(Object.keys(nodes?.properties ?? {})).toEqual(['nodes']);
+    expect(Object.keys(nodes?.properties ?? {})).toEqual(['nodes', 'registry']);
     expect(Object.keys(gateway?.properties ?? {})).toEqual([
       'listen',
+      'workers',
       'public_url',
       'trusted_proxies',
       'proxy_protocol',
       'tls',
       'secrets',
       'connection_ids',
+      'forward',
       'alpn',
       'congestion',
       'multipath',
@@ -247,6 +249,7 @@ describe('schema', () => {
       'log',
       'tracing',
       'qlog',
+      'registry',
     ]);
   });
 });

@@ -1,10 +1,16 @@
 export * from './client.js';
 export { configurationSchema, type NodeConfiguration } from './schema/node.js';
-export { configurationWarnings, loadConfiguration, parseConfiguration } from './configuration/load.js';
+export {
+  configurationWarnings,
+  loadConfiguration,
+  parseConfiguration,
+  readConfiguration,
+} from './configuration/load.js';
 export { filesOfNode, moveFiles, type NodeFile, type NodeFileKind } from './configuration/node_files.js';
 export { onlyGateway, type LoadedConfiguration, type LoadedNode } from './schema/loaded.js';
 export { balancerKey, formatSecrets, readSecrets, renewSecrets } from './tls/server_secrets.js';
 export { createNodeKey, nodeKeyFile, NodePublicKey, readNodeKey } from './values/node_key.js';
+export { replaceFile } from './values/replace_file.js';
 export { closest } from './values/known_keys.js';
 export { eachAddress, isLoopback, isWildcard, listenAddress, type ListenAddress } from './values/scalars.js';
 export { Edge } from './nodes/edge/edge.js';
@@ -22,6 +28,9 @@ export { TunnelNode } from './nodes/tunnel/tunnel_node.js';
 export { closeNodes, startNodes } from './nodes/start_nodes.js';
 export { describeChange, RunningConfiguration } from './nodes/reload/running_configuration.js';
 export type { ConfigurationStatus, ReloadOutcome } from './observability/configuration_report.js';
+export { publishDocument, publishSecrets } from './nodes/fleet/publish.js';
+export type { FleetNodeReport, RegistryStatus } from './observability/registry_report.js';
+export type { FleetNode, FleetNodeState, FleetView } from './registry/fleet_view.js';
 export { FileState } from './tls/file_state.js';
 export { watchFile } from './nodes/reload/watch_file.js';
 export type { Published } from './channels/publication.js';
@@ -32,6 +41,7 @@ export type {
   ChannelStatus,
   EdgeMediaStatus,
   EdgeStatus,
+  ForwardingStatus,
   FrontNodeStatus,
   BackendNodeStatus,
   GatewayLinkStatus,

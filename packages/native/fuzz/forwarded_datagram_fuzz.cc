@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::uint8_t> bytes(data, data + size);
   if (opener.open(bytes, k_now)) std::abort();  // nobody guesses a tag
 
-  machines::Fleet fleet({.id = own}, {fuzzed_secret()});
+  machines::Fleet fleet({.id = own}, {fuzzed_secret()}, true);
   fleet.set_machines({{other, {}}});
   const quic::Bytes payload(data, size);
   fleet.owner_of(quic::peek_datagram(payload, 12));

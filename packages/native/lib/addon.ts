@@ -631,6 +631,7 @@ interface Addon {
     listen: NativeAddress,
     serverId: Required<ServerId>,
     secrets: readonly ServerSecret[],
+    sharesFirst: boolean,
   ) => NativeMachineLink;
   /** Throws with `code` and `address`, as `Endpoint.bind`. */
   WorkerGroup: new (

@@ -29,6 +29,12 @@ export interface MachineLinkOptions {
   serverId: ServerId;
   /** Secrets of the fleet: the first one seals, and all of them open. At least one. */
   secrets: readonly ServerSecret[];
+  /**
+   * Whether first packets of clients, whose ids name no server, go to one machine that all agree on, wherever they arrive. Set it behind
+   * a balancer that may give each datagram of a client to another machine, and in front of which all machines have one address.
+   * Default false.
+   */
+  sharesFirst?: boolean;
 }
 
 /** Counts of datagrams since the link was opened. */
@@ -45,8 +51,7 @@ export interface MachineLinkCounts {
 
 /**
  * The way between the machines of a fleet. A datagram that belongs to another machine, by the server id in its connection id, goes
- * there in sealed form. First packets of clients, whose ids name no server, go to one machine that all agree on. No datagram is
- * passed on twice.
+ * there in sealed form. No datagram is passed on twice.
  */
 export interface MachineLink {
   /** Where the link listens. */
@@ -71,10 +76,10 @@ class Link implements MachineLink {
   readonly #idLength: number;
   readonly address: SocketAddress;
 
-  constructor({ address, port, group, serverId, secrets }: MachineLinkOptions) {
+  constructor({ address, port, group, serverId, secrets, sharesFirst = false }: MachineLinkOptions) {
     const id = checkServerId({ serverId, secrets });
     this.#idLength = id.id.byteLength;
-    this.#native = new (addon().MachineLink)(group.number, { address, port }, id, someSecrets(secrets));
+    this.#native = new (addon().MachineLink)(group.number, { address, port }, id, someSecrets(secrets), sharesFirst);
     this.address = this.#native.address();
   }
 

@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { rename, rm, stat, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import {
   balancerKey,
@@ -7,6 +6,7 @@ import {
   formatSecrets,
   readSecrets,
   renewSecrets,
+  replaceFile,
   systemErrorCode,
   UserError,
 } from '@sheaf/gateway';
@@ -45,7 +45,9 @@ export const secrets: Command<SecretsOptions> = {
     if (balancer) return printBalancerKeys(path, json, world);
     const before = (await exists(path)) ? await readSecrets(path) : [];
     const after = renewSecrets(before);
-    await replace(path, formatSecrets(after));
+    await replaceFile(path, formatSecrets(after)).catch((error: unknown) => {
+      throw unwritable(path, error);
+    });
     const [inUse, next] = after.map(({ number }) => number);
     await printLine(
       world.stdout,
@@ -74,18 +76,6 @@ async function exists(file: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (systemErrorCode(error) === 'ENOENT') return false;
-    throw unwritable(file, error);
-  }
-}
-
-/** Replaces a file by one that only its owner can read, and that nobody sees before it is complete. */
-async function replace(file: string, text: string): Promise<void> {
-  const draft = `${file}.${randomUUID()}`;
-  try {
-    await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
-    await rename(draft, file);
-  } catch (error) {
-    await rm(draft, { force: true });
     throw unwritable(file, error);
   }
 }

@@ -6,6 +6,7 @@ import {
   type BackendReport,
   type ChannelStatus,
   type EdgeMediaStatus,
+  type ForwardingStatus,
   type FrontNodeStatus,
   type GatewayBackend,
   type GatewayLinkStatus,
@@ -17,6 +18,7 @@ import { askAdmin } from '../admin.js';
 import { adminInstead, fileWithAdmin } from '../admin_options.js';
 import type { Command } from '../command.js';
 import { configuredAdmins } from '../configured_admins.js';
+import { registryFacts, renderFleet } from '../render_registry.js';
 import { renderListeners, renderTcpTunnels, renderTunnels } from '../render_tunnels.js';
 import { renderTable } from '../table.js';
 import { printLine } from '../world.js';
@@ -115,12 +117,14 @@ export function renderStatus(status: NodeStatus): string {
       `${status.state} for ${formatSeconds(status.uptimeSeconds)} (pid ${status.pid}, version ${status.version})`,
     ],
     ...configurationFacts(status),
+    ...(status.registry ? registryFacts(status.registry) : []),
     ...(status.role === 'tunnel' ? [] : frontFacts(status)),
     ...roleFacts(status),
   ];
   const table = renderTable(['', ''], facts).replace(/^\s*\n/, '');
+  const fleet = status.registry ? [renderFleet(status.registry)] : [];
   const fronts = status.role === 'tunnel' ? [] : [...workerSections(status), ...clientSections(status)];
-  return [table, ...roleSections(status), ...fronts].join('\n\n');
+  return [table, ...fleet, ...roleSections(status), ...fronts].join('\n\n');
 }
 
 /** Which configuration is in use, and whether a later one was refused */
@@ -208,7 +212,7 @@ function renderLink({ connection }: GatewayLinkStatus): string[] {
 }
 
 /** Renders the threads that serve clients, if there are several. */
-function workerSections({ workers, steering }: FrontNodeStatus): string[] {
+function workerSections({ workers, steering, forwarding }: FrontNodeStatus): string[] {
   if (!workers) return [];
   const rows = workers.map(({ worker, state, since, restarts, reason, datagrams, ...now }) => [
     worker,
@@ -220,7 +224,16 @@ function workerSections({ workers, steering }: FrontNodeStatus): string[] {
   const columns = ['worker', 'state', 'requests', 'QUIC', 'TCP', 'passed on/taken/lost', 'replaced'];
   return [
     `${renderTable(columns, rows)}\nUDP datagrams reach workers by ${steering === 'ids' ? 'connection ids' : 'addresses'}`,
+    ...(forwarding ? [renderForwarding(forwarding)] : []),
   ];
+}
+
+/** Renders what a machine of a fleet passed on to others. */
+function renderForwarding({ listen, machines, ...counts }: ForwardingStatus): string {
+  const columns = ['link between machines', 'others', 'passed on', 'taken', 'lost', 'refused'];
+  return renderTable(columns, [
+    [listen, machines, counts.sent, counts.received, counts.dropped, counts.refused],
+  ]);
 }
 
 /** Renders the connections of clients, if there are any. */

@@ -9,17 +9,27 @@ import { checkEnvironment } from './environment.js';
 import { diagnose } from './issues.js';
 import { loadNodes } from './load_nodes.js';
 import { onlyNodeName, type LoadedConfiguration } from '../schema/loaded.js';
-import { jsonSchema, schemaOf, type NamedNode, type NodeConfiguration } from '../schema/node.js';
+import { jsonSchema, schemaOf, type DescribedNodes } from '../schema/node.js';
+import type { RegistryOptions } from '../schema/registry.js';
 import { checkNodes } from './nodes.js';
 import type { ParsedNode } from './parsed_node.js';
 import { resolveEdgePaths, resolvePaths, resolveTunnelPaths } from './paths.js';
 import { checkPorts } from './ports.js';
+import { checkRegistry, loadRegistry } from './registry.js';
 import { visibleNodes } from './visible.js';
 
 /** What of a configuration has to be true on this machine */
 export interface LoadOptions {
   /** Whether the files that the named node reads have to be here. By default, those of all nodes have to. */
   filesOf?(name: string): boolean;
+  /** A document that stands for the text of the file, with a name for errors */
+  instead?: { text: string; name: string } | undefined;
+}
+
+/** What a document without faults says */
+interface ParsedFile {
+  nodes: ParsedNode[];
+  registry: RegistryOptions | undefined;
 }
 
 /**
@@ -28,15 +38,16 @@ export interface LoadOptions {
  */
 export async function loadConfiguration(
   file: string,
-  { filesOf = () => true }: LoadOptions = {},
+  { filesOf = () => true, instead }: LoadOptions = {},
 ): Promise<LoadedConfiguration> {
-  const text = await readText(file);
-  const document = new ConfigurationDocument(file, text);
-  const { nodes, faults } = parseDocument(document);
+  const text = instead?.text ?? (await readConfiguration(file));
+  // Its paths start at the directory of the file all the same.
+  const document = new ConfigurationDocument(instead ? join(dirname(file), instead.name) : file, text);
+  const { parsed, faults } = parseDocument(document);
   const visible = visibleNodes(document.value(), directoryOf(file)).filter(({ name }) => filesOf(name));
   faults.push(...(await Promise.all(visible.map((node) => checkEnvironment(node, document)))).flat());
-  if (!nodes || faults.length > 0) throw faultError(file, text, faults);
-  return loaded(nodes, document);
+  if (!parsed || faults.length > 0) throw faultError(document.file, text, faults);
+  return loaded(parsed, document);
 }
 
 /**
@@ -46,9 +57,9 @@ export async function loadConfiguration(
  */
 export function parseConfiguration(text: string, file: string): LoadedConfiguration {
   const document = new ConfigurationDocument(file, text);
-  const { nodes, faults } = parseDocument(document);
-  if (!nodes) throw faultError(file, text, faults);
-  return loaded(nodes, document);
+  const { parsed, faults } = parseDocument(document);
+  if (!parsed) throw faultError(file, text, faults);
+  return loaded(parsed, document);
 }
 
 /**
@@ -56,14 +67,15 @@ export function parseConfiguration(text: string, file: string): LoadedConfigurat
  * of the file: its own nodes take these ports when they run.
  */
 export async function configurationWarnings(file: string): Promise<string[]> {
-  const text = await readText(file);
+  const text = await readConfiguration(file);
   const document = new ConfigurationDocument(file, text);
   const visible = visibleNodes(document.value(), directoryOf(file));
   const warnings = await Promise.all(visible.map((node) => checkPorts(node, document)));
   return warnings.flat().map((warning) => renderDiagnostic(file, text, warning, 'warning'));
 }
 
-async function readText(file: string): Promise<string> {
+/** Returns the text of a configuration file. @throws UserError */
+export async function readConfiguration(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
@@ -84,22 +96,23 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** Returns the nodes if the file has no fault, otherwise the faults. */
-function parseDocument(document: ConfigurationDocument): { nodes?: ParsedNode[]; faults: Diagnostic[] } {
+/** Returns what the file says if it has no fault, otherwise the faults. */
+function parseDocument(document: ConfigurationDocument): { parsed?: ParsedFile; faults: Diagnostic[] } {
   const syntaxErrors = document.syntaxErrors();
   if (syntaxErrors.length > 0) return { faults: syntaxErrors };
   const schema = schemaOf(document.value());
-  const parsed = schema.safeParse(document.value());
-  if (!parsed.success) return { faults: diagnose(document, jsonSchema(schema), parsed.error.issues) };
-  const nodes = nodesOf(
-    parsed.data as NodeConfiguration | { nodes: Record<string, NamedNode> },
-    directoryOf(document.file),
-  );
-  const faults = checkNodes(nodes, document);
-  return faults.length > 0 ? { faults } : { nodes, faults };
+  const result = schema.safeParse(document.value());
+  if (!result.success) return { faults: diagnose(document, jsonSchema(schema), result.error.issues) };
+  const { registry, ...described } = result.data as { registry?: RegistryOptions };
+  const nodes = nodesOf(described as DescribedNodes, directoryOf(document.file));
+  const faults = [
+    ...checkNodes(nodes, registry !== undefined, document),
+    ...(registry ? checkRegistry(registry, nodes, document) : []),
+  ];
+  return faults.length > 0 ? { faults } : { parsed: { nodes, registry }, faults };
 }
 
-function nodesOf(file: NodeConfiguration | { nodes: Record<string, NamedNode> }, directory: string): ParsedNode[] {
+function nodesOf(file: DescribedNodes, directory: string): ParsedNode[] {
   if (!('nodes' in file)) return [{ name: onlyNodeName, role: 'gateway', at: [], node: resolvePaths(file, directory) }];
   return Object.entries(file.nodes).map(([name, node]): ParsedNode => {
     const { role } = node;
@@ -117,13 +130,14 @@ function nodesOf(file: NodeConfiguration | { nodes: Record<string, NamedNode> },
   });
 }
 
-function loaded(nodes: readonly ParsedNode[], document: ConfigurationDocument): LoadedConfiguration {
+function loaded({ nodes, registry }: ParsedFile, document: ConfigurationDocument): LoadedConfiguration {
   const directory = directoryOf(document.file);
   return {
     nodes: loadNodes(nodes, directory, document),
     directory,
     version: createHash('sha256').update(document.text).digest('hex'),
     named: nodes.some(({ at }) => at.length > 0),
+    registry: registry && loadRegistry(registry, nodes, directory),
   };
 }
 

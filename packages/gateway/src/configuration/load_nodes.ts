@@ -76,8 +76,8 @@ function backendsOf(
           addresses: address ?? eachAddress(backend.node.listen),
           sharesAddress: backend.node.return?.via === 'own-address',
         };
-      if (!backbone || !publicKey) throw new Error(`the backend ${name} got lost`);
-      return { name, id, health, addresses: address ?? [], backbone, identity: publicKey, sharesAddress: false };
+      if (!publicKey) throw new Error(`the backend ${name} got lost`);
+      return { name, id, health, addresses: address, backbone, identity: publicKey, sharesAddress: false };
     },
   );
 }

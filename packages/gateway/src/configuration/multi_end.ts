@@ -9,13 +9,17 @@ type ParsedGateway = Extract<ParsedNode, { role: 'gateway' }>;
 type ParsedBackend = Extract<ParsedNode, { role: 'backend' }>;
 
 /** Returns the faults between gateways and their backends. */
-export function checkMultiEnd(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
+export function checkMultiEnd(
+  nodes: readonly ParsedNode[],
+  hasRegistry: boolean,
+  document: ConfigurationDocument,
+): Diagnostic[] {
   return nodes.flatMap((node): Diagnostic[] => {
     switch (node.role) {
       case 'gateway':
-        return checkGateway(node, new Place(node.at, document), nodes);
+        return checkGateway(node, new Place(node.at, hasRegistry, document), nodes);
       case 'backend':
-        return checkBackend(node, new Place(node.at, document), nodes);
+        return checkBackend(node, new Place(node.at, hasRegistry, document), nodes);
       case 'edge':
       case 'tunnel':
         return [];
@@ -27,6 +31,7 @@ export function checkMultiEnd(nodes: readonly ParsedNode[], document: Configurat
 class Place {
   constructor(
     readonly at: ValuePath,
+    readonly hasRegistry: boolean,
     readonly document: ConfigurationDocument,
   ) {}
 
@@ -164,7 +169,7 @@ function checkForeign(
   nodes: readonly ParsedNode[],
 ): Diagnostic[] {
   const missing = (['address', 'backbone', 'public_key'] as const).filter((key) => backend[key] === undefined);
-  if (missing.length === 0) return [];
+  if (missing.length === 0 || (place.hasRegistry && backend.public_key)) return [];
   if (missing.length < 3)
     return [
       place.value(
@@ -200,7 +205,17 @@ function checkBackend({ name, node }: ParsedBackend, place: Place, nodes: readon
           ),
         ],
   );
-  if (typeof node.primary !== 'string') return faults;
+  if (typeof node.primary !== 'string')
+    return node.primary.backbone || place.hasRegistry
+      ? faults
+      : [
+          ...faults,
+          place.value(
+            ['primary'],
+            `the address of the gateway \`${node.primary.name}\` is missing`,
+            'add its `backbone`, or a `registry` that both nodes use',
+          ),
+        ];
   const { primary } = node;
   const gateway = nodes.find((other) => other.name === primary);
   const gateways = nodes.filter(({ role }) => role === 'gateway').map((other) => other.name);

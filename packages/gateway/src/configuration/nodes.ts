@@ -4,6 +4,7 @@ import { shadowedRoutes } from '../http/shadowed_routes.js';
 import { tunnelKeys } from '../schema/routes.js';
 import { closest } from '../values/known_keys.js';
 import { checkConnectionIds } from './connection_ids.js';
+import { checkForward } from './forward.js';
 import { checkDirectReturn } from './direct_return.js';
 import { checkMultiEnd } from './multi_end.js';
 import type { ParsedNode } from './parsed_node.js';
@@ -12,8 +13,15 @@ import { checkUplink, type ParsedUplink } from './uplinks.js';
 import { checkTunnelNode } from './tunnel_nodes.js';
 import { checkWorkers } from './workers.js';
 
-/** Returns the faults of nodes that are valid alone but do not fit together. */
-export function checkNodes(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
+/**
+ * Returns the faults of nodes that are valid alone but do not fit together. A registry has the addresses of nodes that the file has
+ * not.
+ */
+export function checkNodes(
+  nodes: readonly ParsedNode[],
+  hasRegistry: boolean,
+  document: ConfigurationDocument,
+): Diagnostic[] {
   const alone = nodes.flatMap((node): Diagnostic[] => {
     switch (node.role) {
       case 'edge':
@@ -31,10 +39,11 @@ export function checkNodes(nodes: readonly ParsedNode[], document: Configuration
   });
   return [
     ...alone,
-    ...checkMultiEnd(nodes, document),
+    ...checkMultiEnd(nodes, hasRegistry, document),
     ...checkDirectReturn(nodes, document),
     ...checkAddresses(nodes, document),
     ...checkConnectionIds(nodes, document),
+    ...checkForward(nodes, hasRegistry, document),
   ];
 }
 

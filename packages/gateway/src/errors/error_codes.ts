@@ -103,6 +103,14 @@ export const errorCodes = {
     meaning: 'The experiments (`@sheaf/bench`), or a program that one of them needs, are not installed.',
   },
   ADMIN_UNREACHABLE: { exitCode: exitCodes.network, meaning: 'No gateway answers on the admin address.' },
+  REGISTRY_UNREACHABLE: {
+    exitCode: exitCodes.network,
+    meaning: 'The registry of the fleet does not answer, or refuses what is written.',
+  },
+  REGISTRY_REFUSED: {
+    exitCode: exitCodes.failed,
+    meaning: 'The registry has something else than what a command may replace.',
+  },
   CONNECT_FAILED: { exitCode: exitCodes.network, meaning: 'The QUIC connection could not be opened.' },
   REQUEST_FAILED: {
     exitCode: exitCodes.network,

@@ -21,6 +21,7 @@ import { SessionServer } from '../targets/webtransport/session_server.js';
 import { HostedGuests } from '../multi_end/backend/hosted_guests.js';
 import { ReturnedResponses } from '../direct_return/backend/returned_responses.js';
 import { ReturnSessions, type ReturnSessionsOptions } from '../direct_return/backend/return_sessions.js';
+import { RunningAddresses } from '../values/running_addresses.js';
 import { returnAddressError } from '../values/return_address_error.js';
 import { LoadMeter } from '../multi_end/backend/load_meter.js';
 import { PrimaryRoute } from '../multi_end/backend/primary_route.js';
@@ -222,11 +223,7 @@ export class Backend extends FrontNode {
 
   #linkToPrimary({ module, key, run, primaryKey }: Identities): BackboneLink {
     const { name, primary } = this.#loaded;
-    const { host, port } = primary.backbone;
-    const address = (): typeof primary.backbone => ({
-      host,
-      port: this.#options.running?.portOf(primary.name, 'backbone', port) ?? port,
-    });
+    const running = this.#options.running ?? new RunningAddresses();
     return new BackboneLink({
       module,
       use: 'requests',
@@ -234,7 +231,7 @@ export class Backend extends FrontNode {
       key,
       run,
       peer: { name: primary.name, publicKey: primaryKey },
-      address,
+      address: () => running.backboneOf(primary.name, primary.backbone),
       log: this.front.log,
     });
   }

@@ -12,6 +12,7 @@ import { Edge } from './edge/edge.js';
 import { Backend } from './backend.js';
 import type { NodeOptions, RunningNode } from './life/running_node.js';
 import { TunnelNode } from './tunnel/tunnel_node.js';
+import { describeNode } from './fleet/describe_node.js';
 import { Gateway } from './gateway.js';
 import { RunningAddresses } from '../values/running_addresses.js';
 import { WorkersNode } from '../workers/workers_node.js';
@@ -26,7 +27,7 @@ const workerCode = new URL('../../dist/nodes/worker/worker_main.js', import.meta
  */
 export async function startNodes(nodes: readonly LoadedNode[], options: NodeOptions = {}): Promise<RunningNode[]> {
   const started = new Map<LoadedNode, RunningNode>();
-  const running = new RunningAddresses();
+  const running = new RunningAddresses({ elsewhere: options.fleet?.view });
   try {
     for (const loaded of nodes)
       if (hasWorkers(loaded)) started.set(loaded, await openWorkers(loaded, { ...options, running }));
@@ -55,7 +56,7 @@ async function startNode(loaded: LoadedNode, options: StartOptions): Promise<Run
     case 'gateway': {
       const node =
         loaded.role === 'backend' ? await Backend.start(loaded, options) : await Gateway.start(loaded, options);
-      noteAddresses(node, running);
+      note(loaded, node, options);
       return node;
     }
     case 'edge':
@@ -65,21 +66,24 @@ async function startNode(loaded: LoadedNode, options: StartOptions): Promise<Run
   }
 }
 
-function noteAddresses(
-  { name, address, backboneAddress }: Gateway | Backend | WorkersNode,
-  running: RunningAddresses,
-): void {
-  running.set(name, { listen: address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
+/** Tells the other nodes of the process and of the fleet where a node listens. */
+function note(loaded: Server, node: Gateway | Backend | WorkersNode, { running, fleet, reload }: StartOptions): void {
+  const { address, backboneAddress } = node;
+  running.set(loaded.name, { listen: address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
+  const hash = (): string => reload?.status().version ?? '';
+  fleet?.announce(loaded.name, () => describeNode(loaded, node, hash()));
 }
 
+/** A link between machines leads to threads, even to a single one. */
 const hasWorkers = (loaded: LoadedNode): loaded is Server =>
-  (loaded.role === 'gateway' || loaded.role === 'backend') && workerCount(loaded.node) > 1;
+  (loaded.role === 'gateway' && (loaded.node.forward !== undefined || workerCount(loaded.node) > 1)) ||
+  (loaded.role === 'backend' && workerCount(loaded.node) > 1);
 
 /** Opens the sockets of a node whose clients are served by several threads. @throws UserError */
 async function openWorkers(loaded: Server, options: StartOptions): Promise<WorkersNode> {
   await makeKeys(loaded);
   const node = await WorkersNode.open(loaded, { ...options, entry: workerCode });
-  noteAddresses(node, options.running);
+  note(loaded, node, options);
   return node;
 }
 

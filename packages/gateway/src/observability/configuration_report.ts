@@ -25,7 +25,7 @@ export type ReloadOutcome =
 export interface ConfigurationStatus {
   /** SHA-256 of the document in hexadecimal */
   version: string;
-  /** File that it was read from */
+  /** File that it was read from, or the revision of the operator's document in the registry */
   source: string;
   /** Time since which it is in use, ISO 8601 */
   since: string;

@@ -7,6 +7,8 @@ import { DeliveryCounts, type BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
 import { mediaMetrics } from './media_metrics.js';
 import { processMetrics, threadMetrics } from './process_metrics.js';
+import { registryMetrics } from './registry_metrics.js';
+import type { RegistryStatus } from './registry_report.js';
 import type { EdgeMediaStatus } from './status.js';
 import type { SessionObserver } from '../targets/webtransport/session_server.js';
 import { workerMetrics } from './worker_metrics.js';
@@ -20,6 +22,8 @@ export interface MetricSources {
   limitHits(): Record<string, number>;
   upstreams(): UpstreamStatus[];
   certificateExpiry(): Date;
+  /** Present where the configuration has a registry */
+  registry?(): RegistryStatus;
   /** Present on a gateway */
   backends?(): BackendReport[];
   /** Returns the number of connections that a backend accepted. */
@@ -50,6 +54,7 @@ export class Metrics {
     transportMetrics(this.registry, sources);
     upstreamMetrics(this.registry, sources);
     deliveryMetrics(this.registry, this.deliveries);
+    if (sources.registry) registryMetrics(this.registry, sources.registry);
     if (sources.backends) backendMetrics(this.registry, sources.backends);
     if (sources.guests) guestMetrics(this.registry, sources.guests);
     if (sources.returned) returnMetrics(this.registry, sources.returned);

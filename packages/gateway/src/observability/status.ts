@@ -9,6 +9,7 @@ import type {
   TunnelTotals,
 } from '@sheaf/native';
 import type { ConfigurationStatus } from './configuration_report.js';
+import type { RegistryStatus } from './registry_report.js';
 import type { BackendReport } from './backend_report.js';
 import type { BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
@@ -27,6 +28,8 @@ export interface LifeStatus {
   uptimeSeconds: number;
   /** Present where the configuration can be read again while the node runs */
   configuration?: ConfigurationStatus;
+  /** Present where the configuration has a registry */
+  registry?: RegistryStatus;
 }
 
 /** `waiting`: it failed, and is started again after a pause. */
@@ -51,6 +54,19 @@ export interface WorkerStatus {
   datagrams: { passedOn: number; taken: number; lost: number };
 }
 
+/** What a machine of a fleet passed on to others, and took from them, in datagrams since it started */
+export interface ForwardingStatus {
+  listen: string;
+  /** Other machines that the registry knows */
+  machines: number;
+  sent: number;
+  /** Of others, and lost: too many at one time, or the network refused them */
+  dropped: number;
+  received: number;
+  /** Not sealed by a machine of the fleet for this one */
+  refused: number;
+}
+
 /** Status of the listeners for clients of the web */
 export interface FrontStatus extends LifeStatus {
   listen: string;
@@ -68,6 +84,8 @@ export interface FrontStatus extends LifeStatus {
   connections: ConnectionStatus[];
   /** Absent before the transport is started */
   transport?: TransportCounters;
+  /** Present where datagrams are passed on to other machines */
+  forwarding?: ForwardingStatus;
   /** Present on a node with several workers. The rest of the status is that of all of them. */
   workers?: WorkerStatus[];
   /** How the system chooses the worker of a UDP datagram. With `addresses`, more have to be passed on. */

@@ -37,7 +37,9 @@ const backendObject = z.strictObject({
   address: oneOrMore(remoteAddress)
     .optional()
     .describe('Address at which clients reach it, or one of each family. Default: `listen` of the node in this file.'),
-  backbone: hostAndPort.optional().describe('Address of its backbone, when it is in another file.'),
+  backbone: hostAndPort
+    .optional()
+    .describe('Address of its backbone, when it is in another file. Default: the one that the `registry` has.'),
   public_key: publicKey.optional().describe('Its public key, when it is in another file.'),
   health: backendHealthOptions.prefault({}).describe('How often it is checked.'),
 });
@@ -62,7 +64,7 @@ export const backendsOptions = z
 
 const primaryObject = z.strictObject({
   name: z.string().min(1).describe('Name of the gateway.'),
-  backbone: hostAndPort.describe('Address of its backbone.'),
+  backbone: hostAndPort.optional().describe('Address of its backbone. Default: the one that the `registry` has.'),
   public_key: publicKey.describe('Its public key.'),
 });
 

@@ -296,6 +296,18 @@ const fixed: Bound[] = [
     pays: 'the network',
     gets: '429 for the rest of this minute',
   },
+  {
+    resource: 'entries of a registry',
+    default: '4,096 keys; 4 KiB from a node, 512 KiB from an operator',
+    pays: 'who writes the registry',
+    gets: 'the others are refused and counted',
+  },
+  {
+    resource: 'changes in a registry',
+    default: '10 a second of one key, 2,000 of all',
+    pays: 'who writes the registry',
+    gets: 'the others are refused and counted, and the last of them is read within 10 s',
+  },
 ];
 
 /** Renders the table of docs/reference/limits.md. */

@@ -5,6 +5,7 @@ import type { BackendConfiguration, BackendHealthOptions } from './backends.js';
 import type { ValuePath } from '../values/document.js';
 import type { NodeConfiguration } from './node.js';
 import type { ListenAddress } from '../values/scalars.js';
+import type { RegistryOptions } from './registry.js';
 import type { TunnelNodeConfiguration } from './tunnel_node.js';
 import type { UplinkConfiguration } from './uplink.js';
 
@@ -33,8 +34,8 @@ export interface ConfigurationSource {
 /** Another node of the site */
 export interface LoadedPeer {
   name: string;
-  /** Address of its backbone. Port 0 becomes known while the node runs in this process. */
-  backbone: { host: string; port: number };
+  /** Address of its backbone. Port 0 becomes known while the node runs in this process. Undefined: the registry has the address. */
+  backbone: { host: string; port: number } | undefined;
   /** Public key of the node, or the source of its key when it is a node of the same file */
   identity: NodePublicKey | NodeKeySource;
 }
@@ -59,8 +60,8 @@ export function keySource(
 /** A backend of a gateway */
 export interface LoadedBackendReference extends LoadedPeer {
   id: number;
-  /** Addresses where clients reach it; port 0 as in `backbone` */
-  addresses: readonly ListenAddress[];
+  /** Addresses where clients reach it; port 0 as in `backbone`. Undefined: the registry has them. */
+  addresses: readonly ListenAddress[] | undefined;
   health: BackendHealthOptions;
   /** Whether it is a node of the same file that sends from an address of the gateway's host */
   sharesAddress: boolean;
@@ -98,6 +99,13 @@ export interface LoadedTunnelNode extends LoadedUplink {
 /** A valid node, with every path absolute. */
 export type LoadedNode = LoadedGateway | LoadedBackend | LoadedEdge | LoadedTunnelNode;
 
+/** The registry of a fleet, with every path absolute */
+export interface LoadedRegistry {
+  options: RegistryOptions;
+  /** Nodes whose entries are believed, with their keys, by name */
+  known: ReadonlyMap<string, NodePublicKey | NodeKeySource>;
+}
+
 /** A valid configuration file: one gateway, or the nodes that it names. */
 export interface LoadedConfiguration {
   nodes: readonly LoadedNode[];
@@ -106,6 +114,7 @@ export interface LoadedConfiguration {
   version: string;
   /** Whether the file has a map of nodes */
   named: boolean;
+  registry: LoadedRegistry | undefined;
 }
 
 /** Returns the gateway of a file that describes nothing else. */

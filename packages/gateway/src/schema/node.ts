@@ -3,9 +3,11 @@ import { backboneKeys } from './backbone.js';
 import { edgeConfiguration } from './edge.js';
 import { backendConfiguration, backendsOptions } from './backends.js';
 import { channelsOptions } from './channels.js';
+import { forwardOptions } from './forward.js';
 import { frontKeys } from './front.js';
 import { reachKeys } from './reach.js';
 import { limitsOptions } from './limits.js';
+import { registryOptions } from './registry.js';
 import { routeOptions } from './routes.js';
 import { tunnelNodeConfiguration } from './tunnel_node.js';
 import { pageLoaderOption } from './webtransport.js';
@@ -20,6 +22,11 @@ export const nodeConfiguration = z
     tls: frontKeys.tls,
     secrets: frontKeys.secrets,
     connection_ids: frontKeys.connection_ids,
+    forward: forwardOptions
+      .optional()
+      .describe(
+        'Passes datagrams that belong to other machines of the fleet on to them. Needs `registry`, `secrets` and `connection_ids`. Default: such datagrams are dropped.',
+      ),
     alpn: z
       .array(z.enum(['h3', 'hq-interop']))
       .min(1)
@@ -47,6 +54,11 @@ export const nodeConfiguration = z
 
 export type NodeConfiguration = z.output<typeof nodeConfiguration>;
 
+const registry = registryOptions.optional();
+
+/** A whole file that describes a gateway */
+const gatewayFile = nodeConfiguration.extend({ registry });
+
 const roleDescription =
   "What the node does: `gateway` answers requests, `backend` answers some of a gateway's directly, `edge` proxies those of a browser beside it to a gateway, `tunnel` leads programs beside it through a gateway to other servers.";
 
@@ -66,7 +78,11 @@ const nodesConfiguration = z.strictObject({
   nodes: z
     .record(nodeName, z.discriminatedUnion('role', namedNodes))
     .describe('Several nodes by name, such as `nodes: { site: { role: gateway, … } }`.'),
+  registry,
 });
+
+/** The nodes of a file whose values have passed its schema */
+export type DescribedNodes = NodeConfiguration | { nodes: Record<string, NamedNode> };
 
 const atLeastOneNode = nodesConfiguration.shape.nodes.refine((map) => Object.keys(map).length > 0, {
   message: 'there is no node',
@@ -91,10 +107,10 @@ const roleOfFile = z.looseObject({ role: z.unknown() }).superRefine((_file, cont
  * one of the node's role, and not of all roles.
  */
 export function schemaOf(value: unknown): z.ZodType {
-  if (!isMap(value)) return nodeConfiguration;
-  if (!Object.hasOwn(value, 'nodes')) return Object.hasOwn(value, 'role') ? roleOfFile : nodeConfiguration;
+  if (!isMap(value)) return gatewayFile;
+  if (!Object.hasOwn(value, 'nodes')) return Object.hasOwn(value, 'role') ? roleOfFile : gatewayFile;
   const { nodes } = value;
-  if (!isMap(nodes) || Object.keys(nodes).length === 0) return z.strictObject({ nodes: atLeastOneNode });
+  if (!isMap(nodes) || Object.keys(nodes).length === 0) return z.strictObject({ nodes: atLeastOneNode, registry });
   const byName = z.strictObject(
     Object.fromEntries(Object.entries(nodes).map(([name, node]) => [name, schemaOfNode(node)])),
   );
@@ -110,7 +126,7 @@ export function schemaOf(value: unknown): z.ZodType {
       });
     }
   });
-  return z.strictObject({ nodes: named });
+  return z.strictObject({ nodes: named, registry });
 }
 
 function schemaOfNode(value: unknown): z.ZodType {
@@ -134,7 +150,7 @@ export function isMap(value: unknown): value is Record<string, unknown> {
 
 /** Returns the JSON Schema of a configuration file, for editors and for `sheaf schema`. */
 export function configurationSchema(): Record<string, unknown> {
-  const file = z.union([nodeConfiguration, nodesConfiguration]).meta({ title: 'Sheaf configuration' });
+  const file = z.union([gatewayFile, nodesConfiguration]).meta({ title: 'Sheaf configuration' });
   return jsonSchema(file);
 }
 

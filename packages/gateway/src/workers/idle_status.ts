@@ -5,7 +5,7 @@ import type { FrontStatus } from '../observability/status.js';
 /** Returns the status of a node of which no worker has told anything. */
 export function idleStatus(
   loaded: LoadedServer,
-  { life, workers, steering }: OwnStatus,
+  { life, ...own }: OwnStatus,
   known: Pick<FrontStatus, 'listen' | 'certificate'>,
 ): ServerStatus {
   const front = {
@@ -18,8 +18,7 @@ export function idleStatus(
     limitHits: {},
     webTransportSessions: 0,
     connections: [],
-    workers,
-    steering,
+    ...own,
   };
   if (loaded.role === 'gateway') return { ...front, role: 'gateway', routes: [] };
   const primary = { name: loaded.primary.name, connected: false };

@@ -1,6 +1,8 @@
-import type { WorkerCounts } from '@sheaf/native';
+import type { MachineLinkCounts, WorkerCounts } from '@sheaf/native';
 import { AggregatorRegistry, Counter, Registry } from 'prom-client';
 import { processMetrics } from '../observability/process_metrics.js';
+import { registryMetrics } from '../observability/registry_metrics.js';
+import type { RegistryStatus } from '../observability/registry_report.js';
 import type { CountedMetric } from './messages.js';
 
 export interface MergedMetricsOptions {
@@ -8,6 +10,10 @@ export interface MergedMetricsOptions {
   restarts(): number;
   /** Returns what each worker passed on and took. */
   datagrams(): WorkerCounts[];
+  /** Returns what was passed on to other machines and taken from them, if that is configured. */
+  forwarded(): MachineLinkCounts | undefined;
+  /** Tells of the registry, where the configuration has one. */
+  registry?: () => RegistryStatus;
 }
 
 /** Metrics of several threads, as one page */
@@ -17,9 +23,11 @@ export class MergedMetrics {
   /** What threads had counted that are gone, so that no counter of the page goes back */
   #before: CountedMetric[] = [];
 
-  constructor({ restarts, datagrams }: MergedMetricsOptions) {
+  constructor({ restarts, datagrams, forwarded, registry }: MergedMetricsOptions) {
     processMetrics(this.#own);
     datagramMetrics(this.#own, datagrams);
+    forwardingMetrics(this.#own, forwarded);
+    if (registry) registryMetrics(this.#own, registry);
     new Counter({
       name: 'sheaf_worker_restarts_total',
       help: 'Workers that ended and were replaced.',
@@ -70,4 +78,17 @@ function datagramMetrics(registry: Registry, datagrams: () => WorkerCounts[]): v
   counter('passed_on', 'UDP datagrams of other workers that a worker got and passed on.', ({ passedOn }) => passedOn);
   counter('taken', 'UDP datagrams that a worker took from others.', ({ taken }) => taken);
   counter('lost', 'UDP datagrams that a worker passed on, and the other one had no room for.', ({ lost }) => lost);
+}
+
+function forwardingMetrics(registry: Registry, forwarded: () => MachineLinkCounts | undefined): void {
+  new Counter({
+    name: 'sheaf_forwarded_datagrams_total',
+    help: 'UDP datagrams that this machine passed on to others of the fleet, took from them, lost or refused.',
+    labelNames: ['outcome'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [outcome, count] of Object.entries(forwarded() ?? {})) this.inc({ outcome }, count);
+    },
+  });
 }

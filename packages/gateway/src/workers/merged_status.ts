@@ -1,6 +1,7 @@
 import type { BackendHealth, LinkStatus } from '../observability/backend_report.js';
 import type {
   BackendNodeStatus,
+  ForwardingStatus,
   FrontStatus,
   GatewayBackend,
   GatewayStatus,
@@ -21,6 +22,7 @@ export interface OwnStatus {
   life: LifeStatus;
   workers: WorkerStatus[];
   steering: NonNullable<FrontStatus['steering']>;
+  forwarding?: ForwardingStatus;
 }
 
 /** Returns the status of a node of those of its workers. */
@@ -37,7 +39,7 @@ const isSome = <Value>(values: readonly Value[]): values is Some<Value> => value
 /** What status of one role has beside that of its listeners */
 type Beside<Status extends FrontStatus> = Omit<Status, keyof FrontStatus>;
 
-function mergeFronts(all: Some<FrontStatus>, { life, workers, steering }: OwnStatus): FrontStatus {
+function mergeFronts(all: Some<FrontStatus>, { life, ...own }: OwnStatus): FrontStatus {
   const [{ certificate, ...first }] = all;
   const transports = all.flatMap(({ transport }) => transport ?? []);
   const sum = (read: (status: FrontStatus) => number): number => all.reduce((total, each) => total + read(each), 0);
@@ -52,8 +54,7 @@ function mergeFronts(all: Some<FrontStatus>, { life, workers, steering }: OwnSta
     webTransportSessions: sum(({ webTransportSessions }) => webTransportSessions),
     connections: all.flatMap(({ connections }) => connections),
     ...(isSome(transports) && { transport: sumOf(transports) }),
-    workers,
-    steering,
+    ...own,
   };
 }
 

@@ -3,7 +3,7 @@ import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { BackendNodeStatus, GatewayStatus } from '../observability/status.js';
 import type { ConfigurationSource } from '../schema/loaded.js';
 import type { GivenSecrets } from '../tls/secrets_source.js';
-import type { RunningAddress } from '../values/running_addresses.js';
+import type { RunningAddress, SentNodes } from '../values/running_addresses.js';
 import type { SharedUdp } from '../values/shared_udp.js';
 import type { SentError } from './sent_error.js';
 
@@ -35,6 +35,8 @@ export interface WorkerStart extends SentConfiguration {
   secrets: GivenSecrets;
   /** Addresses of the other nodes in this process */
   running: readonly (readonly [string, RunningAddress])[];
+  /** Nodes of other processes that a registry knows */
+  elsewhere: SentNodes;
   keyLog: string | undefined;
 }
 
@@ -63,6 +65,7 @@ export type WorkerNotice =
   | { notice: 'certificate'; pair: CertificatePair }
   | { notice: 'secrets'; secrets: GivenSecrets['secrets'] }
   | { notice: 'running'; name: string; address: RunningAddress }
+  | { notice: 'elsewhere'; nodes: SentNodes }
   | { notice: 'drain'; backend: string; drains: boolean };
 
 export type ToWorker = WorkerNotice | { call: keyof WorkerCalls; id: number; given: unknown };

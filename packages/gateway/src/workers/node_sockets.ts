@@ -89,6 +89,11 @@ export class NodeSockets {
     return new OpenedSockets(Object.fromEntries(uses));
   }
 
+  /** The UDP sockets of clients */
+  get group(): WorkerGroup | undefined {
+    return this.#places.listen.current?.udp;
+  }
+
   /** How the system divides datagrams among the workers */
   get steering(): WorkerGroup['steering'] {
     return this.#places.listen.current?.udp?.steering ?? 'addresses';

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { certificateOf, publicUrlOf } from '../nodes/front/front.js';
 import { entrancesOf, trialOf } from '../nodes/front/front_node.js';
 import { processIdBytes } from '../multi_end/backbone/run.js';
+import { Forwarding } from '../nodes/fleet/forwarding.js';
 import { NodeLife } from '../nodes/life/node_life.js';
 import { prepareAll, type Prepared } from '../nodes/life/reload.js';
 import type { Entrance, NodeOptions, RunningNode } from '../nodes/life/running_node.js';
@@ -16,7 +17,7 @@ import { CertificateSource } from '../tls/certificate_source.js';
 import { SecretsSource } from '../tls/secrets_source.js';
 import { canonicalText } from '../values/canonical.js';
 import { formatAddress } from '../values/listen_error.js';
-import type { RunningAddresses } from '../values/running_addresses.js';
+import type { RunningAddresses, SentNodes } from '../values/running_addresses.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 import { idleStatus } from './idle_status.js';
 import { mergeStatus, type OwnStatus, type ServerStatus } from './merged_status.js';
@@ -52,6 +53,7 @@ export class WorkersNode implements RunningNode {
   readonly #process = randomBytes(processIdBytes);
   /** Backends that the operator drains */
   readonly #drained = new Set<string>();
+  #forwarding: Forwarding | undefined;
   #certificate: CertificateSource;
   #loaded: LoadedServer;
   #warnings: readonly string[] = [];
@@ -70,11 +72,18 @@ export class WorkersNode implements RunningNode {
     this.#metrics = new MergedMetrics({
       restarts: () => this.pool.restarts,
       datagrams: () => this.#sockets.counts(),
+      forwarded: () => this.#forwarding?.counts(),
+      ...(options.fleet && { registry: () => options.fleet!.status() }),
     });
     this.pool.onLost = ({ metrics }) => void this.#metrics.retire(metrics);
     this.#followFiles();
     const unwatch = options.running.watch((name, address) => this.pool.tell({ notice: 'running', name, address }));
     life.shutdown.add(unwatch);
+    const { fleet } = options;
+    if (fleet) {
+      const tell = (): void => this.pool.tell({ notice: 'elsewhere', nodes: this.#elsewhere() });
+      life.shutdown.add(fleet.view.onChange(tell));
+    }
     life.shutdown.add(() => this.#certificate.close());
     life.shutdown.add(() => this.#secrets.close());
     life.shutdown.add(() => this.#sockets.close());
@@ -128,8 +137,17 @@ export class WorkersNode implements RunningNode {
     return this.#sockets.backboneAddress;
   }
 
+  get forwardingAddress(): ListenAddress | undefined {
+    return this.#forwarding?.address;
+  }
+
   get adminAddress(): ListenAddress | undefined {
     return this.#life.adminAddress;
+  }
+
+  /** Whether the node stops, and waits for what is in flight */
+  get draining(): boolean {
+    return this.#life.state === 'draining';
   }
 
   get publicUrl(): string | undefined {
@@ -214,7 +232,17 @@ export class WorkersNode implements RunningNode {
 
   async #listen(): Promise<void> {
     (await this.#sockets.prepare(this.#loaded, 0)).commit();
+    this.#forward();
     await this.#life.listenAdmin(this.#sources);
+  }
+
+  #forward(): void {
+    const { fleet } = this.#options;
+    const { group } = this.#sockets;
+    if (this.#loaded.role !== 'gateway' || !fleet || !group) return;
+    const forwarding = Forwarding.open({ loaded: this.#loaded, group, secrets: this.#secrets, view: fleet.view });
+    this.#forwarding = forwarding;
+    this.#life.shutdown.add(() => forwarding?.close());
   }
 
   #open(index: number): WorkerThread {
@@ -233,6 +261,7 @@ export class WorkersNode implements RunningNode {
         sockets: this.#sockets.current.of(index),
         secrets: { secrets, ofTickets },
         running: running.entries(),
+        elsewhere: this.#elsewhere(),
         keyLog,
       },
       onLog: (lines) => streamOf(this.log).write(lines),
@@ -241,13 +270,22 @@ export class WorkersNode implements RunningNode {
     return thread;
   }
 
+  /** Returns what the registry knows of nodes that run elsewhere. */
+  #elsewhere(): SentNodes {
+    const nodes = this.#options.fleet?.view.nodes ?? [];
+    return nodes.map(({ name, listen, backbone, state, draining }) => ({ name, listen, backbone, state, draining }));
+  }
+
   /** Tells the workers what is new in the files. */
   #followFiles(): void {
     this.#certificate.install = (pair) => {
       checkPair(pair);
       this.pool.tell({ notice: 'certificate', pair });
     };
-    this.#secrets.install = () => this.pool.tell({ notice: 'secrets', secrets: this.#secrets.secrets });
+    this.#secrets.install = () => {
+      this.#forwarding?.useSecrets();
+      this.pool.tell({ notice: 'secrets', secrets: this.#secrets.secrets });
+    };
   }
 
   async #certificateFor(loaded: LoadedServer): Promise<CertificateSource> {
@@ -307,6 +345,7 @@ export class WorkersNode implements RunningNode {
       life: { ...life, state },
       workers: this.pool.status(this.#sockets.counts()),
       steering: this.#sockets.steering,
+      ...(this.#forwarding && { forwarding: this.#forwarding.status() }),
     };
   }
 

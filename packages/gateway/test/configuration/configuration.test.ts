@@ -153,6 +153,7 @@ describe('documentation', () => {
     'README.md',
     'docs/reference/configuration.md',
     'docs/guide/edge.md',
+    'docs/guide/fleet.md',
     'docs/guide/getting-started.md',
     'docs/guide/applications.md',
     'docs/guide/live-media.md',

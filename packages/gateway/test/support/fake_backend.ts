@@ -34,6 +34,8 @@ export class FakeBackend {
   chosen = 0;
   readonly asked: ClientRequestOptions[] = [];
   silent = false;
+  /** Whether a registry says that others come first */
+  unheard = false;
   #askers = new Set<Asker>();
   /** Answers instead, where it returns something. */
   answer: (options: ClientRequestOptions) => ClientResponse | undefined = () => undefined;
@@ -50,6 +52,10 @@ export class FakeBackend {
     client: this.#client,
     whenOpen: () => Promise.resolve(this.#client),
   };
+
+  get doubtful(): boolean {
+    return this.silent || this.unheard;
+  }
 
   constructor(
     readonly name: string,

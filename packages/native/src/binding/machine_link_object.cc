@@ -20,7 +20,8 @@ Napi::Function MachineLinkObject::define(Napi::Env env) {
                       InstanceMethod<&MachineLinkObject::close>("close")});
 }
 
-// Arguments: number of the group, address to listen on, server id, secrets.
+// Arguments: number of the group, address to listen on, server id, secrets, whether machines share
+// first packets.
 MachineLinkObject::MachineLinkObject(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<MachineLinkObject>(info) {
   const auto sockets = WorkerGroups::find(static_cast<std::uint32_t>(number_argument(info, 0)));
@@ -42,6 +43,7 @@ MachineLinkObject::MachineLinkObject(const Napi::CallbackInfo& info)
                                       {.listen = *listen,
                                        .server = *server,
                                        .secrets = secrets,
+                                       .shares_first = flag_argument(info, 4),
                                        .client_addresses = sockets->addresses()});
   if (!opened) {
     system_error(info.Env(), opened.error()).ThrowAsJavaScriptException();

@@ -27,7 +27,7 @@ constexpr int k_receive_calls = 16;
 MachineLink::MachineLink(std::shared_ptr<workers::WorkerGroup> group, MachineLinkConfig config)
     : group_(std::move(group)),
       config_(std::move(config)),
-      fleet_(config_.server, config_.secrets),
+      fleet_(config_.server, config_.secrets, config_.shares_first),
       buffer_(k_largest_datagram + machines::k_forward_overhead),
       rate_(k_rate, k_burst),
       opener_(config_.secrets, config_.server.id) {}
@@ -56,7 +56,7 @@ void MachineLink::set_machines(const std::vector<machines::Machine>& machines) {
 void MachineLink::set_secrets(const quic::ServerSecrets& secrets) {
   const std::lock_guard lock(sending_);
   const std::vector<machines::Machine> machines = fleet_.machines();
-  fleet_ = machines::Fleet(config_.server, secrets);
+  fleet_ = machines::Fleet(config_.server, secrets, config_.shares_first);
   fleet_.set_machines(machines);
   config_.secrets = secrets;
   make_sealers();

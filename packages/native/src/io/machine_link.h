@@ -17,6 +17,7 @@ struct MachineLinkConfig {
   quic::Address listen;  // for datagrams from other machines
   quic::RoutableIds::Server server;
   quic::ServerSecrets secrets;
+  bool shares_first = false;  // as of machines::Fleet
   // Local addresses that clients of this machine reach, one for each address family
   std::vector<quic::Address> client_addresses;
 };

@@ -25,8 +25,9 @@ std::uint64_t weight(Bytes server_id, Bytes id) {
 
 }  // namespace
 
-Fleet::Fleet(const quic::RoutableIds::Server& own, const quic::ServerSecrets& secrets)
-    : own_(own.id) {
+Fleet::Fleet(const quic::RoutableIds::Server& own, const quic::ServerSecrets& secrets,
+             bool shares_first)
+    : own_(own.id), shares_first_(shares_first) {
   for (const quic::ServerSecret& secret : secrets)
     ids_.emplace_back(own, secret, secret.number, nullptr);
 }
@@ -60,9 +61,7 @@ std::optional<std::size_t> Fleet::owner_of(const quic::DatagramHeader& header) {
     const auto found = std::ranges::find(machines_, *server, &Machine::server_id);
     if (found != machines_.end()) return static_cast<std::size_t>(found - machines_.begin());
   }
-  // A client has chosen this id. A balancer that knows no connections may bring each of its first
-  // datagrams to another machine.
-  if (header.may_open()) return chosen_for(id);
+  if (header.may_open() && shares_first_) return chosen_for(id);
   return std::nullopt;
 }
 

@@ -21,8 +21,12 @@ struct Machine {
 // the same result.
 class Fleet {
  public:
-  // `own` is the server id of this machine. All have the same secrets, and ids of one length.
-  Fleet(const quic::RoutableIds::Server& own, const quic::ServerSecrets& secrets);
+  // `own` is the server id of this machine. All have the same secrets, and ids of one length. With
+  // `shares_first`, first packets of clients belong to any of the machines, wherever they arrive:
+  // for balancers that give each datagram of a client to another machine. All machines must then
+  // answer from one address.
+  Fleet(const quic::RoutableIds::Server& own, const quic::ServerSecrets& secrets,
+        bool shares_first);
 
   void set_machines(std::vector<Machine> machines) { machines_ = std::move(machines); }
   const std::vector<Machine>& machines() const { return machines_; }
@@ -35,6 +39,7 @@ class Fleet {
   std::optional<std::size_t> chosen_for(quic::Bytes id) const;
 
   std::vector<std::uint8_t> own_;
+  bool shares_first_;
   std::vector<quic::RoutableIds> ids_;  // of each secret
   std::vector<Machine> machines_;
 };

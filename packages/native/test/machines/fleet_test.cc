@@ -17,9 +17,10 @@ constexpr std::uint8_t k_machines = 5;
 
 std::vector<std::uint8_t> server(std::uint8_t number) { return {0, number}; }
 
-Fleet fleet_of(std::uint8_t own, bool encrypted = true, std::uint8_t count = k_machines) {
+Fleet fleet_of(std::uint8_t own, bool encrypted = true, std::uint8_t count = k_machines,
+               bool shares_first = true) {
   Fleet fleet({.id = server(own), .encrypted = encrypted},
-              {quic::server_secret(1), quic::server_secret(2)});
+              {quic::server_secret(1), quic::server_secret(2)}, shares_first);
   std::vector<Machine> machines;
   for (std::uint8_t other = 0; other < count; ++other)
     if (other != own) machines.push_back({server(other), {}});
@@ -74,6 +75,17 @@ TEST(Fleet, AllAgreeOnFirstPacketsAndShareThem) {
   }
   ASSERT_EQ(shares.size(), k_machines);
   for (const auto& [machine, count] : shares) EXPECT_GT(count, 50);
+}
+
+TEST(Fleet, FirstPacketsStayWhereMachinesHaveAddressesOfTheirOwn) {
+  quic::SeededRandom random(4);
+  ConnectionId id;
+  id.length = 8;
+  for (int i = 0; i < 50; ++i) {
+    random.fill({id.bytes.data(), id.length});
+    Fleet fleet = fleet_of(1, true, k_machines, false);
+    EXPECT_EQ(owner(fleet, 1, id, true), server(1));
+  }
 }
 
 TEST(Fleet, KeepsWhatNobodyKnows) {

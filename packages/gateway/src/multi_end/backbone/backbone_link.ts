@@ -29,8 +29,8 @@ export interface BackboneLinkOptions {
    * any of them will do.
    */
   beside?: () => string | undefined;
-  /** Returns the address that the peer listens on at the moment. */
-  address(): { host: string; port: number };
+  /** Returns the address that the peer listens on at the moment; undefined while nobody knows it. */
+  address(): { host: string; port: number } | undefined;
   log: Logger;
 }
 
@@ -125,7 +125,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
 
   /** The peer, as a server that requests are passed on to */
   get server(): NextServer {
-    const { host: address, port } = this.#options.address();
+    const { host: address = '', port = 0 } = this.#options.address() ?? {};
     return { name: this.#options.peer.name, scheme: 'https', address, port, httpVersion: '3' };
   }
 
@@ -169,7 +169,8 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
   /** Runs one connection from its start to its end. Resolves with the reason why it ended. */
   async #run(): Promise<string> {
     const { module, use, peer, address } = this.#options;
-    const { host, port } = address();
+    const { host, port } = address() ?? {};
+    if (host === undefined || port === undefined) return 'the registry does not have its address yet';
     const client = await module.connectHttp3({
       host,
       port,
@@ -306,6 +307,6 @@ function explain(reason: string, { name, publicKey }: BackboneLinkOptions['peer'
     : reason;
 }
 
-function formatHost({ host, port }: { host: string; port: number }): string {
-  return formatAddress({ address: host, port });
+function formatHost(address: { host: string; port: number } | undefined): string {
+  return address ? formatAddress({ address: address.host, port: address.port }) : 'unknown';
 }

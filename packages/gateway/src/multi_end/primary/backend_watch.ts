@@ -25,6 +25,8 @@ export interface BackendWatchOptions {
   key: NodeKey;
   sodium: Sodium;
   addresses: HandOversOptions['addresses'];
+  /** Whether a registry says that others come first. It is a hint: a backend that answers is not lost. */
+  isDoubtful: () => boolean;
   /** Traces hand-overs */
   tracer?: Tracer | undefined;
   log: Logger;
@@ -126,6 +128,11 @@ export class BackendWatch {
   /** Whether the backend has just answered nothing for a moment, while requests waited for it */
   get silent(): boolean {
     return this.#quiet.silent;
+  }
+
+  /** Whether others come first for new work */
+  get doubtful(): boolean {
+    return this.silent || this.#options.isDoubtful();
   }
 
   /** Whether the backend has said that it can send from the gateway's address */

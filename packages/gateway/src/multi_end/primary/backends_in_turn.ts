@@ -18,10 +18,10 @@ export interface Turn {
 /** Number of turns that all requests have had */
 let turns = 0;
 
-/** Those that answer before those that are silent, and the fewest requests first; among equals, the one that was chosen longest ago */
+/** Those that surely answer before those in doubt, and the fewest requests first; among equals, the one that was chosen longest ago */
 const byLoad = (one: BackendWatch, other: BackendWatch): number =>
   order.indexOf(one.state) - order.indexOf(other.state) ||
-  Number(one.silent) - Number(other.silent) ||
+  Number(one.doubtful) - Number(other.doubtful) ||
   one.requestsActive - other.requestsActive ||
   one.chosen - other.chosen;
 

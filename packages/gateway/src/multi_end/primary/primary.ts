@@ -128,7 +128,7 @@ export class Primary {
   }
 
   async #open(): Promise<void> {
-    const { loaded, module, log, tracer } = this.#options;
+    const { loaded, module, running, log, tracer } = this.#options;
     const { node, name } = loaded;
     const key = await ownKey(keySource(loaded, loaded.directory));
     const sodium = await loadSodium();
@@ -145,7 +145,7 @@ export class Primary {
         key,
         run,
         peer: { name: reference.name, publicKey },
-        address: () => this.#backboneOf(reference),
+        address: () => running.backboneOf(reference.name, reference.backbone),
         log,
       };
       // A worker of the backend has what it was told: hand-overs, keys and orders belong together.
@@ -161,7 +161,8 @@ export class Primary {
         runs,
         key,
         sodium,
-        addresses: () => this.#addressesOf(reference),
+        addresses: () => running.addressesOf(reference.name, reference.addresses),
+        isDoubtful: () => running.isDoubtful(reference.name),
         tracer,
         log,
       });
@@ -203,23 +204,14 @@ export class Primary {
     });
   }
 
-  #addressesOf({ name, addresses }: LoadedBackendReference): LoadedBackendReference['addresses'] {
-    return addresses.map(({ address, port }) => ({
-      address,
-      port: this.#options.running.portOf(name, 'listen', port),
-    }));
-  }
-
-  #backboneOf({ name, backbone }: LoadedBackendReference): LoadedBackendReference['backbone'] {
-    return { ...backbone, port: this.#options.running.portOf(name, 'backbone', backbone.port) };
-  }
-
-  /** Checks that all ports of a backend are known. @throws UserError */
-  #checkPorts(reference: LoadedBackendReference): void {
-    const { loaded } = this.#options;
-    const ports = [this.#backboneOf(reference).port, ...this.#addressesOf(reference).map(({ port }) => port)];
+  /** Checks that all configured ports of a backend are known. @throws UserError */
+  #checkPorts({ name, backbone, addresses }: LoadedBackendReference): void {
+    const { loaded, running } = this.#options;
+    const ports = [running.backboneOf(name, backbone), ...running.addressesOf(name, addresses)].map(
+      (address) => address?.port,
+    );
     if (!ports.includes(0)) return;
-    throw new UserError('CONFIG_CONFLICT', `a port of the backend \`${reference.name}\` is not known`, {
+    throw new UserError('CONFIG_CONFLICT', `a port of the backend \`${name}\` is not known`, {
       place: loaded.place(['backends']),
       hint: 'give its `listen` and its `backbone` ports, or run both nodes in one process',
     });

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { TrustedProxies } from '../../http/trusted_proxies.js';
 import { loadNativeModule } from '../../listeners/native_module.js';
 import type { TcpListener } from '../../listeners/tcp_listener.js';
+import type { RegistryStatus } from '../../observability/registry_report.js';
 import type { FrontStatus, NodeStatus } from '../../observability/status.js';
 import type { FrontOptions } from '../../schema/front.js';
 import { CertificateSource } from '../../tls/certificate_source.js';
@@ -115,6 +116,12 @@ export class Front {
 
   get certificate(): CertificateSource {
     return this.#certificate;
+  }
+
+  /** Tells of the registry, where the configuration has one. */
+  get registry(): (() => RegistryStatus) | undefined {
+    const { fleet } = this.#options;
+    return fleet && (() => fleet.status());
   }
 
   /** Address of HTTP/3 (UDP), and of HTTP/2 and HTTP/1.1 (TCP) */

@@ -23,7 +23,7 @@ export abstract class FrontNode implements RunningNode {
   /** Sources of the metrics that all these nodes have */
   protected get frontMetrics(): Pick<
     MetricSources,
-    'worker' | 'transport' | 'limitHits' | 'tcpConnections' | 'certificateExpiry'
+    'worker' | 'transport' | 'limitHits' | 'tcpConnections' | 'certificateExpiry' | 'registry'
   > {
     const { front } = this;
     return {
@@ -32,6 +32,7 @@ export abstract class FrontNode implements RunningNode {
       limitHits: () => front.limitHits(),
       tcpConnections: () => front.tcpConnections,
       certificateExpiry: () => front.certificate.expiry,
+      ...(front.registry && { registry: front.registry }),
     };
   }
 
@@ -54,6 +55,11 @@ export abstract class FrontNode implements RunningNode {
 
   get address(): ListenAddresses {
     return this.front.address;
+  }
+
+  /** Whether the node stops, and waits for what is in flight */
+  get draining(): boolean {
+    return this.front.draining;
   }
 
   get httpAddress(): ListenAddress | undefined {

@@ -73,6 +73,7 @@ export class NodeLife {
       startedAt: this.#startedAt.toISOString(),
       uptimeSeconds: (Date.now() - this.#startedAt.getTime()) / 1_000,
       ...(this.#options.reload && { configuration: this.#options.reload.status() }),
+      ...(this.#options.fleet && { registry: this.#options.fleet.status() }),
     };
   }
 

@@ -1,5 +1,6 @@
 import type { DestinationStream, Logger } from 'pino';
 import type { NodeStatus } from '../../observability/status.js';
+import type { Fleet } from '../../registry/fleet.js';
 import type { LoadedNode } from '../../schema/loaded.js';
 import type { ListenAddress } from '../../values/scalars.js';
 import type { ReloadSource } from '../../observability/configuration_report.js';
@@ -15,6 +16,8 @@ export interface NodeOptions {
   worker?: number;
   /** The configuration of the process, if it can be read again */
   reload?: ReloadSource;
+  /** The other nodes of the fleet, where the configuration has a registry */
+  fleet?: Fleet;
 }
 
 /** A way into a node, for people */

@@ -1,6 +1,6 @@
 import { UserError } from '../../errors/user_error.js';
 import { returnsBy } from '../../multi_end/primary/primary.js';
-import type { LoadedNode } from '../../schema/loaded.js';
+import type { LoadedNode, LoadedRegistry } from '../../schema/loaded.js';
 import { canonicalText } from '../../values/canonical.js';
 import { optionsOf } from './changes.js';
 
@@ -23,8 +23,8 @@ export const changeableOptions = [
 /** What stays while a node runs, by the name of an option that says it */
 type Fixed = Map<string, unknown>;
 
-/** @throws UserError when the nodes differ, or in what stays while a node runs */
-export function refuseFixed(before: readonly LoadedNode[], after: readonly LoadedNode[]): void {
+/** @throws UserError when nodes are added or removed, or get other roles */
+export function refuseOtherNodes(before: readonly LoadedNode[], after: readonly LoadedNode[]): void {
   const [old, now] = [new Map(before.map(named)), new Map(after.map(named))];
   for (const name of new Set([...old.keys(), ...now.keys()])) {
     const [from, to] = [old.get(name), now.get(name)];
@@ -32,10 +32,23 @@ export function refuseFixed(before: readonly LoadedNode[], after: readonly Loade
     if (!to) throw needsRestart(`remove the node \`${name}\``);
     if (from.role !== to.role) throw needsRestart(`change the \`role\` of \`${name}\``, to);
   }
+}
+
+/** @throws UserError when the nodes differ, or in what stays while a node runs */
+export function refuseFixed(before: readonly LoadedNode[], after: readonly LoadedNode[]): void {
+  refuseOtherNodes(before, after);
+  const now = new Map(after.map(named));
   // What a node says itself explains more than what another one makes of it.
   for (const fixedOf of [ownOptions, derivedOptions]) {
     for (const from of before) refuseDifferences(from.name, fixedOf(from), now.get(from.name)!, fixedOf);
   }
+}
+
+/** @throws UserError when the registry differs in more than the keys of nodes: this process is connected to it */
+export function refuseOtherRegistry(before: LoadedRegistry | undefined, after: LoadedRegistry | undefined): void {
+  const fixed = (registry: LoadedRegistry | undefined): string =>
+    canonicalText(registry && { ...registry.options, nodes: undefined });
+  if (fixed(before) !== fixed(after)) throw needsRestart('change the `registry`');
 }
 
 function refuseDifferences(name: string, fixed: Fixed, to: LoadedNode, fixedOf: (node: LoadedNode) => Fixed): void {
@@ -92,6 +105,8 @@ function fixedOfGateway({ node, backends }: Extract<LoadedNode, { role: 'gateway
     ['backends', backends],
     ['routes', { carried: node.routes.filter(({ media }) => media?.channel !== undefined) }],
   ]);
+  // The link between machines leads to the sockets of the node.
+  if (node.forward) fixed.set('listen', node.listen);
   if (backends.length === 0) return fixed;
   const returning = backends.filter(({ name }) => returnsBy(node.routes, name));
   // Backends send from the address of the gateway, and have links for it.

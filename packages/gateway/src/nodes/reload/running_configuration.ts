@@ -9,11 +9,13 @@ import type {
   ReloadOutcome,
   ReloadSource,
 } from '../../observability/configuration_report.js';
+import type { Fleet } from '../../registry/fleet.js';
+import { openFleet } from '../fleet/open_fleet.js';
 import { prepareAll, type Prepared } from '../life/reload.js';
 import type { NodeOptions, RunningNode } from '../life/running_node.js';
 import { closeNodes, startNodes } from '../start_nodes.js';
 import { changesOf } from './changes.js';
-import { refuseFixed } from './fixed_options.js';
+import { refuseFixed, refuseOtherNodes, refuseOtherRegistry } from './fixed_options.js';
 
 export interface RunningConfigurationOptions {
   file: string;
@@ -21,10 +23,13 @@ export interface RunningConfigurationOptions {
   filesOf?: (name: string) => boolean;
   /** Returns the nodes to run, of all nodes in the file. @throws UserError */
   choose: (loaded: LoadedConfiguration) => readonly LoadedNode[];
-  node?: Omit<NodeOptions, 'reload'>;
+  node?: Omit<NodeOptions, 'reload' | 'fleet'>;
   /** Returns the time of day. */
   now: () => Date;
 }
+
+/** Maximum of warnings that wait for the log of the first node */
+const maxUntold = 16;
 
 /** The nodes of a configuration file that run in this process, which follow the file when they are told to */
 export class RunningConfiguration implements ReloadSource {
@@ -32,8 +37,13 @@ export class RunningConfiguration implements ReloadSource {
   #loaded: LoadedConfiguration;
   #chosen: readonly LoadedNode[];
   #since: Date;
+  /** Where the document in use is from */
+  #source: string;
   #refused: ConfigurationStatus['refused'];
   #nodes: readonly RunningNode[] = [];
+  #fleet: Fleet | undefined;
+  /** Warnings that came before there was a log */
+  readonly #untold: string[] = [];
   #closed = false;
   /** The reload that runs */
   #running: Promise<ReloadOutcome> | undefined;
@@ -42,9 +52,17 @@ export class RunningConfiguration implements ReloadSource {
 
   /** Reads the file and starts its nodes. @throws UserError */
   static async start(options: RunningConfigurationOptions): Promise<RunningConfiguration> {
-    const loaded = await loadConfiguration(options.file, options);
-    const running = new RunningConfiguration(options, loaded);
-    running.#nodes = await startNodes(running.#chosen, { ...options.node, reload: running });
+    const running = new RunningConfiguration(options, await loadConfiguration(options.file, options));
+    await running.#openFleet();
+    try {
+      const fleet = running.#fleet;
+      const node = { ...options.node, reload: running, ...(fleet && { fleet }) };
+      running.#nodes = await startNodes(running.#chosen, node);
+    } catch (error) {
+      await running.#fleet?.close();
+      throw error;
+    }
+    for (const warning of running.#untold.splice(0)) running.#warn(warning);
     return running;
   }
 
@@ -53,6 +71,7 @@ export class RunningConfiguration implements ReloadSource {
     this.#loaded = loaded;
     this.#chosen = options.choose(loaded);
     this.#since = options.now();
+    this.#source = resolve(options.file);
   }
 
   get nodes(): readonly RunningNode[] {
@@ -67,7 +86,7 @@ export class RunningConfiguration implements ReloadSource {
   status(): ConfigurationStatus {
     return {
       version: this.#loaded.version,
-      source: resolve(this.#options.file),
+      source: this.#source,
       since: this.#since.toISOString(),
       ...(this.#refused && { refused: this.#refused }),
     };
@@ -87,6 +106,64 @@ export class RunningConfiguration implements ReloadSource {
     this.#closed = true;
     await this.#running;
     await closeNodes(this.#nodes, drainMs);
+    await this.#fleet?.close();
+  }
+
+  /** Joins the fleet, and begins with the document of its operator where there is one that can be used here. */
+  async #openFleet(): Promise<void> {
+    const { registry, directory } = this.#loaded;
+    if (!registry) return;
+    const fleet = await openFleet({
+      registry,
+      directory,
+      nodes: this.#chosen,
+      now: () => performance.now(),
+      timeOfDay: () => this.#options.now().getTime(),
+      warn: (message) => this.#warn(message),
+    });
+    this.#fleet = fleet;
+    const { followed } = fleet;
+    if (!followed) return;
+    if (followed.current) await this.#beginWithFollowed();
+    followed.changed = () => void this.reload();
+  }
+
+  async #beginWithFollowed(): Promise<void> {
+    let version: string | undefined;
+    try {
+      const loaded = await this.#load();
+      version = loaded.version;
+      refuseOtherRegistry(this.#loaded.registry, loaded.registry);
+      const chosen = this.#options.choose(loaded);
+      refuseOtherNodes(this.#chosen, chosen);
+      await this.#fleet?.use(loaded.registry?.known ?? new Map());
+      this.#loaded = loaded;
+      this.#chosen = chosen;
+      this.#source = this.#followedName ?? this.#source;
+    } catch (error) {
+      const { message } = this.#noteRefusal(error, version);
+      this.#warn(`the configuration of the registry is refused, and the file is used: ${message}`);
+    }
+  }
+
+  /** Reads the document of the operator where there is one, otherwise the file. */
+  #load(): Promise<LoadedConfiguration> {
+    const { followed } = this.#fleet ?? {};
+    const name = this.#followedName;
+    const instead = followed?.current && name !== undefined ? { text: followed.current.text, name } : undefined;
+    return loadConfiguration(this.#options.file, { ...this.#options, instead });
+  }
+
+  /** Name of the operator's document for people */
+  get #followedName(): string | undefined {
+    const document = this.#fleet?.followed?.current;
+    return document && `registry revision ${document.revision}`;
+  }
+
+  #warn(message: string): void {
+    const [node] = this.#nodes;
+    if (node) node.log.warn(message);
+    else if (this.#untold.length < maxUntold) this.#untold.push(message);
   }
 
   #begin(): Promise<ReloadOutcome> {
@@ -100,13 +177,17 @@ export class RunningConfiguration implements ReloadSource {
       if (this.#closed) throw new UserError('RELOAD_REFUSED', 'the node is stopping', { hint: 'start it again' });
       if (this.#nodes.length === 0)
         throw new UserError('RELOAD_REFUSED', 'the node is starting', { hint: 'try again once it is ready' });
-      const loaded = await loadConfiguration(this.#options.file, this.#options);
+      const source = this.#followedName ?? resolve(this.#options.file);
+      const loaded = await this.#load();
       version = loaded.version;
       const chosen = this.#options.choose(loaded);
+      refuseOtherRegistry(this.#loaded.registry, loaded.registry);
       refuseFixed(this.#chosen, chosen);
       const changes = this.#chosen.flatMap((before) => changesOf(before, byName(chosen, before.name)));
       const prepared = await this.#prepare(chosen);
       prepared.commit();
+      if (loaded.registry) await this.#fleet?.use(loaded.registry.known);
+      this.#source = source;
       await Promise.all(this.#nodes.map((node) => node.settled?.()));
       return this.#accept(loaded, chosen, changes, prepared.warnings);
     } catch (error) {
@@ -140,8 +221,7 @@ export class RunningConfiguration implements ReloadSource {
   }
 
   #refuse(error: unknown, version: string | undefined): ReloadOutcome {
-    const refusal = refusalOf(error);
-    this.#refused = { ...refusal, at: this.#options.now().toISOString(), ...(version !== undefined && { version }) };
+    const refusal = this.#noteRefusal(error, version);
     const { code, message } = refusal;
     for (const node of this.#nodes)
       node.log.error(
@@ -149,6 +229,12 @@ export class RunningConfiguration implements ReloadSource {
         'the new configuration is refused; the old one stays in use',
       );
     return { accepted: false, refusal, ...(version !== undefined && { version }) };
+  }
+
+  #noteRefusal(error: unknown, version: string | undefined): Refusal {
+    const refusal = refusalOf(error);
+    this.#refused = { ...refusal, at: this.#options.now().toISOString(), ...(version !== undefined && { version }) };
+    return refusal;
   }
 }
 

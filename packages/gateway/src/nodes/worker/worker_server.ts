@@ -2,7 +2,7 @@ import { duplicateDescriptor } from '@sheaf/native';
 import { parseConfiguration } from '../../configuration/load.js';
 import type { ConfigurationSource } from '../../schema/loaded.js';
 import { SecretsSource } from '../../tls/secrets_source.js';
-import { RunningAddresses } from '../../values/running_addresses.js';
+import { RunningAddresses, type SentNodes } from '../../values/running_addresses.js';
 import type { SharedUdp } from '../../values/shared_udp.js';
 import type { SentConfiguration, WorkerNotice, WorkerReport, WorkerStart } from '../../workers/messages.js';
 import type { LoadedServer } from '../../workers/node_sockets.js';
@@ -18,6 +18,7 @@ export class WorkerServer {
   readonly #start: WorkerStart;
   readonly #running: RunningAddresses;
   readonly #secrets: SecretsSource;
+  #elsewhere: SentNodes;
   /** What the node takes over when it opens listeners */
   #sent: SentConfiguration;
   #node!: Gateway | Backend;
@@ -25,8 +26,9 @@ export class WorkerServer {
 
   private constructor(start: WorkerStart) {
     this.#start = start;
+    this.#elsewhere = start.elsewhere;
     this.#sent = start;
-    this.#running = new RunningAddresses(start.running);
+    this.#running = new RunningAddresses({ entries: start.running, elsewhere: { node: (name) => this.#elsewhere.find((node) => node.name === name) } });
     this.#secrets = SecretsSource.given(start.secrets);
   }
 
@@ -87,6 +89,9 @@ export class WorkerServer {
         return this.#secrets.use(notice.secrets);
       case 'running':
         return this.#running.set(notice.name, notice.address);
+      case 'elsewhere':
+        this.#elsewhere = notice.nodes;
+        return;
       case 'drain':
         this.#node.service.drainBackend?.(notice.backend, notice.drains);
     }

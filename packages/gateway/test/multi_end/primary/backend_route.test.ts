@@ -56,6 +56,16 @@ describe('when a backend is silent, the gateway', () => {
     expect(backends.map(({ asked }) => asked.length)).toEqual([0, 1]);
   });
 
+  it('chooses one whose heartbeats the registry has, and else one without', async () => {
+    const backends = [new FakeBackend('backend1', 0), new FakeBackend('backend2', 1)];
+    backends[0]!.unheard = true;
+    await Promise.all([handle(backends), text()]);
+    expect(backends.map(({ asked }) => asked.length)).toEqual([0, 1]);
+    response = new FakeResponse();
+    await Promise.all([handle([backends[0]!]), text()]);
+    expect(backends.map(({ asked }) => asked.length)).toEqual([1, 1]);
+  });
+
   it('waits for what may have had an effect, and for what has begun', async () => {
     for (const [method, silentAfter] of [
       ['POST', 0],

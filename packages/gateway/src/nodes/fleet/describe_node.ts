@@ -1,0 +1,36 @@
+import { backboneVersion } from '../../multi_end/backbone/messages.js';
+import type { FleetNodeDescription } from '../../registry/fleet_view.js';
+import type { LoadedBackend, LoadedGateway } from '../../schema/loaded.js';
+import { eachAddress, isWildcard, type ListenAddress, type ListenAddresses } from '../../values/scalars.js';
+import { version } from '../../values/version.js';
+
+/** A running node, as far as others of its fleet need to know it */
+export interface DescribedNode {
+  readonly address: ListenAddresses;
+  readonly backboneAddress: ListenAddress | undefined;
+  readonly draining: boolean;
+  /** Where it takes datagrams that arrived at other machines */
+  readonly forwardingAddress?: ListenAddress | undefined;
+}
+
+/** Returns what a node says of itself in the registry. `configuration` is the hash of the document that it runs by. */
+export function describeNode(
+  { role, node: { connection_ids: ids } }: LoadedGateway | LoadedBackend,
+  { address, backboneAddress, draining, forwardingAddress }: DescribedNode,
+  configuration: string,
+): FleetNodeDescription {
+  return {
+    role,
+    listen: eachAddress(address).filter(isReachable),
+    backbone: backboneAddress && isReachable(backboneAddress) ? backboneAddress : undefined,
+    forwarding: forwardingAddress,
+    serverId: ids && Buffer.from(ids.server_id, 'hex'),
+    version,
+    backboneVersion,
+    configuration,
+    draining,
+  };
+}
+
+/** An address that stands for all addresses tells others nothing. */
+const isReachable = ({ address }: ListenAddress): boolean => !isWildcard(address);

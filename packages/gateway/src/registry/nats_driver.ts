@@ -1,0 +1,233 @@
+import { readFile } from 'node:fs/promises';
+import type { KV } from '@nats-io/kv';
+import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
+import {
+  maxEntries,
+  maxValueBytes,
+  RevisionConflict,
+  type RegistryDriver,
+  type RegistryEntry,
+  type RegistryListing,
+  type RegistryWatch,
+  type WatchHandlers,
+} from './driver.js';
+
+export interface NatsOptions {
+  servers: readonly string[];
+  /** Name of the bucket */
+  bucket: string;
+  /** Number of servers that keep each value, when this node makes the bucket */
+  replicas: number;
+  /** File with what this node proves itself by: `.creds`, the seed of an NKey, or `USER:PASSWORD` */
+  credentials?: string | undefined;
+  tls?: { ca?: string | undefined; cert?: string | undefined; key?: string | undefined } | undefined;
+}
+
+/** Longest wait for a server, in milliseconds */
+const timeoutMs = 2_000;
+/** Pause between attempts to connect, in milliseconds */
+const pauseMs = 500;
+/** JetStream's code for an update of another revision than the last one */
+const wrongLastSequence = 10_071;
+/** Bytes of one key and its headers, at most */
+const overheadBytes = 1_024;
+
+/** Bytes of a bucket, at most: nodes write little, and an operator few large values */
+const totalBytes = 64 * maxValueBytes + maxEntries * overheadBytes;
+
+/** A registry in a bucket of NATS JetStream. The packages of its client are loaded when it is opened. */
+export class NatsDriver implements RegistryDriver {
+  reconnected = (): void => undefined;
+  readonly #options: NatsOptions;
+  #connection: NatsConnection | undefined;
+  #bucket: KV | undefined;
+  #connected = false;
+  #closed = false;
+  #pause: NodeJS.Timeout | undefined;
+
+  constructor(options: NatsOptions) {
+    this.#options = options;
+  }
+
+  get place(): string {
+    return `${this.#options.servers.join(', ')} (${this.#options.bucket})`;
+  }
+
+  get connected(): boolean {
+    return this.#connected;
+  }
+
+  open(): void {
+    this.#open().catch(() => {
+      if (!this.#closed) this.#pause = setTimeout(() => this.open(), pauseMs).unref();
+    });
+  }
+
+  async get(key: string): Promise<RegistryEntry | undefined> {
+    const entry = await inTime(this.#kv.get(key));
+    return entry?.operation === 'PUT' ? entryOf(entry) : undefined;
+  }
+
+  async list(): Promise<RegistryListing> {
+    const all = await stoppedIfLate(this.#kv.history());
+    const newest = new Map<string, RegistryEntry>();
+    const read = async (): Promise<boolean> => {
+      for await (const entry of all) {
+        if (entry.operation !== 'PUT') newest.delete(entry.key);
+        else if (newest.size >= maxEntries && !newest.has(entry.key)) return true;
+        else newest.set(entry.key, entryOf(entry));
+      }
+      return false;
+    };
+    try {
+      const more = await inTime(read());
+      return { entries: [...newest.values()], more };
+    } finally {
+      all.stop();
+    }
+  }
+
+  async watch({ changed, ended }: WatchHandlers): Promise<RegistryWatch> {
+    const changes = await stoppedIfLate(this.#kv.watch({ include: 'updates' }));
+    const read = async (): Promise<void> => {
+      for await (const entry of changes) if (entry.operation === 'PUT') changed(entryOf(entry));
+    };
+    void read()
+      .catch(() => undefined)
+      .then(ended);
+    return { close: () => changes.stop() };
+  }
+
+  async compareAndSet(key: string, value: Uint8Array, expected: number): Promise<number> {
+    try {
+      return await inTime(expected === 0 ? this.#kv.create(key, value) : this.#kv.update(key, value, expected));
+    } catch (error) {
+      throw (error as { code?: unknown }).code === wrongLastSequence ? new RevisionConflict(key) : error;
+    }
+  }
+
+  heartbeat(key: string, value: Uint8Array): Promise<number> {
+    return inTime(this.#kv.put(key, value));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#pause);
+    // A connection that is about to be made closes itself.
+    await this.#connection?.close().catch(() => undefined);
+  }
+
+  get #kv(): KV {
+    if (!this.#bucket) throw new Error('there is no connection to the registry yet');
+    return this.#bucket;
+  }
+
+  async #open(): Promise<void> {
+    const [{ connect }, { jetstream }, { Kvm }] = await Promise.all([
+      import('@nats-io/transport-node'),
+      import('@nats-io/jetstream'),
+      import('@nats-io/kv'),
+    ]);
+    if (this.#connection?.isClosed() !== false) {
+      const connection = await connect(await this.#connectionOptions());
+      this.#connection = connection;
+      void this.#follow(connection);
+    }
+    if (this.#closed) return this.#connection.close();
+    const { bucket, replicas } = this.#options;
+    const buckets = new Kvm(jetstream(this.#connection, { timeout: timeoutMs }));
+    this.#bucket = await buckets
+      .open(bucket)
+      .then(async (opened) => {
+        await opened.status();
+        return opened;
+      })
+      .catch(() =>
+        buckets.create(bucket, {
+          history: 1,
+          replicas,
+          maxValueSize: maxValueBytes + overheadBytes,
+          max_bytes: totalBytes,
+        }),
+      );
+    this.#connected = true;
+    this.reconnected();
+  }
+
+  async #connectionOptions(): Promise<NodeConnectionOptions> {
+    const { servers, tls, credentials } = this.#options;
+    const authenticator = credentials === undefined ? undefined : await authenticatorOf(credentials);
+    return {
+      servers: [...servers],
+      name: 'sheaf',
+      timeout: timeoutMs,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: pauseMs,
+      // A server that stopped without closing its connections is noticed by the lack of answers.
+      pingInterval: timeoutMs,
+      maxPingOut: 1,
+      ...(authenticator && { authenticator }),
+      ...(tls && {
+        tls: {
+          ...(tls.ca !== undefined && { caFile: tls.ca }),
+          ...(tls.cert !== undefined && { certFile: tls.cert }),
+          ...(tls.key !== undefined && { keyFile: tls.key }),
+        },
+      }),
+    };
+  }
+
+  /** Notes what becomes of a connection, until it is closed. */
+  async #follow(connection: NatsConnection): Promise<void> {
+    for await (const { type } of connection.status()) {
+      if (type === 'disconnect' || type === 'staleConnection') this.#connected = false;
+      if (type !== 'reconnect') continue;
+      this.#connected = true;
+      this.reconnected();
+    }
+    this.#connected = false;
+    // Some faults, such as refused credentials, end a connection for good.
+    if (!this.#closed) this.#pause = setTimeout(() => this.open(), pauseMs).unref();
+  }
+}
+
+async function authenticatorOf(file: string): Promise<NonNullable<NodeConnectionOptions['authenticator']>> {
+  const { credsAuthenticator, nkeyAuthenticator, usernamePasswordAuthenticator } =
+    await import('@nats-io/transport-node');
+  const bytes = await readFile(file);
+  const text = bytes.toString('utf8').trim();
+  if (text.includes('-----BEGIN NATS USER JWT-----')) return credsAuthenticator(bytes);
+  if (/^SU[A-Z2-7]{56}$/.test(text)) return nkeyAuthenticator(Buffer.from(text));
+  const [user = '', ...password] = text.split(':');
+  return usernamePasswordAuthenticator(user, password.join(':'));
+}
+
+function entryOf({ key, revision, value }: { key: string; revision: number; value: Uint8Array }): RegistryEntry {
+  return { key, revision, value: value.length > maxValueBytes ? undefined : Buffer.from(value) };
+}
+
+/** Opens a series of entries, which is stopped if it opens too late. */
+async function stoppedIfLate<Series extends { stop(): void }>(opening: Promise<Series>): Promise<Series> {
+  try {
+    return await inTime(opening);
+  } catch (error) {
+    void opening.then(
+      (series) => series.stop(),
+      () => undefined,
+    );
+    throw error;
+  }
+}
+
+/** Rejects when a server answers too late. */
+async function inTime<Value>(operation: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('the registry did not answer in time')), timeoutMs).unref();
+  });
+  try {
+    return await Promise.race([operation, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,145 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { maxEntries, maxValueBytes, RevisionConflict, type RegistryDriver } from '../../src/registry/driver.js';
+import type { RegistryEntry } from '../../src/registry/driver.js';
+import { FileDriver } from '../../src/registry/file_driver.js';
+import { NatsDriver } from '../../src/registry/nats_driver.js';
+import { startNats } from '../support/nats_server.js';
+import { temporaryDirectory } from '../support/temporary_directory.js';
+
+/** Makes drivers that see one registry. */
+type Registry = () => RegistryDriver;
+
+const registries: Record<string, () => Promise<Registry>> = {
+  file: async () => {
+    const directory = join(await temporaryDirectory(), 'registry');
+    return () => new FileDriver(directory);
+  },
+  nats: async () => {
+    const { url } = await startNats();
+    return () => new NatsDriver({ servers: [url], bucket: 'test', replicas: 1 });
+  },
+};
+
+async function opened(registry: Registry): Promise<RegistryDriver> {
+  const driver = registry();
+  onTestFinished(() => driver.close());
+  driver.open();
+  await expect
+    .poll(() =>
+      driver.list().then(
+        () => driver.connected,
+        () => false,
+      ),
+    )
+    .toBe(true);
+  return driver;
+}
+
+const bytes = (text: string): Buffer => Buffer.from(text);
+const texts = (entries: readonly RegistryEntry[]): string[] =>
+  entries.map(({ key, value }) => `${key}=${value?.toString()}`).sort();
+
+describe.each(Object.entries(registries))('a registry in %s', (_name, make) => {
+  it('keeps values with revisions that grow', async () => {
+    const registry = await make();
+    const [writer, reader] = [await opened(registry), await opened(registry)];
+    expect(await reader.get('node.a')).toBeUndefined();
+    const first = await writer.compareAndSet('node.a', bytes('1'), 0);
+    expect(await reader.get('node.a')).toEqual({ key: 'node.a', revision: first, value: bytes('1') });
+    const second = await writer.heartbeat('node.a', bytes('2'));
+    const third = await writer.compareAndSet('node.a', bytes('3'), second);
+    expect([second > first, third > second]).toEqual([true, true]);
+    await writer.heartbeat('node.b', bytes(''));
+    const { entries, more } = await reader.list();
+    expect([texts(entries), more]).toEqual([['node.a=3', 'node.b='], false]);
+  });
+
+  it('refuses a write that has not seen the latest value', async () => {
+    const registry = await make();
+    const driver = await opened(registry);
+    const first = await driver.compareAndSet('config', bytes('a'), 0);
+    await expect(driver.compareAndSet('config', bytes('b'), 0)).rejects.toThrow(RevisionConflict);
+    for (let count = 0; count < 4; count += 1) await driver.heartbeat('config', bytes('c'));
+    await expect(driver.compareAndSet('config', bytes('d'), first)).rejects.toThrow(RevisionConflict);
+    expect((await driver.get('config'))?.value).toEqual(bytes('c'));
+  });
+
+  it('lets one of many writers win', async () => {
+    const registry = await make();
+    const drivers = await Promise.all(Array.from({ length: 4 }, () => opened(registry)));
+    const outcomes = await Promise.allSettled(
+      drivers.map((driver, index) => driver.compareAndSet('sid.01', bytes(String(index)), 0)),
+    );
+    const winners = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []));
+    expect(winners).toHaveLength(1);
+    expect((await drivers[0]!.get('sid.01'))?.value).toEqual(bytes(String(winners[0])));
+  });
+
+  it('tells watchers of every key what it became', async () => {
+    const registry = await make();
+    const [writer, reader] = [await opened(registry), await opened(registry)];
+    await writer.heartbeat('node.a', bytes('before'));
+    const seen = new Map<string, string>();
+    const watch = await reader.watch({
+      changed: ({ key, value }) => void seen.set(key, value?.toString() ?? ''),
+      ended: () => undefined,
+    });
+    for (let count = 1; count <= 20; count += 1) await writer.heartbeat('node.a', bytes(String(count)));
+    await writer.compareAndSet('node.b', bytes('b'), 0);
+    await expect.poll(() => Object.fromEntries(seen)).toEqual({ 'node.a': '20', 'node.b': 'b' });
+    watch.close();
+    await writer.heartbeat('node.a', bytes('after'));
+    await reader.list();
+    expect(seen.get('node.a')).toBe('20');
+  });
+
+  it('takes values up to its bound', async () => {
+    const registry = await make();
+    const driver = await opened(registry);
+    const largest = Buffer.alloc(maxValueBytes, 7);
+    await driver.compareAndSet('config', largest, 0);
+    expect((await driver.get('config'))?.value?.equals(largest)).toBe(true);
+  });
+});
+
+it('a directory is read up to a number of keys, and without values that are too large', async () => {
+  const directory = await temporaryDirectory();
+  await Promise.all(
+    Array.from({ length: maxEntries + 1 }, (_, count) => writeFile(join(directory, `k${count}@1`), '')),
+  );
+  const driver = new FileDriver(directory);
+  const { entries, more } = await driver.list();
+  expect([entries.length, more]).toEqual([maxEntries, true]);
+  await writeFile(join(directory, 'large@1'), Buffer.alloc(maxValueBytes + 1));
+  expect(await driver.get('large')).toEqual({ key: 'large', revision: 1, value: undefined });
+});
+
+it.each(['../escape@1', 'no revision', 'a@0', 'a@x', '.draft-1', 'a..b@1'])(
+  'a directory ignores the file %s',
+  async (name) => {
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, name.replace('/', '_')), 'x');
+    expect((await new FileDriver(directory).list()).entries).toEqual([]);
+  },
+);
+
+it('a server that comes later is found, and one that returns keeps what it had', async () => {
+  const server = await startNats();
+  const driver = new NatsDriver({ servers: [server.url], bucket: 'test', replicas: 1 });
+  onTestFinished(() => driver.close());
+  await server.kill();
+  driver.open();
+  await expect(driver.get('node.a')).rejects.toThrow('no connection');
+  await server.start();
+  await expect.poll(() => driver.connected).toBe(true);
+  await driver.heartbeat('node.a', bytes('kept'));
+  let reconnections = 0;
+  driver.reconnected = () => (reconnections += 1);
+  await server.kill();
+  await expect.poll(() => driver.connected).toBe(false);
+  await server.start();
+  await expect.poll(() => reconnections).toBeGreaterThan(0);
+  expect((await driver.get('node.a'))?.value).toEqual(bytes('kept'));
+});
