@@ -151,6 +151,8 @@ void WorkerGroupObject::pass_to(const Napi::CallbackInfo& info) {
   uv_loop_t* loop = nullptr;
   napi_get_uv_event_loop(info.Env(), &loop);
   io::Descriptor link(info[0].As<Napi::Number>().Int32Value());
+  sockets_->group()->hand_over();
+  io::send_recent_ids(link, sockets_->group()->recent_ids().all());
   auto opened = io::SuccessorInlet::open(loop, std::move(link), sockets_->group());
   if (!opened) {
     system_error(info.Env(), opened.error()).ThrowAsJavaScriptException();
@@ -159,7 +161,6 @@ void WorkerGroupObject::pass_to(const Napi::CallbackInfo& info) {
   inlet_ = std::move(*opened);
   napi_add_async_cleanup_hook(info.Env(), on_environment_end, this, &cleanup_hook_);
   Ref();
-  sockets_->group()->hand_over();
   sockets_->predecessors().clear();
 }
 

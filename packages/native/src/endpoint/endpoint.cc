@@ -73,10 +73,10 @@ Endpoint::Slot& Endpoint::add(std::unique_ptr<ConnectionDriver> driver) {
   return slot;
 }
 
-bool Endpoint::add_route(const ConnectionId& id, Slot& slot) {
+bool Endpoint::add_route(const ConnectionId& id, Slot& slot, Placement::Source source) {
   if (!routes_.emplace(id, &slot).second) return false;
   slot.ids.push_back(id);
-  if (config_.placement) config_.placement->add(id);
+  if (config_.placement) config_.placement->add(id, source);
   return true;
 }
 
@@ -359,7 +359,7 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   limits_.join(slot, remote, now);
   // The client uses the id that it chose until it hears from this server, and repeated packets may
   // come late.
-  add_route(initial.destination, slot);
+  add_route(initial.destination, slot, Placement::Source::kClient);
   ++stats_.connections_accepted;
   receive_on(slot, datagram, now);
 }

@@ -123,7 +123,8 @@ class Endpoint final : private EndpointLimits::Listener {
 
   ServerKeys make_keys(const ServerSecrets& secrets);
   Slot& add(std::unique_ptr<ConnectionDriver> driver);
-  bool add_route(const ConnectionId& id, Slot& slot);
+  bool add_route(const ConnectionId& id, Slot& slot,
+                 Placement::Source source = Placement::Source::kServer);
   void remove_route(const ConnectionId& id);
   void receive_on(Slot& slot, const Datagram& datagram, Time now);
   void touch(Slot& slot, Time now);

@@ -22,8 +22,13 @@ class Placement {
   virtual ~Placement() = default;
   // What the ids that the endpoint makes have
   virtual std::optional<SteeringMark> mark() const = 0;
-  // An id of a connection here, in use from now on. It may be of another endpoint's making.
-  virtual void add(const ConnectionId& id) = 0;
+  // How an id came to belong to a connection here
+  enum class Source : std::uint8_t {
+    kServer,  // this endpoint made it, or another server that handed the connection over
+    kClient,  // the client chose it, for its first packets alone
+  };
+  // An id of a connection here, in use from now on.
+  virtual void add(const ConnectionId& id, Source source) = 0;
   virtual void remove(const ConnectionId& id) = 0;
   // Passes on a datagram of no connection here. Returns false when it belongs here all the same: it
   // opens a connection, or its connection is gone. A stateless reset is then right, which would end

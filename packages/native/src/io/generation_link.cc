@@ -12,18 +12,21 @@ namespace sheaf::io {
 
 namespace {
 
-// Format, addresses, ECN mark. The two processes may be of different versions.
-constexpr std::uint8_t k_format = 1;
+// Kind of the message, addresses, ECN mark. The two processes may be of different versions.
+constexpr std::uint8_t k_datagram = 1;
+constexpr std::uint8_t k_recent_ids = 2;
 constexpr std::size_t k_header_length = 1 + 2 * 18 + 1;
 constexpr std::size_t k_max_payload = 65'536;
 constexpr int k_messages_per_turn = 256;
+constexpr std::size_t k_max_ids_message =
+    1 + workers::RecentIds::k_max_ids * (1 + quic::ConnectionId::k_max_length);
 
 enum class LinkOutcome : std::uint8_t { kSent, kFull, kClosed };
 
 LinkOutcome send_over(int link, const quic::Datagram& datagram) {
   std::array<std::uint8_t, k_header_length> header;
   quic::Writer writer(header);
-  writer.write_u8(k_format);
+  writer.write_u8(k_datagram);
   quic::fixed::write_addresses(writer, datagram.path);
   writer.write_u8(static_cast<std::uint8_t>(datagram.ecn));
   std::array<iovec, 2> parts{{{header.data(), header.size()},
@@ -39,7 +42,7 @@ LinkOutcome send_over(int link, const quic::Datagram& datagram) {
 
 bool read_message(quic::MutableBytes message, quic::Datagram& out) {
   quic::Reader reader(message);
-  if (reader.read_u8() != k_format) return false;
+  if (reader.read_u8() != k_datagram) return false;
   out.path = quic::fixed::read_addresses(reader);
   out.ecn = static_cast<quic::Ecn>(reader.read_u8() & 3);
   if (!reader.ok()) return false;
@@ -60,17 +63,30 @@ quic::Result<std::array<Descriptor, 2>, SocketError> make_generation_link() {
   return std::array{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
+void send_recent_ids(const Descriptor& link, const std::vector<quic::ConnectionId>& ids) {
+  std::vector<std::uint8_t> message(k_max_ids_message);
+  quic::Writer writer(message);
+  writer.write_u8(k_recent_ids);
+  for (const quic::ConnectionId& id : ids) {
+    if (writer.remaining() < 1u + id.length) break;
+    writer.write_u8(id.length);
+    writer.write_bytes(id.view());
+  }
+  // Without it, clients that shake hands at this moment have to connect again.
+  static_cast<void>(send(link.number(), message.data(), writer.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
 // --- Predecessors -------------------------------------------------------------------------------
 
 void Predecessors::add(Descriptor link) {
   const std::lock_guard lock(mutex_);
-  links_.push_back(std::move(link));
+  links_.push_back({std::move(link), {}});
 }
 
 std::vector<int> Predecessors::links() const {
   const std::lock_guard lock(mutex_);
   std::vector<int> numbers;
-  for (const Descriptor& link : links_) numbers.push_back(link.number());
+  for (const Link& link : links_) numbers.push_back(link.descriptor.number());
   return numbers;
 }
 
@@ -80,13 +96,35 @@ void Predecessors::clear() {
 }
 
 bool Predecessors::pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
-  // A predecessor takes no new connections.
-  if (header.may_open()) return false;
   const std::lock_guard lock(mutex_);
-  std::erase_if(links_, [&](const Descriptor& link) {
-    return send_over(link.number(), datagram) == LinkOutcome::kClosed;
+  if (header.may_open()) {
+    if (header.destination.size() > quic::ConnectionId::k_max_length) return false;
+    const quic::ConnectionId id(header.destination);
+    for (Link& link : links_) {
+      read_ids(link);
+      if (!link.in_handshakes.contains(id)) continue;
+      send_over(link.descriptor.number(), datagram);
+      return true;
+    }
+    return false;
+  }
+  std::erase_if(links_, [&](const Link& link) {
+    return send_over(link.descriptor.number(), datagram) == LinkOutcome::kClosed;
   });
   return !links_.empty();
+}
+
+void Predecessors::read_ids(Link& link) {
+  std::vector<std::uint8_t> message(k_max_ids_message);
+  const auto size = recv(link.descriptor.number(), message.data(), message.size(), MSG_DONTWAIT);
+  if (size <= 0) return;
+  quic::Reader reader(quic::Bytes(message).first(static_cast<std::size_t>(size)));
+  if (reader.read_u8() != k_recent_ids) return;
+  while (reader.ok() && !reader.empty()) {
+    const quic::Bytes id = reader.read_bytes(reader.read_u8());
+    if (id.size() <= quic::ConnectionId::k_max_length)
+      link.in_handshakes.insert(quic::ConnectionId(id));
+  }
 }
 
 // --- SuccessorInlet -----------------------------------------------------------------------------

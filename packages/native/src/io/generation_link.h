@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <unordered_set>
 #include <vector>
 
 #include "io/descriptor.h"
@@ -23,6 +24,10 @@ namespace sheaf::io {
 // Makes a link: one end for each process.
 quic::Result<std::array<Descriptor, 2>, SocketError> make_generation_link();
 
+// Tells a successor over a link which ids may be those of handshakes that are not over. Their packets
+// look as if they opened connections.
+void send_recent_ids(const Descriptor& link, const std::vector<quic::ConnectionId>& ids);
+
 // The links of a process to those before it that still have connections. Nobody knows which of them has
 // the connection of a datagram, so that each gets it, and one of them takes it.
 class Predecessors final : public workers::Elsewhere {
@@ -33,12 +38,18 @@ class Predecessors final : public workers::Elsewhere {
   std::vector<int> links() const;
   void clear();
 
-  // Passes on all but what opens a connection. Returns false when no predecessor is left.
+  // Passes on all but what opens a connection here. Returns false when no predecessor is left.
   bool pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) override;
 
  private:
+  struct Link {
+    Descriptor descriptor;
+    std::unordered_set<quic::ConnectionId> in_handshakes;
+  };
+  void read_ids(Link& link);
+
   mutable std::mutex mutex_;
-  std::vector<Descriptor> links_;
+  std::vector<Link> links_;
 };
 
 // Takes what a successor sends over a link, and gives it to the workers of this process.

@@ -49,8 +49,9 @@ quic::Result<std::unique_ptr<MachineLink>, SocketError> MachineLink::open(
 
 void MachineLink::set_machines(const std::vector<machines::Machine>& machines) {
   const std::lock_guard lock(sending_);
+  const std::vector<machines::Machine> before = fleet_.machines();
   fleet_.set_machines(machines);
-  make_sealers();
+  make_sealers(before);
 }
 
 void MachineLink::set_secrets(const quic::ServerSecrets& secrets) {
@@ -59,14 +60,22 @@ void MachineLink::set_secrets(const quic::ServerSecrets& secrets) {
   fleet_ = machines::Fleet(config_.server, secrets, config_.shares_first);
   fleet_.set_machines(machines);
   config_.secrets = secrets;
-  make_sealers();
+  make_sealers({});
   opener_ = machines::ForwardOpener(secrets, config_.server.id);
 }
 
-void MachineLink::make_sealers() {
-  sealers_.clear();
-  for (const machines::Machine& machine : fleet_.machines())
-    sealers_.emplace_back(config_.secrets.front(), machine.server_id, random_);
+// A machine that stays keeps its sealer: a new one would cost the receiver a key.
+void MachineLink::make_sealers(const std::vector<machines::Machine>& before) {
+  std::vector<machines::ForwardSealer> sealers;
+  for (const machines::Machine& machine : fleet_.machines()) {
+    const auto known = std::ranges::find(before, machine.server_id, &machines::Machine::server_id);
+    if (known == before.end()) {
+      sealers.emplace_back(config_.secrets.front(), machine.server_id, random_);
+    } else {
+      sealers.push_back(std::move(sealers_[static_cast<std::size_t>(known - before.begin())]));
+    }
+  }
+  sealers_ = std::move(sealers);
 }
 
 bool MachineLink::pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) {

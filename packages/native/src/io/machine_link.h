@@ -50,7 +50,7 @@ class MachineLink final : public workers::Elsewhere {
 
  private:
   MachineLink(std::shared_ptr<workers::WorkerGroup> group, MachineLinkConfig config);
-  void make_sealers();
+  void make_sealers(const std::vector<machines::Machine>& before);
   void on_ready();
   void take(const quic::Datagram& sealed, quic::Time now);
 

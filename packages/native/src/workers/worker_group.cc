@@ -37,7 +37,7 @@ void WorkerGroup::hand_over() {
 void WorkerGroup::deliver(const quic::Datagram& datagram) {
   const auto header = quic::peek_datagram(datagram.payload, steering_.id_length());
   if (header.destination.size() > quic::ConnectionId::k_max_length) return;
-  const auto known = routes_.find(quic::ConnectionId(header.destination));
+  const auto known = routes_.find(quic::ConnectionId(header.destination), header.may_open());
   // All datagrams of one client go to one worker, also those with ids that are too short.
   const unsigned by_address = datagram.path.remote.port % steering_.workers();
   const unsigned owner =

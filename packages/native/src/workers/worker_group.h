@@ -12,6 +12,7 @@
 #include "steering/steering.h"
 #include "workers/elsewhere.h"
 #include "workers/mailbox.h"
+#include "workers/recent_ids.h"
 #include "workers/shared_routes.h"
 
 namespace sheaf::workers {
@@ -35,6 +36,7 @@ class WorkerGroup {
   // To be called before the first worker starts.
   void set_steered(bool steered) { steered_ = steered; }
   SharedRoutes& routes() { return routes_; }
+  RecentIds& recent_ids() { return recent_ids_; }
   // Tickets and tokens of one worker are valid at all, each for one use.
   const std::shared_ptr<quic::ReplayRecord>& replays() const { return replays_; }
   const std::shared_ptr<quic::SeenFilter>& used_tokens() const { return used_tokens_; }
@@ -87,6 +89,7 @@ class WorkerGroup {
   quic::Steering steering_;
   bool steered_ = true;
   SharedRoutes routes_;
+  RecentIds recent_ids_;
   std::shared_ptr<quic::ReplayRecord> replays_ = std::make_shared<quic::ReplayRecord>();
   std::shared_ptr<quic::SeenFilter> used_tokens_ = quic::make_used_tokens();
   std::atomic<bool> reading_ = true;

@@ -8,8 +8,9 @@ bool WorkerPlacement::leads_here(const ConnectionId& id) const {
   return group_->steering().worker_of({id.bytes.data(), id.length}) == worker_;
 }
 
-void WorkerPlacement::add(const ConnectionId& id) {
-  if (!leads_here(id)) group_->routes().add(id, worker_);
+void WorkerPlacement::add(const ConnectionId& id, Source source) {
+  group_->recent_ids().add(id);
+  if (!leads_here(id)) group_->routes().add(id, {worker_, source});
 }
 
 void WorkerPlacement::remove(const ConnectionId& id) {
@@ -18,7 +19,7 @@ void WorkerPlacement::remove(const ConnectionId& id) {
 
 unsigned WorkerPlacement::owner_of(quic::Bytes id, const quic::DatagramHeader& header) const {
   if (id.size() > ConnectionId::k_max_length) return worker_;
-  if (const auto known = group_->routes().find(ConnectionId(id))) return *known;
+  if (const auto known = group_->routes().find(ConnectionId(id), header.may_open())) return *known;
   // Where the kernel goes by addresses, it gives a client's first packets, whose id is the client's
   // choice, to one worker, too. That one keeps them.
   if (header.may_open() && !group_->steered()) return worker_;

@@ -16,7 +16,7 @@ class WorkerPlacement final : public quic::Placement {
   std::optional<quic::SteeringMark> mark() const override {
     return quic::SteeringMark{group_->steering(), worker_};
   }
-  void add(const quic::ConnectionId& id) override;
+  void add(const quic::ConnectionId& id, Source source) override;
   void remove(const quic::ConnectionId& id) override;
   bool pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header,
                quic::Origin origin) override;
