@@ -7,7 +7,7 @@ import { newRun, type WorkerOfProcess } from '../backbone/run.js';
 import { loadSodium, type Sodium } from '../backbone/sealed_message.js';
 import { deliveryOrder } from '../../schema/delivery.js';
 import type { RouteOptions } from '../../schema/routes.js';
-import type { NodeKey } from '../../values/node_key.js';
+import type { NodeKey, NodePublicKey } from '../../values/node_key.js';
 import { keySource, type LoadedBackendReference, type LoadedGateway } from '../../schema/loaded.js';
 import { UserError } from '../../errors/user_error.js';
 import type { GatewayResponse, Target } from '../../http/exchange.js';
@@ -128,44 +128,18 @@ export class Primary {
   }
 
   async #open(): Promise<void> {
-    const { loaded, module, running, log, tracer } = this.#options;
+    const { loaded, module, log } = this.#options;
     const { node, name } = loaded;
     const key = await ownKey(keySource(loaded, loaded.directory));
     const sodium = await loadSodium();
     const run = newRun(this.#options.worker);
     this.#identity = { key, sodium, run };
-    const callers = new Map<string, Awaited<ReturnType<typeof publicKeyOf>>>();
+    const callers = new Map<string, NodePublicKey>();
     for (const reference of loaded.backends) {
       const publicKey = await publicKeyOf(reference.identity);
       callers.set(reference.name, publicKey);
       this.#checkPorts(reference);
-      const common = {
-        module,
-        name,
-        key,
-        run,
-        peer: { name: reference.name, publicKey },
-        address: () => running.backboneOf(reference.name, reference.backbone),
-        log,
-      };
-      // A worker of the backend has what it was told: hand-overs, keys and orders belong together.
-      const link: BackboneLink = new BackboneLink({ ...common, use: 'messages', beside: () => link.latestRun });
-      const withIt = { ...common, beside: () => link.channel?.run };
-      const requests = new BackboneLink({ ...withIt, use: 'requests' });
-      const runs = returnsBy(node.routes, reference.name) ? new BackboneLink({ ...withIt, use: 'runs' }) : undefined;
-      if (runs) this.runs.set(reference.name, runs);
-      const backend = new BackendWatch({
-        reference,
-        link,
-        requests,
-        runs,
-        key,
-        sodium,
-        addresses: () => running.addressesOf(reference.name, reference.addresses),
-        isDoubtful: () => running.isDoubtful(reference.name),
-        tracer,
-        log,
-      });
+      const backend = this.#watch(reference, publicKey);
       this.#backends.set(reference.name, backend);
       this.#byId.set(reference.id, backend);
     }
@@ -186,6 +160,41 @@ export class Primary {
       log,
     }).catch((error: unknown) => {
       throw listenError(error, address, 'UDP', loaded.place(['backbone']));
+    });
+  }
+
+  /** Makes the connections to a backend, which are opened later. */
+  #watch(reference: LoadedBackendReference, publicKey: NodePublicKey): BackendWatch {
+    const { loaded, module, running, log, tracer } = this.#options;
+    const { key, sodium, run } = this.#identity;
+    const common = {
+      module,
+      name: loaded.name,
+      key,
+      run,
+      peer: { name: reference.name, publicKey },
+      address: () => running.backboneOf(reference.name, reference.backbone),
+      log,
+    };
+    // A worker of the backend has what it was told: hand-overs, keys and orders belong together.
+    const link: BackboneLink = new BackboneLink({ ...common, use: 'messages', beside: () => link.latestRun });
+    const withIt = { ...common, beside: () => link.channel?.run };
+    const requests = new BackboneLink({ ...withIt, use: 'requests' });
+    const runs = returnsBy(loaded.node.routes, reference.name)
+      ? new BackboneLink({ ...withIt, use: 'runs' })
+      : undefined;
+    if (runs) this.runs.set(reference.name, runs);
+    return new BackendWatch({
+      reference,
+      link,
+      requests,
+      runs,
+      key,
+      sodium,
+      addresses: () => running.addressesOf(reference.name, reference.addresses),
+      isDoubtful: () => running.isDoubtful(reference.name),
+      tracer,
+      log,
     });
   }
 
