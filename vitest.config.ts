@@ -11,6 +11,8 @@ const longest = [
   'packages/cli/test/greedy_clients.test.ts',
   'packages/cli/test/direct_return_faults.test.ts',
   'packages/cli/test/multi_end_proxied.test.ts',
+  'packages/gateway/test/registry/cluster.test.ts',
+  'packages/gateway/test/nodes/fleet/killed.test.ts',
   'packages/cli/test/multi_end_faults_shared_keys.test.ts',
   'packages/cli/test/multi_end_faults_path_keys.test.ts',
   'packages/gateway/test/slow_clients/client_timeouts.test.ts',
@@ -49,6 +51,7 @@ class LongestFirst extends BaseSequencer {
 
 /** Most of their time goes into waiting for links of a few megabits, timeouts and peers, so `npm test` runs them beside the others. */
 const waiting = [
+  'packages/bench/test/fleet/fleet_bench.test.ts',
   'packages/bench/test/loss/download.test.ts',
   'packages/cli/test/{direct_return_faults,media_channel,multi_end*,several_interfaces}.test.ts',
 ];

@@ -35,6 +35,7 @@ export class Supervisor {
   #restarts = 0;
   #failures = 0;
   #reason: string | undefined;
+  #retired = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: SupervisorOptions) {
@@ -74,6 +75,13 @@ export class Supervisor {
       this.#replace(error as Error);
       throw error;
     }
+  }
+
+  /** Starts no more threads. */
+  retire(): void {
+    clearTimeout(this.#timer);
+    this.#retired = true;
+    if (!this.serving) this.#enter('stopped');
   }
 
   /** Starts no more threads, and ends the one that runs: in order within `drainMs`, then at once. */
@@ -119,6 +127,7 @@ export class Supervisor {
     const pauseMs = this.#failures === 0 ? 0 : backOffMs(this.#failures - 1, pauses);
     this.#failures += 1;
     this.#reason = reason.message;
+    if (this.#retired) return this.#enter('stopped');
     this.#enter('waiting');
     this.#options.log.error(
       {

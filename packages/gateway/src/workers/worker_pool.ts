@@ -140,6 +140,11 @@ export class WorkerPool {
     await this.#settled;
   }
 
+  /** Replaces no worker any more. */
+  retire(): void {
+    for (const supervisor of this.#supervisors) supervisor.retire();
+  }
+
   /** Stops all workers, whose requests have `drainMs` to finish. */
   async stop(drainMs: number): Promise<void> {
     await Promise.all(this.#supervisors.map((supervisor) => supervisor.stop(drainMs)));

@@ -144,15 +144,22 @@ export class Primary {
       this.#byId.set(reference.id, backend);
     }
     this.useRoutes(node.routes);
-    if (!node.backbone) throw new Error(`${name} has no backbone`);
+    await this.#listen(callers);
+  }
+
+  async #listen(callers: ReadonlyMap<string, NodePublicKey>): Promise<void> {
+    const { loaded, module, shared, log } = this.#options;
+    const { node, name } = loaded;
+    const { key, run } = this.identity;
     const address = node.backbone;
+    if (!address) throw new Error(`${name} has no backbone`);
     this.#listener = await BackboneListener.listen({
       module,
       name,
       key,
       run,
       address,
-      shared: this.#options.shared,
+      shared,
       callers,
       hint: `if it is one of the backends of \`${name}\`, its \`public_key\` there is`,
       onRequest: (request, response) =>
