@@ -128,8 +128,7 @@ export class Primary {
   }
 
   async #open(): Promise<void> {
-    const { loaded, module, log } = this.#options;
-    const { node, name } = loaded;
+    const { loaded } = this.#options;
     const key = await ownKey(keySource(loaded, loaded.directory));
     const sodium = await loadSodium();
     const run = newRun(this.#options.worker);
@@ -143,7 +142,7 @@ export class Primary {
       this.#backends.set(reference.name, backend);
       this.#byId.set(reference.id, backend);
     }
-    this.useRoutes(node.routes);
+    this.useRoutes(loaded.node.routes);
     await this.#listen(callers);
   }
 
