@@ -7,6 +7,7 @@ import { BackendClient } from '../../src/multi_end/client/backend_client.js';
 import type { BackendNodeStatus, GatewayStatus } from '../../src/observability/status.js';
 import { collect } from '../support/client.js';
 import { ask, connect } from '../support/http3_client.js';
+import { WorkersNode } from '../../src/workers/workers_node.js';
 import { crash, startWorkers, statusOf, type RunningWorkers } from '../support/workers.js';
 
 const large = randomBytes(8_000_000);
@@ -64,6 +65,14 @@ describe.each([
     const another = new BackendClient(await connect(site.port, { multiEnd: true }));
     await another.ready(60_000);
     expect((await collect(await another.request({ path: '/one/a.txt' }))).toString()).toBe('backend');
+    const backend = site.nodeOf('one');
+    if (!(backend instanceof WorkersNode)) return;
+    // What a worker of the backend had, its successor and the others get again.
+    for (const worker of [0, 1]) await crash(backend, worker);
+    await vi.waitFor(async () => expect((await gatewayOf(site)).backends?.[0]?.state).toBe('serving'), 60_000);
+    const last = new BackendClient(await connect(site.port, { multiEnd: true }));
+    await last.ready(60_000);
+    expect((await collect(await last.request({ path: '/one/a.bin' }))).equals(large)).toBe(true);
   });
 
   it('delivers responses from the address of the gateway', async () => {

@@ -128,8 +128,7 @@ export class Primary {
   }
 
   async #open(): Promise<void> {
-    const { loaded, module, running, log, tracer } = this.#options;
-    const { node, name } = loaded;
+    const { loaded } = this.#options;
     const key = await ownKey(keySource(loaded, loaded.directory));
     const sodium = await loadSodium();
     const run = newRun(this.#options.worker);
@@ -139,37 +138,11 @@ export class Primary {
       const publicKey = await publicKeyOf(reference.identity);
       callers.set(reference.name, publicKey);
       this.#checkPorts(reference);
-      const common = {
-        module,
-        name,
-        key,
-        run,
-        peer: { name: reference.name, publicKey },
-        address: () => running.backboneOf(reference.name, reference.backbone),
-        log,
-      };
-      // A worker of the backend has what it was told: hand-overs, keys and orders belong together.
-      const link: BackboneLink = new BackboneLink({ ...common, use: 'messages', beside: () => link.latestRun });
-      const withIt = { ...common, beside: () => link.channel?.run };
-      const requests = new BackboneLink({ ...withIt, use: 'requests' });
-      const runs = returnsBy(node.routes, reference.name) ? new BackboneLink({ ...withIt, use: 'runs' }) : undefined;
-      if (runs) this.runs.set(reference.name, runs);
-      const backend = new BackendWatch({
-        reference,
-        link,
-        requests,
-        runs,
-        key,
-        sodium,
-        addresses: () => running.addressesOf(reference.name, reference.addresses),
-        isDoubtful: () => running.isDoubtful(reference.name),
-        tracer,
-        log,
-      });
+      const backend = this.#watch(reference, publicKey);
       this.#backends.set(reference.name, backend);
       this.#byId.set(reference.id, backend);
     }
-    this.useRoutes(node.routes);
+    this.useRoutes(loaded.node.routes);
     await this.#listen(callers);
   }
 
@@ -193,6 +166,41 @@ export class Primary {
       log,
     }).catch((error: unknown) => {
       throw listenError(error, address, 'UDP', loaded.place(['backbone']));
+    });
+  }
+
+  /** Makes the connections to a backend, which are opened later. */
+  #watch(reference: LoadedBackendReference, publicKey: NodePublicKey): BackendWatch {
+    const { loaded, module, running, log, tracer } = this.#options;
+    const { key, sodium, run } = this.#identity;
+    const common = {
+      module,
+      name: loaded.name,
+      key,
+      run,
+      peer: { name: reference.name, publicKey },
+      address: () => running.backboneOf(reference.name, reference.backbone),
+      log,
+    };
+    // A worker of the backend has what it was told: hand-overs, keys and orders belong together.
+    const link: BackboneLink = new BackboneLink({ ...common, use: 'messages', beside: () => link.latestRun });
+    const withIt = { ...common, beside: () => link.channel?.run };
+    const requests = new BackboneLink({ ...withIt, use: 'requests' });
+    const runs = returnsBy(loaded.node.routes, reference.name)
+      ? new BackboneLink({ ...withIt, use: 'runs' })
+      : undefined;
+    if (runs) this.runs.set(reference.name, runs);
+    return new BackendWatch({
+      reference,
+      link,
+      requests,
+      runs,
+      key,
+      sodium,
+      addresses: () => running.addressesOf(reference.name, reference.addresses),
+      isDoubtful: () => running.isDoubtful(reference.name),
+      tracer,
+      log,
     });
   }
 
