@@ -4,6 +4,9 @@ import type { FleetNode } from './fleet_nodes.js';
 /** Milliseconds without any progress after which a client gives a request up */
 export const clientPatienceMs = 3_000;
 
+/** Bytes that a client takes of a response before it reads them, so that faults interrupt downloads */
+const readAheadBytes = 256 * 1_024;
+
 /** The end of a connection that its client did not close */
 export interface Closing {
   gateway: string;
@@ -40,6 +43,7 @@ export class Connections {
       insecure: true,
       connectTimeoutMs: clientPatienceMs,
       idleTimeoutMs: this.#idleTimeoutMs,
+      maxStreamWindow: readAheadBytes,
     });
     try {
       const name = (await new Connection(client, undefined).get('/who/name')).toString();

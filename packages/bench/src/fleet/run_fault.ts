@@ -45,13 +45,14 @@ export interface ConnectionsReport {
 export async function runFault(fleet: FleetUnderLoad, fault: Fault, random: Random): Promise<FaultReport> {
   const { seconds, idle } = fleet.options;
   const pauseMs = seconds * 1_000;
+  fleet.load.renew();
   await fleet.watchers.fill();
-  const prepared = await fault.prepare(fleet, random);
   await fleet.forwarding.sample();
   const { closings } = fleet.connections;
   const [before, openedBefore, givenUpBefore] = [closings.length, fleet.connections.opened, fleet.connections.givenUp];
   fleet.load.takeWork();
   fleet.load.takeDownloads();
+  const prepared = await fault.prepare(fleet, random);
   const { node } = prepared;
   const living = fleet.all.filter((each) => each !== node);
   const began = performance.now();
