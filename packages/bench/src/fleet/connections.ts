@@ -21,7 +21,7 @@ export interface Closing {
 export class Connections {
   opened = 0;
   /** Connections on which a client stopped to wait, of gateways that were not killed */
-  givenUp = 0;
+  abandoned = 0;
   readonly closings: Closing[] = [];
   readonly #port: number;
   readonly #gateways: readonly FleetNode[];
@@ -60,8 +60,8 @@ export class Connections {
   }
 
   /** Closes a connection of a client that does not wait any longer. */
-  async giveUp(connection: Connection): Promise<void> {
-    if (!connection.closed && connection.gatewayLives) this.givenUp += 1;
+  async abandon(connection: Connection): Promise<void> {
+    if (!connection.closed && connection.gatewayLives) this.abandoned += 1;
     await connection.close();
   }
 

@@ -54,10 +54,10 @@ class Seat {
     return (this.connection ??= await this.#connections.open());
   }
 
-  async giveUp(): Promise<void> {
+  async abandon(): Promise<void> {
     const { connection } = this;
     this.connection = undefined;
-    if (connection) await this.#connections.giveUp(connection);
+    if (connection) await this.#connections.abandon(connection);
   }
 
   async close(): Promise<void> {
@@ -143,7 +143,7 @@ export class Load {
         return;
       } catch (error) {
         this.#failed(kind, seat, error);
-        await seat.giveUp();
+        await seat.abandon();
         await sleep(retryMs);
       }
     }

@@ -33,8 +33,8 @@ export interface WorkReport extends Omit<WorkCounts, 'recoveredAt'> {
 
 export interface ConnectionsReport {
   opened: number;
-  /** Given up by clients though their gateway lived */
-  given_up: number;
+  /** Abandoned by clients though their gateway lived */
+  abandoned: number;
   /** Ended by the transport, with a gateway that was killed: how soon, and by what */
   with_gateway: { after_ms: number[]; by: Record<string, number> };
   /** Ended by the transport though their gateway lived: by what */
@@ -49,7 +49,11 @@ export async function runFault(fleet: FleetUnderLoad, fault: Fault, random: Rand
   await fleet.watchers.fill();
   await fleet.forwarding.sample();
   const { closings } = fleet.connections;
-  const [before, openedBefore, givenUpBefore] = [closings.length, fleet.connections.opened, fleet.connections.givenUp];
+  const [before, openedBefore, abandonedBefore] = [
+    closings.length,
+    fleet.connections.opened,
+    fleet.connections.abandoned,
+  ];
   fleet.load.takeWork();
   fleet.load.takeDownloads();
   const prepared = await fault.prepare(fleet, random);
@@ -78,7 +82,7 @@ export async function runFault(fleet: FleetUnderLoad, fault: Fault, random: Rand
     downloads: fleet.load.takeDownloads(),
     connections: {
       opened: fleet.connections.opened - openedBefore,
-      given_up: fleet.connections.givenUp - givenUpBefore,
+      abandoned: fleet.connections.abandoned - abandonedBefore,
       ...closingsOf(closings.slice(before), began),
     },
     agree_ms: { begin: atBegin ?? null, end: atEnd ?? null },

@@ -40,7 +40,7 @@ const calm: FaultReport = {
   lasted_ms: 1,
   requests: { files: works, backends: works, connects: works, downloads: works },
   downloads: { bytes: 1, lost: 0, repeated: 0, resumed: 0 },
-  connections: { opened: 1, given_up: 0, with_gateway: { after_ms: [5], by: { gone: 1 } }, died: {} },
+  connections: { opened: 1, abandoned: 0, with_gateway: { after_ms: [5], by: { gone: 1 } }, died: {} },
   agree_ms: { begin: null, end: 1 },
   recovered_ms: 0,
   forwarded: { sent: 0, received: 0, dropped: 0, refused: 0 },
