@@ -11,6 +11,8 @@ const longest = [
   'packages/cli/test/greedy_clients.test.ts',
   'packages/cli/test/direct_return_faults.test.ts',
   'packages/cli/test/multi_end_proxied.test.ts',
+  'packages/gateway/test/registry/cluster.test.ts',
+  'packages/gateway/test/nodes/fleet/killed.test.ts',
   'packages/cli/test/multi_end_faults_shared_keys.test.ts',
   'packages/cli/test/multi_end_faults_path_keys.test.ts',
   'packages/gateway/test/slow_clients/client_timeouts.test.ts',

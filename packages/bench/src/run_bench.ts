@@ -17,6 +17,7 @@ import { schedulersBench } from './schedulers/schedulers_bench.js';
 import { soakBench } from './soak/soak_bench.js';
 import { tunnelsBench } from './tunnels/bench/tunnels_bench.js';
 import { uploadBench } from './upload/upload_bench.js';
+import { workersBench } from './workers/workers_bench.js';
 
 const experiments: readonly Experiment[] = [
   directReturnBench,
@@ -32,6 +33,7 @@ const experiments: readonly Experiment[] = [
   soakBench,
   tunnelsBench,
   uploadBench,
+  workersBench,
 ];
 
 export const benchNames: readonly string[] = experiments.map(({ name }) => name);

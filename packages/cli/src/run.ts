@@ -19,6 +19,7 @@ const commands: Record<string, Load> = {
   healthcheck: async (add) => add((await import('./commands/healthcheck.js')).healthcheck),
   status: async (add) => add((await import('./commands/status.js')).status),
   reload: async (add) => add((await import('./commands/reload.js')).reload),
+  upgrade: async (add) => add((await import('./commands/upgrade.js')).upgrade),
   dashboard: async (add) => add((await import('./commands/dashboard.js')).dashboard),
   backend: async (add) => add((await import('./commands/backend.js')).backend),
   publish: async (add) => add((await import('./commands/publish.js')).publish),

@@ -7,16 +7,20 @@ export interface ServeSteps {
   announce(): Promise<void>;
   /** Tells that the nodes drain. */
   draining?(): void;
+  /** Resolves when the nodes are to end without a signal. */
+  over?: Promise<void>;
 }
 
+const never = new Promise<void>(() => undefined);
+
 /**
- * Announces the nodes, waits for Ctrl-C or SIGTERM, and drains the nodes. A second signal ends the process at once.
+ * Announces the nodes, waits for Ctrl-C, SIGTERM or `over`, and drains the nodes. A second signal ends the process at once.
  * Resolves with the exit code.
  */
 export async function serveUntilSignal(
   nodes: readonly Pick<RunningNode, 'close'>[],
   world: World,
-  { announce, draining }: ServeSteps,
+  { announce, draining, over = never }: ServeSteps,
 ): Promise<number> {
   let stop = (): void => undefined;
   const first = new Promise<'SIGINT' | 'SIGTERM'>((resolve) => {
@@ -29,9 +33,9 @@ export async function serveUntilSignal(
   });
   // Scripts may send a signal as soon as they read that the nodes are ready.
   await Promise.race([announce(), first]);
-  const signal = await first;
+  const signal = await Promise.race([first, over]);
   draining?.();
-  await printNotice(world.stderr, signal === 'SIGINT' ? 'draining; Ctrl-C again ends at once' : 'draining');
+  if (signal) await printNotice(world.stderr, signal === 'SIGINT' ? 'draining; Ctrl-C again ends at once' : 'draining');
   await Promise.all(nodes.map((node) => node.close()));
   stop();
   return exitCodes.success;

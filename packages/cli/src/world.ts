@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
+import { successorVariable } from '@sheaf/gateway/client';
 
 /** Everything that the command line reads and writes, as a value, so that tests can replace it */
 export interface World {
@@ -20,6 +21,12 @@ export interface World {
    * function that stops this.
    */
   onHangUp(listener: () => void): () => void;
+  /** Calls `listener` for every SIGUSR2. Returns a function that stops this. */
+  onUpgrade(listener: () => void): () => void;
+  /** Whether this process takes over from the one that started it */
+  readonly succeeds: boolean;
+  /** How to start this process once more, with the program that is on the disk then */
+  readonly again: { file: string; args: readonly string[] };
   /** Lets the process continue when its output cannot be written, since a server outlives its terminal. */
   outliveOutput(): void;
   /** Ends the process at once. */
@@ -27,6 +34,9 @@ export interface World {
 }
 
 export function processWorld(): World {
+  const succeeds = process.env[successorVariable] !== undefined;
+  // Processes that this one starts take over nothing.
+  delete process.env[successorVariable];
   // `sheaf schema | head` closes the pipe early, which is no error.
   let onError = (error: NodeJS.ErrnoException): void => process.exit(error.code === 'EPIPE' ? 0 : 1);
   process.stdout.on('error', (error: NodeJS.ErrnoException) => onError(error));
@@ -54,6 +64,12 @@ export function processWorld(): World {
       process.on('SIGHUP', onHangUp);
       return () => process.off('SIGHUP', onHangUp);
     },
+    onUpgrade(listener) {
+      process.on('SIGUSR2', listener);
+      return () => process.off('SIGUSR2', listener);
+    },
+    succeeds,
+    again: { file: process.execPath, args: [...process.execArgv, ...process.argv.slice(1)] },
     outliveOutput() {
       onError = () => undefined;
     },

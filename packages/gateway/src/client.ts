@@ -9,3 +9,4 @@ export { loadNativeModule } from './listeners/native_module.js';
 export { proxyCredentials } from './tunnel_client/proxy_credentials.js';
 export { outerDatagram, parseProxyTemplate, type ProxyTemplate } from './tunnel_client/proxy_template.js';
 export { version } from './values/version.js';
+export { successorVariable } from './upgrade/successor_variable.js';

@@ -26,8 +26,14 @@ export { FrontNode } from './nodes/front/front_node.js';
 export type { RunningNode } from './nodes/life/running_node.js';
 export { TunnelNode } from './nodes/tunnel/tunnel_node.js';
 export { closeNodes, startNodes } from './nodes/start_nodes.js';
-export { describeChange, RunningConfiguration } from './nodes/reload/running_configuration.js';
+export {
+  describeChange,
+  RunningConfiguration,
+  type RunningConfigurationOptions,
+} from './nodes/reload/running_configuration.js';
 export type { ConfigurationStatus, ReloadOutcome } from './observability/configuration_report.js';
+export type { UpgradeOutcome } from './observability/upgrade_report.js';
+export { Succession } from './upgrade/succession.js';
 export { publishDocument, publishSecrets } from './nodes/fleet/publish.js';
 export type { FleetNodeReport, RegistryStatus } from './observability/registry_report.js';
 export type { FleetNode, FleetNodeState, FleetView } from './registry/fleet_view.js';

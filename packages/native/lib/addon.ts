@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { SocketAddress } from './address.js';
 import type { ChannelCounts, ChannelSourceStatus } from './channel_types.js';
 import { QuicError } from './quic_error.js';
-import type { InheritedGroup } from './worker_group.js';
+import type { InheritedGroup } from './worker_group_types.js';
 import type { StreamPriority } from './stream_priority.js';
 import type { ServerId, ServerSecret } from './transport_options.js';
 

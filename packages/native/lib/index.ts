@@ -45,15 +45,14 @@ export { QuicError } from './quic_error.js';
 export { readCached } from './cached_file.js';
 export { returnFreedMemory } from './freed_memory.js';
 export { notifyServiceManager, type ServiceState } from './service_manager.js';
-export { duplicateDescriptor, openSharedTcp } from './tcp_listener.js';
+export { duplicateDescriptor, openSharedTcp, type SharedTcp } from './tcp_listener.js';
 export {
   createDatagramPair,
   maxWorkers,
   openWorkerGroup,
-  type InheritedGroup,
-  type WorkerCounts,
   type WorkerGroup,
   type WorkerGroupOptions,
 } from './worker_group.js';
+export type * from './worker_group_types.js';
 export { isGone, limitUnsent } from './tcp_socket.js';
 export { relayWebTransport } from './webtransport/session_relay.js';

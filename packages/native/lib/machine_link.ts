@@ -41,7 +41,7 @@ export interface MachineLinkOptions {
 export interface MachineLinkCounts {
   /** Passed on to other machines. */
   sent: number;
-  /** Of other machines, and lost: too many at one time, or the network refused them. */
+  /** Lost on the way to other machines: too many at one time, or the network refused them. */
   dropped: number;
   /** Taken from other machines. */
   received: number;

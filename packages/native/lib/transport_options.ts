@@ -151,6 +151,14 @@ export interface ServerId {
   encrypted?: boolean;
 }
 
+/** Which worker of a group a server is. */
+export interface WorkerPlace {
+  /** Number of the group (`WorkerGroup.number`). */
+  group: number;
+  /** Number of the worker, from 0. */
+  index: number;
+}
+
 /** Options of `createHttp3Server`. */
 export interface ServerOptions extends TransportOptions {
   /** IP address of this host to listen on. */
@@ -224,7 +232,7 @@ export interface ServerOptions extends TransportOptions {
    * Which worker of a group the server is (`openWorkerGroup`). It has the sockets of that worker instead of `address`,
    * `furtherAddresses` and `port`. Default none.
    */
-  worker?: { group: number; index: number };
+  worker?: WorkerPlace;
   /** Lets other sockets of the same user share the ports, such as one of `openReturnSocket`. Default false. */
   sharesPort?: boolean;
   /**

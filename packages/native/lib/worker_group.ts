@@ -1,5 +1,6 @@
 import { addon, type NativeWorkerGroup } from './addon.js';
 import type { SocketAddress } from './address.js';
+import type { InheritedGroup, ListenedAddress, WorkerCounts } from './worker_group_types.js';
 import { connectionIdLength } from './server_secrets.js';
 import type { ServerOptions } from './transport_options.js';
 
@@ -11,7 +12,7 @@ export interface WorkerGroupOptions {
   /** Number of workers, 1 to {@link maxWorkers}. */
   workers: number;
   /** IP addresses to listen on. All get the port of the first; port 0 lets the system choose. */
-  addresses: readonly { address: string; port: number }[];
+  addresses: readonly ListenedAddress[];
   /** As in the {@link ServerOptions} of the workers. */
   serverId?: ServerOptions['serverId'];
   /**
@@ -23,26 +24,6 @@ export interface WorkerGroupOptions {
   inherited?: Pick<InheritedGroup, 'descriptors' | 'key'>;
   /** Reads nothing before {@link WorkerGroup.read}. Default false. */
   waits?: boolean;
-}
-
-/** What a process needs to take over a group of workers from another one. Descriptors are those of the other process. */
-export interface InheritedGroup {
-  /** Descriptors of the sockets, by address and then by worker. */
-  descriptors: number[][];
-  /** What connection ids are steered by. */
-  key: { mask: number; multiplier: number };
-  /** Descriptors of links to processes before, whose connections have not ended ({@link WorkerGroup.follow}). */
-  links: number[];
-}
-
-/** Counts of a worker since the group was opened. */
-export interface WorkerCounts {
-  /** Datagrams of other workers that it got and passed on. */
-  passedOn: number;
-  /** Its own datagrams that it took from other workers. */
-  taken: number;
-  /** Datagrams that it passed on and that were lost, because the other worker had too many to read. */
-  lost: number;
 }
 
 /**

@@ -39,7 +39,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (3; simulated: 5), engine (30), greedy (5), http (5), multi-end (20, 3, 5), multicast (30; simulated, real: 5), pages (20), paths (30, 5), schedulers (5), tunnels (few; real: 5), upload (5): repeat each measurement so often',
+      'direct-return (3; simulated: 5), engine (30), greedy (5), http (5), multi-end (20, 3, 5), multicast (30; simulated, real: 5), pages (20), paths (30, 5), schedulers (5), tunnels (few; real: 5), upload (5), workers (3): repeat each measurement so often',
   },
   'fault-runs': {
     type: 'string',
@@ -50,25 +50,25 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (1000 to 10000000, with commas between), engine (100 MB), http (1 GB), multi-end (500 KB), multicast (2 MB; real: 20 MB), paths (200 MB), tunnels (1 GB: all downloads of a run), upload (1 GB): size of a transfer',
+      'direct-return (1000 to 10000000, with commas between), engine (100 MB), http (1 GB), multi-end (500 KB), multicast (2 MB; real: 20 MB), paths (200 MB), tunnels (1 GB: all downloads of a run), upload (1 GB), workers (400 MB): size of a transfer',
   },
   connections: {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (32), http (100), soak (10): connections at one time; multi-end (500): connections that are handed over',
+      'direct-return (32), http (100), soak (10), workers (100): connections at one time; multi-end (500): connections that are handed over',
   },
   quota: {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return, tunnels (0.15,1): shares of a processor that the balancer or the proxy may use, with commas between; 1: not limited',
+      'direct-return, tunnels (0.15,1): shares of a processor that the balancer or the proxy may use, with commas between; workers (0.25,1): the same for each worker; 1: not limited',
   },
   seconds: {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (2), http (5), soak (600): length of the load; fleet (10): length of a fault, and of the load after it; paths (10): simulated length of a run',
+      'direct-return (2), http (5), soak (600), workers (3): length of the load; fleet (10): length of a fault, and of the load after it; paths (10): simulated length of a run',
   },
   seed: {
     type: 'string',
@@ -101,7 +101,7 @@ const options = {
     requiresArg: true,
     describe: 'pages: use only these; variants of ours without one of its parts have to be named',
   },
-  protocol: { type: 'string', requiresArg: true, describe: 'http (h3): h3, or h2 for HTTP/2 over TLS' },
+  protocol: { type: 'string', requiresArg: true, describe: 'http, workers (h3): h3, or h2 for HTTP/2 over TLS' },
   protocols: { type: 'string', requiresArg: true, describe: 'greedy (h3,h2,h1): protocols of the greedy clients' },
   cases: {
     type: 'string',
@@ -157,7 +157,7 @@ export const bench: Command<BenchOptions> = {
         type: 'string',
         demandOption: true,
         describe:
-          'Experiment: direct-return, engine, fleet, greedy, http, multi-end, multicast, pages, paths, schedulers, soak, tunnels or upload',
+          'Experiment: direct-return, engine, fleet, greedy, http, multi-end, multicast, pages, paths, schedulers, soak, tunnels, upload or workers',
       })
       .option('json', { type: 'boolean', default: false, describe: 'Print only JSON on standard output' })
       .options(options)
@@ -204,6 +204,10 @@ export const bench: Command<BenchOptions> = {
       .example('$0 bench soak --seconds 60', 'Steady load: memory stays flat, no request fails')
       .example('$0 bench tunnels --sim --cells table-2', 'Tunnels in virtual time, as in the artefacts of their paper')
       .example('$0 bench tunnels --real', "Downloads through the gateway as a proxy for UDP, next to masque-go's proxy")
+      .example(
+        '$0 bench workers',
+        'Requests, downloads and their cost with one and two workers, and what forwarding costs',
+      )
       .example('$0 bench upload', "Throughput of one client's uploads, and what they cost the server"),
   async run({ name, $0: _program, _: positionals, ...given }, world) {
     const surplus = (positionals as (string | number)[])[1];

@@ -46,10 +46,14 @@ export async function makeSite(directory: string, largeBytes: number): Promise<S
 export const sheafConfiguration = ({ port, files }: FileServer, alpn = 'h3'): string =>
   `listen: 127.0.0.1:${port}\ntls: dev\nalpn: [${alpn}]\nlog: { level: warn }\nroutes:\n  - { path: /, files: ${JSON.stringify(files)} }\n`;
 
-export async function startSheaf({ directory, files }: Site, alpn?: string): Promise<GatewayUnderTest> {
+/** `further`: lines of its configuration */
+export async function startSheaf(
+  { directory, files }: Site,
+  { alpn, further = '' }: { alpn?: string; further?: string } = {},
+): Promise<GatewayUnderTest> {
   const port = await freePort();
   const configuration = join(directory, 'sheaf.yaml');
-  await writeFile(configuration, sheafConfiguration({ port, files }, alpn));
+  await writeFile(configuration, `${sheafConfiguration({ port, files }, alpn)}${further}`);
   const child = spawn(process.execPath, [join(import.meta.dirname, 'sheaf_process.js'), configuration], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

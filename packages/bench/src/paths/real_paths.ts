@@ -60,7 +60,7 @@ export async function openDownloads(bytes: number, progress: (line: string) => v
     for (const stop of stops.reverse()) await stop();
   };
   try {
-    const gateway = await startSheaf(await makeSite(directory, bytes), ALPN);
+    const gateway = await startSheaf(await makeSite(directory, bytes), { alpn: ALPN });
     stops.push(() => gateway.stop());
     const noq = await startNoq(program);
     stops.push(() => noq.stop());

@@ -3,12 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { UserError } from '@sheaf/gateway';
-import { connectHttp3, type Http3Client } from '@sheaf/native';
+import { connectHttp3 } from '@sheaf/native';
 import { z } from 'zod';
 import type { Experiment, Outcome } from '../experiment.js';
 import { describeMachine } from '../measure/machine.js';
 import { distribution, round } from '../measure/statistics.js';
 import { firstOutput, stop } from '../process/service.js';
+import { sendUpload } from './send_upload.js';
 
 const optionsSchema = z.strictObject({
   runs: z.coerce.number().int().min(1).default(5),
@@ -72,25 +73,11 @@ async function uploadOnce(port: number, bytes: number): Promise<Upload> {
   const client = await connectHttp3({ host: '127.0.0.1', port, serverName: 'localhost', insecure: true });
   try {
     const started = performance.now();
-    const answer = await send(client, bytes);
+    const answer = await sendUpload(client, bytes);
     return { ...receivedSchema.parse(JSON.parse(answer)), seconds: (performance.now() - started) / 1000 };
   } finally {
     await client.close();
   }
-}
-
-async function send(client: Http3Client, bytes: number): Promise<string> {
-  const response = await client.request({ method: 'POST', path: '/', body: body(bytes) });
-  let text = '';
-  for await (const chunk of response as AsyncIterable<Buffer>) text += chunk.toString();
-  return text;
-}
-
-// Bodies are asynchronous iterables, though this one has nothing to wait for.
-// eslint-disable-next-line @typescript-eslint/require-await
-async function* body(bytes: number): AsyncGenerator<Buffer> {
-  const block = Buffer.alloc(1 << 18, 'sheaf ');
-  for (let sent = 0; sent < bytes; sent += block.length) yield block.subarray(0, Math.min(block.length, bytes - sent));
 }
 
 function gigabits({ bytes, seconds }: Upload): number {

@@ -1,7 +1,8 @@
-import { adminHeader, exitCodes, formatAddress, loadConfiguration, UserError } from '@sheaf/gateway';
+import { adminHeader, exitCodes, UserError } from '@sheaf/gateway';
 import type { ReloadOutcome } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
 import { adminInstead, fileWithAdmin } from '../admin_options.js';
+import { anyAdminOf } from '../any_admin.js';
 import type { Command } from '../command.js';
 import { shownPath } from '../configuration_file.js';
 import { printReload } from '../print_reload.js';
@@ -26,7 +27,8 @@ export const reload: Command<ReloadOptions> = {
       .option('json', { type: 'boolean', default: false, describe: 'Print the outcome as JSON' })
       .example('$0 reload', 'Apply what was changed in sheaf.yaml, without an interruption'),
   async run({ file, admin, json }, world) {
-    const address = admin ?? (await adminInFile(shownPath(file, world.cwd), file));
+    const advice = 'send SIGHUP to the process, or add `admin: 127.0.0.1:9433` and restart it';
+    const address = admin ?? (await anyAdminOf(shownPath(file, world.cwd), file, advice));
     const { status, text } = await askAdmin(address, '/reload', {
       method: 'POST',
       headers: { [adminHeader]: '1' },
@@ -46,13 +48,3 @@ export const reload: Command<ReloadOptions> = {
     return outcome.accepted ? exitCodes.success : exitCodes.failed;
   },
 };
-
-/** Any node of the file will do: all nodes of a process reload together. @throws UserError */
-async function adminInFile(path: string, file: string): Promise<string> {
-  const { nodes } = await loadConfiguration(path);
-  const admin = nodes.find(({ node }) => node.admin)?.node.admin;
-  if (admin) return formatAddress(admin);
-  throw new UserError('ADMIN_UNREACHABLE', `no node of ${file} has an \`admin\` address`, {
-    hint: 'send SIGHUP to the process, or add `admin: 127.0.0.1:9433` and restart it',
-  });
-}

@@ -117,6 +117,7 @@ export function renderStatus(status: NodeStatus): string {
       `${status.state} for ${formatSeconds(status.uptimeSeconds)} (pid ${status.pid}, version ${status.version})`,
     ],
     ...configurationFacts(status),
+    ...upgradeFacts(status),
     ...(status.registry ? registryFacts(status.registry) : []),
     ...(status.role === 'tunnel' ? [] : frontFacts(status)),
     ...roleFacts(status),
@@ -134,6 +135,19 @@ function configurationFacts({ configuration }: NodeStatus): [string, string][] {
   return [
     ['configuration', `${version.slice(0, 12)} of ${source}, since ${since}`],
     ...(refused ? [['refused', `at ${refused.at}: ${refused.code}, ${refused.message}`] as [string, string]] : []),
+  ];
+}
+
+/** Which upgrades led to this process, and whether the latest one failed */
+function upgradeFacts({ upgrade }: NodeStatus): [string, string][] {
+  if (!upgrade) return [];
+  const { generation, predecessors, refused } = upgrade;
+  const earlier = `${predecessors} earlier process${predecessors === 1 ? ' has' : 'es have'} connections`;
+  return [
+    ...(generation === 0 ? [] : [['upgrades', `${generation}, ${earlier}`] as [string, string]]),
+    ...(refused
+      ? [['upgrade', `failed at ${refused.at}: ${refused.code}, ${refused.message}`] as [string, string]]
+      : []),
   ];
 }
 
@@ -231,9 +245,7 @@ function workerSections({ workers, steering, forwarding }: FrontNodeStatus): str
 /** Renders what a machine of a fleet passed on to others. */
 function renderForwarding({ listen, machines, ...counts }: ForwardingStatus): string {
   const columns = ['link between machines', 'others', 'passed on', 'taken', 'lost', 'refused'];
-  return renderTable(columns, [
-    [listen, machines, counts.sent, counts.received, counts.dropped, counts.refused],
-  ]);
+  return renderTable(columns, [[listen, machines, counts.sent, counts.received, counts.dropped, counts.refused]]);
 }
 
 /** Renders the connections of clients, if there are any. */

@@ -1,10 +1,11 @@
 // Must be the first import: loading the others would already make the young generation grow.
 import '@sheaf/gateway/heap';
-import { FileState, RunningConfiguration, watchFile } from '@sheaf/gateway';
+import { FileState, RunningConfiguration, Succession, watchFile, type RunningConfigurationOptions } from '@sheaf/gateway';
 import { announceNode, announceReady, namesOf } from '../announce.js';
 import type { Command } from '../command.js';
 import { nodeOf, shownPath } from '../configuration_file.js';
 import { printReload } from '../print_reload.js';
+import { printUpgrade } from '../print_upgrade.js';
 import { serveUntilSignal } from '../serve.js';
 import { ServiceManager } from '../service_manager.js';
 import { printNotice, type World } from '../world.js';
@@ -30,46 +31,87 @@ export const up: Command<UpOptions> = {
       .example('$0 up sheaf.yaml', 'Serve until Ctrl-C; a second Ctrl-C ends at once')
       .example('$0 up sheaf.yaml --node laptop', 'Run one of several nodes')
       .example('SSLKEYLOGFILE=keys.txt $0 up', 'Write TLS secrets for Wireshark'),
-  async run({ file, node, watch }, world) {
+  async run(options, world) {
     const started = performance.now();
-    const path = shownPath(file, world.cwd);
-    const keyLog = world.env['SSLKEYLOGFILE'];
-    let reload = (): Promise<void> => Promise.resolve();
-    const stopListening = world.onHangUp(() => void reload());
+    const path = shownPath(options.file, world.cwd);
+    const steps = { reload: nothing, upgrade: nothing };
+    const stops = [world.onHangUp(() => void steps.reload()), world.onUpgrade(() => void steps.upgrade())];
     // Notes the state before the file is read, so that what is written meanwhile is read again.
     const state = await FileState.of([path]);
-    const running = await RunningConfiguration.start({
-      file: path,
-      // The files of other nodes are on other machines.
-      filesOf: (name) => node === undefined || name === node,
-      choose: (loaded) => (node === undefined ? loaded.nodes : [nodeOf(loaded, node, file)]),
-      node: keyLog === undefined || keyLog === '' ? {} : { keyLog },
-      now: () => new Date(),
-    });
-    world.outliveOutput();
     const manager = new ServiceManager(world.env, {
       pid: process.pid,
       warn: (warning) => void printNotice(world.stderr, warning),
     });
-    manager.ready(`serving: ${namesOf(running.nodes)}`);
-    reload = (): Promise<void> => reloadAndTell(running, world);
-    const stopWatching = watch ? watchFile(state, reload) : undefined;
+    const succession = world.succeeds ? await Succession.receive() : undefined;
+    const running = await RunningConfiguration.start({
+      ...runningOptions(options, path, world),
+      onReload: { begins: () => manager.reloading(process.hrtime.bigint()), ended: () => manager.reloaded() },
+      ...(succession && { succession }),
+    });
+    world.outliveOutput();
+    manager.ready(`serving: ${namesOf(running.nodes)}`, succession && process.pid);
+    steps.reload = (): Promise<void> => reloadAndTell(running, world);
+    steps.upgrade = (): Promise<void> => upgradeAndTell(running, world);
+    const stopWatching = options.watch ? watchFile(state, steps.reload) : undefined;
+    let left = false;
+    const leave = (): void => {
+      left = true;
+      manager.end();
+      stopWatching?.();
+    };
     const code = await serveUntilSignal([running], world, {
       announce: async () => {
         await announceReady(performance.now() - started, world, running.named ? running.nodes : []);
         for (const each of running.nodes) await announceNode(each, world);
       },
-      draining: () => manager.stopping(`draining: ${namesOf(running.nodes)}`),
+      draining: () => {
+        // The manager supervises another process then.
+        if (!left) manager.stopping(`draining: ${namesOf(running.nodes)}`);
+      },
+      over: outlived(running, leave, world),
     });
-    stopWatching?.();
-    stopListening();
-    manager.end();
+    leave();
+    for (const stop of stops) stop();
     return code;
   },
 };
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** Time in milliseconds for a process that takes over to get ready */
+const successorTimeoutMs = 30_000;
+
+function runningOptions({ file, node }: UpOptions, path: string, world: World): RunningConfigurationOptions {
+  const keyLog = world.env['SSLKEYLOGFILE'];
+  return {
+    file: path,
+    // The files of other nodes are on other machines.
+    filesOf: (name) => node === undefined || name === node,
+    choose: (loaded) => (node === undefined ? loaded.nodes : [nodeOf(loaded, node, file)]),
+    node: keyLog === undefined || keyLog === '' ? {} : { keyLog },
+    // systemd names the directory of `StateDirectory=` so, where the one of the file is not for services to write.
+    stateDirectory: world.env['STATE_DIRECTORY'],
+    upgrade: { command: { ...world.again, env: world.env }, timeoutMs: successorTimeoutMs },
+    now: () => new Date(),
+  };
+}
+
+/** Waits until another process has taken over, and then for the end of the connections here. */
+async function outlived(running: RunningConfiguration, leave: () => void, world: World): Promise<void> {
+  const { upgrader } = running;
+  await upgrader!.left;
+  leave();
+  await printNotice(world.stderr, 'another process has taken over; this one ends with its connections');
+  await Promise.race([running.retire(), upgrader!.drained]);
+}
 
 /** The log tells all of it to programs. People see the outcome beside their terminal's prompt. */
 async function reloadAndTell(running: RunningConfiguration, world: World): Promise<void> {
   const outcome = await running.reload();
   await printReload(outcome, world).catch(() => undefined);
+}
+
+async function upgradeAndTell(running: RunningConfiguration, world: World): Promise<void> {
+  const outcome = await running.upgrade();
+  await printUpgrade(outcome, world).catch(() => undefined);
 }

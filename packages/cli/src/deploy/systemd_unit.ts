@@ -17,6 +17,8 @@ StartLimitIntervalSec=0
 [Service]
 # The node says when its listeners are open, when it drains, and by the watchdog that its event loop turns.
 Type=notify
+# A process that takes over from this one (SIGUSR2, \`sheaf upgrade\`) says so itself.
+NotifyAccess=all
 ExecStart=${program} up /etc/sheaf/%i.yaml --node %i
 # Reads the configuration again, and keeps the old one where the new one has a fault.
 ExecReload=/bin/kill -HUP $MAINPID

@@ -9,7 +9,7 @@ interface Problem {
   at: readonly PropertyKey[];
 }
 
-const developmentParts = ({ name, node }: LoadedNode): Problem[] => [
+const developmentParts = ({ name, node, registry }: LoadedNode): Problem[] => [
   ...('tls' in node && node.tls === 'dev'
     ? [
         {
@@ -19,7 +19,7 @@ const developmentParts = ({ name, node }: LoadedNode): Problem[] => [
         },
       ]
     : []),
-  ...('backbone' in node && node.backbone && node.key === 'dev'
+  ...('key' in node && node.key === 'dev' && (node.backbone !== undefined || registry !== undefined)
     ? [
         {
           message: `the key of \`${name}\` is made beside the configuration file, where a service may not write`,
@@ -29,6 +29,17 @@ const developmentParts = ({ name, node }: LoadedNode): Problem[] => [
       ]
     : []),
 ];
+
+const registryOfThisMachine = ({ registry }: LoadedNode): Problem[] =>
+  registry && !registry.options.nats
+    ? [
+        {
+          message: 'the registry is a directory, where a service may not write and other machines do not look',
+          hint: 'write `registry: { nats: ["nats://10.0.0.1:4222"] }` with your servers of NATS',
+          at: [],
+        },
+      ]
+    : [];
 
 /** Nodes of one file share a machine, or say what the others need to know of them. */
 function partsOfOthers(loaded: LoadedNode): Problem[] {
@@ -131,7 +142,7 @@ const unreachablePorts = (loaded: LoadedNode): Problem[] => {
     : [];
 };
 
-const anywhere = [developmentParts, partsOfOthers, freePorts];
+const anywhere = [developmentParts, registryOfThisMachine, partsOfOthers, freePorts];
 const inContainers = [...anywhere, missingAdmin, filesInContainers, transparentReturns];
 
 const checks = {

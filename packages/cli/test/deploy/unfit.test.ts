@@ -41,6 +41,18 @@ describe('a node that would not work there is refused, with a fix', () => {
       ['systemd', '--node', 'site'],
       'sheaf keys show images',
     ],
+    [
+      'a registry of this machine',
+      `${gatewayYaml}key: { file: ./k }\nregistry: {}\n`,
+      ['systemd'],
+      'your servers of NATS',
+    ],
+    [
+      'a key that a fleet knows, and its own machine makes',
+      `${gatewayYaml}registry: { nats: "nats://10.0.0.1:4222" }\n`,
+      ['kubernetes'],
+      'sheaf keys new gateway',
+    ],
     ['a gateway of this machine', edge, ['systemd', '--node', 'laptop'], 'gateway: { address:'],
   ])('%s', async (_what, yaml, args, fix) => {
     const { code, err } = await refused(yaml, ...args);

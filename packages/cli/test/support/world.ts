@@ -38,6 +38,9 @@ export async function testWorld(args: readonly string[], cwd?: string): Promise<
       hangUps.add(listener);
       return () => hangUps.delete(listener);
     },
+    onUpgrade: () => () => undefined,
+    succeeds: false,
+    again: { file: process.execPath, args: ['-e', 'process.exit(1)'] },
     outliveOutput: () => undefined,
     exit: (code) => {
       throw new Error(`the process would end with ${code}`);

@@ -132,12 +132,13 @@ function nodesOf(file: DescribedNodes, directory: string): ParsedNode[] {
 
 function loaded({ nodes, registry }: ParsedFile, document: ConfigurationDocument): LoadedConfiguration {
   const directory = directoryOf(document.file);
+  const loadedRegistry = registry && loadRegistry(registry, nodes, directory);
   return {
-    nodes: loadNodes(nodes, directory, document),
+    nodes: loadNodes(nodes, directory, loadedRegistry, document),
     directory,
     version: createHash('sha256').update(document.text).digest('hex'),
     named: nodes.some(({ at }) => at.length > 0),
-    registry: registry && loadRegistry(registry, nodes, directory),
+    registry: loadedRegistry,
   };
 }
 

@@ -8,6 +8,7 @@ import {
   type LoadedGateway,
   type LoadedNode,
   type LoadedPeer,
+  type LoadedRegistry,
 } from '../schema/loaded.js';
 import { backendNumbers } from './multi_end.js';
 import type { ParsedNode } from './parsed_node.js';
@@ -19,6 +20,7 @@ type Parsed<Role extends ParsedNode['role']> = Extract<ParsedNode, { role: Role 
 export function loadNodes(
   nodes: readonly ParsedNode[],
   directory: string,
+  registry: LoadedRegistry | undefined,
   document: ConfigurationDocument,
 ): LoadedNode[] {
   // A directory has one development certificate. If each node made its own, they would replace each other's.
@@ -27,6 +29,7 @@ export function loadNodes(
     name,
     directory,
     certificateNames: names,
+    registry,
     place: (path: readonly PropertyKey[]) =>
       renderPlace(document.file, document.text, document.locateValue([...at, ...path])),
     source: { file: document.file, text: document.text },

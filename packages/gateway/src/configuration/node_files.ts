@@ -4,13 +4,15 @@ import { isBuiltIn } from '../targets/webtransport/built_in.js';
 import { ConfigurationDocument, type ValuePath } from '../values/document.js';
 import { parseConfiguration } from './load.js';
 
-/** What a node does with a file that its configuration names */
-export type NodeFileKind = 'certificate' | 'secret' | 'directory' | 'module' | 'log' | 'qlog';
+/** What a node does with a file that its configuration names; a `state` is one that it writes, and reads again */
+export type NodeFileKind = 'certificate' | 'secret' | 'state' | 'directory' | 'module' | 'log' | 'qlog';
 
 /** A file or directory that the configuration of a node names */
 export interface NodeFile {
   /** Place of the name among the keys of the node; the short form of an option has the name itself at the parent */
   at: ValuePath;
+  /** Whether `at` begins at the top of the file, since all nodes of it share the name */
+  shared: boolean;
   /** Absolute */
   path: string;
   kind: NodeFileKind;
@@ -18,17 +20,18 @@ export interface NodeFile {
   id: string;
 }
 
-/** Returns the files of a node in the order of its keys. */
-export function filesOfNode({ node }: LoadedNode): NodeFile[] {
+/** Returns the files of a node in the order of its keys, and those of the file's registry. */
+export function filesOfNode({ node, registry }: LoadedNode): NodeFile[] {
   const found: NodeFile[] = [];
-  const add = (kind: NodeFileKind, at: ValuePath, path: string | undefined): void => {
-    if (path !== undefined) found.push({ at, path, kind, id: at.join('-').replaceAll('_', '-') });
+  const add = (kind: NodeFileKind, at: ValuePath, path: string | undefined, shared = false): void => {
+    if (path !== undefined) found.push({ at, path, kind, id: at.join('-').replaceAll('_', '-'), shared });
   };
   if ('tls' in node && node.tls !== 'dev') {
     add('certificate', ['tls', 'cert'], node.tls.cert);
     add('secret', ['tls', 'key'], node.tls.key);
   }
-  if ('secrets' in node) add('secret', ['secrets'], node.secrets);
+  // An operator sends secrets by the registry.
+  if ('secrets' in node) add(registry?.options.operator ? 'state' : 'secret', ['secrets'], node.secrets);
   if ('key' in node && node.key !== 'dev') add('secret', ['key', 'file'], node.key.file);
   if ('user' in node && node.user && 'file' in node.user) add('secret', ['user', 'file'], node.user.file);
   if ('gateway' in node && typeof node.gateway === 'object' && typeof node.gateway.certificate === 'object')
@@ -41,6 +44,11 @@ export function filesOfNode({ node }: LoadedNode): NodeFile[] {
     );
   add('log', ['log', 'file'], node.log.file);
   add('qlog', ['qlog'], 'qlog' in node ? node.qlog : undefined);
+  const { credentials, tls } = registry?.options ?? {};
+  add('secret', ['registry', 'credentials'], credentials, true);
+  add('certificate', ['registry', 'tls', 'ca'], tls?.ca, true);
+  add('certificate', ['registry', 'tls', 'cert'], tls?.cert, true);
+  add('secret', ['registry', 'tls', 'key'], tls?.key, true);
   return found;
 }
 
@@ -68,7 +76,7 @@ export function moveFiles(text: string, file: string, name: string, place: (file
   if (!node) throw new Error(`the node ${name} got lost`);
   const document = new ConfigurationDocument(file, text);
   const edits = filesOfNode(node).map((each) => ({
-    range: document.locateValue(writtenAt(document, [...(named ? ['nodes', name] : []), ...each.at])),
+    range: document.locateValue(writtenAt(document, [...(named && !each.shared ? ['nodes', name] : []), ...each.at])),
     path: place(each),
   }));
   // The last edit comes first, so that the places of the others stay.

@@ -63,6 +63,10 @@ export const errorCodes = {
     meaning:
       'A running node does not take another configuration: it is stopping, or runs by none that it could read again.',
   },
+  UPGRADE_REFUSED: {
+    exitCode: exitCodes.failed,
+    meaning: 'No other process takes over from one that runs: a node of it cannot, or the new process failed. The old one goes on.',
+  },
   RETURN_ADDRESS: {
     exitCode: exitCodes.environment,
     meaning: 'A backend cannot send from an address that its `return` names.',

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { closeSync } from 'node:fs';
 import type { IncomingMessage, Server as HttpServer } from 'node:http';
 import { createServer } from 'node:http';
 import {
@@ -8,7 +9,7 @@ import {
   type Http2ServerResponse,
   type ServerHttp2Session,
 } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import { limitUnsent, type CertificatePair } from '@sheaf/native';
 import type { StreamPriority } from '@sheaf/web-client/protocol';
@@ -43,10 +44,18 @@ const sessionMemory = 8;
 /** Unsent bytes that the kernel holds for a client, beyond those in flight */
 const unsentBytes = 128 * 1024;
 
+/** A socket that listens already. Its listener closes the descriptor. */
+export interface ListeningSocket {
+  descriptor: number;
+  port: number;
+  /** Connections wait in the socket until this resolves; absent: they are accepted at once. */
+  begins?: Promise<void> | undefined;
+}
+
 export interface TcpListenerOptions {
   address: ListenAddress;
-  /** A socket that listens there already. Default: the listener opens one. */
-  descriptor?: number | undefined;
+  /** Default: the listener opens one. */
+  socket?: ListeningSocket | undefined;
   handler: RequestHandler;
   limits: FrontLimits;
   /** Absent for HTTP/1.1 without TLS */
@@ -77,6 +86,8 @@ export class TcpListener {
   readonly #proxyProtocol: ProxyProtocol | undefined;
   readonly #clients: TcpClients;
   #draining = false;
+  /** Resolves when the server listens no more, and all its connections have ended */
+  #closed: Promise<unknown> | undefined;
   #ticketKeys: Buffer | undefined;
 
   constructor(options: TcpListenerOptions) {
@@ -134,13 +145,25 @@ export class TcpListener {
 
   /** Binds the port. Rejects with the system's error. */
   async listen(): Promise<ListenAddress> {
-    const { descriptor } = this.#options;
+    const { socket } = this.#options;
     const { address, port } = this.#options.address;
+    if (socket?.begins) {
+      void socket.begins.then(() => this.#accept(socket));
+      return { address, port: socket.port };
+    }
     // `::` accepts IPv4 as well, as the UDP socket does.
-    this.#server.listen(descriptor === undefined ? { host: address, port, ipv6Only: false } : { fd: descriptor });
+    this.#server.listen(socket ? { fd: socket.descriptor } : { host: address, port, ipv6Only: false });
     await once(this.#server, 'listening');
     this.#server.on('error', () => undefined);
     return { address, port: (this.#server.address() as AddressInfo).port };
+  }
+
+  /** Accepts no more connections. Those that are open go on as before. */
+  stopAccepting(): void {
+    if (!this.#server.listening) return;
+    this.#closed = once(this.#server, 'close');
+    // The method of servers for HTTP would end idle connections as well.
+    NetServer.prototype.close.call(this.#server);
   }
 
   /** Returns how often each bound was reached. */
@@ -169,12 +192,11 @@ export class TcpListener {
   async close(drainMs: number): Promise<void> {
     this.#draining = true;
     const cut = (): void => this.#connections.forEach((socket) => socket.destroy());
-    if (!this.#server.listening) {
+    this.stopAccepting();
+    if (!this.#closed) {
       if (drainMs === 0) cut();
       return;
     }
-    const closed = once(this.#server, 'close');
-    this.#server.close();
     this.#clients.closeWaiting();
     if ('closeIdleConnections' in this.#server) this.#server.closeIdleConnections();
     for (const session of this.#sessions) session.close();
@@ -182,9 +204,14 @@ export class TcpListener {
     const idle = setInterval(() => this.#closeIdle(), 50);
     const timer = setTimeout(cut, drainMs);
     this.#closeIdle();
-    await closed;
+    await this.#closed;
     clearInterval(idle);
     clearTimeout(timer);
+  }
+
+  #accept({ descriptor }: ListeningSocket): void {
+    if (this.#draining) return closeSync(descriptor);
+    this.#server.on('error', () => undefined).listen({ fd: descriptor });
   }
 
   /** Passes a connection to the server, which begins its TLS handshake, once its client is known and it is its turn. */

@@ -6,11 +6,12 @@ import {
   type LoadedNode,
   type LoadedUplink,
 } from '../schema/loaded.js';
-import { workerCount } from '../schema/workers.js';
+import { hasWorkers } from '../schema/workers.js';
 import type { ListenAddress } from '../values/scalars.js';
 import { Edge } from './edge/edge.js';
 import { Backend } from './backend.js';
 import type { NodeOptions, RunningNode } from './life/running_node.js';
+import { cannotTakeOver } from './upgrade/unfit.js';
 import { TunnelNode } from './tunnel/tunnel_node.js';
 import { describeNode } from './fleet/describe_node.js';
 import { Gateway } from './gateway.js';
@@ -30,7 +31,7 @@ export async function startNodes(nodes: readonly LoadedNode[], options: NodeOpti
   const running = new RunningAddresses({ elsewhere: options.fleet?.view });
   try {
     for (const loaded of nodes)
-      if (hasWorkers(loaded)) started.set(loaded, await openWorkers(loaded, { ...options, running }));
+      if (runsWorkers(loaded)) started.set(loaded, await openWorkers(loaded, { ...options, running }));
     for (const role of ['backend', 'gateway', 'edge', 'tunnel'] as const) {
       for (const loaded of nodes) {
         if (loaded.role !== role) continue;
@@ -51,6 +52,7 @@ type StartOptions = NodeOptions & { running: RunningAddresses };
 
 async function startNode(loaded: LoadedNode, options: StartOptions): Promise<RunningNode> {
   const { running } = options;
+  if (options.succession) throw cannotTakeOver(loaded);
   switch (loaded.role) {
     case 'backend':
     case 'gateway': {
@@ -67,17 +69,24 @@ async function startNode(loaded: LoadedNode, options: StartOptions): Promise<Run
 }
 
 /** Tells the other nodes of the process and of the fleet where a node listens. */
-function note(loaded: Server, node: Gateway | Backend | WorkersNode, { running, fleet, reload }: StartOptions): void {
+function note(
+  loaded: Server,
+  node: Gateway | Backend | WorkersNode,
+  { running, fleet, reload, succession }: StartOptions,
+): void {
   const { address, backboneAddress } = node;
   running.set(loaded.name, { listen: address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
   const hash = (): string => reload?.status().version ?? '';
-  fleet?.announce(loaded.name, () => describeNode(loaded, node, hash()));
+  const announce = (): void => fleet?.announce(loaded.name, () => describeNode(loaded, node, hash()));
+  // Until then, the process before speaks as this node.
+  if (succession) void succession.began.then(announce);
+  else announce();
 }
 
-/** A link between machines leads to threads, even to a single one. */
-const hasWorkers = (loaded: LoadedNode): loaded is Server =>
-  (loaded.role === 'gateway' && (loaded.node.forward !== undefined || workerCount(loaded.node) > 1)) ||
-  (loaded.role === 'backend' && workerCount(loaded.node) > 1);
+/** A link between machines leads to threads, even where the node asks for none. */
+const runsWorkers = (loaded: LoadedNode): loaded is Server =>
+  (loaded.role === 'gateway' && (loaded.node.forward !== undefined || hasWorkers(loaded.node))) ||
+  (loaded.role === 'backend' && hasWorkers(loaded.node));
 
 /** Opens the sockets of a node whose clients are served by several threads. @throws UserError */
 async function openWorkers(loaded: Server, options: StartOptions): Promise<WorkersNode> {

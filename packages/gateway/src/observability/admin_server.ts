@@ -8,6 +8,7 @@ import { hostName } from '../http/router.js';
 import type { Published, Title } from '../channels/publication.js';
 import type { ReloadOutcome } from './configuration_report.js';
 import type { NodeState, NodeStatus } from './status.js';
+import type { UpgradeOutcome } from './upgrade_report.js';
 import { tunnelReport } from './tunnel_report.js';
 
 /** The sources of an operator's answers */
@@ -20,6 +21,8 @@ export interface AdminSources {
   drainBackend?(name: string, drains: boolean): boolean;
   /** Reads the configuration again. Never rejects. */
   reload?(): Promise<ReloadOutcome>;
+  /** Starts a process that takes over. Never rejects. */
+  upgrade?(): Promise<UpgradeOutcome>;
   /** Publishes bytes on a channel. Resolves with undefined when none has the name. */
   publish?(channel: string, bytes: AsyncIterable<Buffer>, title: Title): Promise<Published> | undefined;
 }
@@ -34,9 +37,12 @@ const headersTimeout = 60_000;
 export class AdminServer {
   readonly #server: Server;
   readonly #address: ListenAddress;
+  readonly #descriptor: number | undefined;
 
-  constructor(address: ListenAddress, sources: AdminSources) {
+  /** `descriptor`: a socket that listens there already. Default: the server opens one. */
+  constructor(address: ListenAddress, sources: AdminSources, descriptor?: number) {
     this.#address = address;
+    this.#descriptor = descriptor;
     // The body of a publication takes as long as its source; `headersTimeout` still bounds what clients hold.
     this.#server = createServer({ requestTimeout: 0, headersTimeout }, (request, response) => {
       answer(request, response, sources).catch((error: unknown) => response.destroy(error as Error));
@@ -45,7 +51,8 @@ export class AdminServer {
 
   /** Binds the port. Rejects with the system's error. */
   async listen(): Promise<ListenAddress> {
-    this.#server.listen({ host: this.#address.address, port: this.#address.port });
+    const { address: host, port } = this.#address;
+    this.#server.listen(this.#descriptor === undefined ? { host, port } : { fd: this.#descriptor });
     await once(this.#server, 'listening');
     return { address: this.#address.address, port: (this.#server.address() as AddressInfo).port };
   }
@@ -97,6 +104,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, source
     return;
   }
   if (request.url === '/reload' && request.method === 'POST') return reload(request, send, sources);
+  if (request.url === '/upgrade' && request.method === 'POST') return upgrade(request, send, sources);
   const [, channel] = /^\/channels\/([\w-]+)(?:\?|$)/.exec(request.url ?? '') ?? [];
   if (channel !== undefined && request.method === 'POST') return publish(channel, request, send, sources);
   const [, backend, action] = /^\/backends\/([\w-]+)\/(drain|resume)$/.exec(request.url ?? '') ?? [];
@@ -124,14 +132,26 @@ function isOwnRequest(request: IncomingMessage, send: Send): boolean {
   return false;
 }
 
-/** Makes the process read its configuration again. The request says nothing but that: it has no body. */
-async function reload(request: IncomingMessage, send: Send, sources: AdminSources): Promise<void> {
-  if (!isOwnRequest(request, send)) return;
+/** Refuses also what has a body: the request says all by its name. */
+function isBareRequest(request: IncomingMessage, send: Send): boolean {
+  if (!isOwnRequest(request, send)) return false;
   const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
-  if (Number(length) !== 0 || coding !== undefined) {
-    send(413, 'text/plain', '413 Content Too Large: the node reads its own file\n', { connection: 'close' });
-    return;
-  }
+  if (Number(length) === 0 && coding === undefined) return true;
+  send(413, 'text/plain', '413 Content Too Large: the node reads its own file\n', { connection: 'close' });
+  return false;
+}
+
+/** Starts a process that takes over from this one. */
+async function upgrade(request: IncomingMessage, send: Send, sources: AdminSources): Promise<void> {
+  if (!isBareRequest(request, send)) return;
+  const outcome = await sources.upgrade?.();
+  if (!outcome) send(404, 'text/plain', '404 Not Found: no other process can take over from this one\n');
+  else send(outcome.accepted ? 200 : 422, 'application/json', `${JSON.stringify(outcome)}\n`);
+}
+
+/** Makes the process read its configuration again. */
+async function reload(request: IncomingMessage, send: Send, sources: AdminSources): Promise<void> {
+  if (!isBareRequest(request, send)) return;
   const outcome = await sources.reload?.();
   if (!outcome) send(404, 'text/plain', '404 Not Found: this node runs by no file that it could read again\n');
   else send(outcome.accepted ? 200 : 422, 'application/json', `${JSON.stringify(outcome)}\n`);

@@ -1,3 +1,5 @@
+import type { Refusal } from '../errors/refusal.js';
+
 /** A difference between two configurations of a node */
 export interface ConfigurationChange {
   node: string;
@@ -6,14 +8,6 @@ export interface ConfigurationChange {
   change: 'added' | 'removed' | 'changed';
   /** Which of several, such as the path of a route */
   name?: string;
-}
-
-/** Why a configuration was refused */
-export interface Refusal {
-  code: string;
-  message: string;
-  /** Cause, place and fix for people */
-  text: string;
 }
 
 /** What became of a reload */

@@ -9,6 +9,7 @@ import type {
   TunnelTotals,
 } from '@sheaf/native';
 import type { ConfigurationStatus } from './configuration_report.js';
+import type { UpgradeStatus } from './upgrade_report.js';
 import type { RegistryStatus } from './registry_report.js';
 import type { BackendReport } from './backend_report.js';
 import type { BackendDeliveries } from './delivery_counts.js';
@@ -28,6 +29,8 @@ export interface LifeStatus {
   uptimeSeconds: number;
   /** Present where the configuration can be read again while the node runs */
   configuration?: ConfigurationStatus;
+  /** Present where another process can take over from this one */
+  upgrade?: UpgradeStatus;
   /** Present where the configuration has a registry */
   registry?: RegistryStatus;
 }
@@ -60,7 +63,7 @@ export interface ForwardingStatus {
   /** Other machines that the registry knows */
   machines: number;
   sent: number;
-  /** Of others, and lost: too many at one time, or the network refused them */
+  /** Lost on the way to other machines: too many at one time, or the network refused them */
   dropped: number;
   received: number;
   /** Not sealed by a machine of the fleet for this one */

@@ -50,7 +50,7 @@ export class Fleet implements RegistrySource {
   readonly #feed: Feed;
   readonly #refusals: Refusals;
   readonly #copy: Copy;
-  readonly #announcers: readonly Announcer[];
+  #announcers: readonly Announcer[];
   readonly #warned = new Set<string>();
   #failedWrites = 0;
   #copiedAt = Number.NEGATIVE_INFINITY;
@@ -109,6 +109,11 @@ export class Fleet implements RegistrySource {
     announcer.describe = describe;
     void this.#claim().catch(() => undefined);
     this.#beat();
+  }
+
+  /** Says nothing more: another process has taken over, and speaks as the nodes of this one. */
+  silence(): void {
+    this.#announcers = [];
   }
 
   /** Believes the nodes of another configuration. */
@@ -231,7 +236,20 @@ export class Fleet implements RegistrySource {
       .map(
         ({ name }) => `another process runs as \`${name}\`: stop one of them, or give it a name and a key of its own`,
       );
-    return [...this.#serverIds.conflicts.values(), ...twice];
+    return [...this.#serverIds.conflicts.values(), ...twice, ...this.#versionConflicts()];
+  }
+
+  /** Nodes of two versions of the backbone do not pair. Those of one version go on until all are upgraded. */
+  #versionConflicts(): string[] {
+    const { nodes } = this.#roster;
+    const own = nodes.find((node) => node.own);
+    if (!own) return [];
+    return nodes
+      .filter(({ backboneVersion }) => backboneVersion !== own.backboneVersion)
+      .map(
+        ({ name, version, backboneVersion }) =>
+          `\`${name}\` (${version}) speaks version ${backboneVersion} of the backbone, and \`${own.name}\` version ${own.backboneVersion}: upgrade the older one`,
+      );
   }
 
   #warnOnce(message: string): void {

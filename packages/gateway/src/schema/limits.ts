@@ -75,6 +75,11 @@ export const limitsOptions = z.strictObject({
     .describe('Address validation by Retry (RFC 9000 §8.1.2): `auto` only under load.'),
   idle: duration.prefault('30s').describe('Silence after which a connection ends.'),
   drain: duration.prefault('10s').describe('Time for open requests to finish when the gateway stops.'),
+  upgrade: duration
+    .prefault('1h')
+    .describe(
+      'Time for connections to end in a process from which another one took over (`sheaf upgrade`). Then it drains.',
+    ),
 });
 
 export type Limits = z.output<typeof limitsOptions>;

@@ -70,10 +70,21 @@ const effects: Record<keyof Limits, Effect> = {
     pays: 'the request',
     gets: 'its connection is closed',
   },
+  upgrade: {
+    resource: 'time of open connections when another process takes over',
+    pays: 'the connection',
+    gets: 'its process drains',
+  },
 };
 
 /** Bounds that no configuration changes, since they follow from the protocols or from other bounds */
 const fixed: Bound[] = [
+  {
+    resource: 'earlier processes that still have connections',
+    default: '31',
+    pays: 'the operator',
+    gets: 'a further upgrade is refused',
+  },
   {
     resource: 'memory of pending QUIC handshakes',
     default: '48 MiB',
@@ -328,7 +339,7 @@ export function limitsTable(): string {
 }
 
 const sizes: readonly (keyof Limits)[] = ['connection_memory', 'memory', 'header_size', 'body_size'];
-const durations: readonly (keyof Limits)[] = ['idle', 'drain', 'body_timeout', 'unread_timeout'];
+const durations: readonly (keyof Limits)[] = ['idle', 'drain', 'upgrade', 'body_timeout', 'unread_timeout'];
 
 function text(key: keyof Limits, defaults: Limits): string {
   const value = defaults[key];

@@ -19,6 +19,8 @@ interface LoadedBase {
   directory: string;
   /** Names and addresses in the development certificate that the nodes of a file share */
   certificateNames: readonly string[];
+  /** The registry of the file */
+  registry: LoadedRegistry | undefined;
   /** Renders the place of a value with a caret, for errors that show up later. */
   place(path: ValuePath): string;
   /** The file that the node was read from, so that another thread can read the same */

@@ -7,10 +7,16 @@ import type { RunningAddress, SentNodes } from '../values/running_addresses.js';
 import type { SharedUdp } from '../values/shared_udp.js';
 import type { SentError } from './sent_error.js';
 
+/** Listening sockets of one worker, one for each address */
+export interface SharedTcp {
+  descriptors: readonly number[];
+  port: number;
+}
+
 /** Sockets of one worker, by the options that name their addresses */
 export interface SentSockets {
-  /** Descriptors of the main thread, of which a worker makes its own */
-  tcp: Partial<Record<'listen' | 'http', readonly number[]>>;
+  /** Sockets of the main thread, of which a worker makes descriptors of its own */
+  tcp: Partial<Record<'listen' | 'http', SharedTcp>>;
   udp: Partial<Record<'listen' | 'backbone', SharedUdp>>;
 }
 
@@ -38,6 +44,8 @@ export interface WorkerStart extends SentConfiguration {
   /** Nodes of other processes that a registry knows */
   elsewhere: SentNodes;
   keyLog: string | undefined;
+  /** Whether connections wait in the sockets until the notice `begin`. Those of a process that takes over do. */
+  waits: boolean;
 }
 
 /** A metric with its values, as prom-client passes it between threads */
@@ -55,9 +63,11 @@ export interface WorkerCalls {
   prepare: [given: SentConfiguration, returned: string[]];
   commit: [given: undefined, returned: undefined];
   abandon: [given: undefined, returned: undefined];
+  /** Is a sign of life. */
+  beat: [given: undefined, returned: undefined];
   report: [given: undefined, returned: WorkerReport];
   /** Drains for this time in milliseconds, and stops. */
-  close: [given: number | undefined, returned: undefined];
+  close: [given: number, returned: undefined];
 }
 
 /** What a worker is told, and says nothing about */
@@ -66,7 +76,10 @@ export type WorkerNotice =
   | { notice: 'secrets'; secrets: GivenSecrets['secrets'] }
   | { notice: 'running'; name: string; address: RunningAddress }
   | { notice: 'elsewhere'; nodes: SentNodes }
-  | { notice: 'drain'; backend: string; drains: boolean };
+  | { notice: 'drain'; backend: string; drains: boolean }
+  | { notice: 'begin' }
+  /** Accepts no more TCP connections, since another process does */
+  | { notice: 'stopAccepting' };
 
 export type ToWorker = WorkerNotice | { call: keyof WorkerCalls; id: number; given: unknown };
 

@@ -1,5 +1,6 @@
 import { closeSync } from 'node:fs';
 import {
+  createDatagramPair,
   openSharedTcp,
   openWorkerGroup,
   type WorkerCounts,
@@ -14,12 +15,14 @@ import { listenError } from '../values/listen_error.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 import { Place } from '../nodes/life/place.js';
 import { prepareAll, type Prepared } from '../nodes/life/reload.js';
+import type { Share } from '../upgrade/descriptor_table.js';
+import type { SocketInheritance, SocketUse } from '../upgrade/messages.js';
+import type { TakenSockets } from '../upgrade/taken_sockets.js';
+import { canonicalText } from '../values/canonical.js';
 import type { SentSockets } from './messages.js';
 import { sumOf } from './sums.js';
 
 export type LoadedServer = LoadedGateway | LoadedBackend;
-
-type Use = 'listen' | 'http' | 'backbone';
 
 /** Number of attempts to find a port that is free for TCP and UDP, when the configuration lets the system choose */
 const portAttempts = 8;
@@ -28,10 +31,21 @@ const graceMs = 2_000;
 
 /** Sockets of all workers at one address of the configuration */
 interface OpenSockets {
+  /** The address as the configuration names it, in its canonical form */
+  configured: string;
   address: ListenAddresses;
   /** Descriptors of listening sockets, by address and then by worker */
   tcp: number[][];
   udp: WorkerGroup | undefined;
+}
+
+/** What a successor may take over of the sockets of a node */
+export interface SocketLegacy {
+  sockets: Partial<Record<SocketUse, SocketInheritance>>;
+  /** Reads no more from the sockets that the successor took. Its connections get their datagrams over the links. */
+  commit(took: readonly SocketUse[]): void;
+  /** Closes what was opened for a successor that does not take over. */
+  abandon(): void;
 }
 
 /**
@@ -39,11 +53,17 @@ interface OpenSockets {
  * what arrives meanwhile waits there.
  */
 export class NodeSockets {
-  readonly #places: Record<Use, Place<OpenSockets>> = {
+  readonly #places: Record<SocketUse, Place<OpenSockets>> = {
     listen: new Place(leave),
     http: new Place(leave),
     backbone: new Place(leave),
   };
+  /** Sockets of the process before, until this one has taken over */
+  #taken: TakenSockets | undefined;
+
+  constructor(taken?: TakenSockets) {
+    this.#taken = taken;
+  }
 
   get address(): ListenAddresses {
     const { current } = this.#places.listen;
@@ -66,12 +86,19 @@ export class NodeSockets {
   async prepare(loaded: LoadedServer, drainMs: number): Promise<Prepared & { opened: OpenedSockets }> {
     const { node } = loaded;
     const workers = workerCount(node);
-    const opened: Partial<Record<Use, OpenSockets>> = {};
+    const opened: Partial<Record<SocketUse, OpenSockets>> = {};
     // Balancers read the ids of clients; those of the backbone are random.
     const serverId = serverIdOf(node.connection_ids);
-    const open = (use: Use, transports: readonly Transport[]) => (address: ListenAddresses) => {
-      const wanted = { address, workers, transports, serverId: use === 'listen' ? serverId : {} };
-      opened[use] = openSockets({ ...wanted, refuse: refusal(loaded, use) });
+    const open = (use: SocketUse, transports: readonly Transport[]) => (address: ListenAddresses) => {
+      const wanted = {
+        address,
+        workers,
+        transports,
+        serverId: use === 'listen' ? serverId : {},
+        waits: this.#taken !== undefined,
+      };
+      const inherited = this.#taken?.take(use, canonicalText(address));
+      opened[use] = inherited ? takeOver(inherited, wanted) : openSockets({ ...wanted, refuse: refusal(loaded, use) });
       return Promise.resolve(opened[use]);
     };
     const leaveMs = drainMs + graceMs;
@@ -107,6 +134,37 @@ export class NodeSockets {
       .reduce((sums, counts) => sums.map((sum, at) => sumOf([sum, counts[at] ?? sum])));
   }
 
+  /** Reads from the sockets that were taken over. */
+  read(): void {
+    this.#taken = undefined;
+    for (const { current } of Object.values(this.#places)) current?.udp?.read();
+  }
+
+  /** Offers the sockets to a successor. @throws an error of the system */
+  bequeath(share: Share): SocketLegacy {
+    const legacy: SocketLegacy['sockets'] = {};
+    const own: Partial<Record<SocketUse, Bequeathed>> = {};
+    const abandon = (): void => Object.values(own).forEach((each) => each.close());
+    try {
+      for (const [use, { current }] of Object.entries(this.#places) as [SocketUse, Place<OpenSockets>][])
+        if (current) {
+          own[use] = new Bequeathed(current);
+          legacy[use] = own[use].describe(share);
+        }
+    } catch (error) {
+      abandon();
+      throw error;
+    }
+    const commit = (took: readonly SocketUse[]): void => {
+      for (const [use, each] of Object.entries(own) as [SocketUse, Bequeathed][]) {
+        if (took.includes(use)) each.passOn();
+        else each.close();
+      }
+      this.stopListening();
+    };
+    return { sockets: legacy, commit, abandon };
+  }
+
   /** Takes no more connections. */
   stopListening(): void {
     for (const { all } of Object.values(this.#places)) for (const sockets of all) closeTcp(sockets);
@@ -119,9 +177,9 @@ export class NodeSockets {
 
 /** Sockets that workers are to take over */
 export class OpenedSockets {
-  readonly #byUse: Partial<Record<Use, OpenSockets | undefined>>;
+  readonly #byUse: Partial<Record<SocketUse, OpenSockets | undefined>>;
 
-  constructor(byUse: Partial<Record<Use, OpenSockets | undefined>>) {
+  constructor(byUse: Partial<Record<SocketUse, OpenSockets | undefined>>) {
     this.#byUse = byUse;
   }
 
@@ -131,7 +189,8 @@ export class OpenedSockets {
     for (const use of ['listen', 'http', 'backbone'] as const) {
       const sockets = this.#byUse[use];
       if (!sockets) continue;
-      if (use !== 'backbone') sent.tcp[use] = sockets.tcp.map((ofAddress) => ofAddress[index]!);
+      const { port } = sockets.address;
+      if (use !== 'backbone') sent.tcp[use] = { descriptors: sockets.tcp.map((ofAddress) => ofAddress[index]!), port };
       if (use !== 'http' && sockets.udp) sent.udp[use] = { group: sockets.udp.number, index };
     }
     return sent;
@@ -142,7 +201,7 @@ type Transport = 'TCP' | 'UDP';
 type Refuse = (error: unknown, address: ListenAddress, transport: Transport) => unknown;
 
 const refusal =
-  ({ place }: LoadedServer, use: Use): Refuse =>
+  ({ place }: LoadedServer, use: SocketUse): Refuse =>
   (error, address, transport) =>
     listenError(error, address, transport, place([use]));
 
@@ -152,11 +211,16 @@ interface Wanted {
   transports: readonly Transport[];
   /** What the workers put into connection ids */
   serverId: Pick<WorkerGroupOptions, 'serverId'>;
-  /** Explains an error of the system. */
+  /** Whether datagrams wait in the sockets until `read` */
+  waits: boolean;
+}
+
+/** Explains an error of the system. */
+interface Explained extends Wanted {
   refuse: Refuse;
 }
 
-function openSockets(wanted: Wanted): OpenSockets {
+function openSockets(wanted: Explained): OpenSockets {
   for (let attempt = 1; ; attempt++) {
     try {
       return tryOpen(wanted);
@@ -168,8 +232,9 @@ function openSockets(wanted: Wanted): OpenSockets {
 }
 
 /** With port 0, the system chooses the port of the first socket, which all others must have. */
-function tryOpen({ address, workers, transports, serverId, refuse }: Wanted): OpenSockets {
-  const sockets: OpenSockets = { address, tcp: [], udp: undefined };
+function tryOpen({ address, workers, transports, serverId, waits, refuse }: Explained): OpenSockets {
+  const configured = canonicalText(address);
+  const sockets: OpenSockets = { configured, address, tcp: [], udp: undefined };
   const [wantsTcp, wantsUdp] = [transports.includes('TCP'), transports.includes('UDP')];
   let { port } = address;
   try {
@@ -184,7 +249,7 @@ function tryOpen({ address, workers, transports, serverId, refuse }: Wanted): Op
     }
     if (wantsUdp) {
       sockets.udp = attempted(
-        () => openWorkerGroup({ workers, addresses: eachAddress({ ...address, port }), ...serverId }),
+        () => openWorkerGroup({ workers, addresses: eachAddress({ ...address, port }), ...serverId, waits }),
         (error) => {
           const { address: refused = address.address } = error as { address?: string };
           return refuse(error, { address: refused, port }, 'UDP');
@@ -196,6 +261,51 @@ function tryOpen({ address, workers, transports, serverId, refuse }: Wanted): Op
   } catch (error) {
     closeTcp(sockets);
     throw error;
+  }
+}
+
+/** Takes sockets over from the process before. @throws Error when they are not what the configuration wants */
+function takeOver(inherited: SocketInheritance, { workers, serverId, waits }: Wanted): OpenSockets {
+  const { configured, address, tcp, udp } = inherited;
+  const perWorker = [...tcp, ...(udp?.descriptors ?? [])];
+  if (perWorker.some(({ length }) => length !== workers)) throw new Error('sockets and workers do not go together');
+  const group =
+    udp && openWorkerGroup({ workers, addresses: eachAddress(address), ...serverId, waits, inherited: udp });
+  for (const link of udp?.links ?? []) group?.follow(link);
+  return { configured, address, tcp, udp: group };
+}
+
+/** Sockets that are offered to a successor, with a link for the datagrams of connections that stay here */
+class Bequeathed {
+  readonly #sockets: OpenSockets;
+  readonly #link: [ours: number, theirs: number] | undefined;
+
+  constructor(sockets: OpenSockets) {
+    this.#sockets = sockets;
+    if (sockets.udp) this.#link = createDatagramPair();
+  }
+
+  describe(share: Share): SocketInheritance {
+    const { configured, address, tcp, udp } = this.#sockets;
+    const shareAll = (all: readonly (readonly number[])[]): number[][] => all.map((each) => each.map(share));
+    const described = { configured, address: { further: [], ...address }, tcp: shareAll(tcp) };
+    if (!udp || !this.#link) return described;
+    const { descriptors, key, links } = udp.inheritance();
+    return {
+      ...described,
+      udp: { descriptors: shareAll(descriptors), key, links: [...links, this.#link[1]].map(share) },
+    };
+  }
+
+  passOn(): void {
+    if (!this.#link) return;
+    const [ours, theirs] = this.#link;
+    closeSync(theirs);
+    this.#sockets.udp?.passTo(ours);
+  }
+
+  close(): void {
+    this.#link?.forEach((each) => closeSync(each));
   }
 }
 
@@ -217,6 +327,6 @@ async function leave(sockets: OpenSockets, drainMs: number): Promise<void> {
   closeTcp(sockets);
   if (!sockets.udp) return;
   const { udp } = sockets;
-  await new Promise((resolve) => setTimeout(resolve, drainMs).unref());
+  if (drainMs > 0) await new Promise((resolve) => setTimeout(resolve, drainMs).unref());
   udp.close();
 }

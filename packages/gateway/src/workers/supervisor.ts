@@ -2,12 +2,17 @@ import type { Logger } from 'pino';
 import { errorMessage, UserError } from '../errors/user_error.js';
 import { backOffMs, type BackOff } from '../values/back_off.js';
 import type { WorkerState } from '../observability/status.js';
+import { within } from '../values/within.js';
+import { watchPulse } from './pulse.js';
 import type { WorkerThread } from './worker_thread.js';
 
 /** Pauses before a worker that failed soon after its start is replaced once more */
 const pauses: BackOff = { first: 100, longest: 10_000, jitter: true };
 /** Time in milliseconds after which a worker counts as good, and its successor starts at once */
 const goodMs = 10_000;
+
+/** Time in milliseconds that a worker has to close everything, beyond the time of its requests to finish */
+const graceMs = 5_000;
 
 export interface SupervisorOptions {
   index: number;
@@ -30,6 +35,7 @@ export class Supervisor {
   #restarts = 0;
   #failures = 0;
   #reason: string | undefined;
+  #retired = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: SupervisorOptions) {
@@ -71,14 +77,22 @@ export class Supervisor {
     }
   }
 
+  /** Starts no more threads. */
+  retire(): void {
+    clearTimeout(this.#timer);
+    this.#retired = true;
+    if (!this.serving) this.#enter('stopped');
+  }
+
   /** Starts no more threads, and ends the one that runs: in order within `drainMs`, then at once. */
-  async stop(drainMs: number | undefined): Promise<void> {
+  async stop(drainMs: number): Promise<void> {
     clearTimeout(this.#timer);
     const { serving } = this;
     this.#state = 'stopped';
-    await serving?.ask('close', drainMs).catch((error: unknown) => {
+    const closed = serving?.ask('close', drainMs).catch((error: unknown) => {
       this.#options.log.warn({ worker: this.index, error: errorMessage(error) }, 'a worker did not stop in order');
     });
+    if (closed) await within(closed, drainMs + graceMs);
     await this.#thread?.terminate();
   }
 
@@ -94,7 +108,12 @@ export class Supervisor {
     const warnings = await thread.serving;
     if (this.#isOver()) return [];
     this.#enter('serving');
+    const unwatch = watchPulse(
+      () => thread.ask('beat', undefined),
+      () => void thread.terminate(new Error('its event loop was stuck')),
+    );
     void thread.ended.then((reason) => {
+      unwatch();
       if (this.#isOver()) return;
       this.#options.onLost();
       if (Date.now() - this.#since.getTime() >= goodMs) this.#failures = 0;
@@ -108,6 +127,7 @@ export class Supervisor {
     const pauseMs = this.#failures === 0 ? 0 : backOffMs(this.#failures - 1, pauses);
     this.#failures += 1;
     this.#reason = reason.message;
+    if (this.#retired) return this.#enter('stopped');
     this.#enter('waiting');
     this.#options.log.error(
       {

@@ -1,22 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import type { CertificatePair } from '@sheaf/native';
+import { duplicateDescriptor, openSharedTcp, type CertificatePair, type ServerSecret } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { certificateOf, publicUrlOf } from '../nodes/front/front.js';
 import { entrancesOf, trialOf } from '../nodes/front/front_node.js';
 import { processIdBytes } from '../multi_end/backbone/run.js';
+import { UserError } from '../errors/user_error.js';
 import { Forwarding } from '../nodes/fleet/forwarding.js';
-import { NodeLife } from '../nodes/life/node_life.js';
+import { NodeLife, type AdminSocket } from '../nodes/life/node_life.js';
 import { prepareAll, type Prepared } from '../nodes/life/reload.js';
-import type { Entrance, NodeOptions, RunningNode } from '../nodes/life/running_node.js';
+import type { Entrance, NodeLegacy, NodeOptions, RunningNode } from '../nodes/life/running_node.js';
 import type { AdminSources } from '../observability/admin_server.js';
 import { streamOf } from '../observability/log.js';
 import type { LoadedNode } from '../schema/loaded.js';
 import { workerCount } from '../schema/workers.js';
 import { CertificateSource } from '../tls/certificate_source.js';
 import { SecretsSource } from '../tls/secrets_source.js';
+import type { Share } from '../upgrade/descriptor_table.js';
+import type { AdminInheritance, NodeInheritance } from '../upgrade/messages.js';
+import type { TakenSockets } from '../upgrade/taken_sockets.js';
 import { canonicalText } from '../values/canonical.js';
-import { formatAddress } from '../values/listen_error.js';
+import { formatAddress, listenError } from '../values/listen_error.js';
 import type { RunningAddresses, SentNodes } from '../values/running_addresses.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 import { idleStatus } from './idle_status.js';
@@ -27,6 +31,8 @@ import { WorkerPool } from './worker_pool.js';
 import { WorkerThread } from './worker_thread.js';
 
 const secretBytes = 32;
+/** Time in milliseconds between looks for connections, in a process from which another one took over */
+const retirementPollMs = 500;
 
 export interface WorkersNodeOptions extends NodeOptions {
   /** Addresses of the other nodes in this process */
@@ -47,20 +53,30 @@ export class WorkersNode implements RunningNode {
   readonly pool: WorkerPool;
   readonly #options: WorkersNodeOptions;
   readonly #life: NodeLife;
-  readonly #sockets = new NodeSockets();
+  readonly #sockets: NodeSockets;
+  readonly #taken: TakenSockets | undefined;
   readonly #metrics: MergedMetrics;
   readonly #secrets: SecretsSource;
   readonly #process = randomBytes(processIdBytes);
   /** Backends that the operator drains */
-  readonly #drained = new Set<string>();
+  readonly #drained: Set<string>;
   #forwarding: Forwarding | undefined;
   #certificate: CertificateSource;
   #loaded: LoadedServer;
   #warnings: readonly string[] = [];
+  /** Whether connections wait in the sockets, since the process before has not ended to serve yet */
+  #waits: boolean;
+  /** A socket for operators that `begin` uses */
+  #admin: OwnSocket | undefined;
 
   private constructor(loaded: LoadedServer, options: WorkersNodeOptions, life: NodeLife, files: Files) {
     this.#loaded = loaded;
     this.#options = options;
+    const { name } = loaded;
+    this.#waits = options.succession !== undefined;
+    this.#taken = options.succession?.socketsOf(name);
+    this.#sockets = new NodeSockets(this.#taken);
+    this.#drained = new Set(options.succession?.nodeOf(name)?.drained);
     this.#life = life;
     this.#certificate = files.certificate;
     this.#secrets = files.secrets;
@@ -96,11 +112,15 @@ export class WorkersNode implements RunningNode {
    */
   static async open(loaded: LoadedServer, options: WorkersNodeOptions): Promise<WorkersNode> {
     const { name, role, node, place } = loaded;
-    const life = new NodeLife({ name, role, options: node, place }, options);
+    const inherited = options.succession?.nodeOf(name);
+    const openAdminSocket = (wanted: ListenAddress): AdminSocket => opened.#openAdminSocket(wanted);
+    const life = new NodeLife({ name, role, options: node, place }, { ...options, openAdminSocket });
+    let opened: WorkersNode;
     try {
-      const secrets = await openSecrets(loaded, life.log);
+      if (inherited) refuseDifferent(loaded, inherited);
+      const secrets = await openSecrets(loaded, life.log, inherited);
       const certificate = await openCertificate(loaded, life.log);
-      const opened = new WorkersNode(loaded, options, life, { certificate, secrets });
+      opened = new WorkersNode(loaded, options, life, { certificate, secrets });
       await opened.#listen();
       return opened;
     } catch (error) {
@@ -169,7 +189,9 @@ export class WorkersNode implements RunningNode {
   /** Starts the workers. @throws UserError when none of them can serve */
   async start(): Promise<void> {
     this.#warnings = await this.pool.start();
-    this.#life.serve(this.#addresses(), this.#warnings);
+    if (!this.#waits) this.#life.serve(this.#addresses(), this.#warnings);
+    // The process before serves well without this one.
+    else if (!this.pool.ready) throw new Error('a worker has failed; the log has more');
   }
 
   /** Returns what all workers did, as of the latest `refresh`. */
@@ -221,8 +243,52 @@ export class WorkersNode implements RunningNode {
     return this.pool.settled();
   }
 
+  /** Serves by the sockets that were taken over. */
+  async begin(): Promise<void> {
+    this.#waits = false;
+    this.#sockets.read();
+    this.#forward();
+    this.pool.tell({ notice: 'begin' });
+    await this.#life.listenAdmin(this.#sources);
+    this.#life.serve(this.#addresses(), this.#warnings);
+  }
+
+  /** Offers sockets and secrets to a process that takes over. @throws an error of the system */
+  bequeath(share: Share): NodeLegacy {
+    const { name, node } = this.#loaded;
+    const { sockets, commit, abandon } = this.#sockets.bequeath(share);
+    const admin = this.#life.bequeathAdmin(share);
+    return {
+      inheritance: {
+        name,
+        fixed: fixedOf(this.#loaded),
+        sockets,
+        ...(admin && { admin }),
+        drained: [...this.#drained],
+        ...(node.secrets === undefined && { secrets: this.#secrets.secrets.map(encodeSecret) }),
+      },
+      commit: (took) => {
+        this.pool.retire();
+        this.pool.tell({ notice: 'stopAccepting' });
+        commit(took);
+        // The other process opens the same address.
+        this.#forwarding?.close();
+        void this.#life.leaveAdmin();
+      },
+      abandon,
+    };
+  }
+
+  /** Closes the node once its connections have ended, or `limits.upgrade` is over. */
+  async retire(): Promise<void> {
+    const deadline = performance.now() + this.#loaded.node.limits.upgrade;
+    while (this.#life.state === 'serving' && performance.now() < deadline && (await this.#isBusy()))
+      await new Promise((resolve) => setTimeout(resolve, retirementPollMs));
+    await this.close();
+  }
+
   /** Makes all workers refuse new work, waits up to `drainMs` for requests in flight, then stops. */
-  close(drainMs?: number): Promise<void> {
+  close(drainMs = this.#loaded.node.limits.drain): Promise<void> {
     return this.#life.close(async () => {
       this.log.info('draining');
       this.#sockets.stopListening();
@@ -232,8 +298,34 @@ export class WorkersNode implements RunningNode {
 
   async #listen(): Promise<void> {
     (await this.#sockets.prepare(this.#loaded, 0)).commit();
+    if (this.#waits) return this.#waitForOperators();
     this.#forward();
     await this.#life.listenAdmin(this.#sources);
+  }
+
+  /** Opens the socket for operators, or takes that of the process before, where requests wait. */
+  #waitForOperators(): void {
+    const { node, place } = this.#loaded;
+    const { admin } = node;
+    if (!admin) return;
+    try {
+      this.#admin = this.#taken?.takeAdmin(canonicalText(admin)) ?? openAdmin(admin);
+    } catch (error) {
+      throw listenError(error, admin, 'TCP', place(['admin']));
+    }
+  }
+
+  #openAdminSocket(wanted: ListenAddress): AdminSocket {
+    const { descriptor: kept } = this.#admin ?? openAdmin(wanted);
+    this.#admin = undefined;
+    return { kept, descriptor: duplicateDescriptor(kept) };
+  }
+
+  async #isBusy(): Promise<boolean> {
+    await this.refresh();
+    const { requestsActive, tcpConnections, transport, ...status } = this.status();
+    const guests = status.role === 'backend' ? status.guests : 0;
+    return requestsActive + tcpConnections + guests + (transport?.connectionsOpenGauge ?? 0) > 0;
   }
 
   #forward(): void {
@@ -263,6 +355,7 @@ export class WorkersNode implements RunningNode {
         running: running.entries(),
         elsewhere: this.#elsewhere(),
         keyLog,
+        waits: this.#waits,
       },
       onLog: (lines) => streamOf(this.log).write(lines),
     });
@@ -364,9 +457,48 @@ function openCertificate(loaded: LoadedServer, log: Logger): Promise<Certificate
 }
 
 /** Without a file, a random secret makes the keys of tickets: clients resume at each worker. */
-async function openSecrets({ node: { secrets: file } }: LoadedServer, log: Logger): Promise<SecretsSource> {
+async function openSecrets(
+  { node: { secrets: file } }: LoadedServer,
+  log: Logger,
+  inherited: NodeInheritance | undefined,
+): Promise<SecretsSource> {
   if (file !== undefined) return SecretsSource.open({ file, log });
-  return SecretsSource.given({ secrets: [{ number: 0, secret: randomBytes(secretBytes) }], ofTickets: true });
+  const secrets = inherited?.secrets?.map(decodeSecret) ?? [{ number: 0, secret: randomBytes(secretBytes) }];
+  return SecretsSource.given({ secrets, ofTickets: true });
+}
+
+type EncodedSecret = NonNullable<NodeInheritance['secrets']>[number];
+
+const encodeSecret = ({ number, secret }: ServerSecret): EncodedSecret => ({
+  number,
+  secret: Buffer.from(secret).toString('base64'),
+});
+
+const decodeSecret = ({ number, secret }: EncodedSecret): ServerSecret => ({
+  number,
+  secret: Buffer.from(secret, 'base64'),
+});
+
+/** What sockets and connections depend on, by the name of an option that says it */
+function fixedOf({ node }: LoadedServer): Record<string, string> {
+  return { workers: String(workerCount(node)), connection_ids: canonicalText(node.connection_ids) };
+}
+
+/** @throws UserError when a node differs from the one that it takes over from */
+function refuseDifferent(loaded: LoadedServer, { fixed }: NodeInheritance): void {
+  for (const [option, value] of Object.entries(fixedOf(loaded)))
+    if (fixed[option] !== value)
+      throw new UserError('UPGRADE_REFUSED', `an upgrade cannot change \`${option}\` of \`${loaded.name}\``, {
+        hint: 'restart the node, or take this change back',
+        place: loaded.place([option]),
+      });
+}
+
+type OwnSocket = Pick<AdminInheritance, 'descriptor'>;
+
+function openAdmin({ address, port }: ListenAddress): OwnSocket {
+  const [descriptor] = openSharedTcp({ address, port }, 1).descriptors;
+  return { descriptor: descriptor! };
 }
 
 /** Refuses what workers would refuse. Throws when the two do not belong together. */

@@ -80,4 +80,23 @@ describe('the files of a node', () => {
       'listen: :443\ntls:\n  cert: "/tls-cert"   # names\n  key: "/tls-key"\nroutes: [{ files: "/routes-0-files-root" }]\n',
     );
   });
+
+  it('include those of the registry, which stand at the top', () => {
+    const tls = 'tls: { ca: ./nats.pem, cert: ./me.pem, key: ./me.key }';
+    const registry = `registry: { nats: "nats://10.0.0.1:4222", credentials: ./nats.creds, ${tls} }\n`;
+    const added = idsOf(text + registry, 'laptop').filter((line) => !idsOf(text, 'laptop').includes(line));
+    expect(added).toEqual([
+      'secret registry-credentials /etc/sheaf/nats.creds',
+      'certificate registry-tls-ca /etc/sheaf/nats.pem',
+      'certificate registry-tls-cert /etc/sheaf/me.pem',
+      'secret registry-tls-key /etc/sheaf/me.key',
+    ]);
+    const moved = moveFiles(text + registry, '/etc/sheaf/sheaf.yaml', 'laptop', ({ id }) => `/new/${id}`);
+    expect(filesOfNode(nodeOf(moved, 'laptop')).every(({ id, path }) => path === `/new/${id}`)).toBe(true);
+  });
+
+  it('are written by the node where an operator sends them', () => {
+    const operator = 'registry: { operator: ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA }\n';
+    expect(idsOf(text + operator, 'site')).toContain('state secrets /etc/sheaf/secrets');
+  });
 });

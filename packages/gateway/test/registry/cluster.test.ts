@@ -67,9 +67,9 @@ async function leaderOf({ servers }: FleetOfThree): Promise<NatsServer> {
   return servers.find(({ name }) => name === cluster?.leader)!;
 }
 
-it('all agree again after the leader is killed, three times', async () => {
+it('all agree again after the leader is killed, twice', async () => {
   const fleet = await fleetOfThree();
-  for (let round = 1; round <= 3; round += 1) {
+  for (let round = 1; round <= 2; round += 1) {
     const leader = await leaderOf(fleet);
     await timeToAgree(`leader ${leader.name} killed`, fleet, () => leader.kill());
     await timeToAgree(`${leader.name} restarted`, fleet, () => leader.start());

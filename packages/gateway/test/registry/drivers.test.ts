@@ -5,6 +5,7 @@ import { maxEntries, maxValueBytes, RevisionConflict, type RegistryDriver } from
 import type { RegistryEntry } from '../../src/registry/driver.js';
 import { FileDriver } from '../../src/registry/file_driver.js';
 import { NatsDriver } from '../../src/registry/nats_driver.js';
+import { createDevCertificate } from '../../src/tls/dev_certificate.js';
 import { startNats } from '../support/nats_server.js';
 import { temporaryDirectory } from '../support/temporary_directory.js';
 
@@ -124,6 +125,44 @@ it.each(['../escape@1', 'no revision', 'a@0', 'a@x', '.draft-1', 'a..b@1'])(
     expect((await new FileDriver(directory).list()).entries).toEqual([]);
   },
 );
+
+it('a server that asks for a password and for TLS gets both, and others get nothing', async () => {
+  const directory = await temporaryDirectory();
+  const { certificate, privateKey } = await createDevCertificate(['localhost', '127.0.0.1'], new Date());
+  const [cert, key, credentials] = ['cert.pem', 'key.pem', 'credentials'].map((name) => join(directory, name));
+  await Promise.all([
+    writeFile(cert!, certificate),
+    writeFile(key!, privateKey),
+    writeFile(credentials!, 'node:pass:word\n'),
+  ]);
+  const secured = ['--tls', '--tlscert', cert!, '--tlskey', key!, '--user', 'node', '--pass', 'pass:word'];
+  const { url } = await startNats(secured);
+  const options = { servers: [url], bucket: 'test', replicas: 1 };
+  const trusted = await opened(() => new NatsDriver({ ...options, credentials, tls: { ca: cert } }));
+  await trusted.compareAndSet('node.a', bytes('a'), 0);
+  for (const less of [{ tls: { ca: cert } }, { credentials }, {}]) {
+    const stranger = new NatsDriver({ ...options, ...less });
+    onTestFinished(() => stranger.close());
+    const opening = new Promise<void>((resolve) => (stranger.reconnected = resolve));
+    stranger.open();
+    await Promise.race([opening, new Promise((resolve) => setTimeout(resolve, 500))]);
+    expect(stranger.connected).toBe(false);
+    await expect(stranger.get('node.a')).rejects.toThrow('no connection');
+  }
+});
+
+it('a server that knows nodes by keys gets a signature', async () => {
+  const { createUser } = await import('@nats-io/transport-node').then(({ nkeys }) => nkeys);
+  const user = createUser();
+  const directory = await temporaryDirectory();
+  const [configuration, seed] = [join(directory, 'nats.conf'), join(directory, 'node.nk')];
+  await writeFile(configuration, `authorization { users = [{ nkey: ${user.getPublicKey()} }] }\n`);
+  await writeFile(seed, user.getSeed());
+  const { url } = await startNats(['-c', configuration]);
+  const driver = await opened(() => new NatsDriver({ servers: [url], bucket: 'test', replicas: 1, credentials: seed }));
+  await driver.compareAndSet('node.a', bytes('a'), 0);
+  expect((await driver.get('node.a'))?.value).toEqual(bytes('a'));
+});
 
 it('a server that comes later is found, and one that returns keeps what it had', async () => {
   const server = await startNats();

@@ -45,6 +45,45 @@ it('listeners hear of changes, and not of every heartbeat', async () => {
   expect(changed).toHaveBeenCalledTimes(2);
 });
 
+it('a watch that goes silent without an error is opened anew, and nobody becomes suspect by it', async () => {
+  const { driver } = await registry();
+  const keys = keysOf('a', 'b');
+  const other = await joinFleet({ driver: driver(), keys, name: 'a' });
+  // Nothing but the missing heartbeat can show it: comparisons are too seldom.
+  const times = { ...quickTimes, audit: 3_600_000 };
+  const member = await joinFleet({ driver: driver(), keys, name: 'b', more: { times } });
+  await expect.poll(() => seenBy(member)).toEqual({ a: 'alive', b: 'alive' });
+  const states = new Set<string>();
+  member.fleet.view.onChange(() => Object.values(seenBy(member)).forEach((state) => states.add(state)));
+  for (let round = 1; round <= 3; round += 1) {
+    member.deafen();
+    other.say({ version: `round-${round}` });
+    await expect.poll(() => member.fleet.view.node('a')?.version).toBe(`round-${round}`);
+    expect(member.fleet.status().deadWatches).toBeGreaterThanOrEqual(round);
+  }
+  expect([...states]).toEqual(['alive']);
+});
+
+it('a process that writes nothing sees what its silent watch does not tell', async () => {
+  const { driver } = await registry();
+  const keys = keysOf('a');
+  const other = await joinFleet({ driver: driver(), keys, name: 'a' });
+  const reader = await joinFleet({ driver: driver(), keys });
+  reader.deafen();
+  other.say({ version: 'later' });
+  await expect.poll(() => reader.fleet.view.node('a')?.version).toBe('later');
+});
+
+it('nodes with another version of the backbone are told', async () => {
+  const { driver } = await registry();
+  const keys = keysOf('a', 'b');
+  await joinFleet({ driver: driver(), keys, name: 'a', description: { version: '0.2.0', backboneVersion: 2 } });
+  const member = await joinFleet({ driver: driver(), keys, name: 'b' });
+  await expect
+    .poll(() => member.fleet.status().conflicts)
+    .toEqual([expect.stringContaining('`a` (0.2.0) speaks version 2 of the backbone, and `b` version 1')]);
+});
+
 it('a registry that is away makes nobody suspect, and a process starts from its copy', async () => {
   const { directory, driver } = await registry();
   const keys = keysOf('a', 'b');

@@ -38,6 +38,8 @@ export interface Member {
   say(more: Partial<FleetNodeDescription>): void;
   /** Leaves without a word, as a process that is killed. */
   vanish(): void;
+  /** Makes the watch that is open silent, without an error. */
+  deafen(): void;
 }
 
 export interface JoinOptions {
@@ -74,6 +76,7 @@ export async function joinFleet({ driver, keys, name, description, more }: JoinO
     warnings,
     say: (changes) => void (current = { ...current, ...changes }),
     vanish: () => (silent.silenced = true),
+    deafen: () => silent.deafen(),
   };
 }
 
@@ -82,9 +85,11 @@ export function seenBy({ fleet }: Member): Record<string, string> {
   return Object.fromEntries(fleet.view.nodes.map(({ name, state, draining }) => [name, draining ? 'draining' : state]));
 }
 
-/** A driver that drops what its member says, once it is silenced */
+/** A driver that drops what its member says, once it is silenced, and what open watches tell, once it is deaf */
 class SilencedDriver implements RegistryDriver {
   silenced = false;
+  #watches = 0;
+  #deafUpTo = 0;
   readonly #driver: RegistryDriver;
 
   constructor(driver: RegistryDriver) {
@@ -107,9 +112,16 @@ class SilencedDriver implements RegistryDriver {
     this.#driver.open();
   }
 
+  deafen(): void {
+    this.#deafUpTo = this.#watches;
+  }
+
   get: RegistryDriver['get'] = (key) => this.#driver.get(key);
   list: RegistryDriver['list'] = () => this.#driver.list();
-  watch: RegistryDriver['watch'] = (handlers) => this.#driver.watch(handlers);
+  watch: RegistryDriver['watch'] = ({ changed, ended }) => {
+    const number = (this.#watches += 1);
+    return this.#driver.watch({ changed: (entry) => number > this.#deafUpTo && changed(entry), ended });
+  };
   compareAndSet: RegistryDriver['compareAndSet'] = (...all) => this.#driver.compareAndSet(...all);
   heartbeat: RegistryDriver['heartbeat'] = (...all) =>
     this.silenced ? Promise.reject(new Error('silenced')) : this.#driver.heartbeat(...all);

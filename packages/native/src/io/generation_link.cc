@@ -15,7 +15,7 @@ namespace {
 // Format, addresses, ECN mark. The two processes may be of different versions.
 constexpr std::uint8_t k_format = 1;
 constexpr std::size_t k_header_length = 1 + 2 * 18 + 1;
-constexpr std::size_t k_largest_payload = 65'536;
+constexpr std::size_t k_max_payload = 65'536;
 constexpr int k_messages_per_turn = 256;
 
 enum class LinkOutcome : std::uint8_t { kSent, kFull, kClosed };
@@ -96,7 +96,7 @@ struct SuccessorInlet::Handle {
   std::shared_ptr<workers::WorkerGroup> group;
   Descriptor link;
   uv_poll_t poll{};
-  std::vector<std::uint8_t> buffer = std::vector<std::uint8_t>(k_header_length + k_largest_payload);
+  std::vector<std::uint8_t> buffer = std::vector<std::uint8_t>(k_header_length + k_max_payload);
   std::function<void()> done;
 
   void on_readable() {

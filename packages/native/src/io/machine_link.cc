@@ -18,7 +18,7 @@ namespace {
 // connections, and the exception elsewhere.
 constexpr double k_rate = 200'000;
 constexpr double k_burst = 20'000;
-constexpr std::size_t k_largest_datagram = 65'536;
+constexpr std::size_t k_max_datagram = 65'536;
 // System calls in a turn of the loop
 constexpr int k_receive_calls = 16;
 
@@ -28,7 +28,7 @@ MachineLink::MachineLink(std::shared_ptr<workers::WorkerGroup> group, MachineLin
     : group_(std::move(group)),
       config_(std::move(config)),
       fleet_(config_.server, config_.secrets, config_.shares_first),
-      buffer_(k_largest_datagram + machines::k_forward_overhead),
+      buffer_(k_max_datagram + machines::k_forward_overhead),
       rate_(k_rate, k_burst),
       opener_(config_.secrets, config_.server.id) {}
 
@@ -70,7 +70,7 @@ void MachineLink::make_sealers() {
 }
 
 bool MachineLink::pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
-  if (datagram.payload.size() > k_largest_datagram) return false;
+  if (datagram.payload.size() > k_max_datagram) return false;
   const std::lock_guard lock(sending_);
   const auto owner = fleet_.owner_of(header);
   if (!owner) return false;

@@ -7,7 +7,7 @@ import { newRun, type WorkerOfProcess } from '../backbone/run.js';
 import { loadSodium, type Sodium } from '../backbone/sealed_message.js';
 import { deliveryOrder } from '../../schema/delivery.js';
 import type { RouteOptions } from '../../schema/routes.js';
-import type { NodeKey } from '../../values/node_key.js';
+import type { NodeKey, NodePublicKey } from '../../values/node_key.js';
 import { keySource, type LoadedBackendReference, type LoadedGateway } from '../../schema/loaded.js';
 import { UserError } from '../../errors/user_error.js';
 import type { GatewayResponse, Target } from '../../http/exchange.js';
@@ -134,7 +134,7 @@ export class Primary {
     const sodium = await loadSodium();
     const run = newRun(this.#options.worker);
     this.#identity = { key, sodium, run };
-    const callers = new Map<string, Awaited<ReturnType<typeof publicKeyOf>>>();
+    const callers = new Map<string, NodePublicKey>();
     for (const reference of loaded.backends) {
       const publicKey = await publicKeyOf(reference.identity);
       callers.set(reference.name, publicKey);
@@ -170,15 +170,22 @@ export class Primary {
       this.#byId.set(reference.id, backend);
     }
     this.useRoutes(node.routes);
-    if (!node.backbone) throw new Error(`${name} has no backbone`);
+    await this.#listen(callers);
+  }
+
+  async #listen(callers: ReadonlyMap<string, NodePublicKey>): Promise<void> {
+    const { loaded, module, shared, log } = this.#options;
+    const { node, name } = loaded;
+    const { key, run } = this.identity;
     const address = node.backbone;
+    if (!address) throw new Error(`${name} has no backbone`);
     this.#listener = await BackboneListener.listen({
       module,
       name,
       key,
       run,
       address,
-      shared: this.#options.shared,
+      shared,
       callers,
       hint: `if it is one of the backends of \`${name}\`, its \`public_key\` there is`,
       onRequest: (request, response) =>

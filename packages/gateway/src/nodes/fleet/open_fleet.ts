@@ -28,14 +28,14 @@ export function registryDriver({ options }: LoadedRegistry): RegistryDriver {
 
 export type OpenFleetOptions = Pick<FleetOptions, 'now' | 'timeOfDay' | 'warn'> & {
   registry: LoadedRegistry;
-  /** Directory of the configuration file, which holds `.sheaf/` */
-  directory: string;
+  /** Directory for a copy of what the registry told last */
+  stateDirectory: string;
   /** Nodes that run in this process */
   nodes: readonly LoadedNode[];
 };
 
 /** Opens the registry for the nodes of a process. @throws UserError when the key of a node cannot be used */
-export async function openFleet({ registry, directory, nodes, ...rest }: OpenFleetOptions): Promise<Fleet> {
+export async function openFleet({ registry, stateDirectory, nodes, ...rest }: OpenFleetOptions): Promise<Fleet> {
   const { site, operator } = registry.options;
   const own: { name: string; key: NodeKey }[] = [];
   const sealed = new Map<string, SealedSecrets>();
@@ -57,7 +57,7 @@ export async function openFleet({ registry, directory, nodes, ...rest }: OpenFle
     known: registry.known,
     followed: operator && new FollowedConfiguration(site, operator),
     readers: sealed,
-    copy: join(directory, '.sheaf', `registry-${site}.json`),
+    copy: join(stateDirectory, `registry-${site}.json`),
   });
   // Nodes read their secrets when they start.
   await Promise.all([...sealed.values()].map(({ written }) => written));

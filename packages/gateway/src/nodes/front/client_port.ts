@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { errorMessage, systemErrorCode, UserError } from '../../errors/user_error.js';
 import type { TrustedProxies } from '../../http/trusted_proxies.js';
 import { createQuicListener } from '../../listeners/quic_listener.js';
-import { TcpListener } from '../../listeners/tcp_listener.js';
+import { TcpListener, type ListeningSocket } from '../../listeners/tcp_listener.js';
 import type { FrontOptions } from '../../schema/front.js';
 import type { CertificateSource } from '../../tls/certificate_source.js';
 import { listenerName, resetSecret } from '../../tls/reset_secret.js';
@@ -48,21 +48,21 @@ export type InstalledCertificate = Pick<CertificateSource, 'pair' | 'minimumTls'
 export interface TcpOptions {
   /** Whether it speaks TLS */
   secure: boolean;
-  /** A socket that listens already */
-  descriptor: number | undefined;
+  /** Default: the listener opens one. */
+  socket: ListeningSocket | undefined;
 }
 
 /** Creates a listener of TCP. */
 export function createTcp(
   parts: ListenerParts,
   address: ListenAddress,
-  { secure, descriptor }: TcpOptions,
+  { secure, socket }: TcpOptions,
 ): TcpListener {
   const { service, options, certificate, balancers, proxies, altSvc } = parts;
   const { limits } = options;
   return new TcpListener({
     address,
-    descriptor,
+    socket,
     handler: service.handler,
     takers: service.takers,
     limits,
@@ -174,7 +174,7 @@ export class ClientPort {
     let { port } = listen;
     for (const [index, { address }] of eachAddress(listen).entries()) {
       const wanted = { address, port };
-      const tcp = createTcp(this.#parts, wanted, { secure: true, descriptor: given?.[index] });
+      const tcp = createTcp(this.#parts, wanted, { secure: true, socket: given?.[index] });
       ({ port } = await tcp.listen().catch((error: unknown) => this.#refuse(error, wanted, 'TCP')));
       this.#tcp.push(tcp);
     }

@@ -259,6 +259,11 @@ export class Front {
     };
   }
 
+  /** Accepts no more TCP connections. Those that are open go on as before. */
+  stopAccepting(): void {
+    for (const tcp of this.#tcp) tcp.stopAccepting();
+  }
+
   /** Refuses new work, waits up to `drainMs` for requests in flight, then stops. */
   close(drainMs = this.#configuration.options.limits.drain): Promise<void> {
     return this.#life.close(async () => {
@@ -348,7 +353,7 @@ export class Front {
 }
 
 async function openPlain(parts: ListenerParts, http: ListenAddress): Promise<Plain> {
-  const tcp = createTcp(parts, http, { secure: false, descriptor: parts.shared?.takeTcp('http')[0] });
+  const tcp = createTcp(parts, http, { secure: false, socket: parts.shared?.takeTcp('http')[0] });
   const address = await tcp.listen().catch((error: unknown) => {
     throw listenError(error, http, 'TCP', parts.place(['http']));
   });

@@ -79,6 +79,11 @@ export abstract class FrontNode implements RunningNode {
     return this.front.certificate;
   }
 
+  /** Accepts no more TCP connections. Those that are open go on as before. */
+  stopAccepting(): void {
+    this.front.stopAccepting();
+  }
+
   /** Refuses new work, waits up to `drainMs` for requests in flight, then stops. */
   close(drainMs?: number): Promise<void> {
     return this.front.close(drainMs);

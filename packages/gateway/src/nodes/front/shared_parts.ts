@@ -1,4 +1,5 @@
 import type { CertificatePair } from '@sheaf/native';
+import type { ListeningSocket } from '../../listeners/tcp_listener.js';
 import type { SecretsSource } from '../../tls/secrets_source.js';
 import type { SharedUdp } from '../../values/shared_udp.js';
 
@@ -11,7 +12,7 @@ export interface SharedParts {
   readonly worker: { process: Uint8Array; index: number };
   readonly certificate: CertificatePair;
   readonly secrets: SecretsSource;
-  /** Returns descriptors of listening TCP sockets, one for each address. Their listeners close them. */
-  takeTcp(use: 'listen' | 'http'): number[];
+  /** Returns listening TCP sockets, one for each address. */
+  takeTcp(use: 'listen' | 'http'): ListeningSocket[];
   udp(use: 'listen' | 'backbone'): SharedUdp;
 }

@@ -1,9 +1,13 @@
+import { closeSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { watchStrayErrors } from '../../errors/stray_errors.js';
 import { AdminServer, type AdminSources } from '../../observability/admin_server.js';
 import { createLog } from '../../observability/log.js';
 import type { LifeStatus, NodeState, NodeStatus } from '../../observability/status.js';
 import type { LogOptions } from '../../schema/log.js';
+import type { Share } from '../../upgrade/descriptor_table.js';
+import type { AdminInheritance } from '../../upgrade/messages.js';
+import { canonicalText } from '../../values/canonical.js';
 import type { ValuePath } from '../../values/document.js';
 import { listenError } from '../../values/listen_error.js';
 import type { ListenAddress } from '../../values/scalars.js';
@@ -27,9 +31,25 @@ export interface AdminConfiguration {
   place(path: ValuePath): string;
 }
 
+/** A listening socket for operators, which another process can take over */
+export interface AdminSocket {
+  /** Descriptor that the server takes */
+  descriptor: number;
+  /** One more of the same socket, which stays until the server ends */
+  kept: number;
+}
+
 interface OpenAdmin {
   server: AdminServer;
   address: ListenAddress;
+  /** The address as the configuration names it, in its canonical form */
+  configured: string;
+  kept: number | undefined;
+}
+
+export interface NodeLifeOptions extends NodeOptions {
+  /** Opens sockets for operators that another process can take over. Default: the server opens its own. */
+  openAdminSocket?: (wanted: ListenAddress) => AdminSocket;
 }
 
 /** Time in milliseconds for an operator to get the response to the request that took the address of the server away */
@@ -41,14 +61,18 @@ export class NodeLife {
   /** Steps that the owner adds for shutdown; the last one runs first */
   readonly shutdown = new ShutdownStack();
   readonly #configuration: LifeConfiguration;
-  readonly #options: NodeOptions;
+  readonly #options: NodeLifeOptions;
   readonly #startedAt = new Date();
   #state: NodeState = 'starting';
-  readonly #admin = new Place<OpenAdmin>(({ server }, drainMs) => server.close(drainMs));
+  readonly #admin = new Place<OpenAdmin>((admin, drainMs) => {
+    if (admin.kept !== undefined) closeSync(admin.kept);
+    admin.kept = undefined;
+    return admin.server.close(drainMs);
+  });
   #closing: Promise<void> | undefined;
 
   /** @throws UserError when the log cannot be written */
-  constructor(configuration: LifeConfiguration, options: NodeOptions) {
+  constructor(configuration: LifeConfiguration, options: NodeLifeOptions) {
     this.#configuration = configuration;
     this.#options = options;
     this.log = createLog(configuration.options.log, options.logStream, options.worker);
@@ -73,6 +97,7 @@ export class NodeLife {
       startedAt: this.#startedAt.toISOString(),
       uptimeSeconds: (Date.now() - this.#startedAt.getTime()) / 1_000,
       ...(this.#options.reload && { configuration: this.#options.reload.status() }),
+      ...(this.#options.upgrade && { upgrade: this.#options.upgrade.status() }),
       ...(this.#options.fleet && { registry: this.#options.fleet.status() }),
     };
   }
@@ -85,16 +110,35 @@ export class NodeLife {
 
   /** Opens a server for operators where another configuration wants one. @throws UserError when the port is not available */
   prepareAdmin({ admin, place }: AdminConfiguration, sources: AdminSources): Promise<Prepared> {
-    const { reload } = this.#options;
-    const all = { ...sources, ...(reload && { reload: () => reload.reload() }) };
+    const { reload, upgrade, openAdminSocket } = this.#options;
+    const all = {
+      ...sources,
+      ...(reload && { reload: () => reload.reload() }),
+      ...(upgrade && { upgrade: () => upgrade.upgrade() }),
+    };
     const open = async (wanted: ListenAddress): Promise<OpenAdmin> => {
-      const server = new AdminServer(wanted, all);
-      const address = await server.listen().catch((error: unknown) => {
+      try {
+        const socket = openAdminSocket?.(wanted);
+        const server = new AdminServer(wanted, all, socket?.descriptor);
+        const address = await server.listen();
+        return { server, address, configured: canonicalText(wanted), kept: socket?.kept };
+      } catch (error) {
         throw listenError(error, wanted, 'TCP', place(['admin']));
-      });
-      return { server, address };
+      }
     };
     return this.#admin.prepare(admin, open, adminDrainMs);
+  }
+
+  /** Offers the socket for operators to another process. */
+  bequeathAdmin(share: Share): AdminInheritance | undefined {
+    const { configured, kept } = this.#admin.current ?? {};
+    return configured === undefined || kept === undefined ? undefined : { configured, descriptor: share(kept) };
+  }
+
+  /** Ends the server for operators: another process has its socket. Requests in flight are answered. */
+  async leaveAdmin(): Promise<void> {
+    const left = await this.#admin.prepare(undefined, () => Promise.reject(new Error('nothing to open')), adminDrainMs);
+    left.commit();
   }
 
   /**

@@ -4,6 +4,10 @@ import type { Fleet } from '../../registry/fleet.js';
 import type { LoadedNode } from '../../schema/loaded.js';
 import type { ListenAddress } from '../../values/scalars.js';
 import type { ReloadSource } from '../../observability/configuration_report.js';
+import type { UpgradeSource } from '../../observability/upgrade_report.js';
+import type { Share } from '../../upgrade/descriptor_table.js';
+import type { NodeInheritance, SocketUse } from '../../upgrade/messages.js';
+import type { Succession } from '../../upgrade/succession.js';
 import type { Prepared } from './reload.js';
 
 /** Options that a process gives to each of its nodes */
@@ -16,6 +20,10 @@ export interface NodeOptions {
   worker?: number;
   /** The configuration of the process, if it can be read again */
   reload?: ReloadSource;
+  /** Present where another process can take over from this one */
+  upgrade?: UpgradeSource;
+  /** Present where this process takes over from another one */
+  succession?: Succession;
   /** The other nodes of the fleet, where the configuration has a registry */
   fleet?: Fleet;
 }
@@ -26,6 +34,15 @@ export interface Entrance {
   at: string;
   /** What is there */
   serves: string;
+}
+
+/** What a node leaves to a process that takes over */
+export interface NodeLegacy {
+  inheritance: NodeInheritance;
+  /** Leaves the sockets that the other process took, and accepts no more connections. */
+  commit(took: readonly SocketUse[]): void;
+  /** Closes what was opened for a process that does not take over. */
+  abandon(): void;
 }
 
 /** A node that runs in this process, whatever its role */
@@ -43,6 +60,12 @@ export interface RunningNode {
   status(): NodeStatus;
   /** Gets ready for another configuration of the same role. Absent where the role takes none while it runs. @throws UserError */
   prepare?(loaded: LoadedNode): Promise<Prepared>;
+  /** Offers what the node has to a process that takes over. Absent where none can. @throws an error of the system */
+  bequeath?(share: Share): NodeLegacy;
+  /** Serves, where the node has taken over and waits since its start. */
+  begin?(): Promise<void>;
+  /** Closes the node once all its connections have ended, or its time is over. Another process has taken over. */
+  retire?(): Promise<void>;
   /** Resolves once the latest `commit` has reached all threads of the node. Absent where `commit` does all at once. */
   settled?(): Promise<void>;
   /** Refuses new work, waits up to `drainMs` for work that has begun, then stops. */

@@ -18,6 +18,7 @@ export const changeableOptions = [
   'limits.unread_timeout',
   'limits.slow_responses',
   'limits.drain',
+  'limits.upgrade',
 ];
 
 /** What stays while a node runs, by the name of an option that says it */

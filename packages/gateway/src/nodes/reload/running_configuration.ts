@@ -1,19 +1,23 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { loadConfiguration } from '../../configuration/load.js';
-import { errorMessage, UserError } from '../../errors/user_error.js';
+import { refusalOf, type Refusal } from '../../errors/refusal.js';
+import { UserError } from '../../errors/user_error.js';
 import type { LoadedConfiguration, LoadedNode } from '../../schema/loaded.js';
 import type {
   ConfigurationChange,
   ConfigurationStatus,
-  Refusal,
   ReloadOutcome,
   ReloadSource,
 } from '../../observability/configuration_report.js';
+import type { UpgradeOutcome } from '../../observability/upgrade_report.js';
 import type { Fleet } from '../../registry/fleet.js';
 import { openFleet } from '../fleet/open_fleet.js';
 import { prepareAll, type Prepared } from '../life/reload.js';
 import type { NodeOptions, RunningNode } from '../life/running_node.js';
 import { closeNodes, startNodes } from '../start_nodes.js';
+import { Predecessors } from '../../upgrade/predecessors.js';
+import type { Succession } from '../../upgrade/succession.js';
+import { Upgrader, type UpgraderOptions } from '../upgrade/upgrader.js';
 import { changesOf } from './changes.js';
 import { refuseFixed, refuseOtherNodes, refuseOtherRegistry } from './fixed_options.js';
 
@@ -23,9 +27,17 @@ export interface RunningConfigurationOptions {
   filesOf?: (name: string) => boolean;
   /** Returns the nodes to run, of all nodes in the file. @throws UserError */
   choose: (loaded: LoadedConfiguration) => readonly LoadedNode[];
-  node?: Omit<NodeOptions, 'reload' | 'fleet'>;
+  node?: Omit<NodeOptions, 'reload' | 'fleet' | 'upgrade' | 'succession'>;
+  /** Present where another process can take over from this one */
+  upgrade?: Pick<UpgraderOptions, 'command' | 'timeoutMs'>;
+  /** Present where this process takes over from another one: its nodes wait for `begin`. */
+  succession?: Succession;
   /** Returns the time of day. */
   now: () => Date;
+  /** Directory for what nodes keep over a restart. Default: `.sheaf` beside the file */
+  stateDirectory?: string | undefined;
+  /** Hears of each reload, whoever asked for it. */
+  onReload?: { begins(): void; ended(): void };
 }
 
 /** Maximum of warnings that wait for the log of the first node */
@@ -34,6 +46,8 @@ const maxUntold = 16;
 /** The nodes of a configuration file that run in this process, which follow the file when they are told to */
 export class RunningConfiguration implements ReloadSource {
   readonly #options: RunningConfigurationOptions;
+  /** Present where another process can take over from this one */
+  readonly upgrader: Upgrader | undefined;
   #loaded: LoadedConfiguration;
   #chosen: readonly LoadedNode[];
   #since: Date;
@@ -50,20 +64,47 @@ export class RunningConfiguration implements ReloadSource {
   /** The one that begins after it, for all who ask meanwhile */
   #next: Promise<ReloadOutcome> | undefined;
 
-  /** Reads the file and starts its nodes. @throws UserError */
+  /** Reads the file and starts its nodes. Where they take over, the process before hears of it, or why they do not. @throws UserError */
   static async start(options: RunningConfigurationOptions): Promise<RunningConfiguration> {
+    const { succession } = options;
+    if (!succession) return RunningConfiguration.#open(options);
+    try {
+      const running = await RunningConfiguration.#open(options);
+      await succession.ready();
+      for (const node of running.#nodes) await node.begin?.();
+      succession.serving();
+      return running;
+    } catch (error) {
+      succession.refuse(error);
+      throw error;
+    }
+  }
+
+  static async #open(options: RunningConfigurationOptions): Promise<RunningConfiguration> {
     const running = new RunningConfiguration(options, await loadConfiguration(options.file, options));
     await running.#openFleet();
     try {
-      const fleet = running.#fleet;
-      const node = { ...options.node, reload: running, ...(fleet && { fleet }) };
-      running.#nodes = await startNodes(running.#chosen, node);
+      running.#nodes = await startNodes(running.#chosen, running.#nodeOptions());
     } catch (error) {
       await running.#fleet?.close();
       throw error;
     }
     for (const warning of running.#untold.splice(0)) running.#warn(warning);
+    void running.upgrader?.left.then(() => running.#fleet?.silence());
     return running;
+  }
+
+  #nodeOptions(): NodeOptions {
+    const { upgrader } = this;
+    const { node, succession } = this.#options;
+    const fleet = this.#fleet;
+    return {
+      ...node,
+      reload: this,
+      ...(fleet && { fleet }),
+      ...(upgrader && { upgrade: { status: () => upgrader.status(), upgrade: () => this.upgrade() } }),
+      ...(succession && { succession }),
+    };
   }
 
   private constructor(options: RunningConfigurationOptions, loaded: LoadedConfiguration) {
@@ -71,6 +112,10 @@ export class RunningConfiguration implements ReloadSource {
     this.#loaded = loaded;
     this.#chosen = options.choose(loaded);
     this.#since = options.now();
+    const { upgrade, succession, now } = options;
+    const { generation = 0, predecessors = new Predecessors() } = succession ?? {};
+    if (upgrade)
+      this.upgrader = new Upgrader({ ...upgrade, generation, predecessors, now, nodes: () => this.#nodes });
     this.#source = resolve(options.file);
   }
 
@@ -101,11 +146,25 @@ export class RunningConfiguration implements ReloadSource {
     return this.#next;
   }
 
+  /** Leaves the nodes to another process. A reload that runs ends before. */
+  async upgrade(): Promise<UpgradeOutcome> {
+    if (!this.upgrader) throw new Error('no process can take over');
+    await this.#running;
+    return this.upgrader.upgrade();
+  }
+
+  /** Closes the nodes once their connections have ended, or their time is over. Another process has taken over. */
+  async retire(): Promise<void> {
+    await Promise.all(this.#nodes.map((node) => node.retire?.()));
+  }
+
   /** Drains all nodes. A reload that runs ends before. */
   async close(drainMs?: number): Promise<void> {
     this.#closed = true;
     await this.#running;
-    await closeNodes(this.#nodes, drainMs);
+    // After an upgrade, the process that took over decides about those before.
+    const earlier = this.upgrader?.busy ? undefined : this.#options.succession?.predecessors;
+    await Promise.all([closeNodes(this.#nodes, drainMs), earlier?.drain()]);
     await this.#fleet?.close();
   }
 
@@ -115,7 +174,7 @@ export class RunningConfiguration implements ReloadSource {
     if (!registry) return;
     const fleet = await openFleet({
       registry,
-      directory,
+      stateDirectory: this.#options.stateDirectory ?? join(directory, '.sheaf'),
       nodes: this.#chosen,
       now: () => performance.now(),
       timeOfDay: () => this.#options.now().getTime(),
@@ -167,7 +226,12 @@ export class RunningConfiguration implements ReloadSource {
   }
 
   #begin(): Promise<ReloadOutcome> {
-    this.#running = this.#reload().finally(() => (this.#running = undefined));
+    const { onReload } = this.#options;
+    onReload?.begins();
+    this.#running = this.#reload().finally(() => {
+      this.#running = undefined;
+      onReload?.ended();
+    });
     return this.#running;
   }
 
@@ -175,6 +239,8 @@ export class RunningConfiguration implements ReloadSource {
     let version: string | undefined;
     try {
       if (this.#closed) throw new UserError('RELOAD_REFUSED', 'the node is stopping', { hint: 'start it again' });
+      if (this.upgrader?.busy)
+        throw new UserError('RELOAD_REFUSED', 'another process takes over', { hint: 'that one reads the file as it is now' });
       if (this.#nodes.length === 0)
         throw new UserError('RELOAD_REFUSED', 'the node is starting', { hint: 'try again once it is ready' });
       const source = this.#followedName ?? resolve(this.#options.file);
@@ -185,8 +251,9 @@ export class RunningConfiguration implements ReloadSource {
       refuseFixed(this.#chosen, chosen);
       const changes = this.#chosen.flatMap((before) => changesOf(before, byName(chosen, before.name)));
       const prepared = await this.#prepare(chosen);
-      prepared.commit();
+      // It never rejects, so that nothing comes between the change and the report of it.
       if (loaded.registry) await this.#fleet?.use(loaded.registry.known);
+      prepared.commit();
       this.#source = source;
       await Promise.all(this.#nodes.map((node) => node.settled?.()));
       return this.#accept(loaded, chosen, changes, prepared.warnings);
@@ -247,10 +314,4 @@ function byName(nodes: readonly LoadedNode[], name: string): LoadedNode {
   const found = nodes.find((node) => node.name === name);
   if (!found) throw new Error(`the node ${name} got lost`);
   return found;
-}
-
-function refusalOf(error: unknown): Refusal {
-  const known =
-    error instanceof UserError ? error : new UserError('INTERNAL', errorMessage(error), { hint: 'the log has more' });
-  return { code: known.code, message: known.message, text: known.render() };
 }

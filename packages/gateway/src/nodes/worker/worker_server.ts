@@ -22,14 +22,27 @@ export class WorkerServer {
   /** What the node takes over when it opens listeners */
   #sent: SentConfiguration;
   #node!: Gateway | Backend;
+  /** Resolves with the notice `begin`; undefined after it, and where there is nothing to wait for */
+  #begins: Promise<void> | undefined;
+  #begin: () => void = () => undefined;
   #prepared: { parts: Prepared; before: SentConfiguration } | undefined;
 
   private constructor(start: WorkerStart) {
     this.#start = start;
     this.#elsewhere = start.elsewhere;
     this.#sent = start;
-    this.#running = new RunningAddresses({ entries: start.running, elsewhere: { node: (name) => this.#elsewhere.find((node) => node.name === name) } });
+    this.#running = new RunningAddresses({
+      entries: start.running,
+      elsewhere: { node: (name) => this.#elsewhere.find((node) => node.name === name) },
+    });
     this.#secrets = SecretsSource.given(start.secrets);
+    if (start.waits)
+      this.#begins = new Promise((resolve) => {
+        this.#begin = (): void => {
+          this.#begins = undefined;
+          resolve();
+        };
+      });
   }
 
   /** @throws UserError */
@@ -76,7 +89,7 @@ export class WorkerServer {
     return { status: this.#node.status(), metrics: await registry.getMetricsAsJSON() };
   }
 
-  async close(drainMs: number | undefined): Promise<void> {
+  async close(drainMs: number): Promise<void> {
     await this.#node.close(drainMs);
   }
 
@@ -94,6 +107,11 @@ export class WorkerServer {
         return;
       case 'drain':
         this.#node.service.drainBackend?.(notice.backend, notice.drains);
+        return;
+      case 'begin':
+        return this.#begin();
+      case 'stopAccepting':
+        return this.#node.stopAccepting();
     }
   }
 
@@ -131,7 +149,10 @@ export class WorkerServer {
         return sent().certificate;
       },
       secrets: this.#secrets,
-      takeTcp: (use) => known(sent().sockets.tcp[use]).map(duplicateDescriptor),
+      takeTcp: (use) => {
+        const { descriptors, port } = known(sent().sockets.tcp[use]);
+        return descriptors.map((each) => ({ descriptor: duplicateDescriptor(each), port, begins: this.#begins }));
+      },
       udp: (use): SharedUdp => known(sent().sockets.udp[use]),
     };
   }

@@ -27,8 +27,7 @@ async function receiving(directory?: string) {
     await sealSecrets({ driver, site, operator: by, sodium, node, text: sealed, now });
     return (await driver.get(key))!.value!;
   };
-  const accept = (value: Buffer, revision: number, at = key): boolean =>
-    secrets.accept({ key: at, value, revision });
+  const accept = (value: Buffer, revision: number, at = key): boolean => secrets.accept({ key: at, value, revision });
   return { secrets, warnings, file, seal, accept };
 }
 

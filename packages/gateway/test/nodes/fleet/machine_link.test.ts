@@ -12,9 +12,9 @@ import {
   type ServerSecret,
 } from '@sheaf/native';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import { createDevCertificate } from '../../src/tls/dev_certificate.js';
-import { seededRandom } from '../support/seeded_random.js';
-import { startSprayingBalancer } from '../support/spraying_balancer.js';
+import { createDevCertificate } from '../../../src/tls/dev_certificate.js';
+import { seededRandom } from '../../support/seeded_random.js';
+import { startSprayingBalancer } from '../../support/spraying_balancer.js';
 
 const bytes = 200_000;
 let certificate: Awaited<ReturnType<typeof createDevCertificate>>;
