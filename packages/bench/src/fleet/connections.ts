@@ -4,6 +4,9 @@ import type { FleetNode } from './fleet_nodes.js';
 /** Milliseconds without any progress after which a client gives a request up */
 export const clientPatienceMs = 3_000;
 
+/** Bytes that a client takes of a response before it reads them, so that faults interrupt downloads */
+const readAheadBytes = 256 * 1_024;
+
 /** The end of a connection that its client did not close */
 export interface Closing {
   gateway: string;
@@ -18,7 +21,7 @@ export interface Closing {
 export class Connections {
   opened = 0;
   /** Connections on which a client stopped to wait, of gateways that were not killed */
-  givenUp = 0;
+  abandoned = 0;
   readonly closings: Closing[] = [];
   readonly #port: number;
   readonly #gateways: readonly FleetNode[];
@@ -40,6 +43,7 @@ export class Connections {
       insecure: true,
       connectTimeoutMs: clientPatienceMs,
       idleTimeoutMs: this.#idleTimeoutMs,
+      maxStreamWindow: readAheadBytes,
     });
     try {
       const name = (await new Connection(client, undefined).get('/who/name')).toString();
@@ -56,8 +60,8 @@ export class Connections {
   }
 
   /** Closes a connection of a client that does not wait any longer. */
-  async giveUp(connection: Connection): Promise<void> {
-    if (!connection.closed && connection.gatewayLives) this.givenUp += 1;
+  async abandon(connection: Connection): Promise<void> {
+    if (!connection.closed && connection.gatewayLives) this.abandoned += 1;
     await connection.close();
   }
 

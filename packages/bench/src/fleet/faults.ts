@@ -52,17 +52,23 @@ function killedServers(fleet: FleetUnderLoad, servers: readonly ChildProgram[]):
   };
 }
 
+/** Chooses a gateway from which a client downloads at this moment. */
+async function downloadingGateway({ nodes, load }: FleetUnderLoad, random: Random): Promise<PreparedFault> {
+  const name = oneOf(await load.gatewaysOfDownloads(), random);
+  return killed(nodes.gateways.find((gateway) => gateway.name === name) ?? oneOf(nodes.gateways, random));
+}
+
 /** What happens, in this order */
 export const faults: readonly Fault[] = [
   {
     name: 'gateway killed',
     untilNoticed: true,
-    prepare: ({ nodes }, random) => killed(oneOf(nodes.gateways, random)),
+    prepare: downloadingGateway,
   },
   {
     name: 'gateway killed and started at once',
     brief: true,
-    prepare: ({ nodes }, random) => killed(oneOf(nodes.gateways, random)),
+    prepare: downloadingGateway,
   },
   { name: 'backend killed', prepare: ({ nodes }, random) => killed(oneOf(nodes.backends, random)) },
   {

@@ -91,13 +91,24 @@ function tablesOf({ faults: reports, balancer, first_agree_ms: first }: FleetRep
       notes: [`all nodes agreed ${first} ms after their start`],
     },
     {
-      head: ['fault', 'bytes', 'lost', 'repeated', 'resumed', 'opened', 'given up', 'with gateway', 'after ms', 'died'],
+      head: [
+        'fault',
+        'bytes',
+        'lost',
+        'repeated',
+        'resumed',
+        'opened',
+        'abandoned',
+        'with gateway',
+        'after ms',
+        'died',
+      ],
       rows: reports.map(({ fault, downloads, connections }) => {
         const after = connections.with_gateway.after_ms;
         const died = Object.values(connections.died).reduce((total, count) => total + count, 0);
         const { bytes: received, lost, repeated, resumed } = downloads;
         const range = after.length > 0 ? `${after[0]} to ${after.at(-1)}` : '';
-        const cells = [received, lost, repeated, resumed, connections.opened, connections.given_up, after.length];
+        const cells = [received, lost, repeated, resumed, connections.opened, connections.abandoned, after.length];
         return [fault, ...cells.map(String), range, String(died)];
       }),
       notes: [

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connections, type Connection } from './connections.js';
-import { downloadOnce, type DownloadCounts } from './downloads.js';
+import { downloadOnce, type DownloadCounts, type DownloadState } from './downloads.js';
 import type { Site } from './fleet_nodes.js';
 
 /** What a client does again and again */
@@ -39,6 +39,10 @@ const noWork = (): WorkCounts => ({
 /** A client's connection, which is opened when work needs it */
 class Seat {
   connection: Connection | undefined;
+  /** The download that is on its way over it */
+  download: DownloadState = { offset: 0 };
+  /** Number of the renewal after which it was opened */
+  renewal = 0;
   readonly #connections: Connections;
 
   constructor(connections: Connections) {
@@ -50,10 +54,10 @@ class Seat {
     return (this.connection ??= await this.#connections.open());
   }
 
-  async giveUp(): Promise<void> {
+  async abandon(): Promise<void> {
     const { connection } = this;
     this.connection = undefined;
-    if (connection) await this.#connections.giveUp(connection);
+    if (connection) await this.#connections.abandon(connection);
   }
 
   async close(): Promise<void> {
@@ -70,6 +74,8 @@ export class Load {
   readonly #loops: Promise<void>[];
   #work = emptyWork();
   #running = true;
+  #renewal = 0;
+  readonly #seats = new Set<Seat>();
   downloads: DownloadCounts = { bytes: 0, lost: 0, repeated: 0, resumed: 0 };
 
   constructor(connections: Connections, site: Site) {
@@ -91,6 +97,22 @@ export class Load {
     return downloads;
   }
 
+  /** Lets all clients open other connections before their next work, so that they are at any of the gateways. */
+  renew(): void {
+    this.#renewal += 1;
+  }
+
+  /** Waits until a download is on its way, and returns the gateways of all that are. */
+  async gatewaysOfDownloads(): Promise<string[]> {
+    for (;;) {
+      const names = [...this.#seats]
+        .filter(({ download, renewal }) => isOnItsWay(download, this.#site) && renewal === this.#renewal)
+        .flatMap(({ connection }) => (connection?.gatewayLives ? [connection.gateway] : []));
+      if (names.length > 0 || !this.#running) return names;
+      await sleep(retryMs);
+    }
+  }
+
   async stop(): Promise<void> {
     this.#running = false;
     await Promise.all(this.#loops);
@@ -98,7 +120,10 @@ export class Load {
 
   async #loop(kind: WorkKind): Promise<void> {
     const seat = new Seat(this.#connections);
+    this.#seats.add(seat);
     while (this.#running) {
+      if (seat.renewal !== this.#renewal) await seat.close();
+      seat.renewal = this.#renewal;
       await this.#untilDone(kind, seat);
       await sleep(pauses[kind]);
     }
@@ -107,10 +132,10 @@ export class Load {
 
   async #untilDone(kind: WorkKind, seat: Seat): Promise<void> {
     const began = performance.now();
-    const download = { offset: 0 };
+    seat.download = { offset: 0 };
     for (let failed = false; this.#running; failed = true) {
       try {
-        await this.#attempt(kind, seat, download);
+        await this.#attempt(kind, seat);
         const counts = this.#work[kind];
         counts.done += 1;
         counts.longestMs = Math.max(counts.longestMs, Math.round(performance.now() - began));
@@ -118,15 +143,15 @@ export class Load {
         return;
       } catch (error) {
         this.#failed(kind, seat, error);
-        await seat.giveUp();
+        await seat.abandon();
         await sleep(retryMs);
       }
     }
   }
 
-  async #attempt(kind: WorkKind, seat: Seat, download: { offset: number }): Promise<void> {
+  async #attempt(kind: WorkKind, seat: Seat): Promise<void> {
     const connection = await seat.taken();
-    if (kind === 'downloads') return downloadOnce(connection, this.#site.large, download, () => this.downloads);
+    if (kind === 'downloads') return downloadOnce(connection, this.#site.large, seat.download, () => this.downloads);
     const body = await connection.get(kind === 'backends' ? '/backend/small' : '/small');
     if (!body.equals(this.#site.small)) throw new Error('the response has other bytes');
     if (kind === 'connects') await seat.close();
@@ -141,6 +166,9 @@ export class Load {
       counts.reasons[reason] = (counts.reasons[reason] ?? 0) + 1;
   }
 }
+
+/** Whether a download has begun, and has more to come than a client reads ahead */
+const isOnItsWay = ({ offset }: DownloadState, { large }: Site): boolean => offset > 0 && offset < large.length / 2;
 
 function emptyWork(): Record<WorkKind, WorkCounts> {
   return { files: noWork(), backends: noWork(), connects: noWork(), downloads: noWork() };

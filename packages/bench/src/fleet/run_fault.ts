@@ -33,8 +33,8 @@ export interface WorkReport extends Omit<WorkCounts, 'recoveredAt'> {
 
 export interface ConnectionsReport {
   opened: number;
-  /** Given up by clients though their gateway lived */
-  given_up: number;
+  /** Abandoned by clients though their gateway lived */
+  abandoned: number;
   /** Ended by the transport, with a gateway that was killed: how soon, and by what */
   with_gateway: { after_ms: number[]; by: Record<string, number> };
   /** Ended by the transport though their gateway lived: by what */
@@ -45,13 +45,18 @@ export interface ConnectionsReport {
 export async function runFault(fleet: FleetUnderLoad, fault: Fault, random: Random): Promise<FaultReport> {
   const { seconds, idle } = fleet.options;
   const pauseMs = seconds * 1_000;
+  fleet.load.renew();
   await fleet.watchers.fill();
-  const prepared = await fault.prepare(fleet, random);
   await fleet.forwarding.sample();
   const { closings } = fleet.connections;
-  const [before, openedBefore, givenUpBefore] = [closings.length, fleet.connections.opened, fleet.connections.givenUp];
+  const [before, openedBefore, abandonedBefore] = [
+    closings.length,
+    fleet.connections.opened,
+    fleet.connections.abandoned,
+  ];
   fleet.load.takeWork();
   fleet.load.takeDownloads();
+  const prepared = await fault.prepare(fleet, random);
   const { node } = prepared;
   const living = fleet.all.filter((each) => each !== node);
   const began = performance.now();
@@ -77,7 +82,7 @@ export async function runFault(fleet: FleetUnderLoad, fault: Fault, random: Rand
     downloads: fleet.load.takeDownloads(),
     connections: {
       opened: fleet.connections.opened - openedBefore,
-      given_up: fleet.connections.givenUp - givenUpBefore,
+      abandoned: fleet.connections.abandoned - abandonedBefore,
       ...closingsOf(closings.slice(before), began),
     },
     agree_ms: { begin: atBegin ?? null, end: atEnd ?? null },
