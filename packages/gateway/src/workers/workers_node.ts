@@ -247,9 +247,8 @@ export class WorkersNode implements RunningNode {
   async begin(): Promise<void> {
     this.#waits = false;
     this.#sockets.read();
-    this.#forward();
     this.pool.tell({ notice: 'begin' });
-    await this.#life.listenAdmin(this.#sources);
+    await this.#admit();
     this.#life.serve(this.#addresses(), this.#warnings);
   }
 
@@ -298,7 +297,12 @@ export class WorkersNode implements RunningNode {
 
   async #listen(): Promise<void> {
     (await this.#sockets.prepare(this.#loaded, 0)).commit();
-    if (this.#waits) return this.#waitForOperators();
+    if (this.#waits) this.#waitForOperators();
+    else await this.#admit();
+  }
+
+  /** Reads what other machines and operators send. */
+  async #admit(): Promise<void> {
     this.#forward();
     await this.#life.listenAdmin(this.#sources);
   }

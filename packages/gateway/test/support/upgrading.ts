@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import type { GatewayStatus } from '../../src/observability/status.js';
 import type { UpgradeOutcome } from '../../src/observability/upgrade_report.js';
 import { freePort } from '../../src/values/free_port.js';
@@ -52,7 +52,7 @@ export async function startUpgrading({ yaml, files = {}, timeoutMs = 30_000, suc
     return response.json();
   };
   const status = (): Promise<GatewayStatus> => ask('/status') as Promise<GatewayStatus>;
-  await vi.waitFor(status, 30_000);
+  await vi.waitFor(async () => expect((await status()).state).toBe('serving'), 30_000);
   return {
     port,
     directory,

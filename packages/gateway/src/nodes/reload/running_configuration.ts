@@ -153,7 +153,7 @@ export class RunningConfiguration implements ReloadSource {
 
   /** Closes the nodes once their connections have ended, or their time is over. Another process has taken over. */
   async retire(): Promise<void> {
-    await Promise.all(this.#nodes.map((node) => node.retire?.()));
+    await Promise.all(this.#nodes.flatMap((node) => (node.retire ? [node.retire()] : [])));
   }
 
   /** Drains all nodes. A reload that runs ends before. */
@@ -247,7 +247,7 @@ export class RunningConfiguration implements ReloadSource {
       prepared.commit();
       if (loaded.registry) await this.#fleet?.use(loaded.registry.known);
       this.#source = source;
-      await Promise.all(this.#nodes.map((node) => node.settled?.()));
+      await Promise.all(this.#nodes.flatMap((node) => (node.settled ? [node.settled()] : [])));
       return this.#accept(loaded, chosen, changes, prepared.warnings);
     } catch (error) {
       return this.#refuse(error, version);
