@@ -51,6 +51,7 @@ class LongestFirst extends BaseSequencer {
 
 /** Most of their time goes into waiting for links of a few megabits, timeouts and peers, so `npm test` runs them beside the others. */
 const waiting = [
+  'packages/bench/test/fleet/fleet_bench.test.ts',
   'packages/bench/test/loss/download.test.ts',
   'packages/cli/test/{direct_return_faults,media_channel,multi_end*,several_interfaces}.test.ts',
 ];

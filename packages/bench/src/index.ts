@@ -2,6 +2,8 @@ export { launchChromium } from './browser/chromium.js';
 export { runBrowserDemo, type BrowserDemoReport, type BrowserDemoTarget } from './browser/browser_demo.js';
 export { runLiveDemo, type LiveDemoReport, type LiveDemoTarget } from './browser/live_demo.js';
 export type { EngineReport, EngineResult } from './engine/engine_bench.js';
+export { faults as fleetFaults } from './fleet/faults.js';
+export { runFleet } from './fleet/fleet_bench.js';
 export type { HttpReport } from './http/http_bench.js';
 export { buildPage, writePage, type PageFile } from './pages/build/build_page.js';
 export { ensurePages, pageNames, pageResources } from './pages/build/fixtures.js';

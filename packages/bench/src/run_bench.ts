@@ -4,6 +4,7 @@ import { ZodError } from 'zod';
 import { directReturnBench } from './direct_return/bench/direct_return_bench.js';
 import { engineBench } from './engine/engine_bench.js';
 import type { Experiment, ResultTable } from './experiment.js';
+import { fleetBench } from './fleet/fleet_bench.js';
 import { greedyBench } from './greedy/greedy_bench.js';
 import { httpBench } from './http/http_bench.js';
 import { machineLine, type Machine } from './measure/machine.js';
@@ -21,6 +22,7 @@ import { workersBench } from './workers/workers_bench.js';
 const experiments: readonly Experiment[] = [
   directReturnBench,
   engineBench,
+  fleetBench,
   greedyBench,
   httpBench,
   multiEndBench,

@@ -12,6 +12,7 @@ export class ServiceManager {
   readonly #watchdogMs: number | undefined;
   readonly #warn: (warning: string) => void;
   #unsent: ServiceState = {};
+  #serving = false;
   #retry: NodeJS.Timeout | undefined;
   #watchdog: NodeJS.Timeout | undefined;
 
@@ -29,14 +30,32 @@ export class ServiceManager {
    * tells nothing, and the manager starts the process again. `mainPid`: this process, where it took over from another one
    */
   ready(status: string, mainPid?: number): void {
+    this.#serving = true;
     this.#tell({ ready: true, status, ...(mainPid !== undefined && { mainPid }) });
     if (this.#watchdogMs === undefined) return;
     // Half of the time, as sd_watchdog_enabled(3) advises, so that one late message costs nothing.
     this.#watchdog = setInterval(() => this.#tell({ watchdog: true }), this.#watchdogMs / 2);
   }
 
+  /**
+   * Tells that the nodes read their configuration again, since this time (`process.hrtime.bigint()`). Nodes that start or drain
+   * refuse to, and the manager knows them in that state.
+   */
+  reloading(since: bigint): void {
+    if (this.#serving) this.#tell({ reloadingSince: since });
+  }
+
+  /** Tells that the nodes serve, by the new configuration or by the old one. */
+  reloaded(): void {
+    if (!this.#serving) return;
+    const { reloadingSince: _past, ...unsent } = this.#unsent;
+    this.#unsent = unsent;
+    this.#tell({ ready: true });
+  }
+
   /** Tells that the nodes drain. */
   stopping(status: string): void {
+    this.#serving = false;
     this.#tell({ stopping: true, status });
   }
 

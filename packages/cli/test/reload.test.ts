@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { bindManagerSocket } from './support/manager_socket.js';
 import { freePort, program, start, type RunningProcess } from './support/process.js';
 import { sheaf, temporaryDirectory } from './support/world.js';
 
@@ -82,6 +84,31 @@ it('`sheaf reload` says what has changed, or why not, and `sheaf status` shows i
   const status = await sheaf(['status'], site.directory);
   expect(status.out).toMatch(/configuration +[0-9a-f]{12} of .*sheaf\.yaml, since /);
   expect(status.out).toMatch(/refused +at .*: RELOAD_NEEDS_RESTART, a reload cannot change `multipath`/);
+});
+
+it('`sheaf reload` needs no files of the nodes', async () => {
+  const site = await startSite();
+  const elsewhere = await temporaryDirectory();
+  await writeFile(join(elsewhere, 'sheaf.yaml'), `${site.yaml}tls: { cert: ./none.pem, key: ./none.key }\n`);
+  const { code, out } = await sheaf(['reload'], elsewhere);
+  expect([code, out]).toEqual([0, expect.stringMatching(/: no change\n$/)]);
+});
+
+it('a reload is told to the service manager, whoever asked for it', async () => {
+  const socket = `@sheaf-test-${randomUUID()}`;
+  const manager = await bindManagerSocket(socket);
+  vi.stubEnv('NOTIFY_SOCKET', socket);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const site = await startSite();
+  await writeFile(join(site.directory, 'sheaf.yaml'), changed(site));
+  expect((await sheaf(['reload'], site.directory)).code).toBe(0);
+  await expect
+    .poll(() => manager.messages().filter((each) => !each.startsWith('WATCHDOG')))
+    .toEqual([
+      expect.stringMatching(/^READY=1\nSTATUS=serving: /),
+      expect.stringMatching(/^RELOADING=1\nMONOTONIC_USEC=\d+$/),
+      'READY=1',
+    ]);
 });
 
 it('`sheaf reload` needs a node that answers', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { connectHttp3, type Http3Client } from '@sheaf/native';
@@ -84,6 +84,39 @@ describe('sheaf secrets', () => {
     expect(renewed.out).toContain('secret 1 is in use, 2 comes next');
     expect(await readFile(file, 'utf8')).toContain(before.trim().split('\n').at(-1));
     expect(made.out + renewed.out).not.toMatch(/[0-9a-f]{32}/);
+  });
+
+  it('keeps the owner and mode of the file', async () => {
+    const directory = await temporaryDirectory();
+    const file = join(directory, 'secrets');
+    await sheaf(['secrets', 'secrets'], directory);
+    await chmod(file, 0o400);
+    // Only root can give a file away.
+    const owner = process.getuid?.() === 0 ? 12345 : (await stat(file)).uid;
+    await chown(file, owner, (await stat(file)).gid);
+    expect((await sheaf(['secrets', 'secrets'], directory)).code).toBe(0);
+    const { uid, mode } = await stat(file);
+    expect([uid, mode & 0o777]).toEqual([owner, 0o400]);
+  });
+
+  it('loses no renewal of two at once', async () => {
+    const directory = await temporaryDirectory();
+    const file = join(directory, 'secrets');
+    await sheaf(['secrets', 'secrets'], directory);
+    const before = await readFile(file, 'utf8');
+    await writeFile(`${file}.lock`, '1\n');
+    const refused = await sheaf(['secrets', 'secrets'], directory);
+    expect(refused.code).toBe(3);
+    expect(refused.err).toMatch(/FILE_UNWRITABLE.*another process renews[^]*hint: .*remove .*secrets\.lock/);
+    expect(await readFile(file, 'utf8')).toBe(before);
+    await rm(`${file}.lock`);
+    const several = await Promise.all(
+      Array.from({ length: 4 }, () => sheaf(['secrets', 'secrets', '--json'], directory)),
+    );
+    const done = several.filter(({ code }) => code === 0).map(({ out }) => (JSON.parse(out) as { next: number }).next);
+    expect(done.length).toBeGreaterThan(0);
+    expect(new Set(done).size).toBe(done.length);
+    expect(await readdir(directory)).toEqual(['secrets']);
   });
 
   it('refuses to renew what is no file of secrets, and keeps it', async () => {

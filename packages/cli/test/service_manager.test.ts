@@ -55,6 +55,36 @@ describe('a service manager', () => {
     await expect.poll(() => got.messages()).toContain('STOPPING=1\nSTATUS=draining: site (gateway)');
   });
 
+  it('hears of a reload while the nodes serve, and of none before and after', async () => {
+    const socket = abstractName();
+    const got = await bindManagerSocket(socket);
+    const { manager } = managerOf({ NOTIFY_SOCKET: socket });
+    const reload = (): void => {
+      manager.reloading(7_000n);
+      manager.reloaded();
+    };
+    reload();
+    manager.ready('serving');
+    reload();
+    manager.stopping('draining');
+    reload();
+    await expect
+      .poll(() => got.messages())
+      .toEqual(['READY=1\nSTATUS=serving', 'RELOADING=1\nMONOTONIC_USEC=7', 'READY=1', 'STOPPING=1\nSTATUS=draining']);
+  });
+
+  it('that had no room for the begin of a reload hears of its end', async () => {
+    const socket = abstractName();
+    const got = await bindManagerSocket(socket);
+    const { manager } = managerOf({ NOTIFY_SOCKET: socket });
+    manager.ready('serving');
+    while (notifyServiceManager(socket, { watchdog: true }) === undefined);
+    manager.reloading(7_000n);
+    manager.reloaded();
+    await expect.poll(() => got.messages().at(-1)).toBe('READY=1');
+    expect(got.messages().join()).not.toContain('RELOADING');
+  });
+
   it.each([
     ['wants no sign of life', {}],
     ['wants one of another process', { WATCHDOG_USEC: '20000', WATCHDOG_PID: '2' }],

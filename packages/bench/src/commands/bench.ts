@@ -68,13 +68,13 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return (2), http (5), soak (600), workers (3): length of the load; paths (10): simulated length of a run',
+      'direct-return (2), http (5), soak (600), workers (3): length of the load; fleet (10): length of a fault, and of the load after it; paths (10): simulated length of a run',
   },
   seed: {
     type: 'string',
     requiresArg: true,
     describe:
-      'direct-return, multi-end, multicast, pages, paths, tunnels (1): seed of the first simulated run; soak (random): seed of the hostile clients',
+      'direct-return, multi-end, multicast, pages, paths, tunnels (1): seed of the first simulated run; fleet (1): seed of the balancer and of the choice of processes; soak (random): seed of the hostile clients',
   },
   clients: {
     type: 'string',
@@ -157,7 +157,7 @@ export const bench: Command<BenchOptions> = {
         type: 'string',
         demandOption: true,
         describe:
-          'Experiment: direct-return, engine, greedy, http, multi-end, multicast, pages, paths, schedulers, soak, tunnels, upload or workers',
+          'Experiment: direct-return, engine, fleet, greedy, http, multi-end, multicast, pages, paths, schedulers, soak, tunnels, upload or workers',
       })
       .option('json', { type: 'boolean', default: false, describe: 'Print only JSON on standard output' })
       .options(options)
@@ -173,6 +173,10 @@ export const bench: Command<BenchOptions> = {
         'First packets, loss, packet numbers, fairness and faults of such backends, in virtual time',
       )
       .example('$0 bench engine --peers', 'Cost of the transport alone, in memory, next to other libraries')
+      .example(
+        '$0 bench fleet',
+        'Gateways, backends and servers of NATS are killed under load, behind a balancer that sprays datagrams',
+      )
       .example('$0 bench greedy', 'What clients that take nothing cost the gateway, and other clients of it')
       .example('$0 bench http', 'Throughput and requests per second over loopback, next to Caddy')
       .example(

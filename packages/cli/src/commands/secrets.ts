@@ -1,4 +1,5 @@
-import { stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import {
   balancerKey,
@@ -12,6 +13,8 @@ import {
 } from '@sheaf/gateway';
 import type { Command } from '../command.js';
 import { printLine, type World } from '../world.js';
+
+type Secrets = ReturnType<typeof renewSecrets>;
 
 /** Length of nonces in connection ids (docs/reference/wire.md#connection-ids) */
 const nonceBytes = 8;
@@ -43,11 +46,7 @@ export const secrets: Command<SecretsOptions> = {
   async run({ file, balancer, json }, world) {
     const path = resolve(world.cwd, file);
     if (balancer) return printBalancerKeys(path, json, world);
-    const before = (await exists(path)) ? await readSecrets(path) : [];
-    const after = renewSecrets(before);
-    await replaceFile(path, formatSecrets(after)).catch((error: unknown) => {
-      throw unwritable(path, error);
-    });
+    const { before, after } = await alone(path, () => renew(path));
     const [inUse, next] = after.map(({ number }) => number);
     await printLine(
       world.stdout,
@@ -70,12 +69,40 @@ async function printBalancerKeys(file: string, json: boolean, { stdout }: World)
   return exitCodes.success;
 }
 
-async function exists(file: string): Promise<boolean> {
+async function renew(file: string): Promise<{ before: Secrets; after: Secrets }> {
+  const old = await statOf(file);
+  const before = old ? await readSecrets(file) : [];
+  const after = renewSecrets(before);
+  await replaceFile(file, formatSecrets(after), old).catch((error: unknown) => {
+    throw unwritable(file, error);
+  });
+  return { before, after };
+}
+
+/** Does `work` while nobody else renews this file: of two who read the same secrets, one would undo what the other wrote. */
+async function alone<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
+  const lock = `${file}.lock`;
   try {
-    await stat(file);
-    return true;
+    await writeFile(lock, `${process.pid}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return false;
+    if (systemErrorCode(error) !== 'EEXIST') throw unwritable(file, error);
+    throw new UserError('FILE_UNWRITABLE', `another process renews the secrets in ${file}`, {
+      hint: `try again, or remove ${lock} when no \`sheaf secrets\` runs`,
+      cause: error,
+    });
+  }
+  try {
+    return await work();
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+async function statOf(file: string): Promise<Stats | undefined> {
+  try {
+    return await stat(file);
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return undefined;
     throw unwritable(file, error);
   }
 }

@@ -38,16 +38,17 @@ export const up: Command<UpOptions> = {
     const stops = [world.onHangUp(() => void steps.reload()), world.onUpgrade(() => void steps.upgrade())];
     // Notes the state before the file is read, so that what is written meanwhile is read again.
     const state = await FileState.of([path]);
-    const succession = world.succeeds ? await Succession.receive() : undefined;
-    const running = await RunningConfiguration.start({
-      ...runningOptions(options, path, world),
-      ...(succession && { succession }),
-    });
-    world.outliveOutput();
     const manager = new ServiceManager(world.env, {
       pid: process.pid,
       warn: (warning) => void printNotice(world.stderr, warning),
     });
+    const succession = world.succeeds ? await Succession.receive() : undefined;
+    const running = await RunningConfiguration.start({
+      ...runningOptions(options, path, world),
+      onReload: { begins: () => manager.reloading(process.hrtime.bigint()), ended: () => manager.reloaded() },
+      ...(succession && { succession }),
+    });
+    world.outliveOutput();
     manager.ready(`serving: ${namesOf(running.nodes)}`, succession && process.pid);
     steps.reload = (): Promise<void> => reloadAndTell(running, world);
     steps.upgrade = (): Promise<void> => upgradeAndTell(running, world);

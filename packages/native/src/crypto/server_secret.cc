@@ -2,14 +2,17 @@
 
 #include <gnutls/crypto.h>
 
+#include <cstdlib>
+
 namespace sheaf::quic {
 
-bool derive_key(const ServerSecret& secret, std::string_view label, MutableBytes key) {
+void derive_key(const ServerSecret& secret, std::string_view label, MutableBytes key) {
   const gnutls_datum_t input{const_cast<unsigned char*>(secret.bytes.data()),
                              static_cast<unsigned>(secret.bytes.size())};
   const gnutls_datum_t info{reinterpret_cast<unsigned char*>(const_cast<char*>(label.data())),
                             static_cast<unsigned>(label.size())};
-  return gnutls_hkdf_expand(GNUTLS_MAC_SHA256, &input, &info, key.data(), key.size()) == 0;
+  if (gnutls_hkdf_expand(GNUTLS_MAC_SHA256, &input, &info, key.data(), key.size()) != 0)
+    std::abort();
 }
 
 }  // namespace sheaf::quic

@@ -31,8 +31,8 @@ struct ServerSecret {
 using ServerSecrets = std::vector<ServerSecret>;
 
 // Fills `key` with HKDF-Expand (RFC 5869 §2.3) of the secret, which is uniformly random and needs
-// no extraction (§3.3). Each purpose has a label of its own. Returns false when GnuTLS fails, which
-// a key of at most 8160 bytes excludes.
-bool derive_key(const ServerSecret& secret, std::string_view label, MutableBytes key);
+// no extraction (§3.3). Each purpose has a label of its own. Ends the process when GnuTLS fails,
+// which a key of at most 8160 bytes excludes: a key of zeros would be known to everybody.
+void derive_key(const ServerSecret& secret, std::string_view label, MutableBytes key);
 
 }  // namespace sheaf::quic

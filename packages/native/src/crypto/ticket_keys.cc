@@ -16,7 +16,7 @@ std::optional<TicketKeys::Generation> TicketKeys::current(Time now) {
   if (!secrets_.empty()) {
     const bool right =
         !keys_.empty() && now >= keys_.front().begun && now - keys_.front().begun < k_lifetime;
-    if (!right && !derive(now)) return std::nullopt;
+    if (!right) derive(now);
     return keys_.front().number;
   }
   std::erase_if(keys_, [&](const Keys& keys) { return now - keys.begun >= 2 * k_lifetime; });
@@ -37,16 +37,15 @@ bool TicketKeys::renew(Time now) {
 }
 
 // A lifetime is a period of the clock, so that servers agree on it without a word.
-bool TicketKeys::derive(Time now) {
+void TicketKeys::derive(Time now) {
   keys_.clear();
   for (const Time start : {now - now % k_lifetime, now - now % k_lifetime - k_lifetime}) {
     const std::string label = "sheaf tickets " + std::to_string(start / k_lifetime);
     for (const ServerSecret& secret : secrets_) {
       Keys& made = keys_.emplace_back(next_++, start);
-      if (!derive_key(secret, label, made.secret)) return keys_.clear(), false;
+      derive_key(secret, label, made.secret);
     }
   }
-  return true;
 }
 
 std::optional<TicketKeys::Generation> TicketKeys::of(Bytes ticket, Bytes binding, Time now) {

@@ -61,7 +61,7 @@ class TicketKeys {
   };
 
   bool renew(Time now);
-  bool derive(Time now);
+  void derive(Time now);
   bool sealed_with(const Keys& keys, const TicketName& name, Bytes binding, Time now) const;
 
   ServerSecrets secrets_;   // empty: the keys are random

@@ -21,9 +21,9 @@ export function describeNode(
 ): FleetNodeDescription {
   return {
     role,
-    listen: eachAddress(address).filter(isReachable),
-    backbone: backboneAddress && isReachable(backboneAddress) ? backboneAddress : undefined,
-    forwarding: forwardingAddress,
+    listen: eachAddress(address).filter(isReachable).map(told),
+    backbone: backboneAddress && isReachable(backboneAddress) ? told(backboneAddress) : undefined,
+    forwarding: forwardingAddress && told(forwardingAddress),
     serverId: ids && Buffer.from(ids.server_id, 'hex'),
     version,
     backboneVersion,
@@ -34,3 +34,6 @@ export function describeNode(
 
 /** An address that stands for all addresses tells others nothing. */
 const isReachable = ({ address }: ListenAddress): boolean => !isWildcard(address);
+
+/** Readers refuse entries with more than this, such as the family that the transport gives along. */
+const told = ({ address, port }: ListenAddress): ListenAddress => ({ address, port });

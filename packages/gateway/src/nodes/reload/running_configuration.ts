@@ -36,6 +36,8 @@ export interface RunningConfigurationOptions {
   now: () => Date;
   /** Directory for what nodes keep over a restart. Default: `.sheaf` beside the file */
   stateDirectory?: string | undefined;
+  /** Hears of each reload, whoever asked for it. */
+  onReload?: { begins(): void; ended(): void };
 }
 
 /** Maximum of warnings that wait for the log of the first node */
@@ -224,7 +226,12 @@ export class RunningConfiguration implements ReloadSource {
   }
 
   #begin(): Promise<ReloadOutcome> {
-    this.#running = this.#reload().finally(() => (this.#running = undefined));
+    const { onReload } = this.#options;
+    onReload?.begins();
+    this.#running = this.#reload().finally(() => {
+      this.#running = undefined;
+      onReload?.ended();
+    });
     return this.#running;
   }
 
