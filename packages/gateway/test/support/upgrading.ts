@@ -33,22 +33,38 @@ export interface UpgradingSite {
 }
 
 /** A process with the node of a configuration file, and those that take over from it; all end with the test. */
-export async function startUpgrading({ yaml, files = {}, timeoutMs = 30_000, successor }: UpgradingSite): Promise<Upgrading> {
+export async function startUpgrading({
+  yaml,
+  files = {},
+  timeoutMs = 30_000,
+  successor,
+}: UpgradingSite): Promise<Upgrading> {
   const [directory, port, admin] = [await temporaryDirectory(), await freePort(), await freePort()];
   const file = join(directory, 'sheaf.yaml');
   const write = (text: string): Promise<void> =>
     writeFile(file, `listen: 127.0.0.1:${port}\nadmin: 127.0.0.1:${admin}\n${text}`);
-  for (const [name, content] of Object.entries({ ...files, ...(successor !== undefined && { 'successor.mjs': successor }) })) {
+  for (const [name, content] of Object.entries({
+    ...files,
+    ...(successor !== undefined && { 'successor.mjs': successor }),
+  })) {
     await mkdir(dirname(join(directory, name)), { recursive: true });
     await writeFile(join(directory, name), content);
   }
   await write(yaml);
-  const args = [program, file, String(timeoutMs), ...(successor === undefined ? [] : [join(directory, 'successor.mjs')])];
+  const args = [
+    program,
+    file,
+    String(timeoutMs),
+    ...(successor === undefined ? [] : [join(directory, 'successor.mjs')]),
+  ];
   const child = spawn(process.execPath, args, { stdio: 'ignore' });
   const pids = new Set([child.pid!]);
   onTestFinished(() => pids.forEach(end));
   const ask = async (path: string, method = 'GET'): Promise<unknown> => {
-    const response = await fetch(`http://127.0.0.1:${admin}${path}`, { method, headers: { 'sheaf-admin': '1', connection: 'close' } });
+    const response = await fetch(`http://127.0.0.1:${admin}${path}`, {
+      method,
+      headers: { 'sheaf-admin': '1', connection: 'close' },
+    });
     return response.json();
   };
   const status = (): Promise<GatewayStatus> => ask('/status') as Promise<GatewayStatus>;
