@@ -223,3 +223,29 @@ it('shows the ports of a tunnel node, its tunnels, and its connection to the gat
   expect(rows).toContain('127.0.0.1:5443: no connection | udp | a.example:443 | 0 | 0');
   expectTunnels(rows);
 });
+
+it('shows what each worker does, and why one was replaced', () => {
+  const since = new Date().toISOString();
+  const datagrams = { passedOn: 1, taken: 2, lost: 3 };
+  const status: GatewayStatus = {
+    ...front,
+    ...{ alpn: ['h3'], connections: [], routes: [], role: 'gateway', steering: 'addresses' },
+    workers: [
+      {
+        worker: 0,
+        state: 'serving',
+        since,
+        restarts: 0,
+        datagrams,
+        requestsActive: 4,
+        quicConnections: 5,
+        tcpConnections: 6,
+      },
+      { worker: 1, state: 'waiting', since, restarts: 7, reason: 'it failed', datagrams },
+    ],
+  };
+  const text = renderStatus(status).replace(/ +/g, ' ');
+  expect(text).toContain('0 serving for 0 s 4 5 6 1/2/3 0');
+  expect(text).toContain('1 waiting for 0 s 1/2/3 7: it failed');
+  expect(text).toContain('UDP datagrams reach workers by addresses');
+});

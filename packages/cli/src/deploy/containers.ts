@@ -8,8 +8,10 @@ export const containerUser = 65_532;
 /** The configuration in a container */
 export const configurationPath = '/etc/sheaf/sheaf.yaml';
 
-/** Returns where a container finds the files that a node serves or runs. */
+/** Returns where a container finds the files that a node serves, runs or writes. */
 export function contentPlace({ id, kind, path }: NodeFile): string {
+  // In memory, and gone with the container: the registry has it again.
+  if (kind === 'state') return `/tmp/${id}`;
   return kind === 'module' ? `${contentDirectory(id)}/${basename(path)}` : contentDirectory(id);
 }
 

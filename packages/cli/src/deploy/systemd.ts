@@ -10,6 +10,7 @@ const isCredential = ({ kind }: NodeFile): boolean => kind === 'certificate' || 
 /** Where the service finds the files of its node */
 function placeOf({ name }: LoadedNode, file: NodeFile): string {
   if (isCredential(file)) return `/run/credentials/sheaf@${name}.service/${file.id}`;
+  if (file.kind === 'state') return `/var/lib/sheaf/${name}/${file.id}`;
   if (file.kind === 'log') return `/var/log/sheaf/${name}/${basename(file.path)}`;
   return file.kind === 'qlog' ? `/var/lib/sheaf/${name}/qlog` : file.path;
 }

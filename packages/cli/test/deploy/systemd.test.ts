@@ -42,6 +42,17 @@ describe.skipIf(analyze !== undefined)(`units of systemd${because(analyze)}`, ()
 });
 
 describe('what belongs to one node', () => {
+  it('is where it writes secrets that an operator sends, and how NATS knows it', async () => {
+    const operator = 'ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+    const fleet = `key: { file: /etc/sheaf/node.key }\nregistry: { nats: "nats://10.0.0.1:4222", credentials: /etc/sheaf/nats.creds, operator: "${operator}" }\n`;
+    const { files } = await deployed(gatewayYaml + fleet, 'systemd');
+    expect(files['gateway.yaml']).toContain('secrets: "/var/lib/sheaf/gateway/secrets"');
+    expect(files['gateway.yaml']).toContain('/run/credentials/sheaf@gateway.service/registry-credentials');
+    const settings = files['sheaf@gateway.service.d/node.conf'];
+    expect(settings).toContain('LoadCredential=registry-credentials:/etc/sheaf/nats.creds\n');
+    expect(settings).not.toContain('LoadCredential=secrets');
+  });
+
   it('is its time to drain, its credentials, and the capabilities of its ports', async () => {
     const { files, printed } = await deployed(gatewayYaml, 'systemd');
     expect(Object.keys(files).sort()).toEqual([

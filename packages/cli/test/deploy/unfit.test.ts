@@ -41,7 +41,12 @@ describe('a node that would not work there is refused, with a fix', () => {
       ['systemd', '--node', 'site'],
       'sheaf keys show images',
     ],
-    ['a registry of this machine', `${gatewayYaml}key: { file: ./k }\nregistry: {}\n`, ['systemd'], 'your servers of NATS'],
+    [
+      'a registry of this machine',
+      `${gatewayYaml}key: { file: ./k }\nregistry: {}\n`,
+      ['systemd'],
+      'your servers of NATS',
+    ],
     [
       'a key that a fleet knows, and its own machine makes',
       `${gatewayYaml}registry: { nats: "nats://10.0.0.1:4222" }\n`,

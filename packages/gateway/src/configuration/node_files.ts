@@ -4,8 +4,8 @@ import { isBuiltIn } from '../targets/webtransport/built_in.js';
 import { ConfigurationDocument, type ValuePath } from '../values/document.js';
 import { parseConfiguration } from './load.js';
 
-/** What a node does with a file that its configuration names */
-export type NodeFileKind = 'certificate' | 'secret' | 'directory' | 'module' | 'log' | 'qlog';
+/** What a node does with a file that its configuration names; a `state` is one that it writes, and reads again */
+export type NodeFileKind = 'certificate' | 'secret' | 'state' | 'directory' | 'module' | 'log' | 'qlog';
 
 /** A file or directory that the configuration of a node names */
 export interface NodeFile {
@@ -30,7 +30,8 @@ export function filesOfNode({ node, registry }: LoadedNode): NodeFile[] {
     add('certificate', ['tls', 'cert'], node.tls.cert);
     add('secret', ['tls', 'key'], node.tls.key);
   }
-  if ('secrets' in node) add('secret', ['secrets'], node.secrets);
+  // An operator sends secrets by the registry.
+  if ('secrets' in node) add(registry?.options.operator ? 'state' : 'secret', ['secrets'], node.secrets);
   if ('key' in node && node.key !== 'dev') add('secret', ['key', 'file'], node.key.file);
   if ('user' in node && node.user && 'file' in node.user) add('secret', ['user', 'file'], node.user.file);
   if ('gateway' in node && typeof node.gateway === 'object' && typeof node.gateway.certificate === 'object')

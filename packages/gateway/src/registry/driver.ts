@@ -30,11 +30,14 @@ export const maxValueBytes = 512 * 1024;
 /** Maximum of entries that are read at once */
 export const maxEntries = 4_096;
 
-/** Keys that a registry takes: words of letters, digits, `-` and `_`, with dots between them */
-const keys = /^(?=.{1,128}$)[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
+export const maxKeyLength = 128;
 
+/** Words of letters, digits, `-` and `_`, with dots between them */
+const keys = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
+
+/** Whether nodes write such a key. Others may be there all the same. */
 export function isRegistryKey(key: string): boolean {
-  return keys.test(key);
+  return key.length <= maxKeyLength && keys.test(key);
 }
 
 /** The value is not at the expected revision: somebody else has written it. */

@@ -1,6 +1,6 @@
 import { errorMessage } from '../errors/user_error.js';
 import { AnsweredTime } from './answered_time.js';
-import { maxEntries, type RegistryDriver, type RegistryEntry, type RegistryWatch } from './driver.js';
+import { maxEntries, maxKeyLength, type RegistryDriver, type RegistryEntry, type RegistryWatch } from './driver.js';
 import { EntryRefused } from './entry.js';
 import type { Refusals } from './refusals.js';
 import type { FleetTimes } from './times.js';
@@ -183,7 +183,7 @@ export class Feed {
     const { readerOf, refusals } = this.#options;
     const reader = readerOf(key);
     try {
-      if (!reader) throw new EntryRefused('unknown', `nobody reads ${key}`);
+      if (!reader) throw new EntryRefused('unknown', `nobody reads ${key.slice(0, maxKeyLength)}`);
       if (!value || value.length > reader.maxBytes) throw new EntryRefused('oversized', `${key} is too large`);
       if (this.accepted.size >= maxEntries && !this.accepted.has(key))
         throw new EntryRefused('excess', `there are ${maxEntries} keys beside ${key}`);

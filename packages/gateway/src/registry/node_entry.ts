@@ -21,7 +21,8 @@ const nodeEntry = z.object({
   serverId: hexadecimal(11)
     .transform((text) => Buffer.from(text, 'hex'))
     .optional(),
-  version: z.string().max(64),
+  // Operators read it in a terminal.
+  version: z.string().regex(/^[\w.+-]{1,64}$/),
   backboneVersion: z.int().min(0).max(65_535),
   configuration: hexadecimal(32).or(z.literal('')),
   draining: z.boolean(),

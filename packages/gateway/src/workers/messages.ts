@@ -63,9 +63,11 @@ export interface WorkerCalls {
   prepare: [given: SentConfiguration, returned: string[]];
   commit: [given: undefined, returned: undefined];
   abandon: [given: undefined, returned: undefined];
+  /** Is a sign of life. */
+  beat: [given: undefined, returned: undefined];
   report: [given: undefined, returned: WorkerReport];
   /** Drains for this time in milliseconds, and stops. */
-  close: [given: number | undefined, returned: undefined];
+  close: [given: number, returned: undefined];
 }
 
 /** What a worker is told, and says nothing about */

@@ -2,12 +2,17 @@ import type { Logger } from 'pino';
 import { errorMessage, UserError } from '../errors/user_error.js';
 import { backOffMs, type BackOff } from '../values/back_off.js';
 import type { WorkerState } from '../observability/status.js';
+import { within } from '../values/within.js';
+import { watchPulse } from './pulse.js';
 import type { WorkerThread } from './worker_thread.js';
 
 /** Pauses before a worker that failed soon after its start is replaced once more */
 const pauses: BackOff = { first: 100, longest: 10_000, jitter: true };
 /** Time in milliseconds after which a worker counts as good, and its successor starts at once */
 const goodMs = 10_000;
+
+/** Time in milliseconds that a worker has to close everything, beyond the time of its requests to finish */
+const graceMs = 5_000;
 
 export interface SupervisorOptions {
   index: number;
@@ -80,13 +85,14 @@ export class Supervisor {
   }
 
   /** Starts no more threads, and ends the one that runs: in order within `drainMs`, then at once. */
-  async stop(drainMs: number | undefined): Promise<void> {
+  async stop(drainMs: number): Promise<void> {
     clearTimeout(this.#timer);
     const { serving } = this;
     this.#state = 'stopped';
-    await serving?.ask('close', drainMs).catch((error: unknown) => {
+    const closed = serving?.ask('close', drainMs).catch((error: unknown) => {
       this.#options.log.warn({ worker: this.index, error: errorMessage(error) }, 'a worker did not stop in order');
     });
+    if (closed) await within(closed, drainMs + graceMs);
     await this.#thread?.terminate();
   }
 
@@ -102,7 +108,12 @@ export class Supervisor {
     const warnings = await thread.serving;
     if (this.#isOver()) return [];
     this.#enter('serving');
+    const unwatch = watchPulse(
+      () => thread.ask('beat', undefined),
+      () => void thread.terminate(new Error('its event loop was stuck')),
+    );
     void thread.ended.then((reason) => {
+      unwatch();
       if (this.#isOver()) return;
       this.#options.onLost();
       if (Date.now() - this.#since.getTime() >= goodMs) this.#failures = 0;

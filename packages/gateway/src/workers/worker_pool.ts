@@ -145,8 +145,8 @@ export class WorkerPool {
     for (const supervisor of this.#supervisors) supervisor.retire();
   }
 
-  /** Stops all workers: in order within `drainMs`, or by their own limits. */
-  async stop(drainMs: number | undefined): Promise<void> {
+  /** Stops all workers, whose requests have `drainMs` to finish. */
+  async stop(drainMs: number): Promise<void> {
     await Promise.all(this.#supervisors.map((supervisor) => supervisor.stop(drainMs)));
   }
 

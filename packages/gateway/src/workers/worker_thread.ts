@@ -74,8 +74,9 @@ export class WorkerThread {
     this.#post(notice);
   }
 
-  /** Ends the thread at once. */
-  async terminate(): Promise<void> {
+  /** Ends the thread at once. `reason` says why, unless it has ended by itself. */
+  async terminate(reason?: Error): Promise<void> {
+    this.#reason ??= reason;
     await this.#worker.terminate();
   }
 

@@ -286,7 +286,7 @@ export class WorkersNode implements RunningNode {
   }
 
   /** Makes all workers refuse new work, waits up to `drainMs` for requests in flight, then stops. */
-  close(drainMs?: number): Promise<void> {
+  close(drainMs = this.#loaded.node.limits.drain): Promise<void> {
     return this.#life.close(async () => {
       this.log.info('draining');
       this.#sockets.stopListening();

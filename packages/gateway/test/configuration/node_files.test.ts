@@ -94,4 +94,9 @@ describe('the files of a node', () => {
     const moved = moveFiles(text + registry, '/etc/sheaf/sheaf.yaml', 'laptop', ({ id }) => `/new/${id}`);
     expect(filesOfNode(nodeOf(moved, 'laptop')).every(({ id, path }) => path === `/new/${id}`)).toBe(true);
   });
+
+  it('are written by the node where an operator sends them', () => {
+    const operator = 'registry: { operator: ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA }\n';
+    expect(idsOf(text + operator, 'site')).toContain('state secrets /etc/sheaf/secrets');
+  });
 });

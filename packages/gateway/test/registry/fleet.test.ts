@@ -57,8 +57,8 @@ it('a watch that goes silent without an error is opened anew, and nobody becomes
   member.fleet.view.onChange(() => Object.values(seenBy(member)).forEach((state) => states.add(state)));
   for (let round = 1; round <= 3; round += 1) {
     member.deafen();
-    other.say({ version: `round ${round}` });
-    await expect.poll(() => member.fleet.view.node('a')?.version).toBe(`round ${round}`);
+    other.say({ version: `round-${round}` });
+    await expect.poll(() => member.fleet.view.node('a')?.version).toBe(`round-${round}`);
     expect(member.fleet.status().deadWatches).toBeGreaterThanOrEqual(round);
   }
   expect([...states]).toEqual(['alive']);

@@ -48,6 +48,11 @@ it.each([
     (a: NodeKey) => said({ key: a, description: { listen: [{ address: 'evil.example', port: 443 }] } }),
     'malformed',
   ],
+  [
+    'signed, with a version that a terminal would obey',
+    (a: NodeKey) => said({ key: a, description: { version: '\u001b[2J' } }),
+    'malformed',
+  ],
   ['too large for a node', (a: NodeKey) => signed(a, ' '.repeat(maxNodeEntryBytes)), 'oversized'],
   ['too large for anybody', () => Buffer.alloc(maxValueBytes + 1), 'oversized'],
 ])('an entry %s is refused once, and counted', async (_what, make, reason) => {

@@ -254,8 +254,9 @@ export class RunningConfiguration implements ReloadSource {
       refuseFixed(this.#chosen, chosen);
       const changes = this.#chosen.flatMap((before) => changesOf(before, byName(chosen, before.name)));
       const prepared = await this.#prepare(chosen);
-      prepared.commit();
+      // It never rejects, so that nothing comes between the change and the report of it.
       if (loaded.registry) await this.#fleet?.use(loaded.registry.known);
+      prepared.commit();
       this.#source = source;
       await Promise.all(this.#nodes.flatMap((node) => (node.settled ? [node.settled()] : [])));
       return this.#accept(loaded, chosen, changes, prepared.warnings);

@@ -42,9 +42,11 @@ function perform(server: WorkerServer, call: keyof WorkerCalls, given: unknown):
       return undefined;
     case 'abandon':
       return server.abandon();
+    case 'beat':
+      return undefined;
     case 'report':
       return server.report();
     case 'close':
-      return server.close(given as number | undefined);
+      return server.close(given as number);
   }
 }

@@ -31,7 +31,10 @@ export class WorkerServer {
     this.#start = start;
     this.#elsewhere = start.elsewhere;
     this.#sent = start;
-    this.#running = new RunningAddresses({ entries: start.running, elsewhere: { node: (name) => this.#elsewhere.find((node) => node.name === name) } });
+    this.#running = new RunningAddresses({
+      entries: start.running,
+      elsewhere: { node: (name) => this.#elsewhere.find((node) => node.name === name) },
+    });
     this.#secrets = SecretsSource.given(start.secrets);
     if (start.waits)
       this.#begins = new Promise((resolve) => {
@@ -86,7 +89,7 @@ export class WorkerServer {
     return { status: this.#node.status(), metrics: await registry.getMetricsAsJSON() };
   }
 
-  async close(drainMs: number | undefined): Promise<void> {
+  async close(drainMs: number): Promise<void> {
     await this.#node.close(drainMs);
   }
 
