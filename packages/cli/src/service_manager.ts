@@ -13,6 +13,7 @@ export class ServiceManager {
   readonly #warn: (warning: string) => void;
   #unsent: ServiceState = {};
   #serving = false;
+  #ended = false;
   #retry: NodeJS.Timeout | undefined;
   #watchdog: NodeJS.Timeout | undefined;
 
@@ -61,11 +62,13 @@ export class ServiceManager {
 
   /** Tells nothing more. */
   end(): void {
+    this.#ended = true;
     clearTimeout(this.#retry);
     clearInterval(this.#watchdog);
   }
 
   #tell(state: ServiceState): void {
+    if (this.#ended) return;
     clearTimeout(this.#retry);
     const wanted = { ...this.#unsent, ...state };
     const error = notifyServiceManager(this.#socketName, wanted);

@@ -1,6 +1,12 @@
 // Must be the first import: loading the others would already make the young generation grow.
 import '@sheaf/gateway/heap';
-import { FileState, RunningConfiguration, Succession, watchFile, type RunningConfigurationOptions } from '@sheaf/gateway';
+import {
+  FileState,
+  RunningConfiguration,
+  Succession,
+  watchFile,
+  type RunningConfigurationOptions,
+} from '@sheaf/gateway';
 import { announceNode, announceReady, namesOf } from '../announce.js';
 import type { Command } from '../command.js';
 import { nodeOf, shownPath } from '../configuration_file.js';
@@ -50,12 +56,12 @@ export const up: Command<UpOptions> = {
     });
     world.outliveOutput();
     manager.ready(`serving: ${namesOf(running.nodes)}`, succession && process.pid);
+    // The process before may end at once, and is no more the one that the manager supervises.
+    succession?.serving();
     steps.reload = (): Promise<void> => reloadAndTell(running, world);
     steps.upgrade = (): Promise<void> => upgradeAndTell(running, world);
     const stopWatching = options.watch ? watchFile(state, steps.reload) : undefined;
-    let left = false;
     const leave = (): void => {
-      left = true;
       manager.end();
       stopWatching?.();
     };
@@ -64,10 +70,7 @@ export const up: Command<UpOptions> = {
         await announceReady(performance.now() - started, world, running.named ? running.nodes : []);
         for (const each of running.nodes) await announceNode(each, world);
       },
-      draining: () => {
-        // The manager supervises another process then.
-        if (!left) manager.stopping(`draining: ${namesOf(running.nodes)}`);
-      },
+      draining: () => manager.stopping(`draining: ${namesOf(running.nodes)}`),
       over: outlived(running, leave, world),
     });
     leave();

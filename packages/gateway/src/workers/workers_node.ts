@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { duplicateDescriptor, openSharedTcp, type CertificatePair, type ServerSecret } from '@sheaf/native';
+import { duplicateDescriptor, type CertificatePair } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { certificateOf, publicUrlOf } from '../nodes/front/front.js';
 import { entrancesOf, trialOf } from '../nodes/front/front_node.js';
 import { processIdBytes } from '../multi_end/backbone/run.js';
-import { UserError } from '../errors/user_error.js';
 import { Forwarding } from '../nodes/fleet/forwarding.js';
 import { NodeLife, type AdminSocket } from '../nodes/life/node_life.js';
 import { prepareAll, type Prepared } from '../nodes/life/reload.js';
@@ -17,20 +16,20 @@ import { workerCount } from '../schema/workers.js';
 import { CertificateSource } from '../tls/certificate_source.js';
 import { SecretsSource } from '../tls/secrets_source.js';
 import type { Share } from '../upgrade/descriptor_table.js';
-import type { AdminInheritance, NodeInheritance } from '../upgrade/messages.js';
 import type { TakenSockets } from '../upgrade/taken_sockets.js';
 import { canonicalText } from '../values/canonical.js';
 import { formatAddress, listenError } from '../values/listen_error.js';
 import type { RunningAddresses, SentNodes } from '../values/running_addresses.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 import { idleStatus } from './idle_status.js';
+import { fixedOf, openAdmin, refuseDifferent, type OwnSocket } from './inherited_parts.js';
 import { mergeStatus, type OwnStatus, type ServerStatus } from './merged_status.js';
 import { MergedMetrics } from './merged_metrics.js';
+import { encodeSecret, openSecrets } from './node_secrets.js';
 import { NodeSockets, type LoadedServer, type OpenedSockets } from './node_sockets.js';
 import { WorkerPool } from './worker_pool.js';
 import { WorkerThread } from './worker_thread.js';
 
-const secretBytes = 32;
 /** Time in milliseconds between looks for connections, in a process from which another one took over */
 const retirementPollMs = 500;
 
@@ -247,9 +246,8 @@ export class WorkersNode implements RunningNode {
   async begin(): Promise<void> {
     this.#waits = false;
     this.#sockets.read();
-    this.#forward();
     this.pool.tell({ notice: 'begin' });
-    await this.#life.listenAdmin(this.#sources);
+    await this.#admit();
     this.#life.serve(this.#addresses(), this.#warnings);
   }
 
@@ -298,7 +296,12 @@ export class WorkersNode implements RunningNode {
 
   async #listen(): Promise<void> {
     (await this.#sockets.prepare(this.#loaded, 0)).commit();
-    if (this.#waits) return this.#waitForOperators();
+    if (this.#waits) this.#waitForOperators();
+    else await this.#admit();
+  }
+
+  /** Reads what other machines and operators send. */
+  async #admit(): Promise<void> {
     this.#forward();
     await this.#life.listenAdmin(this.#sources);
   }
@@ -454,51 +457,6 @@ function certifiedBy({ node, directory, certificateNames }: LoadedServer): Retur
 
 function openCertificate(loaded: LoadedServer, log: Logger): Promise<CertificateSource> {
   return CertificateSource.open({ ...certifiedBy(loaded), log });
-}
-
-/** Without a file, a random secret makes the keys of tickets: clients resume at each worker. */
-async function openSecrets(
-  { node: { secrets: file } }: LoadedServer,
-  log: Logger,
-  inherited: NodeInheritance | undefined,
-): Promise<SecretsSource> {
-  if (file !== undefined) return SecretsSource.open({ file, log });
-  const secrets = inherited?.secrets?.map(decodeSecret) ?? [{ number: 0, secret: randomBytes(secretBytes) }];
-  return SecretsSource.given({ secrets, ofTickets: true });
-}
-
-type EncodedSecret = NonNullable<NodeInheritance['secrets']>[number];
-
-const encodeSecret = ({ number, secret }: ServerSecret): EncodedSecret => ({
-  number,
-  secret: Buffer.from(secret).toString('base64'),
-});
-
-const decodeSecret = ({ number, secret }: EncodedSecret): ServerSecret => ({
-  number,
-  secret: Buffer.from(secret, 'base64'),
-});
-
-/** What sockets and connections depend on, by the name of an option that says it */
-function fixedOf({ node }: LoadedServer): Record<string, string> {
-  return { workers: String(workerCount(node)), connection_ids: canonicalText(node.connection_ids) };
-}
-
-/** @throws UserError when a node differs from the one that it takes over from */
-function refuseDifferent(loaded: LoadedServer, { fixed }: NodeInheritance): void {
-  for (const [option, value] of Object.entries(fixedOf(loaded)))
-    if (fixed[option] !== value)
-      throw new UserError('UPGRADE_REFUSED', `an upgrade cannot change \`${option}\` of \`${loaded.name}\``, {
-        hint: 'restart the node, or take this change back',
-        place: loaded.place([option]),
-      });
-}
-
-type OwnSocket = Pick<AdminInheritance, 'descriptor'>;
-
-function openAdmin({ address, port }: ListenAddress): OwnSocket {
-  const [descriptor] = openSharedTcp({ address, port }, 1).descriptors;
-  return { descriptor: descriptor! };
 }
 
 /** Refuses what workers would refuse. Throws when the two do not belong together. */

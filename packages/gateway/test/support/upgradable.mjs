@@ -6,6 +6,7 @@ const [program, file, timeoutMs, successor] = process.argv.slice(1);
 const { SHEAF_SUCCESSOR: succeeds, ...env } = process.env;
 delete process.env.SHEAF_SUCCESSOR;
 
+const succession = succeeds === undefined ? undefined : await Succession.receive();
 const running = await RunningConfiguration.start({
   file,
   choose: ({ nodes }) => nodes,
@@ -13,9 +14,10 @@ const running = await RunningConfiguration.start({
     command: { file: process.execPath, args: [successor ?? program, file, timeoutMs], env },
     timeoutMs: Number(timeoutMs),
   },
-  ...(succeeds !== undefined && { succession: await Succession.receive() }),
+  ...(succession && { succession }),
   now: () => new Date(),
 });
+succession?.serving();
 const over = new Promise((resolve) => process.on('SIGTERM', resolve));
 const { left, drained } = running.upgrader;
 await Promise.race([over, drained, left.then(() => running.retire())]);

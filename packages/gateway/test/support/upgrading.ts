@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import type { GatewayStatus } from '../../src/observability/status.js';
 import type { UpgradeOutcome } from '../../src/observability/upgrade_report.js';
 import { freePort } from '../../src/values/free_port.js';
@@ -33,26 +33,42 @@ export interface UpgradingSite {
 }
 
 /** A process with the node of a configuration file, and those that take over from it; all end with the test. */
-export async function startUpgrading({ yaml, files = {}, timeoutMs = 30_000, successor }: UpgradingSite): Promise<Upgrading> {
+export async function startUpgrading({
+  yaml,
+  files = {},
+  timeoutMs = 30_000,
+  successor,
+}: UpgradingSite): Promise<Upgrading> {
   const [directory, port, admin] = [await temporaryDirectory(), await freePort(), await freePort()];
   const file = join(directory, 'sheaf.yaml');
   const write = (text: string): Promise<void> =>
     writeFile(file, `listen: 127.0.0.1:${port}\nadmin: 127.0.0.1:${admin}\n${text}`);
-  for (const [name, content] of Object.entries({ ...files, ...(successor !== undefined && { 'successor.mjs': successor }) })) {
+  for (const [name, content] of Object.entries({
+    ...files,
+    ...(successor !== undefined && { 'successor.mjs': successor }),
+  })) {
     await mkdir(dirname(join(directory, name)), { recursive: true });
     await writeFile(join(directory, name), content);
   }
   await write(yaml);
-  const args = [program, file, String(timeoutMs), ...(successor === undefined ? [] : [join(directory, 'successor.mjs')])];
+  const args = [
+    program,
+    file,
+    String(timeoutMs),
+    ...(successor === undefined ? [] : [join(directory, 'successor.mjs')]),
+  ];
   const child = spawn(process.execPath, args, { stdio: 'ignore' });
   const pids = new Set([child.pid!]);
   onTestFinished(() => pids.forEach(end));
   const ask = async (path: string, method = 'GET'): Promise<unknown> => {
-    const response = await fetch(`http://127.0.0.1:${admin}${path}`, { method, headers: { 'sheaf-admin': '1', connection: 'close' } });
+    const response = await fetch(`http://127.0.0.1:${admin}${path}`, {
+      method,
+      headers: { 'sheaf-admin': '1', connection: 'close' },
+    });
     return response.json();
   };
   const status = (): Promise<GatewayStatus> => ask('/status') as Promise<GatewayStatus>;
-  await vi.waitFor(status, 30_000);
+  await vi.waitFor(async () => expect((await status()).state).toBe('serving'), 30_000);
   return {
     port,
     directory,

@@ -57,7 +57,8 @@ it('clients resume at the process that took over, by the secrets that no file ha
 it('listeners come and go with the configuration of the process that takes over', async () => {
   const plain = await freePort();
   const site = await startUpgrading({ yaml: yamlOf('zero'), files });
-  const page = async (): Promise<string> => (await fetch(`http://127.0.0.1:${plain}${path}`)).text();
+  const page = async (): Promise<string> =>
+    (await fetch(`http://127.0.0.1:${plain}${path}`, { headers: { connection: 'close' } })).text();
   await expect(page()).rejects.toThrow();
   await site.write(`${yamlOf('one')}http: 127.0.0.1:${plain}\n`);
   expect(await site.upgrade()).toMatchObject({ accepted: true });

@@ -64,7 +64,10 @@ export class RunningConfiguration implements ReloadSource {
   /** The one that begins after it, for all who ask meanwhile */
   #next: Promise<ReloadOutcome> | undefined;
 
-  /** Reads the file and starts its nodes. Where they take over, the process before hears of it, or why they do not. @throws UserError */
+  /**
+   * Reads the file and starts its nodes. Where they take over, the process before hears when they are ready, or why they are not.
+   * The caller tells it `succession.serving()`. @throws UserError
+   */
   static async start(options: RunningConfigurationOptions): Promise<RunningConfiguration> {
     const { succession } = options;
     if (!succession) return RunningConfiguration.#open(options);
@@ -72,7 +75,6 @@ export class RunningConfiguration implements ReloadSource {
       const running = await RunningConfiguration.#open(options);
       await succession.ready();
       for (const node of running.#nodes) await node.begin?.();
-      succession.serving();
       return running;
     } catch (error) {
       succession.refuse(error);
@@ -114,8 +116,7 @@ export class RunningConfiguration implements ReloadSource {
     this.#since = options.now();
     const { upgrade, succession, now } = options;
     const { generation = 0, predecessors = new Predecessors() } = succession ?? {};
-    if (upgrade)
-      this.upgrader = new Upgrader({ ...upgrade, generation, predecessors, now, nodes: () => this.#nodes });
+    if (upgrade) this.upgrader = new Upgrader({ ...upgrade, generation, predecessors, now, nodes: () => this.#nodes });
     this.#source = resolve(options.file);
   }
 
@@ -155,7 +156,7 @@ export class RunningConfiguration implements ReloadSource {
 
   /** Closes the nodes once their connections have ended, or their time is over. Another process has taken over. */
   async retire(): Promise<void> {
-    await Promise.all(this.#nodes.map((node) => node.retire?.()));
+    await Promise.all(this.#nodes.flatMap((node) => (node.retire ? [node.retire()] : [])));
   }
 
   /** Drains all nodes. A reload that runs ends before. */
@@ -240,7 +241,9 @@ export class RunningConfiguration implements ReloadSource {
     try {
       if (this.#closed) throw new UserError('RELOAD_REFUSED', 'the node is stopping', { hint: 'start it again' });
       if (this.upgrader?.busy)
-        throw new UserError('RELOAD_REFUSED', 'another process takes over', { hint: 'that one reads the file as it is now' });
+        throw new UserError('RELOAD_REFUSED', 'another process takes over', {
+          hint: 'that one reads the file as it is now',
+        });
       if (this.#nodes.length === 0)
         throw new UserError('RELOAD_REFUSED', 'the node is starting', { hint: 'try again once it is ready' });
       const source = this.#followedName ?? resolve(this.#options.file);
@@ -255,7 +258,7 @@ export class RunningConfiguration implements ReloadSource {
       if (loaded.registry) await this.#fleet?.use(loaded.registry.known);
       prepared.commit();
       this.#source = source;
-      await Promise.all(this.#nodes.map((node) => node.settled?.()));
+      await Promise.all(this.#nodes.flatMap((node) => (node.settled ? [node.settled()] : [])));
       return this.#accept(loaded, chosen, changes, prepared.warnings);
     } catch (error) {
       return this.#refuse(error, version);

@@ -1,0 +1,30 @@
+import { openSharedTcp } from '@sheaf/native';
+import { UserError } from '../errors/user_error.js';
+import { workerCount } from '../schema/workers.js';
+import type { AdminInheritance, NodeInheritance } from '../upgrade/messages.js';
+import { canonicalText } from '../values/canonical.js';
+import type { ListenAddress } from '../values/scalars.js';
+import type { LoadedServer } from './node_sockets.js';
+
+/** What sockets and connections depend on, by the name of an option that says it */
+export function fixedOf({ node }: LoadedServer): Record<string, string> {
+  return { workers: String(workerCount(node)), connection_ids: canonicalText(node.connection_ids) };
+}
+
+/** @throws UserError when a node differs from the one that it takes over from */
+export function refuseDifferent(loaded: LoadedServer, { fixed }: NodeInheritance): void {
+  for (const [option, value] of Object.entries(fixedOf(loaded)))
+    if (fixed[option] !== value)
+      throw new UserError('UPGRADE_REFUSED', `an upgrade cannot change \`${option}\` of \`${loaded.name}\``, {
+        hint: 'restart the node, or take this change back',
+        place: loaded.place([option]),
+      });
+}
+
+/** A socket for operators */
+export type OwnSocket = Pick<AdminInheritance, 'descriptor'>;
+
+export function openAdmin({ address, port }: ListenAddress): OwnSocket {
+  const [descriptor] = openSharedTcp({ address, port }, 1).descriptors;
+  return { descriptor: descriptor! };
+}
