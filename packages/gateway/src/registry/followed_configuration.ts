@@ -31,12 +31,14 @@ export class FollowedConfiguration implements EntryReader {
   changed: (document: OperatorDocument) => void = () => undefined;
   readonly #site: string;
   readonly #operator: NodePublicKey;
-  readonly #latest = new LatestRevision();
+  readonly #latest: LatestRevision;
   #current: OperatorDocument | undefined;
 
-  constructor(site: string, operator: NodePublicKey) {
+  /** `now` returns the time of day in milliseconds. */
+  constructor(site: string, operator: NodePublicKey, now: () => number) {
     this.#site = site;
     this.#operator = operator;
+    this.#latest = new LatestRevision(now);
   }
 
   get current(): OperatorDocument | undefined {

@@ -45,7 +45,7 @@ export async function openFleet({ registry, stateDirectory, nodes, ...rest }: Op
     const key = await ownKey(keySource(loaded, loaded.directory));
     own.push({ name, key });
     if (operator && node.secrets !== undefined) {
-      const common = { site, operator, key, sodium: await loadSodium(), warn: rest.warn };
+      const common = { site, operator, key, sodium: await loadSodium(), now: rest.timeOfDay, warn: rest.warn };
       sealed.set(secretsKey(name), new SealedSecrets({ ...common, file: node.secrets }));
     }
   }
@@ -55,7 +55,7 @@ export async function openFleet({ registry, stateDirectory, nodes, ...rest }: Op
     site,
     own,
     known: registry.known,
-    followed: operator && new FollowedConfiguration(site, operator),
+    followed: operator && new FollowedConfiguration(site, operator, rest.timeOfDay),
     readers: sealed,
     copy: join(stateDirectory, `registry-${site}.json`),
   });
