@@ -27,6 +27,7 @@ export function openDocument(value: Buffer, place: EntryPlace, operator: NodePub
 /** The newest configuration that the operator has put into the registry */
 export class FollowedConfiguration implements EntryReader {
   readonly maxBytes = maxValueBytes;
+  readonly isKept = true;
   /** Called with each newer document */
   changed: (document: OperatorDocument) => void = () => undefined;
   readonly #site: string;

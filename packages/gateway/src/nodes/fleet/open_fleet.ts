@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import { ownKey } from '../../multi_end/backbone/identity.js';
+import { Copy } from '../../registry/copy.js';
 import type { RegistryDriver } from '../../registry/driver.js';
 import { FileDriver } from '../../registry/file_driver.js';
 import { Fleet, type FleetOptions } from '../../registry/fleet.js';
@@ -57,7 +57,11 @@ export async function openFleet({ registry, stateDirectory, nodes, ...rest }: Op
     known: registry.known,
     followed: operator && new FollowedConfiguration(site, operator, rest.timeOfDay),
     readers: sealed,
-    copy: join(stateDirectory, `registry-${site}.json`),
+    copy: Copy.of(
+      stateDirectory,
+      site,
+      nodes.map(({ name }) => name),
+    ),
   });
   // Nodes read their secrets when they start.
   await Promise.all([...sealed.values()].map(({ written }) => written));

@@ -42,6 +42,7 @@ export interface SealedSecretsOptions {
 /** Writes the secrets that an operator has sealed for a node into its file, from where the node reads them as always. */
 export class SealedSecrets implements EntryReader {
   readonly maxBytes = maxSealedBytes;
+  readonly isKept = true;
   readonly #options: SealedSecretsOptions;
   readonly #latest: LatestRevision;
   #written = Promise.resolve();
