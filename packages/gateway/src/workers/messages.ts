@@ -56,6 +56,8 @@ export interface WorkerCalls {
   commit: [given: undefined, returned: undefined];
   abandon: [given: undefined, returned: undefined];
   report: [given: undefined, returned: WorkerReport];
+  /** Shows that the worker does not hang. */
+  answer: [given: undefined, returned: undefined];
   /** Drains for this time in milliseconds, and stops. */
   close: [given: number | undefined, returned: undefined];
 }
