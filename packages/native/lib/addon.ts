@@ -605,7 +605,7 @@ export interface NativeGrantSealer {
 /** `src/binding/machine_link_object.h` */
 export interface NativeMachineLink {
   address(): SocketAddress;
-  setMachines(machines: readonly (NativeAddress & { serverId: Uint8Array })[]): void;
+  setMachines(machines: readonly (NativeAddress & { serverId: Uint8Array; opens: boolean })[]): void;
   setSecrets(secrets: readonly ServerSecret[]): void;
   counts(): [sent: number, dropped: number, received: number, refused: number];
   close(): void;

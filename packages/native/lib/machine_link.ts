@@ -15,6 +15,8 @@ export interface Machine {
   address: string;
   /** UDP port of its link. */
   port: number;
+  /** Whether it takes new connections: it gets no first packets otherwise. Default true. */
+  opens?: boolean;
 }
 
 /** Options of {@link openMachineLink}. */
@@ -88,7 +90,7 @@ class Link implements MachineLink {
     for (const { serverId } of machines) {
       if (serverId.byteLength !== this.#idLength) throw new TypeError('all machines have server ids of one length');
     }
-    this.#native.setMachines(machines);
+    this.#native.setMachines(machines.map((machine) => ({ opens: true, ...machine })));
   }
 
   updateSecrets(secrets: readonly ServerSecret[]): void {

@@ -8,6 +8,8 @@ import type { FleetTimes } from './times.js';
 /** Reads the entries of one kind. */
 export interface EntryReader {
   maxBytes: number;
+  /** Whether what is accepted has to outlive a crash of the process: it is in the copy at once */
+  isKept?: boolean;
   /** Returns whether the entry is newer than the one before. `at` is the reader's time. @throws EntryRefused */
   accept(entry: { key: string; value: Buffer; revision: number }, at: number): boolean;
 }
@@ -17,6 +19,8 @@ export interface FeedOptions {
   /** Returns the reader of a key. The keys with a reader are few: their entries are kept. */
   readerOf: (key: string) => EntryReader | undefined;
   refusals: Refusals;
+  /** Called when an entry was accepted that has to be in the copy. */
+  keep: () => void;
   /** Whether this process writes something in every beat. If not, nothing shows that the watch lives, and lists replace it. */
   writes: () => boolean;
   /** Returns a time in milliseconds that only grows. */
@@ -180,14 +184,16 @@ export class Feed {
   }
 
   #read({ key, value, revision }: RegistryEntry): void {
-    const { readerOf, refusals } = this.#options;
+    const { readerOf, refusals, keep } = this.#options;
     const reader = readerOf(key);
     try {
       if (!reader) throw new EntryRefused('unknown', `nobody reads ${key.slice(0, maxKeyLength)}`);
       if (!value || value.length > reader.maxBytes) throw new EntryRefused('oversized', `${key} is too large`);
       if (this.accepted.size >= maxEntries && !this.accepted.has(key))
         throw new EntryRefused('excess', `there are ${maxEntries} keys beside ${key}`);
-      if (reader.accept({ key, value, revision }, this.time.now)) this.accepted.set(key, value);
+      if (!reader.accept({ key, value, revision }, this.time.now)) return;
+      this.accepted.set(key, value);
+      if (reader.isKept && revision > 0) keep();
     } catch (error) {
       if (!(error instanceof EntryRefused)) throw error;
       refusals.add(key, revision, error);

@@ -3,7 +3,7 @@ import type { RegistrySource, RegistryStatus } from '../observability/registry_r
 import type { NodeKey } from '../values/node_key.js';
 import { formatAddress } from '../values/listen_error.js';
 import { Announcer } from './announcer.js';
-import { Copy } from './copy.js';
+import type { Copy } from './copy.js';
 import type { RegistryDriver } from './driver.js';
 import { Feed, type EntryReader } from './feed.js';
 import type { FleetNodeDescription, FleetView } from './fleet_view.js';
@@ -26,8 +26,8 @@ export interface FleetOptions {
   followed?: FollowedConfiguration | undefined;
   /** Readers of further keys */
   readers?: ReadonlyMap<string, EntryReader>;
-  /** File for a copy of what the registry told last */
-  copy: string;
+  /** Where a copy of what the registry told last is kept */
+  copy: Copy;
   /** Returns a time in milliseconds that only grows. */
   now: () => number;
   /** Returns the time of day in milliseconds. */
@@ -49,7 +49,6 @@ export class Fleet implements RegistrySource {
   readonly #roster: Roster;
   readonly #feed: Feed;
   readonly #refusals: Refusals;
-  readonly #copy: Copy;
   #announcers: readonly Announcer[];
   readonly #warned = new Set<string>();
   #failedWrites = 0;
@@ -70,7 +69,6 @@ export class Fleet implements RegistrySource {
     this.#options = options;
     const { driver, site, own, now, timeOfDay, times = fleetTimes } = options;
     this.#times = times;
-    this.#copy = new Copy(options.copy);
     this.#refusals = new Refusals((refused) => options.warn(`an entry of the registry is refused: ${refused.message}`));
     this.#announcers = own.map((node) => new Announcer({ driver, site, ...node, startedAt: timeOfDay() }));
     this.#serverIds = new ServerIds({ driver, site, trust: this.#trust, now: timeOfDay });
@@ -88,6 +86,8 @@ export class Fleet implements RegistrySource {
       readerOf: (key) => this.#readerOf(key),
       writes: () => this.#speaking().some(({ describe }) => describe),
       refusals: this.#refusals,
+      // After a crash, nobody can bring back what the operator has replaced.
+      keep: () => void this.#keep(),
       now,
       times,
     });
@@ -165,7 +165,7 @@ export class Fleet implements RegistrySource {
   async #open(): Promise<void> {
     const { driver, known } = this.#options;
     await this.#trust.use(known);
-    for (const [key, value] of await this.#copy.read()) this.#feed.recall(key, value);
+    for (const [key, value] of await this.#options.copy.read()) this.#feed.recall(key, value);
     for (const announcer of this.#announcers) announcer.follow(this.#roster.beatOf(announcer.name));
     void this.#feed.first.then(() => {
       for (const announcer of this.#announcers) announcer.settle(this.#roster.beatOf(announcer.name));
@@ -186,10 +186,7 @@ export class Fleet implements RegistrySource {
     const due = this.#options.now() - this.#copiedAt >= this.#times.copy;
     if (!due && !this.#important) return;
     await this.#trust.refresh();
-    await Promise.all([
-      this.#claim().catch(() => undefined),
-      this.#save().catch((error: unknown) => this.#warnOnce(`the copy of the registry: ${errorMessage(error)}`)),
-    ]);
+    await Promise.all([this.#claim().catch(() => undefined), this.#keep()]);
     for (const conflict of this.#conflicts()) this.#warnOnce(conflict);
   }
 
@@ -258,10 +255,14 @@ export class Fleet implements RegistrySource {
     this.#options.warn(message);
   }
 
+  async #keep(): Promise<void> {
+    await this.#save().catch((error: unknown) => this.#warnOnce(`the copy of the registry: ${errorMessage(error)}`));
+  }
+
   async #save(): Promise<void> {
     this.#important = false;
     this.#copiedAt = this.#options.now();
-    await this.#copy.write(this.#feed.accepted);
+    await this.#options.copy.write(this.#feed.accepted);
   }
 
   #readerOf(key: string): EntryReader | undefined {

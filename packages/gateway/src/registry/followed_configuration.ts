@@ -27,16 +27,19 @@ export function openDocument(value: Buffer, place: EntryPlace, operator: NodePub
 /** The newest configuration that the operator has put into the registry */
 export class FollowedConfiguration implements EntryReader {
   readonly maxBytes = maxValueBytes;
+  readonly isKept = true;
   /** Called with each newer document */
   changed: (document: OperatorDocument) => void = () => undefined;
   readonly #site: string;
   readonly #operator: NodePublicKey;
-  readonly #latest = new LatestRevision();
+  readonly #latest: LatestRevision;
   #current: OperatorDocument | undefined;
 
-  constructor(site: string, operator: NodePublicKey) {
+  /** `now` returns the time of day in milliseconds. */
+  constructor(site: string, operator: NodePublicKey, now: () => number) {
     this.#site = site;
     this.#operator = operator;
+    this.#latest = new LatestRevision(now);
   }
 
   get current(): OperatorDocument | undefined {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { KV } from '@nats-io/kv';
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
+import { orLate } from '../values/or_late.js';
 import {
   maxEntries,
   maxValueBytes,
@@ -220,14 +221,6 @@ async function stoppedIfLate<Series extends { stop(): void }>(opening: Promise<S
 }
 
 /** Rejects when a server answers too late. */
-async function inTime<Value>(operation: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('the registry did not answer in time')), timeoutMs).unref();
-  });
-  try {
-    return await Promise.race([operation, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+function inTime<Value>(operation: Promise<Value>): Promise<Value> {
+  return orLate(operation, timeoutMs, () => new Error('the registry did not answer in time'));
 }

@@ -8,6 +8,8 @@ import type { CountedMetric } from './messages.js';
 export interface MergedMetricsOptions {
   /** Returns how often workers were replaced. */
   restarts(): number;
+  /** Returns how often workers were ended because they did not answer. */
+  watchdog(): number;
   /** Returns what each worker passed on and took. */
   datagrams(): WorkerCounts[];
   /** Returns what was passed on to other machines and taken from them, if that is configured. */
@@ -22,21 +24,16 @@ export class MergedMetrics {
   readonly #own = new Registry();
   /** What threads had counted that are gone, so that no counter of the page goes back */
   #before: CountedMetric[] = [];
+  /** One thread after the other, so that none overwrites what another one adds */
+  #retired: Promise<void> = Promise.resolve();
 
-  constructor({ restarts, datagrams, forwarded, registry }: MergedMetricsOptions) {
+  constructor({ restarts, watchdog, datagrams, forwarded, registry }: MergedMetricsOptions) {
     processMetrics(this.#own);
     datagramMetrics(this.#own, datagrams);
     forwardingMetrics(this.#own, forwarded);
     if (registry) registryMetrics(this.#own, registry);
-    new Counter({
-      name: 'sheaf_worker_restarts_total',
-      help: 'Workers that ended and were replaced.',
-      registers: [this.#own],
-      collect() {
-        this.reset();
-        this.inc(restarts());
-      },
-    });
+    countMetric(this.#own, 'sheaf_worker_restarts_total', 'Workers that ended and were replaced.', restarts);
+    countMetric(this.#own, 'sheaf_worker_watchdog_total', 'Workers that did not answer and were ended.', watchdog);
   }
 
   get contentType(): Registry['contentType'] {
@@ -44,9 +41,12 @@ export class MergedMetrics {
   }
 
   /** Keeps the counts of a thread that has ended. */
-  async retire(metrics: readonly CountedMetric[]): Promise<void> {
+  retire(metrics: readonly CountedMetric[]): Promise<void> {
     const counts = metrics.filter(({ type }) => isCount(type));
-    this.#before = await merged([this.#before, counts]).getMetricsAsJSON();
+    this.#retired = this.#retired.then(async () => {
+      this.#before = await merged([this.#before, counts]).getMetricsAsJSON();
+    });
+    return this.#retired;
   }
 
   /** Returns the page: what the main thread has, and what `threads` have counted. */
@@ -60,6 +60,18 @@ const isCount = (type: unknown): boolean => type === 'counter' || type === 'hist
 
 function merged(all: readonly (readonly CountedMetric[])[]): Registry {
   return AggregatorRegistry.aggregate([...all]);
+}
+
+function countMetric(registry: Registry, name: string, help: string, read: () => number): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(read());
+    },
+  });
 }
 
 function datagramMetrics(registry: Registry, datagrams: () => WorkerCounts[]): void {

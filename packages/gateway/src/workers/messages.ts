@@ -63,9 +63,9 @@ export interface WorkerCalls {
   prepare: [given: SentConfiguration, returned: string[]];
   commit: [given: undefined, returned: undefined];
   abandon: [given: undefined, returned: undefined];
-  /** Is a sign of life. */
-  beat: [given: undefined, returned: undefined];
   report: [given: undefined, returned: WorkerReport];
+  /** Shows that the worker does not hang. */
+  answer: [given: undefined, returned: undefined];
   /** Drains for this time in milliseconds, and stops. */
   close: [given: number, returned: undefined];
 }

@@ -1,18 +1,16 @@
 import type { Logger } from 'pino';
 import { errorMessage, UserError } from '../errors/user_error.js';
+import { orLate } from '../values/or_late.js';
+import { within } from '../values/within.js';
 import { backOffMs, type BackOff } from '../values/back_off.js';
 import type { WorkerState } from '../observability/status.js';
-import { within } from '../values/within.js';
-import { watchPulse } from './pulse.js';
 import type { WorkerThread } from './worker_thread.js';
+import type { WorkerTimes } from './worker_times.js';
 
 /** Pauses before a worker that failed soon after its start is replaced once more */
 const pauses: BackOff = { first: 100, longest: 10_000, jitter: true };
 /** Time in milliseconds after which a worker counts as good, and its successor starts at once */
 const goodMs = 10_000;
-
-/** Time in milliseconds that a worker has to close everything, beyond the time of its requests to finish */
-const graceMs = 5_000;
 
 export interface SupervisorOptions {
   index: number;
@@ -23,9 +21,10 @@ export interface SupervisorOptions {
   /** Called when the thread of a worker that had served has ended. */
   onLost(): void;
   log: Logger;
+  times: WorkerTimes;
 }
 
-/** Keeps one worker running: replaces its thread when that ends. */
+/** Keeps one worker running: replaces its thread when that ends, or no longer answers. */
 export class Supervisor {
   readonly index: number;
   readonly #options: SupervisorOptions;
@@ -34,6 +33,7 @@ export class Supervisor {
   #since = new Date();
   #restarts = 0;
   #failures = 0;
+  #watchdog = 0;
   #reason: string | undefined;
   #retired = false;
   #timer: NodeJS.Timeout | undefined;
@@ -55,6 +55,11 @@ export class Supervisor {
 
   get restarts(): number {
     return this.#restarts;
+  }
+
+  /** How often a thread was ended because it did not answer */
+  get watchdog(): number {
+    return this.#watchdog;
   }
 
   status(): { state: WorkerState; since: string; restarts: number; reason?: string } {
@@ -88,12 +93,13 @@ export class Supervisor {
   async stop(drainMs: number): Promise<void> {
     clearTimeout(this.#timer);
     const { serving } = this;
+    const { log, times } = this.#options;
     this.#state = 'stopped';
-    const closed = serving?.ask('close', drainMs).catch((error: unknown) => {
-      this.#options.log.warn({ worker: this.index, error: errorMessage(error) }, 'a worker did not stop in order');
+    const closed = serving && orLate(serving.ask('close', drainMs), drainMs + times.close, () => new Error('it hangs'));
+    await closed?.catch((error: unknown) => {
+      log.warn({ worker: this.index, error: errorMessage(error) }, 'a worker did not stop in order');
     });
-    if (closed) await within(closed, drainMs + graceMs);
-    await this.#thread?.terminate();
+    if (this.#thread) await within(this.#thread.terminate(), times.close);
   }
 
   #open(): WorkerThread {
@@ -105,13 +111,15 @@ export class Supervisor {
 
   /** Waits until a thread serves, and replaces it when it ends after that. */
   async #settle(thread: WorkerThread): Promise<readonly string[]> {
-    const warnings = await thread.serving;
+    const { start } = this.#options.times;
+    const late = (): Error => new Error(`the worker did not serve within ${start / 1_000} seconds`);
+    const warnings = await orLate(thread.serving, start, late).catch((error: unknown) => {
+      thread.fail(error as Error);
+      throw error;
+    });
     if (this.#isOver()) return [];
     this.#enter('serving');
-    const unwatch = watchPulse(
-      () => thread.ask('beat', undefined),
-      () => void thread.terminate(new Error('its event loop was stuck')),
-    );
+    const unwatch = this.#watch(thread);
     void thread.ended.then((reason) => {
       unwatch();
       if (this.#isOver()) return;
@@ -120,6 +128,29 @@ export class Supervisor {
       this.#replace(reason);
     });
     return warnings;
+  }
+
+  /** Asks a thread whether it answers, and ends it when it does not. Counts questions: the clock goes on while this process sleeps. */
+  #watch(thread: WorkerThread): () => void {
+    const { beat, misses } = this.#options.times;
+    let missed = 0;
+    const timer = setInterval(() => {
+      if (missed < misses) {
+        missed += 1;
+        if (missed === 1)
+          void thread.ask('answer', undefined).then(
+            () => (missed = 0),
+            () => undefined,
+          );
+        return;
+      }
+      clearInterval(timer);
+      // A worker that stops has its own limit.
+      if (this.#isOver()) return;
+      this.#watchdog += 1;
+      thread.fail(new Error(`the worker did not answer for ${(beat * misses) / 1_000} seconds`));
+    }, beat).unref();
+    return () => clearInterval(timer);
   }
 
   #replace(reason: Error): void {

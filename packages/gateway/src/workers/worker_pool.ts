@@ -2,12 +2,14 @@ import type { WorkerCounts } from '@sheaf/native';
 import type { Logger } from 'pino';
 import type { WorkerStatus } from '../observability/status.js';
 import type { Prepared } from '../nodes/life/reload.js';
-import { errorMessage } from '../errors/user_error.js';
+import { errorMessage, UserError } from '../errors/user_error.js';
+import { orLate } from '../values/or_late.js';
 import { within } from '../values/within.js';
 import { Exclusive } from './exclusive.js';
 import type { SentConfiguration, WorkerNotice, WorkerReport } from './messages.js';
 import { Supervisor } from './supervisor.js';
 import type { WorkerThread } from './worker_thread.js';
+import { workerTimes, type WorkerTimes } from './worker_times.js';
 
 /** Maximum wait in milliseconds for what a worker reports; one that is busy is shown as it was before */
 const reportMs = 2_000;
@@ -17,11 +19,13 @@ export interface WorkerPoolOptions {
   /** Starts a thread by the configuration in force. */
   open(index: number): WorkerThread;
   log: Logger;
+  times?: WorkerTimes;
 }
 
 /** The workers of a node: all are told and asked the same. */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
+  readonly #times: WorkerTimes;
   readonly #supervisors: readonly Supervisor[];
   readonly #reports = new Map<number, WorkerReport>();
   /** One start of a replaced worker at a time, and none while the configuration changes */
@@ -34,6 +38,7 @@ export class WorkerPool {
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
+    this.#times = options.times ?? workerTimes;
     this.#supervisors = Array.from({ length: options.workers }, (_, index) => this.#supervise(index));
   }
 
@@ -46,6 +51,11 @@ export class WorkerPool {
   /** How often workers were replaced */
   get restarts(): number {
     return this.#supervisors.reduce((sum, { restarts }) => sum + restarts, 0);
+  }
+
+  /** How often workers were ended because they did not answer */
+  get watchdog(): number {
+    return this.#supervisors.reduce((sum, { watchdog }) => sum + watchdog, 0);
   }
 
   /** What the workers reported last */
@@ -113,13 +123,18 @@ export class WorkerPool {
     return this.#changes.enter();
   }
 
-  /** Makes all workers get ready for a configuration. If one refuses, all abandon it. */
+  /** Makes all workers get ready for a configuration. If one refuses, or takes too long, all abandon it. */
   async prepare(sent: (index: number) => SentConfiguration): Promise<Prepared> {
     const threads = this.serving;
+    const { change, close } = this.#times;
     const abandon = async (): Promise<void> => {
-      await Promise.allSettled(threads.map(({ thread }) => thread.ask('abandon', undefined)));
+      await within(Promise.allSettled(threads.map(({ thread }) => thread.ask('abandon', undefined))), close);
     };
-    const answers = await Promise.allSettled(threads.map(({ index, thread }) => thread.ask('prepare', sent(index))));
+    const answers = await Promise.allSettled(
+      threads.map(({ index, thread }) =>
+        orLate(thread.ask('prepare', sent(index)), change, () => notReady(index, change)),
+      ),
+    );
     const refusal = answers.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
     if (refusal) {
       await abandon();
@@ -129,7 +144,7 @@ export class WorkerPool {
       warnings: [...new Set(answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : [])))],
       // A worker that ends instead has a successor by the new configuration.
       commit: () => {
-        this.#settled = Promise.allSettled(threads.map(({ thread }) => thread.ask('commit', undefined)));
+        this.#settled = Promise.all(threads.map(({ thread }) => this.#commit(thread)));
       },
       abandon,
     };
@@ -145,9 +160,16 @@ export class WorkerPool {
     for (const supervisor of this.#supervisors) supervisor.retire();
   }
 
-  /** Stops all workers, whose requests have `drainMs` to finish. */
+  /** Stops all workers: in order within `drainMs`, then at once. */
   async stop(drainMs: number): Promise<void> {
     await Promise.all(this.#supervisors.map((supervisor) => supervisor.stop(drainMs)));
+  }
+
+  /** Ends a thread that cannot change to what it was ready for: its successor runs by that. */
+  async #commit(thread: WorkerThread): Promise<void> {
+    const { change } = this.#times;
+    const late = (): Error => new Error('the worker did not change to its new configuration in time');
+    await orLate(thread.ask('commit', undefined), change, late).catch((error: unknown) => thread.fail(error as Error));
   }
 
   #supervise(index: number): Supervisor {
@@ -162,6 +184,17 @@ export class WorkerPool {
         if (report) this.onLost(report);
       },
       log,
+      times: this.#times,
     });
   }
+}
+
+function notReady(index: number, ms: number): UserError {
+  return new UserError(
+    'RELOAD_REFUSED',
+    `the worker ${index} was not ready for the configuration within ${ms / 1_000} seconds`,
+    {
+      hint: 'look for a module or an upstream that is slow to start, and try again',
+    },
+  );
 }

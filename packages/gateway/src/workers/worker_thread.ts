@@ -42,8 +42,7 @@ export class WorkerThread {
       worker.on('error', (error) => (this.#reason ??= error));
       worker.once('exit', (code) => {
         const reason = (this.#reason ??= new Error(`the thread ended with ${code}`));
-        for (const { reject } of this.#pending.values()) reject(reason);
-        this.#pending.clear();
+        this.#rejectAll(reason);
         resolve(reason);
       });
     });
@@ -74,10 +73,21 @@ export class WorkerThread {
     this.#post(notice);
   }
 
-  /** Ends the thread at once. `reason` says why, unless it has ended by itself. */
-  async terminate(reason?: Error): Promise<void> {
+  /** Ends the thread at once for this reason, as if it had ended itself. */
+  fail(reason: Error): void {
     this.#reason ??= reason;
+    this.#rejectAll(this.#reason);
+    void this.terminate();
+  }
+
+  /** Ends the thread at once. */
+  async terminate(): Promise<void> {
     await this.#worker.terminate();
+  }
+
+  #rejectAll(reason: Error): void {
+    for (const { reject } of this.#pending.values()) reject(reason);
+    this.#pending.clear();
   }
 
   #post(message: ToWorker): void {

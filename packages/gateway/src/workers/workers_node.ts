@@ -86,6 +86,7 @@ export class WorkersNode implements RunningNode {
     });
     this.#metrics = new MergedMetrics({
       restarts: () => this.pool.restarts,
+      watchdog: () => this.pool.watchdog,
       datagrams: () => this.#sockets.counts(),
       forwarded: () => this.#forwarding?.counts(),
       ...(options.fleet && { registry: () => options.fleet!.status() }),
@@ -290,7 +291,7 @@ export class WorkersNode implements RunningNode {
     return this.#life.close(async () => {
       this.log.info('draining');
       this.#sockets.stopListening();
-      await this.pool.stop(drainMs);
+      await this.pool.stop(drainMs ?? this.#loaded.node.limits.drain);
     });
   }
 

@@ -1,6 +1,7 @@
 import { readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
+import { Copy } from '../../src/registry/copy.js';
 import { FileDriver } from '../../src/registry/file_driver.js';
 import { encodeNodeEntry } from '../../src/registry/node_entry.js';
 import { signEntry } from '../../src/registry/entry.js';
@@ -89,7 +90,7 @@ it('a registry that is away makes nobody suspect, and a process starts from its 
   const keys = keysOf('a', 'b');
   const copy = join(await temporaryDirectory(), 'state', 'copy.json');
   await joinFleet({ driver: driver(), keys, name: 'a', description: { serverId: Buffer.from('01', 'hex') } });
-  const member = await joinFleet({ driver: driver(), keys, name: 'b', more: { copy } });
+  const member = await joinFleet({ driver: driver(), keys, name: 'b', more: { copy: new Copy(copy) } });
   await expect.poll(() => seenBy(member)).toEqual({ a: 'alive', b: 'alive' });
   await rename(directory, `${directory}-away`);
   await writeFile(directory, 'not a directory');
@@ -99,10 +100,28 @@ it('a registry that is away makes nobody suspect, and a process starts from its 
   expect(member.fleet.status()).toMatchObject({ connected: false, reason: expect.any(String) as string });
   await member.fleet.close();
   expect((await stat(copy)).mode & 0o777).toBe(0o600);
-  const again = await joinFleet({ driver: driver(), keys, name: 'b', more: { copy } });
+  const again = await joinFleet({ driver: driver(), keys, name: 'b', more: { copy: new Copy(copy) } });
   expect(seenBy(again)).toMatchObject({ a: 'alive' });
   expect(again.fleet.view.byServerId(Buffer.of(1))?.name).toBe('a');
   expect(again.fleet.status().ageSeconds).toBeUndefined();
+});
+
+it('processes of one directory keep their copies beside each other, and read those of all', async () => {
+  const { directory, driver } = await registry();
+  const keys = keysOf('a', 'b', 'c');
+  const state = await temporaryDirectory();
+  const join = async (name: string) =>
+    joinFleet({ driver: driver(), keys, name, more: { copy: Copy.of(state, 'test', [name]) } });
+  const [first, second] = [await join('a'), await join('b')];
+  await expect.poll(() => seenBy(second)).toEqual({ a: 'alive', b: 'alive' });
+  await expect.poll(async () => (await readdir(state)).filter((file) => file.endsWith('.json'))).toHaveLength(2);
+  first.vanish();
+  second.vanish();
+  await rename(directory, `${directory}-away`);
+  await writeFile(directory, 'not a directory');
+  // Other nodes run here now.
+  const third = await joinFleet({ driver: driver(), keys, name: 'c', more: { copy: Copy.of(state, 'test', ['c']) } });
+  expect(third.fleet.status().nodes.map(({ name }) => name)).toEqual(['a', 'b']);
 });
 
 it('a copy that somebody changed is believed as little as a registry', async () => {
@@ -116,11 +135,11 @@ it('a copy that somebody changed is believed as little as a registry', async () 
     encodeNodeEntry(describedAs(), { stopped: false, incarnation: 1, counter: 1 }),
   );
   await writeFile(copy, JSON.stringify({ 'node.a': forged.toString('base64'), other: 7, 'node.b': 'AA==' }));
-  const reader = await joinFleet({ driver: driver(), keys, more: { copy } });
+  const reader = await joinFleet({ driver: driver(), keys, more: { copy: new Copy(copy) } });
   expect(seenBy(reader)).toEqual({});
   expect(reader.fleet.status().refused).toMatchObject({ forged: 1, unknown: 1 });
   await writeFile(copy, '{');
-  await joinFleet({ driver: driver(), keys, more: { copy } });
+  await joinFleet({ driver: driver(), keys, more: { copy: new Copy(copy) } });
 });
 
 it('the second node with a server id is told, and the view keeps to the first', async () => {

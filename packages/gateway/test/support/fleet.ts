@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { Copy } from '../../src/registry/copy.js';
 import { Fleet, type FleetOptions } from '../../src/registry/fleet.js';
 import type { RegistryDriver } from '../../src/registry/driver.js';
 import type { FleetNodeDescription } from '../../src/registry/fleet_view.js';
@@ -61,7 +62,7 @@ export async function joinFleet({ driver, keys, name, description, more }: JoinO
     site: 'test',
     own: name === undefined || !key ? [] : [{ name, key }],
     known: knownFrom(keys),
-    copy: join(await temporaryDirectory(), 'copy.json'),
+    copy: new Copy(join(await temporaryDirectory(), 'copy.json')),
     now: () => performance.now(),
     timeOfDay: () => Date.now(),
     warn: (message) => warnings.push(message),

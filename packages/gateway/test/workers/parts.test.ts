@@ -1,11 +1,22 @@
-import { expect, it } from 'vitest';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { pino } from 'pino';
+import { Counter, Registry } from 'prom-client';
+import { expect, it, onTestFinished } from 'vitest';
 import { UserError } from '../../src/errors/user_error.js';
 import { areSiblings, newRun } from '../../src/multi_end/backbone/run.js';
 import { Exclusive } from '../../src/workers/exclusive.js';
 import { receiveError, sendError } from '../../src/workers/sent_error.js';
+import { MergedMetrics } from '../../src/workers/merged_metrics.js';
+import type { SentConfiguration, WorkerStart } from '../../src/workers/messages.js';
 import { meanOf, sumOf } from '../../src/workers/sums.js';
+import { WorkerPool } from '../../src/workers/worker_pool.js';
+import { WorkerThread } from '../../src/workers/worker_thread.js';
+import { workerTimes } from '../../src/workers/worker_times.js';
 import { shareOf } from '../../src/workers/worker_share.js';
 import { parseGateway } from '../support/configuration.js';
+import { temporaryDirectory } from '../support/temporary_directory.js';
 
 it('a worker has its share of what a whole node may have, and all of what one client may', () => {
   const loaded = parseGateway(
@@ -82,4 +93,73 @@ it('runs of workers of a process know each other', () => {
   expect(first).not.toBe(again);
   expect(areSiblings(first, newRun({ process: Buffer.from('ghijkl'), index: 1 }).toString('hex'))).toBe(false);
   expect(areSiblings(newRun().toString('hex'), newRun().toString('hex'))).toBe(false);
+});
+
+/** A pool of two workers, of which the first thread of number 1 runs `code` for calls. Others answer all calls. */
+async function poolOf(code: string) {
+  const entry = join(await temporaryDirectory(), 'worker.mjs');
+  await writeFile(
+    entry,
+    `import { parentPort, workerData } from 'node:worker_threads';
+parentPort.on('message', ({ call, id }) => {
+  if (workerData.faulty) { ${code} }
+  parentPort.postMessage({ id, returned: [] });
+});
+parentPort.postMessage({ news: 'serving', warnings: [] });
+`,
+  );
+  let opened = 0;
+  const pool = new WorkerPool({
+    workers: 2,
+    open: (index) => {
+      const faulty = index === 1 && (opened += 1) === 1;
+      const start = { name: 'test', index, faulty } as unknown as WorkerStart;
+      return new WorkerThread({ entry: pathToFileURL(entry), start, onLog: () => undefined });
+    },
+    log: pino({ level: 'silent' }),
+    times: { ...workerTimes, change: 300, close: 100, beat: 50, misses: 20 },
+  });
+  onTestFinished(() => pool.stop(0));
+  await pool.start();
+  return pool;
+}
+
+const configuration = {} as SentConfiguration;
+
+it('a worker that hangs is replaced, and blocks neither a change nor a stop', async () => {
+  const pool = await poolOf("if (call === 'prepare') for (;;);");
+  await expect(pool.prepare(() => configuration)).rejects.toMatchObject({ code: 'RELOAD_REFUSED' });
+  await expect.poll(() => [pool.watchdog, pool.serving.length]).toEqual([1, 2]);
+  expect(pool.status([])[1]).toMatchObject({ restarts: 1, reason: 'the worker did not answer for 1 seconds' });
+  (await pool.prepare(() => configuration)).commit();
+  await pool.settled();
+});
+
+it('a worker that hangs as it stops is ended', async () => {
+  const pool = await poolOf("if (call === 'close') for (;;);");
+  await pool.stop(0);
+  expect(pool.status([]).map(({ state }) => state)).toEqual(['stopped', 'stopped']);
+});
+
+it('a worker that cannot change to what it was ready for has a successor', async () => {
+  const fault = "{ error: { name: 'Error', message: 'no', stack: '' } }";
+  const pool = await poolOf(`if (call === 'commit') return parentPort.postMessage({ id, ...${fault} });`);
+  (await pool.prepare(() => configuration)).commit();
+  await pool.settled();
+  await expect.poll(() => [pool.restarts, pool.serving.length]).toEqual([1, 2]);
+  expect(pool.watchdog).toBe(0);
+});
+
+it('counts of workers that end at the same moment are all kept', async () => {
+  const metrics = new MergedMetrics({
+    restarts: () => 0,
+    watchdog: () => 0,
+    datagrams: () => [],
+    forwarded: () => undefined,
+  });
+  const registry = new Registry();
+  new Counter({ name: 'requests_total', help: 'x', registers: [registry] }).inc(3);
+  const counted = await registry.getMetricsAsJSON();
+  await Promise.all([1, 2, 3].map(() => metrics.retire(counted as Parameters<typeof metrics.retire>[0])));
+  expect(await metrics.page([])).toContain('requests_total 9');
 });

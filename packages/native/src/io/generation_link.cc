@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint8_t k_datagram = 1;
 constexpr std::uint8_t k_recent_ids = 2;
 constexpr std::size_t k_header_length = 1 + 2 * 18 + 1;
-constexpr std::size_t k_max_payload = 65'536;
+constexpr std::size_t k_max_link_payload = 65'536;
 constexpr int k_messages_per_turn = 256;
 constexpr std::size_t k_max_ids_message =
     1 + workers::RecentIds::k_max_ids * (1 + quic::ConnectionId::k_max_length);
@@ -134,7 +134,7 @@ struct SuccessorInlet::Handle {
   std::shared_ptr<workers::WorkerGroup> group;
   Descriptor link;
   uv_poll_t poll{};
-  std::vector<std::uint8_t> buffer = std::vector<std::uint8_t>(k_header_length + k_max_payload);
+  std::vector<std::uint8_t> buffer = std::vector<std::uint8_t>(k_header_length + k_max_link_payload);
   std::function<void()> done;
 
   void on_readable() {

@@ -46,7 +46,7 @@ std::optional<std::size_t> Fleet::chosen_for(Bytes id) const {
   std::optional<std::size_t> chosen;
   for (std::size_t i = 0; i < machines_.size(); ++i) {
     const std::uint64_t weighs = weight(machines_[i].server_id, id);
-    if (weighs > heaviest) {
+    if (weighs > heaviest && machines_[i].opens) {
       heaviest = weighs;
       chosen = i;
     }

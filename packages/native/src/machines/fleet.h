@@ -15,6 +15,8 @@ namespace sheaf::machines {
 struct Machine {
   std::vector<std::uint8_t> server_id;
   quic::Address address;
+  // Whether it takes new connections. Those that it has stay, whatever this says.
+  bool opens = true;
 };
 
 // Tells which machine of a fleet a datagram belongs to. All machines that know the same others come to

@@ -88,6 +88,21 @@ TEST(Fleet, FirstPacketsStayWhereMachinesHaveAddressesOfTheirOwn) {
   }
 }
 
+TEST(Fleet, NewConnectionsGoToMachinesThatTakeThem) {
+  quic::SeededRandom random(5);
+  Fleet fleet({.id = server(0)}, {quic::server_secret(1)}, true);
+  fleet.set_machines({{server(1), {}, false}, {server(2), {}}});
+  RoutableIds ids({.id = server(1)}, quic::server_secret(1), 1,
+                  std::make_shared<RoutableIds::Nonces>());
+  for (int i = 0; i < 100; ++i) {
+    ConnectionId id;
+    id.length = 8;
+    random.fill({id.bytes.data(), id.length});
+    EXPECT_NE(owner(fleet, 0, id, true), server(1));
+    EXPECT_EQ(owner(fleet, 0, ids.make(random), false), server(1));
+  }
+}
+
 TEST(Fleet, KeepsWhatNobodyKnows) {
   quic::SeededRandom random(3);
   Fleet fleet = fleet_of(0);

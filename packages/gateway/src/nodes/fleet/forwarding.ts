@@ -74,11 +74,12 @@ export class Forwarding {
   /** Connections may live on a node whose heartbeats are missing, so it stays until it is gone. */
   #follow(): void {
     const { view } = this.#options;
-    const machines = view.nodes.flatMap(({ own, serverId, forwarding }) => {
+    const machines = view.nodes.flatMap(({ own, serverId, forwarding, state, draining }) => {
       if (own || !forwarding || serverId?.byteLength !== this.#serverId.byteLength) return [];
       // Of two nodes with one id, the registry says whose it is.
       const holder = view.byServerId(serverId);
-      return holder?.forwarding === forwarding && !serverId.equals(this.#serverId) ? [{ serverId, ...forwarding }] : [];
+      if (holder?.forwarding !== forwarding || serverId.equals(this.#serverId)) return [];
+      return [{ serverId, ...forwarding, opens: state === 'alive' && !draining }];
     });
     this.#machines = Math.min(machines.length, maxMachines);
     this.#link.setMachines(machines.slice(0, maxMachines));

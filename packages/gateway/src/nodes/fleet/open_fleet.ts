@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import { ownKey } from '../../multi_end/backbone/identity.js';
+import { Copy } from '../../registry/copy.js';
 import type { RegistryDriver } from '../../registry/driver.js';
 import { FileDriver } from '../../registry/file_driver.js';
 import { Fleet, type FleetOptions } from '../../registry/fleet.js';
@@ -45,7 +45,7 @@ export async function openFleet({ registry, stateDirectory, nodes, ...rest }: Op
     const key = await ownKey(keySource(loaded, loaded.directory));
     own.push({ name, key });
     if (operator && node.secrets !== undefined) {
-      const common = { site, operator, key, sodium: await loadSodium(), warn: rest.warn };
+      const common = { site, operator, key, sodium: await loadSodium(), now: rest.timeOfDay, warn: rest.warn };
       sealed.set(secretsKey(name), new SealedSecrets({ ...common, file: node.secrets }));
     }
   }
@@ -55,9 +55,13 @@ export async function openFleet({ registry, stateDirectory, nodes, ...rest }: Op
     site,
     own,
     known: registry.known,
-    followed: operator && new FollowedConfiguration(site, operator),
+    followed: operator && new FollowedConfiguration(site, operator, rest.timeOfDay),
     readers: sealed,
-    copy: join(stateDirectory, `registry-${site}.json`),
+    copy: Copy.of(
+      stateDirectory,
+      site,
+      nodes.map(({ name }) => name),
+    ),
   });
   // Nodes read their secrets when they start.
   await Promise.all([...sealed.values()].map(({ written }) => written));

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { errorMessage } from '../../errors/user_error.js';
 import type { Sodium } from '../../multi_end/backbone/sealed_message.js';
 import type { RegistryDriver } from '../../registry/driver.js';
-import { EntryRefused, openEntry, parseBody, signEntry } from '../../registry/entry.js';
+import { EntryRefused, openEntry, parseBody, signEntry, type EntryPlace } from '../../registry/entry.js';
 import type { EntryReader } from '../../registry/feed.js';
 import { LatestRevision, nextRevision } from '../../registry/latest_revision.js';
 import { parseSecrets } from '../../tls/server_secrets.js';
@@ -34,18 +34,22 @@ export interface SealedSecretsOptions {
   sodium: Sodium;
   /** File that the node reads its secrets from */
   file: string;
+  /** Returns the time of day in milliseconds. */
+  now: () => number;
   warn: (message: string) => void;
 }
 
 /** Writes the secrets that an operator has sealed for a node into its file, from where the node reads them as always. */
 export class SealedSecrets implements EntryReader {
   readonly maxBytes = maxSealedBytes;
+  readonly isKept = true;
   readonly #options: SealedSecretsOptions;
-  readonly #latest = new LatestRevision();
+  readonly #latest: LatestRevision;
   #written = Promise.resolve();
 
   constructor(options: SealedSecretsOptions) {
     this.#options = options;
+    this.#latest = new LatestRevision(options.now);
   }
 
   /** Resolves when everything that was accepted is in the file. */
@@ -55,9 +59,7 @@ export class SealedSecrets implements EntryReader {
 
   accept({ key, value, revision }: Parameters<EntryReader['accept']>[0]): boolean {
     const { site, operator, file, warn } = this.#options;
-    const { signer, body } = openEntry(value, { site, key });
-    if (!signer.equals(operator)) throw new EntryRefused('forged', `${key} is not signed by the operator`);
-    const { revision: own, sealed } = parseBody(key, body, sealedBody);
+    const { revision: own, sealed } = openSealed(value, { site, key }, operator);
     const text = this.#open(key, Buffer.from(sealed, 'base64'));
     if (!this.#latest.isNewer(key, own, revision)) return false;
     this.#written = this.#written
@@ -89,6 +91,13 @@ export class SealedSecrets implements EntryReader {
   }
 }
 
+/** @throws EntryRefused unless the operator has signed it */
+function openSealed(value: Buffer, place: EntryPlace, operator: NodePublicKey): SealedBody {
+  const { signer, body } = openEntry(value, place);
+  if (!signer.equals(operator)) throw new EntryRefused('forged', `${place.key} is not signed by the operator`);
+  return parseBody(place.key, body, sealedBody);
+}
+
 async function replaceIfOther(file: string, text: string): Promise<void> {
   if ((await readFile(file, 'utf8').catch(() => undefined)) !== text) await replaceFile(file, text);
 }
@@ -105,20 +114,33 @@ export interface SealOptions {
   now: number;
 }
 
-/** Seals secrets for a node, and puts them into the registry. Returns the revision. @throws RevisionConflict, EntryRefused */
+/**
+ * Seals secrets for a node, and puts them into the registry. What others have put there is replaced, since nodes refuse it. Returns the
+ * revision. @throws RevisionConflict
+ */
 export async function sealSecrets({ driver, site, operator, sodium, node, text, now }: SealOptions): Promise<number> {
   const key = secretsKey(node.name);
   const present = await driver.get(key);
-  const before = present?.value && parseBody(key, openEntry(present.value, { site, key }).body, sealedBody);
+  const before = present?.value && revisionOf(present.value, { site, key }, operator.publicKey);
   const sealed = sodium.crypto_box_seal(
     Buffer.from(text),
     sodium.crypto_sign_ed25519_pk_to_curve25519(node.publicKey.bytes),
   );
   const body: SealedBody = {
-    revision: nextRevision(before?.revision, now),
+    revision: nextRevision(before, now),
     sealed: Buffer.from(sealed).toString('base64'),
   };
   const value = signEntry(operator, { site, key }, Buffer.from(JSON.stringify(body)));
   await driver.compareAndSet(key, value, present?.revision ?? 0);
   return body.revision;
+}
+
+/** Returns the revision of secrets that the operator has sealed; undefined where they are of somebody else. */
+function revisionOf(value: Buffer, place: EntryPlace, operator: NodePublicKey): number | undefined {
+  try {
+    return openSealed(value, place, operator).revision;
+  } catch (error) {
+    if (error instanceof EntryRefused) return undefined;
+    throw error;
+  }
 }

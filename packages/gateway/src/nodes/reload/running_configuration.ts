@@ -19,7 +19,7 @@ import { Predecessors } from '../../upgrade/predecessors.js';
 import type { Succession } from '../../upgrade/succession.js';
 import { Upgrader, type UpgraderOptions } from '../upgrade/upgrader.js';
 import { changesOf } from './changes.js';
-import { refuseFixed, refuseOtherNodes, refuseOtherRegistry } from './fixed_options.js';
+import { refuseFixed, refuseOtherRegistry } from './fixed_options.js';
 
 export interface RunningConfigurationOptions {
   file: string;
@@ -56,6 +56,8 @@ export class RunningConfiguration implements ReloadSource {
   #refused: ConfigurationStatus['refused'];
   #nodes: readonly RunningNode[] = [];
   #fleet: Fleet | undefined;
+  /** Revision of the operator's document with which the start began */
+  #seen: number | undefined;
   /** Warnings that came before there was a log */
   readonly #untold: string[] = [];
   #closed = false;
@@ -86,13 +88,14 @@ export class RunningConfiguration implements ReloadSource {
     const running = new RunningConfiguration(options, await loadConfiguration(options.file, options));
     await running.#openFleet();
     try {
-      running.#nodes = await startNodes(running.#chosen, running.#nodeOptions());
+      await running.#start();
     } catch (error) {
       await running.#fleet?.close();
       throw error;
     }
     for (const warning of running.#untold.splice(0)) running.#warn(warning);
     void running.upgrader?.left.then(() => running.#fleet?.silence());
+    running.#followOn();
     return running;
   }
 
@@ -169,11 +172,11 @@ export class RunningConfiguration implements ReloadSource {
     await this.#fleet?.close();
   }
 
-  /** Joins the fleet, and begins with the document of its operator where there is one that can be used here. */
+  /** Joins the fleet. */
   async #openFleet(): Promise<void> {
     const { registry, directory } = this.#loaded;
     if (!registry) return;
-    const fleet = await openFleet({
+    this.#fleet = await openFleet({
       registry,
       stateDirectory: this.#options.stateDirectory ?? join(directory, '.sheaf'),
       nodes: this.#chosen,
@@ -181,29 +184,60 @@ export class RunningConfiguration implements ReloadSource {
       timeOfDay: () => this.#options.now().getTime(),
       warn: (message) => this.#warn(message),
     });
-    this.#fleet = fleet;
-    const { followed } = fleet;
-    if (!followed) return;
-    if (followed.current) await this.#beginWithFollowed();
-    followed.changed = () => void this.reload();
   }
 
-  async #beginWithFollowed(): Promise<void> {
+  /** Starts the nodes by the document of the operator where that can be used, otherwise by the file. */
+  async #start(): Promise<void> {
+    const { followed } = this.#fleet ?? {};
+    this.#seen = followed?.current?.revision;
+    if (followed?.current && (await this.#startByFollowed())) return;
+    this.#nodes = await this.#startNodes(this.#chosen);
+  }
+
+  /** Returns whether the nodes run by the document of the operator. It begins on the terms of a reload, so that a start takes nothing that a running node refuses. */
+  async #startByFollowed(): Promise<boolean> {
+    const [file, source] = [this.#loaded, this.#source];
     let version: string | undefined;
     try {
+      const name = this.#followedName;
       const loaded = await this.#load();
       version = loaded.version;
-      refuseOtherRegistry(this.#loaded.registry, loaded.registry);
-      const chosen = this.#options.choose(loaded);
-      refuseOtherNodes(this.#chosen, chosen);
+      const chosen = this.#checked(loaded);
       await this.#fleet?.use(loaded.registry?.known ?? new Map());
+      // Nodes tell what they run by as they start.
       this.#loaded = loaded;
+      this.#source = name ?? source;
+      this.#nodes = await this.#startNodes(chosen);
       this.#chosen = chosen;
-      this.#source = this.#followedName ?? this.#source;
+      return true;
     } catch (error) {
+      this.#loaded = file;
+      this.#source = source;
+      await this.#fleet?.use(file.registry?.known ?? new Map());
       const { message } = this.#noteRefusal(error, version);
       this.#warn(`the configuration of the registry is refused, and the file is used: ${message}`);
+      return false;
     }
+  }
+
+  #startNodes(chosen: readonly LoadedNode[]): Promise<RunningNode[]> {
+    return startNodes(chosen, this.#nodeOptions());
+  }
+
+  /** Follows the operator from now on, also what came while the nodes started. */
+  #followOn(): void {
+    const { followed } = this.#fleet ?? {};
+    if (!followed) return;
+    followed.changed = () => void this.reload();
+    if (followed.current?.revision !== this.#seen) void this.reload();
+  }
+
+  /** Returns the nodes of another configuration that run here. @throws UserError when a reload cannot change to it */
+  #checked(loaded: LoadedConfiguration): readonly LoadedNode[] {
+    const chosen = this.#options.choose(loaded);
+    refuseOtherRegistry(this.#loaded.registry, loaded.registry);
+    refuseFixed(this.#chosen, chosen);
+    return chosen;
   }
 
   /** Reads the document of the operator where there is one, otherwise the file. */
@@ -249,9 +283,7 @@ export class RunningConfiguration implements ReloadSource {
       const source = this.#followedName ?? resolve(this.#options.file);
       const loaded = await this.#load();
       version = loaded.version;
-      const chosen = this.#options.choose(loaded);
-      refuseOtherRegistry(this.#loaded.registry, loaded.registry);
-      refuseFixed(this.#chosen, chosen);
+      const chosen = this.#checked(loaded);
       const changes = this.#chosen.flatMap((before) => changesOf(before, byName(chosen, before.name)));
       const prepared = await this.#prepare(chosen);
       // It never rejects, so that nothing comes between the change and the report of it.

@@ -1,6 +1,7 @@
 // The code of a worker: runs its copy of the node, and does what the main thread tells it.
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromWorker, SentConfiguration, ToWorker, WorkerCalls, WorkerStart } from '../../workers/messages.js';
+import { Exclusive } from '../../workers/exclusive.js';
 import { sendError } from '../../workers/sent_error.js';
 import { PortLog } from './port_log.js';
 import { WorkerServer } from './worker_server.js';
@@ -9,6 +10,8 @@ if (!parentPort) throw new Error('this file runs in a worker of a node');
 const port = parentPort;
 const post = (message: FromWorker): void => port.postMessage(message);
 
+/** What is abandoned may still get ready. */
+const changes = new Exclusive();
 const log = new PortLog((lines) => post({ news: 'log', lines }));
 try {
   const server = await WorkerServer.open(workerData as WorkerStart, log);
@@ -36,13 +39,13 @@ async function answer(server: WorkerServer, { call, id, given }: Extract<ToWorke
 function perform(server: WorkerServer, call: keyof WorkerCalls, given: unknown): unknown {
   switch (call) {
     case 'prepare':
-      return server.prepare(given as SentConfiguration);
+      return changes.run(() => server.prepare(given as SentConfiguration));
     case 'commit':
       server.commit();
       return undefined;
     case 'abandon':
-      return server.abandon();
-    case 'beat':
+      return changes.run(() => server.abandon());
+    case 'answer':
       return undefined;
     case 'report':
       return server.report();

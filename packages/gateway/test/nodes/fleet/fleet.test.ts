@@ -1,6 +1,9 @@
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { publishDocument } from '../../../src/nodes/fleet/publish.js';
 import { parseConfiguration } from '../../../src/configuration/load.js';
 import { FileDriver } from '../../../src/registry/file_driver.js';
@@ -104,6 +107,28 @@ it('nodes follow what their operator publishes, and nothing older', async () => 
   expect([await statusOf('/second'), site.running.status().version]).toEqual([200, version]);
 });
 
+/** Entries in the copy of a machine's only process */
+async function copiedIn({ directory }: Machine): Promise<Record<string, string>> {
+  const state = join(directory, '.sheaf');
+  const [file] = (await readdir(state)).filter((name) => /^registry-.*\.json$/.test(name));
+  return file === undefined ? {} : (JSON.parse(await readFile(join(state, file), 'utf8')) as Record<string, string>);
+}
+
+function revisionIn({ config = '' }: Record<string, string>): string | undefined {
+  return /"revision":(\d+)/.exec(Buffer.from(config, 'base64').toString('latin1'))?.[1];
+}
+
+it('a document is in the copy on disk as soon as it is followed', async () => {
+  const { here, document, publish } = await operated();
+  const site = await here.start(document(answered('/local')));
+  for (const revision of ['1', '2']) {
+    await publish(document(answered(`/revision-${revision}`)));
+    await expect.poll(() => site.running.status().source).toBe(`registry revision ${revision}`);
+    // The next copy for other reasons comes after a minute.
+    await expect.poll(async () => revisionIn(await copiedIn(here))).toBe(revision);
+  }
+});
+
 it('nodes follow a document though the registry has lost what they know', async () => {
   const { here, registry, document, publish } = await operated();
   const site = await here.start(document(answered('/local')));
@@ -141,6 +166,52 @@ it('a node starts with the last published configuration, though the registry is 
   expect((await get(again.node.address.port, '/published/a')).status).toBe(200);
   expect(again.status().registry).toMatchObject({ connected: false, followed: 1 });
   expect(again.running.status().source).toBe('registry revision 1');
+});
+
+it('a start takes nothing that a running node refuses', async () => {
+  const { here, document, publish } = await operated();
+  const local = document(answered('/local'));
+  await publish(document(answered('/published')).replace('admin:', 'workers: 2\nadmin:'));
+  const site = await here.start(local);
+  expect((await get(site.node.address.port, '/local/a')).status).toBe(200);
+  expect(site.running.status()).toMatchObject({
+    source: join(here.directory, 'sheaf.yaml'),
+    refused: { code: 'RELOAD_NEEDS_RESTART' },
+  });
+  expect(site.log.map(({ msg }) => msg)).toContainEqual(expect.stringContaining('the file is used'));
+});
+
+it('a node whose published configuration cannot start runs by its file', async () => {
+  const { here, document, publish } = await operated();
+  const taken = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void taken.close());
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  await publish(document(answered('/published')).replace('127.0.0.1:0', `127.0.0.1:${port}`));
+  const site = await here.start(document(answered('/local')));
+  expect((await get(site.node.address.port, '/local/a')).status).toBe(200);
+  expect(site.running.status().refused?.code).toBe('PORT_TAKEN');
+});
+
+it('a document that arrives while nodes start is followed once they run', async () => {
+  const { here, document, publish } = await operated();
+  const local = document(answered('/local'));
+  await publish(document(answered('/first')));
+  // The module of a route is loaded while its node starts.
+  const module = `import { existsSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+if (!existsSync('${here.directory}/done')) { writeFileSync('${here.directory}/starting', ''); while (!existsSync('${here.directory}/done')) await sleep(20); }
+export default () => undefined;
+`;
+  await writeFile(join(here.directory, 'chat.mjs'), module);
+  await publish(document(`${answered('/first')}, { path: /chat, webtransport: ./chat.mjs }`));
+  const starting = here.start(local);
+  await expect.poll(() => existsSync(join(here.directory, 'starting')), patience).toBe(true);
+  await publish(document(answered('/second')));
+  await expect.poll(async () => revisionIn(await copiedIn(here)), patience).toBe('3');
+  await writeFile(join(here.directory, 'done'), '');
+  const site = await starting;
+  await expect.poll(() => site.running.status().source, patience).toBe('registry revision 3');
 });
 
 it('what another operator has signed is not followed, and not replaced', async () => {

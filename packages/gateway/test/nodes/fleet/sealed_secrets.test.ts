@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { loadSodium } from '../../../src/multi_end/backbone/sealed_message.js';
 import { SealedSecrets, sealSecrets, secretsKey } from '../../../src/nodes/fleet/sealed_secrets.js';
+import { signEntry } from '../../../src/registry/entry.js';
 import { FileDriver } from '../../../src/registry/file_driver.js';
 import { formatSecrets, renewSecrets } from '../../../src/tls/server_secrets.js';
 import { NodeKey } from '../../../src/values/node_key.js';
@@ -18,7 +19,7 @@ async function receiving(directory?: string) {
   const home = directory ?? (await temporaryDirectory());
   const file = join(home, 'secrets');
   const warnings: string[] = [];
-  const common = { site, operator: operator.publicKey, key: node, sodium, file };
+  const common = { site, operator: operator.publicKey, key: node, sodium, file, now: () => 6_000 };
   const secrets = new SealedSecrets({ ...common, warn: (message) => warnings.push(message) });
   const driver = new FileDriver(join(await temporaryDirectory(), 'registry'));
   /** Seals a text, and returns what the registry has then. */
@@ -28,7 +29,7 @@ async function receiving(directory?: string) {
     return (await driver.get(key))!.value!;
   };
   const accept = (value: Buffer, revision: number, at = key): boolean => secrets.accept({ key: at, value, revision });
-  return { secrets, warnings, file, seal, accept };
+  return { secrets, warnings, file, seal, accept, driver };
 }
 
 it('secrets for a node come into its file, and later ones replace them', async () => {
@@ -57,6 +58,22 @@ it.each([
   expect(() => accept(value, 1)).toThrow(expect.objectContaining({ reason }) as Error);
   await secrets.written;
   await expect(readFile(file)).rejects.toThrow('ENOENT');
+});
+
+it('what a stranger has planted neither ends sealing nor decides which revision comes next', async () => {
+  const { seal, accept, driver } = await receiving();
+  const planted = Buffer.from(JSON.stringify({ revision: Number.MAX_SAFE_INTEGER - 1, sealed: '' }));
+  await driver.heartbeat(key, signEntry(NodeKey.generate(), { site, key }, planted));
+  expect(accept(await seal(text()), 2)).toBe(true);
+  await driver.heartbeat(key, Buffer.from('no entry'));
+  expect(accept(await seal(text(), undefined, undefined, 6_000), 4)).toBe(true);
+});
+
+it('secrets of a time far ahead are refused, so later ones can replace them', async () => {
+  const { seal, accept } = await receiving();
+  const ahead = await seal(text(), undefined, undefined, 10 * 86_400_000);
+  expect(() => accept(ahead, 1)).toThrow(expect.objectContaining({ reason: 'malformed' }) as Error);
+  expect(accept(await seal(text()), 2)).toBe(true);
 });
 
 it('secrets of another node are refused, though this node could open them', async () => {
