@@ -91,9 +91,9 @@ it('SIGUSR2 upgrades, and the terminal shows it', async () => {
     () => expect(site.running.out()).toMatch(/^upgraded, version 0\.1\.0: process \d+ serves$/m),
     30_000,
   );
+  await servingPid(site);
   await vi.waitFor(() => expect(site.running.out().match(/ ready in /g)).toHaveLength(2), 20_000);
   expect(await exitOf(site)).toBe(0);
-  await servingPid(site);
   expect(await pageOf(site)).toBe('hello');
 });
 
