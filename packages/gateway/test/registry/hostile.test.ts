@@ -48,6 +48,11 @@ it.each([
     (a: NodeKey) => said({ key: a, description: { listen: [{ address: 'evil.example', port: 443 }] } }),
     'malformed',
   ],
+  [
+    'signed, with the zone of a machine',
+    (a: NodeKey) => said({ key: a, description: { forwarding: { address: 'fe80::1%eth9', port: 443 } } }),
+    'malformed',
+  ],
   ['too large for a node', (a: NodeKey) => signed(a, ' '.repeat(maxNodeEntryBytes)), 'oversized'],
   ['too large for anybody', () => Buffer.alloc(maxValueBytes + 1), 'oversized'],
 ])('an entry %s is refused once, and counted', async (_what, make, reason) => {

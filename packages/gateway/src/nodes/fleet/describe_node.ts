@@ -23,7 +23,7 @@ export function describeNode(
     role,
     listen: eachAddress(address).filter(isReachable),
     backbone: backboneAddress && isReachable(backboneAddress) ? backboneAddress : undefined,
-    forwarding: forwardingAddress,
+    forwarding: forwardingAddress && isReachable(forwardingAddress) ? forwardingAddress : undefined,
     serverId: ids && Buffer.from(ids.server_id, 'hex'),
     version,
     backboneVersion,
@@ -32,5 +32,5 @@ export function describeNode(
   };
 }
 
-/** An address that stands for all addresses tells others nothing. */
-const isReachable = ({ address }: ListenAddress): boolean => !isWildcard(address);
+/** An address that stands for all addresses tells others nothing, and neither does a zone of this machine (RFC 4007 section 11). */
+const isReachable = ({ address }: ListenAddress): boolean => !isWildcard(address) && !address.includes('%');
