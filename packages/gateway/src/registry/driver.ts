@@ -2,7 +2,7 @@
 export interface RegistryEntry {
   key: string;
   revision: number;
-  /** Undefined where the value is larger than `maxValueBytes` */
+  /** Undefined where the value is larger than `maxValueBytes`, or nobody wants it */
   value: Buffer | undefined;
 }
 
@@ -19,6 +19,8 @@ export interface RegistryWatch {
 }
 
 export interface WatchHandlers {
+  /** Whether the value of a key is wanted. Without it, all are. */
+  isWanted?: (key: string) => boolean;
   /** An entry changed after the watch was opened. */
   changed(entry: RegistryEntry): void;
   /** The watch ended by itself. Watches may also go silent without this. */
@@ -62,7 +64,8 @@ export interface RegistryDriver {
   /** Begins to connect, without waiting for it. */
   open(): void;
   get(key: string): Promise<RegistryEntry | undefined>;
-  list(): Promise<RegistryListing>;
+  /** Reads the entries of the wanted keys. What nobody wants has no value here, and costs no memory. */
+  list(isWanted?: (key: string) => boolean): Promise<RegistryListing>;
   watch(handlers: WatchHandlers): Promise<RegistryWatch>;
   /** Writes a value if the key has the revision `expected`; 0 stands for no value. Returns the new revision. @throws RevisionConflict */
   compareAndSet(key: string, value: Uint8Array, expected: number): Promise<number>;

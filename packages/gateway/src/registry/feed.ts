@@ -114,13 +114,14 @@ export class Feed {
   }
 
   async #replaceWatch(): Promise<void> {
-    const { driver } = this.#options;
+    const { driver, readerOf } = this.#options;
     const before = this.#watch;
     this.#watch = undefined;
     before?.close();
     if (this.#closed) return;
     try {
       const watch = await driver.watch({
+        isWanted: (key) => readerOf(key) !== undefined,
         changed: (entry) => this.#watch === watch && this.#onChange(entry),
         ended: () => {
           if (this.#watch === watch) this.#watch = undefined;
@@ -139,7 +140,7 @@ export class Feed {
     const { driver, readerOf, refusals, now } = this.#options;
     this.#auditedAt = now();
     try {
-      const { entries, more } = await driver.list();
+      const { entries, more } = await driver.list((key) => readerOf(key) !== undefined);
       this.#noteAnswer();
       if (more)
         refusals.add('*', this.#auditedAt, new EntryRefused('excess', `there are more than ${maxEntries} keys`));

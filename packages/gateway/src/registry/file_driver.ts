@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { watch, type FSWatcher } from 'node:fs';
-import { link, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { constants, watch, type FSWatcher } from 'node:fs';
+import { link, lstat, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemErrorCode } from '../errors/user_error.js';
 import {
@@ -65,22 +65,24 @@ export class FileDriver implements RegistryDriver {
     return latest === undefined ? undefined : this.#read({ key, revision: latest });
   }
 
-  async list(): Promise<RegistryListing> {
+  async list(isWanted: (key: string) => boolean = () => true): Promise<RegistryListing> {
     const latest = [...(await this.#latest())].map(([key, revision]) => ({ key, revision }));
     const entries: RegistryEntry[] = [];
     for (const name of latest.slice(0, maxEntries)) {
-      const entry = await this.#read(name);
+      const entry = isWanted(name.key) ? await this.#read(name) : { ...name, value: undefined };
       if (entry) entries.push(entry);
     }
     return { entries, more: latest.length > maxEntries };
   }
 
-  async watch({ changed, ended }: WatchHandlers): Promise<RegistryWatch> {
+  async watch({ isWanted = () => true, changed, ended }: WatchHandlers): Promise<RegistryWatch> {
     await this.#make();
     const watcher: FSWatcher = watch(this.#directory, { persistent: false }, (_event, file) => {
       const name = file === null ? undefined : parse(file);
       // A file that is removed is an older revision.
-      if (name) void this.#read(name, false).then((entry) => entry && changed(entry), ended);
+      if (!name) return;
+      if (!isWanted(name.key)) changed({ ...name, value: undefined });
+      else void this.#read(name, false).then((entry) => entry && changed(entry), ended);
     });
     watcher.on('error', ended);
     return { close: () => watcher.close() };
@@ -143,8 +145,7 @@ export class FileDriver implements RegistryDriver {
   async #read(name: Name, orNewer = true): Promise<RegistryEntry | undefined> {
     const path = this.#pathOf(name);
     try {
-      const { size } = await stat(path);
-      return { ...name, value: size > maxValueBytes ? undefined : await readFile(path) };
+      return { ...name, value: await readRegular(path) };
     } catch (error) {
       if (systemErrorCode(error) !== 'ENOENT') throw error;
       const newer = orNewer ? (await this.#latest()).get(name.key) : undefined;
@@ -184,5 +185,21 @@ export class FileDriver implements RegistryDriver {
 
   #pathOf({ key, revision }: Name): string {
     return join(this.#directory, `${key}@${revision}`);
+  }
+}
+
+/** Returns undefined unless it is a regular file of a length that is read: links lead elsewhere, and pipes never end. */
+async function readRegular(path: string): Promise<Buffer | undefined> {
+  if (!(await lstat(path)).isFile()) return undefined;
+  // What has taken the place of the file meanwhile neither blocks nor is followed.
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = await handle.stat();
+    if (!stats.isFile() || stats.size > maxValueBytes) return undefined;
+    const value = Buffer.alloc(stats.size);
+    const { bytesRead } = await handle.read(value, 0, value.length, 0);
+    return value.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
   }
 }

@@ -79,6 +79,7 @@ export class Fleet implements RegistrySource {
       holderOf: (serverId) => this.#serverIds.holderOf(serverId),
       suspectMs: times.suspect,
       goneMs: times.gone,
+      failed: (error) => this.#warnOnce(`a change of the fleet has no effect here: ${errorMessage(error)}`),
     });
     this.#roster.onChange(() => (this.#important = true));
     this.#feed = new Feed({

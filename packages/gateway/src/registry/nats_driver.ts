@@ -69,14 +69,14 @@ export class NatsDriver implements RegistryDriver {
     return entry?.operation === 'PUT' ? entryOf(entry) : undefined;
   }
 
-  async list(): Promise<RegistryListing> {
+  async list(isWanted: (key: string) => boolean = () => true): Promise<RegistryListing> {
     const all = await stoppedIfLate(this.#kv.history());
     const newest = new Map<string, RegistryEntry>();
     const read = async (): Promise<boolean> => {
       for await (const entry of all) {
         if (entry.operation !== 'PUT') newest.delete(entry.key);
         else if (newest.size >= maxEntries && !newest.has(entry.key)) return true;
-        else newest.set(entry.key, entryOf(entry));
+        else newest.set(entry.key, isWanted(entry.key) ? entryOf(entry) : unread(entry));
       }
       return false;
     };
@@ -205,6 +205,10 @@ async function authenticatorOf(file: string): Promise<NonNullable<NodeConnection
 
 function entryOf({ key, revision, value }: { key: string; revision: number; value: Uint8Array }): RegistryEntry {
   return { key, revision, value: value.length > maxValueBytes ? undefined : Buffer.from(value) };
+}
+
+function unread({ key, revision }: { key: string; revision: number }): RegistryEntry {
+  return { key, revision, value: undefined };
 }
 
 /** Opens a series of entries, which is stopped if it opens too late. */

@@ -5,8 +5,11 @@ import type { FleetNodeDescription } from './fleet_view.js';
 /** Longest entry of a node, in bytes */
 export const maxNodeEntryBytes = 4 * 1024;
 
+/** A zone of IPv6 names an interface of the machine that wrote it (RFC 4007 section 11), and means nothing elsewhere. */
+const isAddress = (text: string): boolean => isIP(text) !== 0 && !text.includes('%');
+
 const address = z.strictObject({
-  address: z.string().refine((text) => isIP(text) !== 0),
+  address: z.string().refine(isAddress),
   port: z.int().min(1).max(65_535),
 });
 

@@ -13,6 +13,8 @@ export interface RosterOptions {
   holderOf: (serverId: Buffer) => string | undefined;
   suspectMs: number;
   goneMs: number;
+  /** Hears of listeners that fail. */
+  failed: (error: unknown) => void;
 }
 
 interface Heard {
@@ -109,6 +111,15 @@ export class Roster implements FleetView {
       })
       .sort((left, right) => (left.name < right.name ? -1 : 1));
     if (JSON.stringify(before) === JSON.stringify(this.#nodes)) return;
-    for (const changed of [...this.#listeners]) changed();
+    for (const changed of [...this.#listeners]) this.#tell(changed);
+  }
+
+  /** What a listener cannot do with the view is no fault of the entry, and others hear of it all the same. */
+  #tell(changed: () => void): void {
+    try {
+      changed();
+    } catch (error) {
+      this.#options.failed(error);
+    }
   }
 }

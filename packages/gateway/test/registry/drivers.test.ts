@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { maxEntries, maxValueBytes, RevisionConflict, type RegistryDriver } from '../../src/registry/driver.js';
@@ -115,6 +116,23 @@ it('a directory is read up to a number of keys, and without values that are too 
   expect([entries.length, more]).toEqual([maxEntries, true]);
   await writeFile(join(directory, 'large@1'), Buffer.alloc(maxValueBytes + 1));
   expect(await driver.get('large')).toEqual({ key: 'large', revision: 1, value: undefined });
+});
+
+it('a directory with pipes, and with links that lead out of it, is read all the same', async () => {
+  const directory = await temporaryDirectory();
+  execFileSync('mkfifo', [join(directory, 'pipe@1')]);
+  await symlink('/dev/zero', join(directory, 'zero@1'));
+  await writeFile(join(directory, 'node.a@1'), 'a');
+  const { entries } = await new FileDriver(directory).list();
+  expect(texts(entries)).toEqual(['node.a=a', 'pipe=undefined', 'zero=undefined']);
+});
+
+it('values that nobody wants are not read', async () => {
+  const directory = await temporaryDirectory();
+  const driver = new FileDriver(directory);
+  await Promise.all(['node.a', 'other'].map((key) => driver.heartbeat(key, bytes('x'))));
+  const { entries } = await driver.list((key) => key === 'node.a');
+  expect(texts(entries)).toEqual(['node.a=x', 'other=undefined']);
 });
 
 it.each(['../escape@1', 'no revision', 'a@0', 'a@x', '.draft-1', 'a..b@1'])(

@@ -46,6 +46,20 @@ it('listeners hear of changes, and not of every heartbeat', async () => {
   expect(changed).toHaveBeenCalledTimes(2);
 });
 
+it('a listener that fails stops neither the fleet nor other listeners', async () => {
+  const { driver } = await registry();
+  const keys = keysOf('a');
+  const reader = await joinFleet({ driver: driver(), keys });
+  const changed = vi.fn();
+  reader.fleet.view.onChange(() => {
+    throw new Error('a listener failed');
+  });
+  reader.fleet.view.onChange(changed);
+  await joinFleet({ driver: driver(), keys, name: 'a' });
+  await expect.poll(() => changed.mock.calls.length).toBe(1);
+  expect(reader.warnings).toEqual(['a change of the fleet has no effect here: a listener failed']);
+});
+
 it('a watch that goes silent without an error is opened anew, and nobody becomes suspect by it', async () => {
   const { driver } = await registry();
   const keys = keysOf('a', 'b');
@@ -107,7 +121,7 @@ it('a registry that is away makes nobody suspect, and a process starts from its 
 });
 
 it('processes of one directory keep their copies beside each other, and read those of all', async () => {
-  const { directory, driver } = await registry();
+  const { driver } = await registry();
   const keys = keysOf('a', 'b', 'c');
   const state = await temporaryDirectory();
   const join = async (name: string) =>
@@ -117,10 +131,13 @@ it('processes of one directory keep their copies beside each other, and read tho
   await expect.poll(async () => (await readdir(state)).filter((file) => file.endsWith('.json'))).toHaveLength(2);
   first.vanish();
   second.vanish();
-  await rename(directory, `${directory}-away`);
-  await writeFile(directory, 'not a directory');
-  // Other nodes run here now.
-  const third = await joinFleet({ driver: driver(), keys, name: 'c', more: { copy: Copy.of(state, 'test', ['c']) } });
+  // Other nodes run here now, and the registry has lost everything.
+  const third = await joinFleet({
+    driver: (await registry()).driver(),
+    keys,
+    name: 'c',
+    more: { copy: Copy.of(state, 'test', ['c']) },
+  });
   expect(third.fleet.status().nodes.map(({ name }) => name)).toEqual(['a', 'b']);
 });
 

@@ -51,6 +51,10 @@ it.each([
   [
     'signed, with a version that a terminal would obey',
     (a: NodeKey) => said({ key: a, description: { version: '\u001b[2J' } }),
+  ],
+  [
+    'signed, with the zone of a machine',
+    (a: NodeKey) => said({ key: a, description: { forwarding: { address: 'fe80::1%eth9', port: 443 } } }),
     'malformed',
   ],
   ['too large for a node', (a: NodeKey) => signed(a, ' '.repeat(maxNodeEntryBytes)), 'oversized'],

@@ -118,10 +118,10 @@ class SilencedDriver implements RegistryDriver {
   }
 
   get: RegistryDriver['get'] = (key) => this.#driver.get(key);
-  list: RegistryDriver['list'] = () => this.#driver.list();
-  watch: RegistryDriver['watch'] = ({ changed, ended }) => {
+  list: RegistryDriver['list'] = (...all) => this.#driver.list(...all);
+  watch: RegistryDriver['watch'] = ({ changed, ...others }) => {
     const number = (this.#watches += 1);
-    return this.#driver.watch({ changed: (entry) => number > this.#deafUpTo && changed(entry), ended });
+    return this.#driver.watch({ ...others, changed: (entry) => number > this.#deafUpTo && changed(entry) });
   };
   compareAndSet: RegistryDriver['compareAndSet'] = (...all) => this.#driver.compareAndSet(...all);
   heartbeat: RegistryDriver['heartbeat'] = (...all) =>

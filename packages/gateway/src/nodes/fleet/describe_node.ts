@@ -23,7 +23,7 @@ export function describeNode(
     role,
     listen: eachAddress(address).filter(isReachable).map(told),
     backbone: backboneAddress && isReachable(backboneAddress) ? told(backboneAddress) : undefined,
-    forwarding: forwardingAddress && told(forwardingAddress),
+    forwarding: forwardingAddress && isReachable(forwardingAddress) ? told(forwardingAddress) : undefined,
     serverId: ids && Buffer.from(ids.server_id, 'hex'),
     version,
     backboneVersion,
@@ -32,8 +32,8 @@ export function describeNode(
   };
 }
 
-/** An address that stands for all addresses tells others nothing. */
-const isReachable = ({ address }: ListenAddress): boolean => !isWildcard(address);
+/** An address that stands for all addresses tells others nothing, and neither does a zone of this machine (RFC 4007 section 11). */
+const isReachable = ({ address }: ListenAddress): boolean => !isWildcard(address) && !address.includes('%');
 
 /** Readers refuse entries with more than this, such as the family that the transport gives along. */
 const told = ({ address, port }: ListenAddress): ListenAddress => ({ address, port });

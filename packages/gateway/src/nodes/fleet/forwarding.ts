@@ -1,4 +1,10 @@
-import { maxMachines, openMachineLink, type MachineLink, type MachineLinkCounts, type WorkerGroup } from '@sheaf/native';
+import {
+  maxMachines,
+  openMachineLink,
+  type MachineLink,
+  type MachineLinkCounts,
+  type WorkerGroup,
+} from '@sheaf/native';
 import type { ForwardingStatus } from '../../observability/status.js';
 import type { FleetView } from '../../registry/fleet_view.js';
 import type { LoadedGateway } from '../../schema/loaded.js';
@@ -21,6 +27,8 @@ export class Forwarding {
   readonly #serverId: Buffer;
   readonly #unwatch: () => void;
   #machines = 0;
+  /** What the link was given last, as text */
+  #given = '';
 
   /** Opens the link, if the configuration wants one. @throws UserError when its address is not available */
   static open(options: ForwardingOptions): Forwarding | undefined {
@@ -45,8 +53,13 @@ export class Forwarding {
     } catch (error) {
       throw listenError(error, listen, 'UDP', loaded.place(['forward', 'listen']));
     }
+    try {
+      this.#follow();
+    } catch (error) {
+      this.#link.close();
+      throw error;
+    }
     this.#unwatch = view.onChange(() => this.#follow());
-    this.#follow();
   }
 
   get address(): ListenAddress {
@@ -81,7 +94,11 @@ export class Forwarding {
       if (holder?.forwarding !== forwarding || serverId.equals(this.#serverId)) return [];
       return [{ serverId, ...forwarding, opens: state === 'alive' && !draining }];
     });
-    this.#machines = Math.min(machines.length, maxMachines);
-    this.#link.setMachines(machines.slice(0, maxMachines));
+    const known = machines.slice(0, maxMachines);
+    const text = JSON.stringify(known);
+    if (text === this.#given) return;
+    this.#link.setMachines(known);
+    this.#given = text;
+    this.#machines = known.length;
   }
 }
