@@ -51,6 +51,7 @@ it.each([
   [
     'signed, with a version that a terminal would obey',
     (a: NodeKey) => said({ key: a, description: { version: '\u001b[2J' } }),
+    'malformed',
   ],
   [
     'signed, with the zone of a machine',
