@@ -60,13 +60,17 @@ export interface OpenedEntry {
   body: Buffer;
 }
 
+/** Returns the body of an entry whose signature nobody has checked, to find out whether that is worth it. @throws EntryRefused */
+export function uncheckedBody(value: Buffer, { key }: EntryPlace): Buffer {
+  if (value.length < headBytes || value[0] !== form) throw new EntryRefused('malformed', `${key} is no signed entry`);
+  return value.subarray(headBytes);
+}
+
 /** @throws EntryRefused */
 export function openEntry(value: Buffer, place: EntryPlace): OpenedEntry {
-  if (value.length < headBytes || value[0] !== form)
-    throw new EntryRefused('malformed', `${place.key} is no signed entry`);
+  const body = uncheckedBody(value, place);
   const signer = NodePublicKey.fromBytes(value.subarray(1, 1 + publicKeyBytes));
   const signature = value.subarray(1 + publicKeyBytes, headBytes);
-  const body = value.subarray(headBytes);
   if (!signer.verifies(signed(place, body), signature))
     throw new EntryRefused('forged', `the signature of ${place.key} is wrong`);
   return { signer, body };

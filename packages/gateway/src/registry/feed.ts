@@ -10,6 +10,8 @@ export interface EntryReader {
   maxBytes: number;
   /** Whether what is accepted has to outlive a crash of the process: it is in the copy at once */
   isKept?: boolean;
+  /** Whether anybody can think of more keys for it. What is remembered of a key without an accepted entry has to be bounded. */
+  isOpen?: boolean;
   /** Returns whether the entry is newer than the one before. `at` is the reader's time. @throws EntryRefused */
   accept(entry: { key: string; value: Buffer; revision: number }, at: number): boolean;
 }
@@ -146,10 +148,11 @@ export class Feed {
         refusals.add('*', this.#auditedAt, new EntryRefused('excess', `there are more than ${maxEntries} keys`));
       for (const entry of entries) {
         this.#read(entry);
-        if (readerOf(entry.key) && this.#told.has(entry.key)) this.expect(entry.key, entry.revision);
+        if (this.#told.has(entry.key)) this.expect(entry.key, entry.revision);
       }
       // What a first list had was there before the watch.
-      for (const { key, revision } of entries) if (readerOf(key) && !this.#told.has(key)) this.#told.set(key, revision);
+      for (const { key, revision } of entries)
+        if (this.#isKnown(key) && !this.#told.has(key)) this.#told.set(key, revision);
       this.#resolveFirst();
     } catch (error) {
       this.reason = errorMessage(error);
@@ -159,10 +162,11 @@ export class Feed {
   #onChange(entry: RegistryEntry): void {
     const { readerOf, refusals } = this.#options;
     this.#noteAnswer();
-    if (!readerOf(entry.key) || this.#told.size >= maxEntries) return this.#read(entry);
-    this.#told.set(entry.key, entry.revision);
+    if (!readerOf(entry.key)) return this.#read(entry);
+    const isKnown = this.#isKnown(entry.key);
+    if (isKnown) this.#told.set(entry.key, entry.revision);
     this.#noteTold(entry);
-    if (this.#isTooFast(entry.key))
+    if (this.#isTooFast(isKnown ? entry.key : '*'))
       refusals.add(entry.key, entry.revision, new EntryRefused('flood', `${entry.key} changes too often`));
     else this.#read(entry);
   }
@@ -199,6 +203,12 @@ export class Feed {
       if (!(error instanceof EntryRefused)) throw error;
       refusals.add(key, revision, error);
     }
+  }
+
+  /** Whether the configuration or an accepted entry has this key, of which there are few */
+  #isKnown(key: string): boolean {
+    const reader = this.#options.readerOf(key);
+    return reader !== undefined && (reader.isOpen !== true || this.accepted.has(key));
   }
 
   #isTooFast(key: string): boolean {

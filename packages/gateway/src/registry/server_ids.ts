@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { NodeKey } from '../values/node_key.js';
 import { RevisionConflict, type RegistryDriver } from './driver.js';
-import { EntryRefused, openEntry, parseBody, signEntry } from './entry.js';
+import { EntryRefused, openEntry, parseBody, signEntry, uncheckedBody } from './entry.js';
 import type { EntryReader } from './feed.js';
 import type { Trust } from './trust.js';
 
@@ -9,6 +9,10 @@ import type { Trust } from './trust.js';
 const freeMs = 24 * 60 * 60 * 1_000;
 /** Time in milliseconds after which a claim is renewed */
 const renewMs = 60 * 60 * 1_000;
+/** How far in milliseconds a claim may be ahead of the clock, as clocks of machines differ */
+const maxAheadMs = 60 * 60 * 1_000;
+/** Maximum of claims that are kept: one of each node, with room for earlier ones */
+const maxClaims = 1_024;
 /** Longest claim in bytes */
 const maxClaimBytes = 512;
 
@@ -37,8 +41,9 @@ export interface ClaimingNode {
  */
 export class ServerIds implements EntryReader {
   readonly maxBytes = maxClaimBytes;
+  readonly isOpen = true;
   readonly #options: ServerIdsOptions;
-  readonly #claims = new Map<string, { claim: Claim; revision: number }>();
+  readonly #claims = new Map<string, { claim: Claim; value: Buffer; revision: number }>();
   /** Faults of the fleet's configuration, by the name of the node */
   readonly conflicts = new Map<string, string>();
 
@@ -57,8 +62,19 @@ export class ServerIds implements EntryReader {
 
   accept({ key, value, revision }: Parameters<EntryReader['accept']>[0]): boolean {
     const before = this.#claims.get(key);
-    if (before && revision <= before.revision) return false;
-    this.#claims.set(key, { claim: this.#read(key, value), revision });
+    if (before?.value.equals(value)) {
+      before.revision = revision;
+      return false;
+    }
+    const claim = this.#read(key, value);
+    if (before && this.#options.trust.knows(before.claim.name) && claim.at <= before.claim.at) {
+      // A list may be read later than the changes after it; and what was read from the copy is there again.
+      if (revision <= before.revision) return false;
+      throw new EntryRefused('replayed', `${key} is older than the claim of \`${before.claim.name}\` before`);
+    }
+    if (!before && this.#claims.size >= maxClaims)
+      throw new EntryRefused('excess', `there are ${maxClaims} claims beside ${key}`);
+    this.#claims.set(key, { claim, value, revision });
     return true;
   }
 
@@ -103,12 +119,14 @@ export class ServerIds implements EntryReader {
   }
 
   #read(key: string, value: Buffer): Claim {
-    const { site, trust } = this.#options;
-    const { signer, body } = openEntry(value, { site, key });
-    const claim = parseBody(key, body, claimBody);
+    const { site, trust, now } = this.#options;
+    // Few have a name that is known, and a signature costs much more than a look at the name.
+    const claim = parseBody(key, uncheckedBody(value, { site, key }), claimBody);
     const holder = trust.keyOf(claim.name);
     if (!holder) throw new EntryRefused('unknown', `the configuration has no public key of the node \`${claim.name}\``);
-    if (!holder.equals(signer)) throw new EntryRefused('forged', `${key} is not signed by \`${claim.name}\``);
+    if (!holder.equals(openEntry(value, { site, key }).signer))
+      throw new EntryRefused('forged', `${key} is not signed by \`${claim.name}\``);
+    if (claim.at > now() + maxAheadMs) throw new EntryRefused('malformed', `${key} is of a time far ahead`);
     return claim;
   }
 }

@@ -1,11 +1,15 @@
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
-import { maxValueBytes } from '../../src/registry/driver.js';
-import { signEntry } from '../../src/registry/entry.js';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { maxEntries, maxValueBytes, type RegistryDriver, type WatchHandlers } from '../../src/registry/driver.js';
+import { EntryRefused, signEntry } from '../../src/registry/entry.js';
+import { Feed } from '../../src/registry/feed.js';
 import { FileDriver } from '../../src/registry/file_driver.js';
 import { encodeNodeEntry, maxNodeEntryBytes, type Beat } from '../../src/registry/node_entry.js';
+import { Refusals } from '../../src/registry/refusals.js';
+import { ServerIds } from '../../src/registry/server_ids.js';
+import { Trust } from '../../src/registry/trust.js';
 import type { FleetNodeDescription } from '../../src/registry/fleet_view.js';
-import { NodeKey } from '../../src/values/node_key.js';
+import { NodeKey, NodePublicKey } from '../../src/values/node_key.js';
 import { describedAs, joinFleet, keysOf, knownFrom, quickTimes, seenBy, type Member } from '../support/fleet.js';
 import { temporaryDirectory } from '../support/temporary_directory.js';
 
@@ -142,3 +146,65 @@ it('a claim of a server id by a stranger, or in the name of another, is none', a
   await expect.poll(async () => (await driver().get('sid.0a'))?.revision).toBe(2);
   expect(member.fleet.status().conflicts).toEqual([]);
 });
+
+/** Claims of two nodes, read by a third one at 10,000,000 ms */
+async function claims() {
+  const keys = keysOf('a', 'b');
+  const trust = new Trust();
+  await trust.use(knownFrom(keys));
+  const driver = new FileDriver(join(await temporaryDirectory(), 'registry'));
+  const ids = new ServerIds({ driver, site: 'test', trust, now: () => 10_000_000 });
+  const claim = (name: string, at: number, key = keys.get(name) ?? NodeKey.generate()): Buffer =>
+    signEntry(key, { site: 'test', key: 'sid.0a' }, Buffer.from(JSON.stringify({ name, at })));
+  const accept = (value: Buffer, revision: number): boolean => ids.accept({ key: 'sid.0a', value, revision });
+  return { claim, accept, holder: () => ids.holderOf(Buffer.of(10)) };
+}
+
+it('an older claim of a server id does not come back, and none of a time far ahead comes', async () => {
+  const { claim, accept, holder } = await claims();
+  const old = claim('b', 1_000);
+  expect([accept(old, 1), accept(claim('a', 2_000), 2), holder()]).toEqual([true, true, 'a']);
+  expect(() => accept(old, 3)).toThrow(expect.objectContaining({ reason: 'replayed' }) as Error);
+  expect(() => accept(claim('b', 20_000_000), 4)).toThrow(expect.objectContaining({ reason: 'malformed' }) as Error);
+  expect(holder()).toBe('a');
+  // The registry was lost, and counts anew.
+  expect([accept(claim('b', 3_000), 1), holder()]).toEqual([true, 'b']);
+});
+
+it('a claim of nobody costs no signature', async () => {
+  const { claim, accept } = await claims();
+  const verifies = vi.spyOn(NodePublicKey.prototype, 'verifies');
+  onTestFinished(() => verifies.mockRestore());
+  expect(() => accept(claim('stranger', 1_000), 1)).toThrow(expect.objectContaining({ reason: 'unknown' }) as Error);
+  expect(verifies).not.toHaveBeenCalled();
+});
+
+it('keys that anybody can think of switch off no bound of others', async () => {
+  let handlers: WatchHandlers | undefined;
+  const driver = {
+    list: () => Promise.resolve({ entries: [], more: false }),
+    watch: (given: WatchHandlers) => Promise.resolve(((handlers = given), { close: () => undefined })),
+  } as Partial<RegistryDriver> as RegistryDriver;
+  let at = 0;
+  let read = 0;
+  const open = { maxBytes: 9, isOpen: true, accept: () => refuse() };
+  const named = { maxBytes: 9, accept: () => (read += 1) > 0 };
+  const refusals = new Refusals(() => undefined);
+  const common = { driver, refusals, keep: () => undefined, writes: () => true, now: () => at, times: quickTimes };
+  const feed = new Feed({ ...common, readerOf: (key) => (key === 'node.a' ? named : open) });
+  await feed.tick();
+  const change = (key: string, revision = 1): void => handlers!.changed({ key, revision, value: Buffer.from('x') });
+  for (let count = 0; count <= maxEntries; count += 1) change(`sid.${count}`);
+  at = 5_000;
+  for (let revision = 1; revision <= 50; revision += 1) change('node.a', revision);
+  expect([read, refusals.counts.flood > 0]).toEqual([10, true]);
+  // The watch told it, so it is not missed.
+  feed.expect('node.a', 50);
+  at = 6_000;
+  await feed.tick();
+  expect(feed.deadWatches).toBe(0);
+});
+
+function refuse(): never {
+  throw new EntryRefused('malformed', 'garbage');
+}

@@ -63,7 +63,8 @@ export class Forwarding {
   }
 
   get address(): ListenAddress {
-    return this.#link.address;
+    const { address, port } = this.#link.address;
+    return { address, port };
   }
 
   counts(): MachineLinkCounts {

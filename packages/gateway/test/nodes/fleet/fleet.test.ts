@@ -6,8 +6,13 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { publishDocument } from '../../../src/nodes/fleet/publish.js';
 import { parseConfiguration } from '../../../src/configuration/load.js';
+import { RunningConfiguration } from '../../../src/nodes/reload/running_configuration.js';
+import type { FrontNodeStatus } from '../../../src/observability/status.js';
+import { signEntry } from '../../../src/registry/entry.js';
 import { FileDriver } from '../../../src/registry/file_driver.js';
-import { nodeKeyFile, readNodeKey } from '../../../src/values/node_key.js';
+import { nodeKeyFile, NodeKey, readNodeKey } from '../../../src/values/node_key.js';
+import { formatSecrets, renewSecrets } from '../../../src/tls/server_secrets.js';
+import { logTo } from '../../support/nodes.js';
 import { get } from '../../support/client.js';
 import { machine, type Machine } from '../../support/fleet_process.js';
 import { startNats } from '../../support/nats_server.js';
@@ -225,6 +230,58 @@ it('what another operator has signed is not followed, and not replaced', async (
   await expect(publish(document(answered('/published')))).rejects.toMatchObject({ code: 'REGISTRY_REFUSED' });
   await expect(publish(document('x'.repeat(600_000)))).rejects.toMatchObject({ code: 'REGISTRY_REFUSED' });
 });
+
+it('machines that forward datagrams find each other, and pass over one whose address means nothing elsewhere', async () => {
+  const registry = join(await temporaryDirectory(), 'registry');
+  const stranger = NodeKey.generate();
+  const place = { site: 'sheaf', key: 'node.three' };
+  const body = JSON.stringify({ ...hostile, forwarding: { address: 'fe80::1%eth9', port: 5 } });
+  await new FileDriver(registry).heartbeat(place.key, signEntry(stranger, place, Buffer.from(body)));
+  const machines = [await machine(), await machine()];
+  const [one, two] = [await machines[0]!.key('one'), await machines[1]!.key('two')];
+  const secrets = formatSecrets(renewSecrets([]));
+  const started = await Promise.all(
+    machines.map(async ({ directory }, index) => {
+      const name = index === 0 ? 'one' : 'two';
+      const others = `two: "${two}", one: "${one}", three: "${stranger.publicKey.toString()}"`.replace(
+        `${name}: "${index === 0 ? one : two}", `,
+        '',
+      );
+      const file = join(directory, 'sheaf.yaml');
+      await writeFile(join(directory, 'secrets'), secrets, { mode: 0o600 });
+      await writeFile(
+        file,
+        `nodes: { ${name}: { role: gateway, listen: 127.0.0.1:0, secrets: ./secrets, connection_ids: { server_id: "0${index + 1}" }, forward: { listen: 127.0.0.1:0 }, routes: [{ files: ./site }] } }
+registry: { file: "${registry}", nodes: { ${others} } }
+`,
+      );
+      const running = await RunningConfiguration.start({
+        file,
+        choose: ({ nodes }) => nodes,
+        node: { logStream: logTo([]) },
+        now: () => new Date(),
+      });
+      onTestFinished(() => running.close(0));
+      return running.nodes[0]!;
+    }),
+  );
+  const known = (): unknown[] => started.map((node) => (node.status() as FrontNodeStatus).forwarding?.machines);
+  await expect.poll(known, patience).toEqual([1, 1]);
+});
+
+/** What a node says of itself that tries to harm others */
+const hostile = {
+  role: 'gateway',
+  listen: [],
+  serverId: '03',
+  version: 'x',
+  backboneVersion: 1,
+  configuration: '',
+  draining: false,
+  stopped: false,
+  incarnation: 5,
+  counter: 1,
+};
 
 it('metrics tell whether the registry answers, who is there, and what was refused', async () => {
   const { here, registry, document } = await operated();
