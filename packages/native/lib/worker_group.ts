@@ -68,14 +68,7 @@ class Group implements WorkerGroup {
       throw new TypeError(`a group has 1 to ${maxWorkers} workers, not ${workers}`);
     if (addresses.length === 0 && !inherited) throw new TypeError('a group of workers needs an address');
     const idLength = connectionIdLength(serverId);
-    this.#native = new (addon().WorkerGroup)(
-      workers,
-      addresses,
-      idLength,
-      steering === 'ids',
-      inherited,
-      waits,
-    );
+    this.#native = new (addon().WorkerGroup)(workers, addresses, idLength, steering === 'ids', inherited, waits);
     this.number = this.#native.number();
     this.addresses = this.#native.addresses();
     this.steering = this.#native.steered() ? 'ids' : 'addresses';

@@ -18,7 +18,9 @@ export function checkForward(
       ...(node.secrets === undefined
         ? [['machines of a fleet share `secrets`', 'add `secrets: ./secrets`, made by `sheaf secrets ./secrets`']]
         : []),
-      ...(node.connection_ids ? [] : [['a machine of a fleet has a server id', 'add `connection_ids: { server_id: … }`']]),
+      ...(node.connection_ids
+        ? []
+        : [['a machine of a fleet has a server id', 'add `connection_ids: { server_id: … }`']]),
       ...(eachAddress(listen).some(isReachableNowhere)
         ? [['a machine answers from the addresses of `listen`', 'name them, instead of all addresses of the machine']]
         : []),

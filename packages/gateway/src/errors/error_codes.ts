@@ -65,7 +65,8 @@ export const errorCodes = {
   },
   UPGRADE_REFUSED: {
     exitCode: exitCodes.failed,
-    meaning: 'No other process takes over from one that runs: a node of it cannot, or the new process failed. The old one goes on.',
+    meaning:
+      'No other process takes over from one that runs: a node of it cannot, or the new process failed. The old one goes on.',
   },
   RETURN_ADDRESS: {
     exitCode: exitCodes.environment,

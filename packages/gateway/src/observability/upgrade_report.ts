@@ -8,8 +8,7 @@ export interface ProcessVersion {
 
 /** What became of an upgrade */
 export type UpgradeOutcome =
-  | { accepted: true; before: ProcessVersion; after: ProcessVersion }
-  | { accepted: false; refusal: Refusal };
+  { accepted: true; before: ProcessVersion; after: ProcessVersion } | { accepted: false; refusal: Refusal };
 
 /** What a node tells of the upgrades of its process */
 export interface UpgradeStatus {

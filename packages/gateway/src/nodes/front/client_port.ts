@@ -53,11 +53,7 @@ export interface TcpOptions {
 }
 
 /** Creates a listener of TCP. */
-export function createTcp(
-  parts: ListenerParts,
-  address: ListenAddress,
-  { secure, socket }: TcpOptions,
-): TcpListener {
+export function createTcp(parts: ListenerParts, address: ListenAddress, { secure, socket }: TcpOptions): TcpListener {
   const { service, options, certificate, balancers, proxies, altSvc } = parts;
   const { limits } = options;
   return new TcpListener({

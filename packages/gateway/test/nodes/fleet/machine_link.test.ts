@@ -52,7 +52,14 @@ async function startMachine(number: number, secrets: readonly ServerSecret[], sh
     response.writeHead(200, { 'x-machine': String(number) }).end(Buffer.alloc(bytes, number));
   });
   const { port } = await server.listen();
-  const link = openMachineLink({ address: '127.0.0.1', port: 0, group, serverId: { id: serverId }, secrets, sharesFirst });
+  const link = openMachineLink({
+    address: '127.0.0.1',
+    port: 0,
+    group,
+    serverId: { id: serverId },
+    secrets,
+    sharesFirst,
+  });
   const stop = async (): Promise<void> => {
     link.close();
     await server.close();
@@ -123,9 +130,7 @@ it('a machine that ends costs its own connections alone, and new ones go to thos
   await ended.stop();
   introduce(left);
   balancer.setTargets(targets(left));
-  const after = await Promise.all(
-    clients.filter((_, index) => owners[index] !== String(ended.number)).map(download),
-  );
+  const after = await Promise.all(clients.filter((_, index) => owners[index] !== String(ended.number)).map(download));
   expect(after).toEqual(owners.filter((owner) => owner !== String(ended.number)));
   const more = await Promise.all(Array.from({ length: 12 }, () => connect(balancer.port)));
   expect(await Promise.all(more.map(download))).not.toContain(String(ended.number));
