@@ -8,7 +8,7 @@ export interface WorkerTimes {
   close: number;
   /** Between questions whether it still answers */
   beat: number;
-  /** Number of such questions without an answer after which it is replaced */
+  /** Number of such questions without a response after which it is replaced */
   misses: number;
 }
 

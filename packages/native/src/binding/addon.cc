@@ -122,8 +122,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("encodeHead", Napi::Function::New<encode_head>(env, "encodeHead"));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));
   exports.Set("isGone", Napi::Function::New<is_gone>(env, "isGone"));
-  exports.Set("openTcpListener",
-              Napi::Function::New<open_tcp_listener>(env, "openTcpListener"));
+  exports.Set("openTcpListener", Napi::Function::New<open_tcp_listener>(env, "openTcpListener"));
   exports.Set("duplicateDescriptor",
               Napi::Function::New<duplicate_descriptor>(env, "duplicateDescriptor"));
   exports.Set("readCached", Napi::Function::New<read_cached>(env, "readCached"));

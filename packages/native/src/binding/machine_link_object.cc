@@ -88,9 +88,8 @@ void MachineLinkObject::set_machines(const Napi::CallbackInfo& info) {
     const auto id = each.Get("serverId").As<Napi::Uint8Array>();
     const auto address = address_argument(each);
     if (!address) return address_error(info.Env(), each).ThrowAsJavaScriptException();
-    machines.push_back({{id.Data(), id.Data() + id.ByteLength()},
-                        *address,
-                        each.Get("opens").ToBoolean()});
+    machines.push_back(
+        {{id.Data(), id.Data() + id.ByteLength()}, *address, each.Get("opens").ToBoolean()});
   }
   link_->set_machines(machines);
 }

@@ -56,8 +56,8 @@ std::optional<Opened> open_sockets(const Napi::Array& list, const quic::Steering
 
 }  // namespace
 
-// Arguments: number of workers, addresses, length of connection ids, whether the kernel shall steer,
-// sockets and key of another process or undefined, whether the workers wait for `read`.
+// Arguments: number of workers, addresses, length of connection ids, whether the kernel shall
+// steer, sockets and key of another process or undefined, whether the workers wait for `read`.
 WorkerGroupObject::WorkerGroupObject(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<WorkerGroupObject>(info) {
   const auto workers = static_cast<unsigned>(number_argument(info, 0));

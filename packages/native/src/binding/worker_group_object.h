@@ -8,8 +8,8 @@
 
 namespace sheaf::binding {
 
-// Implements `NativeWorkerGroup` of lib/addon.ts: the sockets of the workers of one listener. With a
-// successor, the object keeps itself alive until `close`.
+// Implements `NativeWorkerGroup` of lib/addon.ts: the sockets of the workers of one listener. With
+// a successor, the object keeps itself alive until `close`.
 class WorkerGroupObject final : public Napi::ObjectWrap<WorkerGroupObject> {
  public:
   static Napi::Function define(Napi::Env env);

@@ -44,15 +44,17 @@ class RoutableIds {
       nonce_step = endpoints;
     }
   };
-  static std::size_t id_length(const Server& server) { return 1 + server.id.size() + k_nonce_length + 1; }
+  static std::size_t id_length(const Server& server) {
+    return 1 + server.id.size() + k_nonce_length + 1;
+  }
 
   RoutableIds(const Server& server, const ServerSecret& secret, std::uint8_t number,
               std::shared_ptr<Nonces> nonces);
 
   std::size_t id_length() const { return 1 + server_id_.size() + k_nonce_length + 1; }
   ConnectionId make(Random& random);
-  // Returns the server that made the id with this secret; nothing for an id that none made, unless it
-  // looks like one by chance.
+  // Returns the server that made the id with this secret; nothing for an id that none made, unless
+  // it looks like one by chance.
   std::optional<std::vector<std::uint8_t>> server_of(const ConnectionId& id);
   // Whether this server made the id with this secret, or will make it.
   bool made(const ConnectionId& id) { return server_of(id) == server_id_; }

@@ -78,9 +78,7 @@ class Endpoint final : private EndpointLimits::Listener {
   // Sets the TLS context of handshakes that begin from now on.
   void set_server_tls(std::shared_ptr<TlsContext> tls);
   // Takes other secrets for connections that begin from now on, and for tokens and resets of all.
-  void set_secrets(const ServerSecrets& secrets) {
-    keys_ = make_keys(secrets);
-  }
+  void set_secrets(const ServerSecrets& secrets) { keys_ = make_keys(secrets); }
   // Refuses new connections from now on.
   void stop_accepting() { accepting_ = false; }
 

@@ -21,8 +21,8 @@ class ServerKeys {
 
   // `server` is there when balancers find the server by its ids; `nonces` are those of all keys
   // that the server had and has.
-  // Resets are those of `scope`, which other servers with the same secrets do not have. All ids have
-  // the mark, if there is one.
+  // Resets are those of `scope`, which other servers with the same secrets do not have. All ids
+  // have the mark, if there is one.
   ServerKeys(const ServerSecrets& secrets, std::string scope,
              const std::optional<RoutableIds::Server>& server,
              std::shared_ptr<RoutableIds::Nonces> nonces, const std::optional<SteeringMark>& mark,

@@ -29,8 +29,8 @@ LinkOutcome send_over(int link, const quic::Datagram& datagram) {
   writer.write_u8(k_datagram);
   quic::fixed::write_addresses(writer, datagram.path);
   writer.write_u8(static_cast<std::uint8_t>(datagram.ecn));
-  std::array<iovec, 2> parts{{{header.data(), header.size()},
-                              {datagram.payload.data(), datagram.payload.size()}}};
+  std::array<iovec, 2> parts{
+      {{header.data(), header.size()}, {datagram.payload.data(), datagram.payload.size()}}};
   msghdr message{};
   message.msg_iov = parts.data();
   message.msg_iovlen = parts.size();
@@ -73,7 +73,8 @@ void send_recent_ids(const Descriptor& link, const std::vector<quic::ConnectionI
     writer.write_bytes(id.view());
   }
   // Without it, clients that shake hands at this moment have to connect again.
-  static_cast<void>(send(link.number(), message.data(), writer.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+  static_cast<void>(
+      send(link.number(), message.data(), writer.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
 // --- Predecessors -------------------------------------------------------------------------------
@@ -134,7 +135,8 @@ struct SuccessorInlet::Handle {
   std::shared_ptr<workers::WorkerGroup> group;
   Descriptor link;
   uv_poll_t poll{};
-  std::vector<std::uint8_t> buffer = std::vector<std::uint8_t>(k_header_length + k_max_link_payload);
+  std::vector<std::uint8_t> buffer =
+      std::vector<std::uint8_t>(k_header_length + k_max_link_payload);
   std::function<void()> done;
 
   void on_readable() {

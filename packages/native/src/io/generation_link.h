@@ -17,19 +17,19 @@
 
 namespace sheaf::io {
 
-// When a new process takes over the sockets of an old one, the old one keeps its connections. The new
-// one sends it their datagrams over a pair of Unix sockets, in messages of which each is one datagram
-// (docs/internals/workers.md).
+// When a new process takes over the sockets of an old one, the old one keeps its connections. The
+// new one sends it their datagrams over a pair of Unix sockets, in messages of which each is one
+// datagram (docs/internals/workers.md).
 
 // Makes a link: one end for each process.
 quic::Result<std::array<Descriptor, 2>, SocketError> make_generation_link();
 
-// Tells a successor over a link which ids may be those of handshakes that are not over. Their packets
-// look as if they opened connections.
+// Tells a successor over a link which ids may be those of handshakes that are not over. Their
+// packets look as if they opened connections.
 void send_recent_ids(const Descriptor& link, const std::vector<quic::ConnectionId>& ids);
 
-// The links of a process to those before it that still have connections. Nobody knows which of them has
-// the connection of a datagram, so that each gets it, and one of them takes it.
+// The links of a process to those before it that still have connections. Nobody knows which of them
+// has the connection of a datagram, so that each gets it, and one of them takes it.
 class Predecessors final : public workers::Elsewhere {
  public:
   // Adds the newest of all.
@@ -61,7 +61,8 @@ class SuccessorInlet {
   SuccessorInlet(const SuccessorInlet&) = delete;
   SuccessorInlet& operator=(const SuccessorInlet&) = delete;
 
-  // Stops at once. libuv frees the handle later and then calls `done`. Does not keep the loop alive.
+  // Stops at once. libuv frees the handle later and then calls `done`. Does not keep the loop
+  // alive.
   void close(std::function<void()> done);
 
  private:

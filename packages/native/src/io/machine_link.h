@@ -22,8 +22,8 @@ struct MachineLinkConfig {
   std::vector<quic::Address> client_addresses;
 };
 
-// The way between the machines of a fleet: sends datagrams that belong to others, and takes those that
-// others have for this one. Bounded in what it sends and opens; it never answers.
+// The way between the machines of a fleet: sends datagrams that belong to others, and takes those
+// that others have for this one. Bounded in what it sends and opens; it never answers.
 class MachineLink final : public workers::Elsewhere {
  public:
   struct Counts {

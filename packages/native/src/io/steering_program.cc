@@ -22,7 +22,7 @@ using Program = std::array<sock_filter, 23>;
 // worker 0, so that its length is checked first.
 Program program_of(const quic::Steering& steering) {
   const auto length = static_cast<std::uint32_t>(steering.id_length());
-  const std::uint32_t hiding = length - quic::Steering::k_length;
+  const auto hiding = static_cast<std::uint32_t>(steering.id_length() - quic::Steering::k_length);
   const auto [mask, multiplier] = steering.key();
   return {{
       /* 0 */ BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
@@ -56,8 +56,8 @@ Program program_of(const quic::Steering& steering) {
 bool attach_steering(int descriptor, const quic::Steering& steering) {
   Program program = program_of(steering);
   const sock_fprog attached{static_cast<unsigned short>(program.size()), program.data()};
-  return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &attached,
-                    sizeof attached) == 0;
+  return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &attached, sizeof attached) ==
+         0;
 }
 
 }  // namespace sheaf::io

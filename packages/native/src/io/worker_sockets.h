@@ -10,9 +10,9 @@
 
 namespace sheaf::io {
 
-// The sockets of the workers of one process: at each address one for each worker. It keeps them open,
-// so that the successor of a worker that ended gets the same ones, with what waits in them. (The
-// kernel would give the index of a closed socket to another one.)
+// The sockets of the workers of one process: at each address one for each worker. It keeps them
+// open, so that the successor of a worker that ended gets the same ones, with what waits in them.
+// (The kernel would give the index of a closed socket to another one.)
 class WorkerSockets {
  public:
   ~WorkerSockets() { group_->set_predecessors(nullptr); }

@@ -10,8 +10,8 @@ using quic::Bytes;
 
 namespace {
 
-// Weighs a machine for an id (rendezvous hashing): when one comes or goes, only the ids for which it
-// weighs most move.
+// Weighs a machine for an id (rendezvous hashing): when one comes or goes, only the ids for which
+// it weighs most move.
 std::uint64_t weight(Bytes server_id, Bytes id) {
   std::uint64_t state = 0;
   for (const Bytes part : {server_id, id}) {

@@ -19,8 +19,8 @@ struct Machine {
   bool opens = true;
 };
 
-// Tells which machine of a fleet a datagram belongs to. All machines that know the same others come to
-// the same result.
+// Tells which machine of a fleet a datagram belongs to. All machines that know the same others come
+// to the same result.
 class Fleet {
  public:
   // `own` is the server id of this machine. All have the same secrets, and ids of one length. With
@@ -32,8 +32,8 @@ class Fleet {
 
   void set_machines(std::vector<Machine> machines) { machines_ = std::move(machines); }
   const std::vector<Machine>& machines() const { return machines_; }
-  // Returns the place in `machines` of the one that a datagram belongs to; nothing when that is this
-  // one, or nobody knows.
+  // Returns the place in `machines` of the one that a datagram belongs to; nothing when that is
+  // this one, or nobody knows.
   std::optional<std::size_t> owner_of(const quic::DatagramHeader& header);
 
  private:

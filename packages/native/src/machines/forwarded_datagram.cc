@@ -35,8 +35,7 @@ std::unique_ptr<quic::Aead> forwarding_key(const quic::ServerSecret& secret, Byt
 
 // --- ForwardSealer ------------------------------------------------------------------------------
 
-ForwardSealer::ForwardSealer(const quic::ServerSecret& secret, Bytes receiver,
-                             quic::Random& random)
+ForwardSealer::ForwardSealer(const quic::ServerSecret& secret, Bytes receiver, quic::Random& random)
     : secret_number_(secret.number) {
   random.fill(salt_);
   aead_ = forwarding_key(secret, salt_, receiver);
@@ -101,8 +100,7 @@ std::optional<quic::Datagram> ForwardOpener::open(MutableBytes sealed, quic::Tim
 std::optional<quic::Datagram> ForwardOpener::open_with(quic::Aead& aead, MutableBytes sealed,
                                                        quic::PacketNumber counter) {
   const MutableBytes payload = sealed.subspan(k_header_length);
-  if (!aead.open_in_place(sealed.first(k_header_length), payload, {}, counter))
-    return std::nullopt;
+  if (!aead.open_in_place(sealed.first(k_header_length), payload, {}, counter)) return std::nullopt;
   const MutableBytes clear = payload.first(payload.size() - quic::k_aead_tag_length);
   quic::Reader reader(clear);
   quic::Datagram out;

@@ -27,8 +27,8 @@ class Mailbox {
   // Frees what waits. `wake` is not called any more once this returns.
   void close();
 
-  // Passes each datagram that waits to `sink(const quic::Datagram&)`. Its bytes are valid during the
-  // call. Returns how many there were. For the thread that opened the mailbox.
+  // Passes each datagram that waits to `sink(const quic::Datagram&)`. Its bytes are valid during
+  // the call. Returns how many there were. For the thread that opened the mailbox.
   template <typename Sink>
   std::size_t take(Sink&& sink) {
     swap();

@@ -22,8 +22,7 @@ void SharedRoutes::remove_all(unsigned worker) {
   std::erase_if(routes_, [worker](const auto& entry) { return entry.second.worker == worker; });
 }
 
-std::optional<unsigned> SharedRoutes::find(const quic::ConnectionId& id,
-                                           bool first_packet) const {
+std::optional<unsigned> SharedRoutes::find(const quic::ConnectionId& id, bool first_packet) const {
   const std::shared_lock lock(mutex_);
   const auto found = routes_.find(id);
   if (found == routes_.end()) return std::nullopt;

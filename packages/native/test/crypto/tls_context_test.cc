@@ -129,7 +129,8 @@ TEST(ReplayRecord, OneNetworkLeavesRoomForOthers) {
   EXPECT_LE(record.size(), record.capacity() / 2 + 1);
   EXPECT_GT(record.size(), record.capacity() / 3);
   int accepted = 0;
-  for (std::uint32_t i = 0; i < 100; ++i) accepted += record.add(replay_key(1'000'000 + i), {}, other);
+  for (std::uint32_t i = 0; i < 100; ++i)
+    accepted += record.add(replay_key(1'000'000 + i), {}, other);
   EXPECT_GT(accepted, 90);
 }
 

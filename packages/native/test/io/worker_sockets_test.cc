@@ -20,7 +20,8 @@ using quic::Steering;
 constexpr unsigned k_socket_workers = 4;
 
 struct SocketsOfWorkers {
-  explicit SocketsOfWorkers(std::size_t id_length, bool steer = true, const char* address = "127.0.0.1") {
+  explicit SocketsOfWorkers(std::size_t id_length, bool steer = true,
+                            const char* address = "127.0.0.1") {
     const Steering steering(k_socket_workers, id_length, Steering::random_key(random));
     sockets = std::move(*WorkerSockets::open({*parse_address(address, 0)}, steering, steer));
     for (unsigned worker = 0; worker < k_socket_workers; ++worker)
@@ -155,8 +156,8 @@ TEST(WorkerSockets, RefuseAnAddressThatOthersUse) {
 TEST(WorkerSockets, ServeSeveralAddressesAtOnePort) {
   quic::SeededRandom random(3);
   const Steering steering(2, 8, Steering::random_key(random));
-  const auto opened =
-      WorkerSockets::open({*parse_address("127.0.0.1", 0), *parse_address("::1", 0)}, steering, true);
+  const auto opened = WorkerSockets::open(
+      {*parse_address("127.0.0.1", 0), *parse_address("::1", 0)}, steering, true);
   ASSERT_TRUE(opened);
   const auto& addresses = (*opened)->addresses();
   ASSERT_EQ(addresses.size(), 2u);

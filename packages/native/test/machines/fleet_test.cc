@@ -29,7 +29,8 @@ Fleet fleet_of(std::uint8_t own, bool encrypted = true, std::uint8_t count = k_m
 }
 
 // Returns the server id of the owner as `own` sees it.
-std::vector<std::uint8_t> owner(Fleet& fleet, std::uint8_t own, const ConnectionId& id, bool first) {
+std::vector<std::uint8_t> owner(Fleet& fleet, std::uint8_t own, const ConnectionId& id,
+                                bool first) {
   DatagramHeader header{.kind = first ? DatagramHeader::Kind::kLong : DatagramHeader::Kind::kShort,
                         .first_byte = 0xc0,
                         .version = quic::k_version_1,

@@ -42,7 +42,8 @@ struct Case {
 
 class Workers : public testing::TestWithParam<Case> {};
 
-// Everything that moves a connection to another socket: new addresses, batches that go astray, Retry.
+// Everything that moves a connection to another socket: new addresses, batches that go astray,
+// Retry.
 TEST_P(Workers, KeepEachConnectionWhileAddressesChange) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -71,14 +72,13 @@ TEST_P(Workers, KeepEachConnectionWhileAddressesChange) {
 
 INSTANTIATE_TEST_SUITE_P(
     Placement, Workers,
-    testing::Values(Case{"Steered", {}}, Case{"ByAddress", {.steered = false}},
-                    Case{"SteeredWithRetry", {.retry = quic::RetryPolicy::kAlways}},
-                    Case{"ByAddressWithRetry",
-                         {.steered = false, .retry = quic::RetryPolicy::kAlways}},
-                    Case{"Astray", {.astray = 0.3}},
-                    Case{"AstrayAndLost", {.loss = 0.05, .astray = 0.3}},
-                    Case{"ByAddressAndLost", {.steered = false, .loss = 0.05}},
-                    Case{"Many", {.workers = 64}}, Case{"ManyByAddress", {.workers = 64, .steered = false}}),
+    testing::Values(
+        Case{"Steered", {}}, Case{"ByAddress", {.steered = false}},
+        Case{"SteeredWithRetry", {.retry = quic::RetryPolicy::kAlways}},
+        Case{"ByAddressWithRetry", {.steered = false, .retry = quic::RetryPolicy::kAlways}},
+        Case{"Astray", {.astray = 0.3}}, Case{"AstrayAndLost", {.loss = 0.05, .astray = 0.3}},
+        Case{"ByAddressAndLost", {.steered = false, .loss = 0.05}}, Case{"Many", {.workers = 64}},
+        Case{"ManyByAddress", {.workers = 64, .steered = false}}),
     [](const auto& parameter) { return parameter.param.name; });
 
 TEST(Workers, NothingIsPassedOnWhereTheKernelSteers) {
@@ -112,7 +112,8 @@ TEST(Workers, ResumeWithEarlyDataAtAnyWorker) {
   }
 }
 
-// RFC 9000 §10.3: a worker without the connection must not reset it, while its owner's successor must.
+// RFC 9000 §10.3: a worker without the connection must not reset it, while its owner's successor
+// must.
 TEST(Workers, ACrashCostsTheConnectionsOfItsWorkerAlone) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -37,11 +37,11 @@ const quic::TestCertificate& world_certificate() {
 WorkerWorld::WorkerWorld(const Options& options)
     : random(options.seed), options_(options), server_address_(ipv4(2, 443)) {
   testing::Test::RecordProperty("seed", std::to_string(options.seed));
-  const auto client_tls = quic::make_tls_client_context(
-      {.alpn = {"test"},
-       .certificate_authority_pem = world_certificate().authority_pem,
-       .certificate_hashes = {},
-       .insecure = false});
+  const auto client_tls =
+      quic::make_tls_client_context({.alpn = {"test"},
+                                     .certificate_authority_pem = world_certificate().authority_pem,
+                                     .certificate_hashes = {},
+                                     .insecure = false});
   quic::ServerSecret secret;
   random.fill(secret.bytes);
   server_config_.secrets = {secret};
@@ -107,9 +107,8 @@ std::optional<unsigned> WorkerWorld::worker_of(const Client& client) const {
   const quic::ConnectionId name = client.driver->original_destination();
   for (unsigned worker = 0; worker < workers_.size(); ++worker) {
     bool found = false;
-    workers_[worker]->for_each([&](ConnectionDriver& driver) {
-      found = found || driver.original_destination() == name;
-    });
+    workers_[worker]->for_each(
+        [&](ConnectionDriver& driver) { found = found || driver.original_destination() == name; });
     if (found) return worker;
   }
   return std::nullopt;
@@ -120,15 +119,16 @@ std::optional<unsigned> WorkerWorld::worker_of(const Client& client) const {
 unsigned WorkerWorld::chosen_by_kernel(const InFlight& datagram) {
   const auto workers = static_cast<unsigned>(workers_.size());
   if (random.uniform() < options_.astray) return static_cast<unsigned>(random.below(workers));
-  const auto by_address = static_cast<unsigned>(datagram.path.remote.port * 2654435761u >> 8) % workers;
+  const auto by_address =
+      static_cast<unsigned>(datagram.path.remote.port * 2654435761u >> 8) % workers;
   if (!group_->steered()) return by_address;
   const auto header = quic::peek_datagram(datagram.bytes, quic::k_local_id_length);
   return group_->steering().worker_of(header.destination).value_or(by_address);
 }
 
 WorkerWorld::Client* WorkerWorld::client_seen_as(const Address& address) {
-  const auto found = std::ranges::find_if(
-      clients, [&](const auto& client) { return client->seen_as == address; });
+  const auto found =
+      std::ranges::find_if(clients, [&](const auto& client) { return client->seen_as == address; });
   return found == clients.end() ? nullptr : found->get();
 }
 
@@ -205,13 +205,13 @@ void WorkerWorld::collect_server(Endpoint& endpoint) {
   endpoint.reap([](ConnectionDriver&) {});
 }
 
-
 void WorkerWorld::collect_client(Client& client) {
   Endpoint& endpoint = *client.endpoint;
   while (ConnectionDriver* driver = endpoint.next_active(now)) {
     bool any = false;
     while (auto event = driver->poll_event(now)) {
-      if (const auto* closed = std::get_if<quic::ConnectionClosed>(&*event)) client.closed = *closed;
+      if (const auto* closed = std::get_if<quic::ConnectionClosed>(&*event))
+        client.closed = *closed;
       if (std::holds_alternative<quic::HandshakeConfirmedEvent>(*event)) client.established = true;
       if (std::holds_alternative<quic::SessionTicketEvent>(*event))
         client.session = driver->session();

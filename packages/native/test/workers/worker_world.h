@@ -12,8 +12,9 @@
 
 namespace sheaf::workers {
 
-// The workers of one server and many clients in virtual time. The network gives datagrams to workers as the kernel
-// does: by connection ids, or by addresses. Everything but TLS follows from the seed.
+// The workers of one server and many clients in virtual time. The network gives datagrams to
+// workers as the kernel does: by connection ids, or by addresses. Everything but TLS follows from
+// the seed.
 class WorkerWorld {
  public:
   struct Options {
@@ -21,15 +22,15 @@ class WorkerWorld {
     unsigned workers = 4;
     bool steered = true;
     quic::RetryPolicy retry = quic::RetryPolicy::kNever;
-    // Shares of datagrams that are lost, and that the network gives to any worker, as it does with a batch
-    // of several connections
+    // Shares of datagrams that are lost, and that the network gives to any worker, as it does with
+    // a batch of several connections
     double loss = 0;
     double astray = 0;
   };
 
   struct Client {
-    quic::Address address;   // as the client knows it
-    quic::Address seen_as;   // as the server sees it; a change is a NAT rebinding
+    quic::Address address;  // as the client knows it
+    quic::Address seen_as;  // as the server sees it; a change is a NAT rebinding
     std::unique_ptr<quic::Endpoint> endpoint;
     quic::ConnectionDriver* driver = nullptr;
     std::optional<quic::ConnectionClosed> closed;
@@ -51,7 +52,8 @@ class WorkerWorld {
   // Returns the worker that has the client's connection; nothing when none has.
   std::optional<unsigned> worker_of(const Client& client) const;
 
-  bool run_until(const std::function<bool()>& done, quic::Duration limit = std::chrono::seconds(30));
+  bool run_until(const std::function<bool()>& done,
+                 quic::Duration limit = std::chrono::seconds(30));
   void run_for(quic::Duration duration) {
     run_until([] { return false; }, duration);
   }
