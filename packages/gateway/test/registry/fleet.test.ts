@@ -1,6 +1,7 @@
 import { readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
+import { systemErrorCode } from '../../src/errors/user_error.js';
 import { Copy } from '../../src/registry/copy.js';
 import { FileDriver } from '../../src/registry/file_driver.js';
 import { encodeNodeEntry } from '../../src/registry/node_entry.js';
@@ -99,6 +100,18 @@ it('nodes with another version of the backbone are told', async () => {
     .toEqual([expect.stringContaining('`a` (0.2.0) speaks version 2 of the backbone, and `b` version 1')]);
 });
 
+/** Puts a file in the place of a directory. A heartbeat may make the directory again at any moment. */
+async function replaceByFile(directory: string): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    await rename(directory, `${directory}-away-${attempt}`);
+    try {
+      return await writeFile(directory, 'not a directory', { flag: 'wx' });
+    } catch (error) {
+      if (systemErrorCode(error) !== 'EEXIST' && systemErrorCode(error) !== 'EISDIR') throw error;
+    }
+  }
+}
+
 it('a registry that is away makes nobody suspect, and a process starts from its copy', async () => {
   const { directory, driver } = await registry();
   const keys = keysOf('a', 'b');
@@ -106,8 +119,7 @@ it('a registry that is away makes nobody suspect, and a process starts from its 
   await joinFleet({ driver: driver(), keys, name: 'a', description: { serverId: Buffer.from('01', 'hex') } });
   const member = await joinFleet({ driver: driver(), keys, name: 'b', more: { copy: new Copy(copy) } });
   await expect.poll(() => seenBy(member)).toEqual({ a: 'alive', b: 'alive' });
-  await rename(directory, `${directory}-away`);
-  await writeFile(directory, 'not a directory');
+  await replaceByFile(directory);
   await expect.poll(() => member.fleet.status().failedWrites).toBeGreaterThan(2);
   await new Promise((resolve) => setTimeout(resolve, quickTimes.suspect * 2));
   expect(seenBy(member)).toEqual({ a: 'alive', b: 'alive' });
