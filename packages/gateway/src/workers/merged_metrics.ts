@@ -100,7 +100,9 @@ function forwardingMetrics(registry: Registry, forwarded: () => MachineLinkCount
     registers: [registry],
     collect() {
       this.reset();
-      for (const [outcome, count] of Object.entries(forwarded() ?? {})) this.inc({ outcome }, count);
+      const counts = forwarded();
+      if (!counts) return;
+      for (const [outcome, count] of Object.entries<number>({ ...counts })) this.inc({ outcome }, count);
     },
   });
 }
