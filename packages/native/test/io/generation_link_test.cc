@@ -13,6 +13,9 @@ using quic::DatagramHeader;
 struct LinkedProcesses {
   LinkedProcesses() {
     uv_loop_init(&loop);
+    // An inlet keeps no loop alive, and a loop without anything that does polls nothing.
+    uv_idle_init(&loop, &alive);
+    uv_idle_start(&alive, [](uv_idle_t*) {});
     auto ends = std::move(*make_generation_link());
     send_recent_ids(ends[0], {in_handshake});
     inlet = std::move(*SuccessorInlet::open(&loop, std::move(ends[0]), before));
@@ -21,6 +24,7 @@ struct LinkedProcesses {
   }
   ~LinkedProcesses() {
     inlet.reset();
+    uv_close(reinterpret_cast<uv_handle_t*>(&alive), nullptr);
     uv_run(&loop, UV_RUN_DEFAULT);
     uv_loop_close(&loop);
   }
@@ -51,6 +55,7 @@ struct LinkedProcesses {
   ConnectionId in_handshake{std::vector<std::uint8_t>(8, 7)};
   ConnectionId other{std::vector<std::uint8_t>(8, 8)};
   uv_loop_t loop{};
+  uv_idle_t alive{};
   std::shared_ptr<workers::WorkerGroup> before =
       std::make_shared<workers::WorkerGroup>(quic::Steering(1, 8, {}));
   std::unique_ptr<SuccessorInlet> inlet;
@@ -75,7 +80,7 @@ TEST(GenerationLink, AProcessThatHasEndedGetsNothing) {
   LinkedProcesses processes;
   EXPECT_EQ(processes.after.links().size(), 1u);
   processes.inlet->close({});
-  uv_run(&processes.loop, UV_RUN_DEFAULT);
+  for (int turn = 0; turn < 3; ++turn) uv_run(&processes.loop, UV_RUN_NOWAIT);
   EXPECT_FALSE(processes.pass_on(std::vector<std::uint8_t>(50, 1), processes.other, false));
   EXPECT_TRUE(processes.after.links().empty());
 }
