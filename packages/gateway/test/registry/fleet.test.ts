@@ -105,7 +105,8 @@ async function replaceByFile(directory: string): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     await rename(directory, `${directory}-away-${attempt}`);
     try {
-      return await writeFile(directory, 'not a directory', { flag: 'wx' });
+      await writeFile(directory, 'not a directory', { flag: 'wx' });
+      return;
     } catch (error) {
       if (systemErrorCode(error) !== 'EEXIST' && systemErrorCode(error) !== 'EISDIR') throw error;
     }

@@ -20,7 +20,7 @@ constexpr double k_rate = 200'000;
 constexpr double k_burst = 20'000;
 constexpr std::size_t k_max_datagram = 65'536;
 // System calls in a turn of the loop
-constexpr int k_receive_calls = 16;
+constexpr int k_link_receive_calls = 16;
 
 }  // namespace
 
@@ -101,7 +101,7 @@ bool MachineLink::pass_on(const quic::Datagram& datagram, const quic::DatagramHe
 
 void MachineLink::on_ready() {
   const quic::Time now = monotonic_now();
-  for (int call = 0; call < k_receive_calls; ++call) {
+  for (int call = 0; call < k_link_receive_calls; ++call) {
     socket_->receive([&](const quic::Datagram& sealed) { take(sealed, now); });
     if (socket_->drained()) return;
   }
