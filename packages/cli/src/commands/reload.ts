@@ -1,10 +1,7 @@
-import { adminHeader, exitCodes, UserError } from '@sheaf/gateway';
-import type { ReloadOutcome } from '@sheaf/gateway';
-import { askAdmin } from '../admin.js';
+import { exitCodes, UserError, type ReloadOutcome } from '@sheaf/gateway';
 import { adminInstead, fileWithAdmin } from '../admin_options.js';
-import { anyAdminOf } from '../any_admin.js';
+import { askProcess } from '../ask_process.js';
 import type { Command } from '../command.js';
-import { shownPath } from '../configuration_file.js';
 import { printReload } from '../print_reload.js';
 import { printLine } from '../world.js';
 
@@ -27,22 +24,18 @@ export const reload: Command<ReloadOptions> = {
       .option('json', { type: 'boolean', default: false, describe: 'Print the outcome as JSON' })
       .example('$0 reload', 'Apply what was changed in sheaf.yaml, without an interruption'),
   async run({ file, admin, json }, world) {
-    const advice = 'send SIGHUP to the process, or add `admin: 127.0.0.1:9433` and restart it';
-    const address = admin ?? (await anyAdminOf(shownPath(file, world.cwd), file, advice));
-    const { status, text } = await askAdmin(address, '/reload', {
-      method: 'POST',
-      headers: { [adminHeader]: '1' },
+    const question = {
+      file,
+      admin,
+      path: '/reload',
       timeoutMs,
-    });
-    if (status === 404)
-      throw new UserError('RELOAD_REFUSED', `the node at ${address} runs by no file`, {
-        hint: 'nodes that `sheaf up` started can reload',
-      });
-    if (status !== 200 && status !== 422)
-      throw new UserError('ADMIN_UNREACHABLE', `${address} answered: ${text.trim()}`, {
-        hint: 'is it the admin address of a node?',
-      });
-    const outcome = JSON.parse(text) as ReloadOutcome;
+      advice: 'send SIGHUP to the process, or add `admin: 127.0.0.1:9433` and restart it',
+      unable: (address: string) =>
+        new UserError('RELOAD_REFUSED', `the node at ${address} runs by no file`, {
+          hint: 'nodes that `sheaf up` started can reload',
+        }),
+    };
+    const outcome = await askProcess<ReloadOutcome>(question, world.cwd);
     if (json) await printLine(world.stdout, JSON.stringify(outcome));
     else await printReload(outcome, world);
     return outcome.accepted ? exitCodes.success : exitCodes.failed;

@@ -1,9 +1,7 @@
-import { adminHeader, exitCodes, UserError, type UpgradeOutcome } from '@sheaf/gateway';
-import { askAdmin } from '../admin.js';
+import { exitCodes, UserError, type UpgradeOutcome } from '@sheaf/gateway';
 import { adminInstead, fileWithAdmin } from '../admin_options.js';
-import { anyAdminOf } from '../any_admin.js';
+import { askProcess } from '../ask_process.js';
 import type { Command } from '../command.js';
-import { shownPath } from '../configuration_file.js';
 import { printUpgrade } from '../print_upgrade.js';
 import { printLine } from '../world.js';
 
@@ -26,22 +24,18 @@ export const upgrade: Command<UpgradeOptions> = {
       .option('json', { type: 'boolean', default: false, describe: 'Print the outcome as JSON' })
       .example('$0 upgrade', 'Run the version and the configuration that are on the disk now'),
   async run({ file, admin, json }, world) {
-    const advice = 'send SIGUSR2 to the process, or add `admin: 127.0.0.1:9433` and restart it';
-    const address = admin ?? (await anyAdminOf(shownPath(file, world.cwd), file, advice));
-    const { status, text } = await askAdmin(address, '/upgrade', {
-      method: 'POST',
-      headers: { [adminHeader]: '1' },
+    const question = {
+      file,
+      admin,
+      path: '/upgrade',
       timeoutMs,
-    });
-    if (status === 404)
-      throw new UserError('UPGRADE_REFUSED', `no other process can take over from the node at ${address}`, {
-        hint: 'nodes that `sheaf up` started can be upgraded',
-      });
-    if (status !== 200 && status !== 422)
-      throw new UserError('ADMIN_UNREACHABLE', `${address} answered: ${text.trim()}`, {
-        hint: 'is it the admin address of a node?',
-      });
-    const outcome = JSON.parse(text) as UpgradeOutcome;
+      advice: 'send SIGUSR2 to the process, or add `admin: 127.0.0.1:9433` and restart it',
+      unable: (address: string) =>
+        new UserError('UPGRADE_REFUSED', `no other process can take over from the node at ${address}`, {
+          hint: 'nodes that `sheaf up` started can be upgraded',
+        }),
+    };
+    const outcome = await askProcess<UpgradeOutcome>(question, world.cwd);
     if (json) await printLine(world.stdout, JSON.stringify(outcome));
     else await printUpgrade(outcome, world);
     return outcome.accepted ? exitCodes.success : exitCodes.failed;
