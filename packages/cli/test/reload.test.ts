@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
-import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { pageOf } from './support/page_of.js';
 import { bindManagerSocket } from './support/manager_socket.js';
 import { freePort, program, start, type RunningProcess } from './support/process.js';
 import { sheaf, temporaryDirectory } from './support/world.js';
@@ -33,16 +33,6 @@ async function startSite(args: readonly string[] = [], prepare?: (site: Site) =>
 }
 
 const changed = ({ yaml }: Site): string => yaml.replace('/old', '/new');
-
-function pageOf({ port }: Site): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const sent = httpsRequest(
-      { host: '127.0.0.1', port, path: '/a.txt', rejectUnauthorized: false, agent: false },
-      (response) => response.setEncoding('utf8').once('data', resolve),
-    );
-    sent.once('error', reject).end();
-  });
-}
 
 const expectPage = (site: Site, text: string): Promise<void> =>
   vi.waitFor(async () => expect(await pageOf(site)).toBe(text), 20_000);

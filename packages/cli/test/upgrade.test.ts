@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { pageOf } from './support/page_of.js';
 import { bindManagerSocket } from './support/manager_socket.js';
 import { freePort, start, type RunningProcess } from './support/process.js';
 import { sheaf, temporaryDirectory } from './support/world.js';
@@ -26,16 +26,6 @@ async function startSite(yaml = 'workers: 1\n'): Promise<Site> {
   const running = start(['up'], directory);
   await vi.waitFor(() => expect(running.out()).toContain('next:'), 30_000);
   return { directory, port, admin, yaml: text, running };
-}
-
-function pageOf({ port }: Site): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const sent = httpsRequest(
-      { host: '127.0.0.1', port, path: '/a.txt', rejectUnauthorized: false, agent: false },
-      (response) => response.setEncoding('utf8').once('data', resolve),
-    );
-    sent.once('error', reject).end();
-  });
 }
 
 /** The process that serves now; it ends with the test. */
