@@ -56,7 +56,10 @@ const waiting = [
   'packages/cli/test/{direct_return_faults,media_channel,multi_end*,several_interfaces}.test.ts',
 ];
 
-/** The longest tests of these packages wait, too, and the others are short: they follow, so that both runs take as long. */
+/**
+ * The longest tests of these packages wait, too, and the others are short: they begin beside those that wait, so that both runs take
+ * as long.
+ */
 const short = ['packages/{gateway,native,web-client}/test/**/*.test.ts'];
 
 export default defineConfig({
@@ -69,7 +72,19 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'waiting', include: [...waiting, ...short], maxWorkers: 2, sequence: { groupOrder: 0 } },
+        test: { name: 'waiting', include: waiting, maxWorkers: 2, sequence: { groupOrder: 0 } },
+      },
+      {
+        extends: true,
+        // Hundreds of files load the same modules. One process loads them once, as long as no test replaces a module.
+        test: {
+          name: 'short',
+          include: short,
+          isolate: false,
+          restoreMocks: true,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         extends: true,

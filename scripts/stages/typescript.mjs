@@ -7,8 +7,8 @@ import { sumWithSecondRuns } from './alone.mjs';
 import { failure } from './failure.mjs';
 import { notRun, vitestFiles } from './listed.mjs';
 
-/** Projects of vitest.config.ts. They run beside each other, which one process of Vitest does not do with them. */
-const projects = ['waiting', 'working'];
+/** Projects of vitest.config.ts. The two runs go on beside each other, which one process of Vitest does not do with them. */
+const runsOfProjects = { waiting: ['waiting', 'short'], working: ['working'] };
 
 export const typescript = {
   name: 'typescript',
@@ -25,7 +25,14 @@ export const typescript = {
     'node-versions',
   ],
   run: async () => {
-    const runs = await Promise.all(projects.map((project) => runVitest(project, ['--project', project])));
+    const runs = await Promise.all(
+      Object.entries(runsOfProjects).map(([name, projects]) =>
+        runVitest(
+          name,
+          projects.flatMap((project) => ['--project', project]),
+        ),
+      ),
+    );
     return whole(runs, async (file) => {
       const { outcomes, broken } = await runVitest('alone', ['--no-file-parallelism', file]);
       const second = outcomes.get(file) ?? { passed: 0, failures: [`${file}: did not run`], skipped: [] };

@@ -54,6 +54,9 @@ export interface Site {
   stop(): Promise<void>;
 }
 
+/** Threads that serve clients. Without a number the main thread does. */
+const workers = process.env['SHEAF_INTEROP_WORKERS'];
+
 const sizes = { small: 1_000, medium: [200_000, 350_000, 500_000, 750_000, 900_000, 1_200_000], large: 12_000_000 };
 
 export async function startSite(): Promise<Site> {
@@ -164,6 +167,7 @@ async function startGatewayOnce(
     'alpn: [h3, hq-interop]',
     `limits: { ${limits} }`,
     'log: { level: warn }',
+    ...(workers === undefined ? [] : [`workers: ${workers}`]),
     'routes:',
     '  - { path: /exercise, webtransport: ./exercise.mjs }',
     '  - { path: /close, webtransport: ./exercise.mjs }',

@@ -1,18 +1,31 @@
 import { createSocket } from 'node:dgram';
+import type { LookupAddress } from 'node:dns';
+import dns from 'node:dns/promises';
 import { once } from 'node:events';
+import { syncBuiltinESMExports } from 'node:module';
 import { connectHttp3 } from '@sheaf/native';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { startFullGateway } from '../../support/gateway.js';
 import { ask, connect } from '../../support/http3_client.js';
 import { startUpstream } from '../../support/upstream.js';
 
-const resolver = vi.hoisted(() => ({ addresses: [] as string[], asked: 0 }));
-vi.mock('node:dns/promises', () => ({
-  lookup: () => {
+const resolver = { addresses: [] as string[], asked: 0 };
+
+beforeAll(() => {
+  const lookup = (): Promise<LookupAddress[]> => {
     resolver.asked += 1;
     return Promise.resolve(resolver.addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
-  },
-}));
+  };
+  const own = dns.lookup;
+  replaceLookup(lookup as typeof dns.lookup);
+  return () => replaceLookup(own);
+});
+
+/** Modules that have imported the function by its name use the other one, too. */
+function replaceLookup(lookup: typeof dns.lookup): void {
+  dns.lookup = lookup;
+  syncBuiltinESMExports();
+}
 
 /** An address with a socket that takes datagrams and never answers, at the gateway's port. */
 async function silent(address: string, port: number): Promise<{ datagrams: number; ports: Set<number> }> {
