@@ -605,9 +605,10 @@ export interface NativeGrantSealer {
 /** `src/binding/machine_link_object.h` */
 export interface NativeMachineLink {
   address(): SocketAddress;
-  setMachines(machines: readonly (NativeAddress & { serverId: Uint8Array; opens: boolean })[]): void;
+  setMachines(machines: readonly (NativeAddress & { serverId: Uint8Array; opens: boolean; missing: boolean })[]): void;
   setSecrets(secrets: readonly ServerSecret[]): void;
   counts(): [sent: number, dropped: number, received: number, refused: number];
+  lostMachines(): number;
   close(): void;
 }
 

@@ -134,7 +134,7 @@ class Endpoint final : private EndpointLimits::Listener {
   void refuse(const InitialHeader& initial, const AddressPair& path, TransportErrorCode code);
   void send_retry(const InitialHeader& initial, const AddressPair& path, Time now);
   Slot* find_reset(Bytes datagram) const;
-  void send_stateless_reset(const Datagram& datagram, Time now);
+  void send_stateless_reset(const Datagram& datagram, Owner owner, Time now);
   void reply(MutableBytes bytes, std::size_t size, const AddressPair& path);
   void forget_queued(const std::vector<Slot*>& finished);
   static void add_connection(EndpointStats& stats, const Connection& connection);

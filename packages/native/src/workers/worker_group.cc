@@ -18,10 +18,10 @@ void WorkerGroup::set(Elsewhere*& place, Elsewhere* elsewhere) {
   place = elsewhere;
 }
 
-bool WorkerGroup::pass_to(Elsewhere* const& place, const quic::Datagram& datagram,
-                          const quic::DatagramHeader& header) {
+quic::Owner WorkerGroup::pass_to(Elsewhere* const& place, const quic::Datagram& datagram,
+                                 const quic::DatagramHeader& header) {
   const std::shared_lock lock(elsewhere_mutex_);
-  return place && place->pass_on(datagram, header);
+  return place ? place->pass_on(datagram, header) : quic::Owner::kNobody;
 }
 
 void WorkerGroup::set_reading(bool reading) {

@@ -49,13 +49,14 @@ class WorkerGroup {
   // longer. The calls return when no thread uses the one before.
   void set_machines(Elsewhere* machines) { set(machines_, machines); }
   void set_predecessors(Elsewhere* predecessors) { set(predecessors_, predecessors); }
-  bool pass_to_machine(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
+  quic::Owner pass_to_machine(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
     return pass_to(machines_, datagram, header);
   }
-  // Returns true also for what nobody knows when another process has taken over: only that one may
+  // What nobody knows is another's as well when another process has taken over: only that one may
   // open connections, and reset them.
-  bool pass_to_predecessor(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
-    return handed_over_ || pass_to(predecessors_, datagram, header);
+  quic::Owner pass_to_predecessor(const quic::Datagram& datagram,
+                                  const quic::DatagramHeader& header) {
+    return handed_over_ ? quic::Owner::kAnother : pass_to(predecessors_, datagram, header);
   }
   // Whether the workers read their sockets
   bool reading() const { return reading_; }
@@ -83,8 +84,8 @@ class WorkerGroup {
   };
 
   void set(Elsewhere*& place, Elsewhere* elsewhere);
-  bool pass_to(Elsewhere* const& place, const quic::Datagram& datagram,
-               const quic::DatagramHeader& header);
+  quic::Owner pass_to(Elsewhere* const& place, const quic::Datagram& datagram,
+                      const quic::DatagramHeader& header);
 
   quic::Steering steering_;
   bool steered_ = true;

@@ -37,7 +37,7 @@ struct LinkedProcesses {
     quic::AddressPair path;
     path.local = *parse_address("127.0.0.1", 443);
     path.remote = *parse_address("2001:db8::1", 50000);
-    return after.pass_on({bytes, path, quic::Ecn::kEct0}, header);
+    return after.pass_on({bytes, path, quic::Ecn::kEct0}, header) == quic::Owner::kAnother;
   }
   // Returns the sizes of what the process before has got.
   std::vector<std::size_t> got() {

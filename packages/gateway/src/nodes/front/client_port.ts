@@ -196,8 +196,7 @@ export class ClientPort {
       ticketSecrets: secrets?.secrets,
       shared: shared?.udp('listen'),
       resetSecret: this.#resetSecret(certificate.pair),
-      // Balancers see to it that packets with a server id reach that server.
-      resetScope: options.connection_ids?.server_id.toLowerCase() ?? listenerName(hostname(), this.#address),
+      resetScope: listenerName(hostname(), this.#address),
       connectionIds: options.connection_ids,
       handler: service.handler,
       connects: service.connects,
