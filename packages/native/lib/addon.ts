@@ -612,6 +612,13 @@ export interface NativeMachineLink {
   close(): void;
 }
 
+/** `src/binding/shared_counts_object.h` */
+export interface NativeSharedCounts {
+  /** `names`: one in each line. Returns the place of the first that has as many as there may be, or -1 when all were taken. */
+  take(names: string, most: Float64Array): number;
+  give(names: string): void;
+}
+
 /** `src/binding/worker_group_object.h` */
 export interface NativeWorkerGroup {
   number(): number;
@@ -634,6 +641,7 @@ interface Addon {
     secrets: readonly ServerSecret[],
     sharesFirst: boolean,
   ) => NativeMachineLink;
+  SharedCounts: new (name: string) => NativeSharedCounts;
   /** Throws with `code` and `address`, as `Endpoint.bind`. */
   WorkerGroup: new (
     workers: number,

@@ -122,12 +122,16 @@ Result<ConnectionDriver*, ImportRefusal> Endpoint::import(Bytes snapshot, Time n
     // If the keys were in use at two places, packet numbers would be used twice.
     if (routes_.contains(issued.id)) return ImportRefusal::kKnown;
   }
-  if (!accepting_ || limits_.full()) return ImportRefusal::kFull;
+  if (!accepting_ || !limits_.admit_imported()) return ImportRefusal::kFull;
   auto driver =
       ConnectionDriver::make_backend(*seed, config_.connection, random_, keys_.ids(), now);
-  if (!driver) return ImportRefusal::kUnusable;
+  if (!driver) {
+    limits_.forgo_imported();
+    return ImportRefusal::kUnusable;
+  }
   ++stats_.connections_imported;
   Slot& slot = add(std::move(*driver));
+  limits_.join_imported(slot);
   touch(slot, now);
   return slot.driver.get();
 }
@@ -358,7 +362,10 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   if (limits_.many_half_open()) connection.max_held_bytes = k_held_under_load;
   auto driver =
       ConnectionDriver::make_server(std::move(handshake), connection, random_, keys_.ids(), now);
-  if (!driver) return drop(DropReason::kInvalidLongHeader);
+  if (!driver) {
+    limits_.forgo(remote);
+    return drop(DropReason::kInvalidLongHeader);
+  }
   (*driver)->set_address_token(
       keys_.address_token(datagram.path.remote, initial.version, by_shared_clock(now)));
   Slot& slot = add(std::move(*driver));

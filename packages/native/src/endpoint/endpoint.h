@@ -79,6 +79,10 @@ class Endpoint final : private EndpointLimits::Listener {
   void set_server_tls(std::shared_ptr<TlsContext> tls);
   // Takes other secrets for connections that begin from now on, and for tokens and resets of all.
   void set_secrets(const ServerSecrets& secrets) { keys_ = make_keys(secrets); }
+  // Closes idle connections, of this network or of any: other endpoints need their places.
+  void make_room(const std::optional<NetworkKey>& network, Time now) {
+    limits_.make_room(network, now);
+  }
   // Refuses new connections from now on.
   void stop_accepting() { accepting_ = false; }
 

@@ -14,6 +14,7 @@
 #include "endpoint/admission.h"
 #include "endpoint/memory_governor.h"
 #include "endpoint/placement.h"
+#include "endpoint/shared_counts.h"
 
 namespace sheaf::quic {
 
@@ -42,6 +43,9 @@ struct EndpointConfig {
   std::shared_ptr<Placement> placement;
   // What endpoints with the same keys of tokens have in common; null: a memory of its own
   std::shared_ptr<SeenFilter> used_tokens;
+  // What endpoints count together of connections and pending handshakes, so that `admission` limits
+  // all of them; null: this endpoint alone
+  std::shared_ptr<SharedCounts> clients;
   std::function<void(std::string_view line)> key_log;
 };
 

@@ -5,6 +5,7 @@
 #include "connection/transmit.h"
 #include "crypto/datagram.h"
 #include "steering/steering.h"
+#include "util/network_key.h"
 #include "wire/types.h"
 
 namespace sheaf::quic {
@@ -40,6 +41,9 @@ class Placement {
   // Passes on a datagram of no connection here. Only where no other has its connection, a stateless
   // reset is right: it would end the connection (RFC 9000 §10.3).
   virtual Owner pass_on(const Datagram& datagram, const DatagramHeader& header, Origin origin) = 0;
+  // Asks the other endpoints to close idle connections, of this network or of any: all together
+  // have as many as there may be.
+  virtual void ask_for_room(const std::optional<NetworkKey>& network) = 0;
 };
 
 }  // namespace sheaf::quic

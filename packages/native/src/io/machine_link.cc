@@ -118,12 +118,15 @@ Owner MachineLink::pass_on(const quic::Datagram& datagram, const quic::DatagramH
     owner = fleet_.opener_of(header);
   }
   if (!owner) return Owner::kNobody;
+  const machines::Machine& machine = fleet_.machines()[*owner];
+  if (machine.missing && header.kind == quic::DatagramHeader::Kind::kShort)
+    unanswered_.keep(machine.server_id, datagram);
   if (!rate_.take(monotonic_now())) {
     ++dropped_;
     return Owner::kAnother;
   }
   const std::size_t size = peers_[*owner].sealer.seal(datagram, buffer_);
-  const bool sent = send(quic::Bytes(buffer_).first(size), fleet_.machines()[*owner].address);
+  const bool sent = send(quic::Bytes(buffer_).first(size), machine.address);
   ++(sent ? sent_ : dropped_);
   return Owner::kAnother;
 }
@@ -134,9 +137,17 @@ void MachineLink::ask_all() {
   std::array<std::uint8_t, machines::k_query_length> query;
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     Peer& peer = peers_[i];
+    const bool is_lost = lost(i);
+    if (is_lost && !peer.was_lost) answer_clients_of(fleet_.machines()[i]);
+    peer.was_lost = is_lost;
     peer.sealer.seal_query(peer.contact.ask(random_), query);
     send(query, fleet_.machines()[i].address);
   }
+}
+
+void MachineLink::answer_clients_of(const machines::Machine& machine) {
+  for (machines::Unanswered::Kept& kept : unanswered_.take(machine.server_id))
+    group_->deliver({kept.bytes, kept.path, kept.ecn}, quic::Origin::kNetwork);
 }
 
 // --- receiving ----------------------------------------------------------------------------------

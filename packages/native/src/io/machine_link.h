@@ -11,6 +11,7 @@
 #include "machines/contact.h"
 #include "machines/fleet.h"
 #include "machines/forwarded_datagram.h"
+#include "machines/unanswered.h"
 #include "workers/worker_group.h"
 
 namespace sheaf::io {
@@ -60,6 +61,7 @@ class MachineLink final : public workers::Elsewhere {
   struct Peer {
     machines::ForwardSealer sealer;
     machines::Contact contact;
+    bool was_lost = false;  // at the latest query
   };
 
   MachineLink(std::shared_ptr<workers::WorkerGroup> group, MachineLinkConfig config);
@@ -67,6 +69,7 @@ class MachineLink final : public workers::Elsewhere {
   void make_peers(const std::vector<machines::Machine>& before);
   bool lost(std::size_t place) const;
   void ask_all();
+  void answer_clients_of(const machines::Machine& machine);
   bool send(quic::Bytes bytes, const quic::Address& to);
   void on_ready();
   void take(const quic::Datagram& sealed, quic::Time now);
@@ -83,6 +86,7 @@ class MachineLink final : public workers::Elsewhere {
   SystemRandom random_;
   machines::Fleet fleet_;
   std::vector<Peer> peers_;  // of each machine
+  machines::Unanswered unanswered_;
   std::vector<std::uint8_t> buffer_;
   quic::TokenBucket rate_;
 

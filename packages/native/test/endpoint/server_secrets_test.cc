@@ -187,6 +187,7 @@ class LostServers final : public Placement {
   void add(const ConnectionId&, Source) override {}
   void remove(const ConnectionId&) override {}
   Owner pass_on(const Datagram&, const DatagramHeader&, Origin) override { return Owner::kLost; }
+  void ask_for_room(const std::optional<NetworkKey>&) override {}
 };
 
 TEST_P(ServerIdTest, AnotherServerResetsForOneThatIsLost) {

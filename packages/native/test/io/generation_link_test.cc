@@ -43,7 +43,7 @@ struct LinkedProcesses {
   std::vector<std::size_t> got() {
     uv_run(&loop, UV_RUN_NOWAIT);
     std::vector<std::size_t> sizes;
-    before->take(0, [&](const quic::Datagram& datagram) {
+    before->take(0, [&](const quic::Datagram& datagram, quic::Origin) {
       sizes.push_back(datagram.payload.size());
       EXPECT_EQ(datagram.path.remote, *parse_address("2001:db8::1", 50000));
       EXPECT_EQ(datagram.path.local, *parse_address("127.0.0.1", 443));

@@ -30,6 +30,7 @@ class FleetMachine {
     config.shares_first = shares_;
     config.between_queries = std::chrono::milliseconds(5);
     config.client_addresses = {*parse_address("127.0.0.1", 443)};
+    group_->join(0, [] {});
     auto made = MachineLink::open(loop, group_, std::move(config));
     ASSERT_TRUE(made);
     link = std::move(*made);
@@ -54,6 +55,16 @@ class FleetMachine {
     quic::Datagram datagram{bytes, {}, {}};
     datagram.path.remote = *parse_address("127.0.0.1", 50000);
     return link->pass_on(datagram, header);
+  }
+
+  // Returns how many datagrams wait for its worker, who is to ask about them again.
+  std::size_t waiting() {
+    std::size_t count = 0;
+    group_->take(0, [&](const quic::Datagram&, quic::Origin origin) {
+      EXPECT_EQ(origin, quic::Origin::kNetwork);
+      ++count;
+    });
+    return count;
   }
 
   std::unique_ptr<MachineLink> link;
@@ -112,6 +123,23 @@ TEST_F(MachineLinkTest, AMachineIsLostWhenNeitherOthersNorThisOneHearOfIt) {
   // Somebody else's connections are none of its.
   EXPECT_EQ(survivor.owner_of(survivor), Owner::kNobody);
   EXPECT_EQ(survivor.owner_of(other, true), Owner::kNobody);
+}
+
+// A client that waits for an answer would ask again much later.
+TEST_F(MachineLinkTest, WhoAskedBeforeTheLossIsAnsweredWithIt) {
+  introduce();
+  pass_time();
+  const auto gone = other.described(true);
+  other.link.reset();
+  EXPECT_EQ(survivor.owner_of(other), Owner::kAnother);  // nobody misses the machine yet
+  survivor.link->set_machines({gone});
+  EXPECT_EQ(survivor.owner_of(other), Owner::kAnother);
+  EXPECT_EQ(survivor.owner_of(other), Owner::kAnother);  // from the same address
+  EXPECT_EQ(survivor.owner_of(other, true), Owner::kAnother);
+  EXPECT_EQ(survivor.waiting(), 0u);
+  ASSERT_TRUE(run_until([&] { return survivor.link->lost_machines() == 1; }));
+  pass_time();
+  EXPECT_EQ(survivor.waiting(), 1u);
 }
 
 // RFC 9000 §21.11: a reset of a living machine's connection would give its token away.
