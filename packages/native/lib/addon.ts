@@ -605,10 +605,18 @@ export interface NativeGrantSealer {
 /** `src/binding/machine_link_object.h` */
 export interface NativeMachineLink {
   address(): SocketAddress;
-  setMachines(machines: readonly (NativeAddress & { serverId: Uint8Array; opens: boolean })[]): void;
+  setMachines(machines: readonly (NativeAddress & { serverId: Uint8Array; opens: boolean; missing: boolean })[]): void;
   setSecrets(secrets: readonly ServerSecret[]): void;
   counts(): [sent: number, dropped: number, received: number, refused: number];
+  lostMachines(): number;
   close(): void;
+}
+
+/** `src/binding/shared_counts_object.h` */
+export interface NativeSharedCounts {
+  /** `names`: one in each line. Returns the place of the first that has as many as there may be, or -1 when all were taken. */
+  take(names: string, most: Float64Array): number;
+  give(names: string): void;
 }
 
 /** `src/binding/worker_group_object.h` */
@@ -633,6 +641,7 @@ interface Addon {
     secrets: readonly ServerSecret[],
     sharesFirst: boolean,
   ) => NativeMachineLink;
+  SharedCounts: new (name: string) => NativeSharedCounts;
   /** Throws with `code` and `address`, as `Endpoint.bind`. */
   WorkerGroup: new (
     workers: number,

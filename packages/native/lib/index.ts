@@ -41,6 +41,7 @@ export {
   type MachineLinkCounts,
   type MachineLinkOptions,
 } from './machine_link.js';
+export { openSharedCounts, type CountClaim, type SharedCounts } from './shared_counts.js';
 export { QuicError } from './quic_error.js';
 export { readCached } from './cached_file.js';
 export { returnFreedMemory } from './freed_memory.js';

@@ -17,6 +17,11 @@ export interface Machine {
   port: number;
   /** Whether it takes new connections: it gets no first packets otherwise. Default true. */
   opens?: boolean;
+  /**
+   * Whether others hear nothing of it, too. Once it does not answer this machine any more either, it is lost: clients of its
+   * connections get stateless resets here. Default false.
+   */
+  missing?: boolean;
 }
 
 /** Options of {@link openMachineLink}. */
@@ -53,11 +58,13 @@ export interface MachineLinkCounts {
 
 /**
  * The way between the machines of a fleet. A datagram that belongs to another machine, by the server id in its connection id, goes
- * there in sealed form. No datagram is passed on twice.
+ * there in sealed form. No datagram is passed on twice. The machines ask each other all the time whether they are there.
  */
 export interface MachineLink {
   /** Where the link listens. */
   readonly address: SocketAddress;
+  /** How many machines are lost now, as {@link Machine.missing} says. */
+  readonly lostMachines: number;
   /** Sets all other machines. @throws TypeError when one has no IP address, or there are more than {@link maxMachines} */
   setMachines(machines: readonly Machine[]): void;
   /** Sets the secrets of the fleet. @throws TypeError when one is malformed, or there is none */
@@ -90,7 +97,7 @@ class Link implements MachineLink {
     for (const { serverId } of machines) {
       if (serverId.byteLength !== this.#idLength) throw new TypeError('all machines have server ids of one length');
     }
-    this.#native.setMachines(machines.map((machine) => ({ opens: true, ...machine })));
+    this.#native.setMachines(machines.map((machine) => ({ opens: true, missing: false, ...machine })));
   }
 
   updateSecrets(secrets: readonly ServerSecret[]): void {
@@ -100,6 +107,10 @@ class Link implements MachineLink {
   counts(): MachineLinkCounts {
     const [sent, dropped, received, refused] = this.#native.counts();
     return { sent, dropped, received, refused };
+  }
+
+  get lostMachines(): number {
+    return this.#native.lostMachines();
   }
 
   close(): void {

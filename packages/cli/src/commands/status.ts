@@ -243,9 +243,10 @@ function workerSections({ workers, steering, forwarding }: FrontNodeStatus): str
 }
 
 /** Renders what a machine of a fleet passed on to others. */
-function renderForwarding({ listen, machines, ...counts }: ForwardingStatus): string {
+function renderForwarding({ listen, machines, lostMachines, ...counts }: ForwardingStatus): string {
   const columns = ['link between machines', 'others', 'passed on', 'taken', 'lost', 'refused'];
-  return renderTable(columns, [[listen, machines, counts.sent, counts.received, counts.dropped, counts.refused]]);
+  const others = lostMachines > 0 ? `${machines}, ${lostMachines} of them gone` : machines;
+  return renderTable(columns, [[listen, others, counts.sent, counts.received, counts.dropped, counts.refused]]);
 }
 
 /** Renders the connections of clients, if there are any. */

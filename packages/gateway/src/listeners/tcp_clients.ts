@@ -2,7 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { constants, type Http2ServerRequest, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { headerBytes, type GatewayResponse } from '../http/exchange.js';
+import type { FrontLimits } from '../schema/front.js';
 import { networkOf } from '../values/client_network.js';
+import { OwnCounts, type Counts } from '../values/counts.js';
 import { Crowds } from './crowds.js';
 import { Pipelines } from './pipelines.js';
 
@@ -23,6 +25,14 @@ const recovering = networkRequests / 2;
 const recovered = networkRequests / 8;
 const fewRequests = 8;
 const requestBytes = 4 * 1024;
+
+/** Connections that there may be, of all clients and of one network */
+export type TcpClientLimits = Pick<FrontLimits, 'connections' | 'connections_per_network'>;
+
+interface Together {
+  counts?: Counts;
+  workers?: number;
+}
 
 interface Network {
   name: string;
@@ -122,18 +132,23 @@ class Session {
  */
 export class TcpClients {
   readonly #hits = { tcp_network_connections: 0, tcp_network_requests: 0 };
-  readonly #connectionsPerNetwork: number;
+  readonly #limits: TcpClientLimits;
+  readonly #counts: Counts;
   readonly #streams: number;
   readonly #networks = new Map<string, Network>();
   readonly #sessions = new WeakMap<ServerHttp2Session, Session>();
   readonly #pipelines = new Pipelines();
   readonly #crowds: Crowds;
 
-  /** `streams`: maximum of open streams of an HTTP/2 client while there is no shortage */
-  constructor(connectionsPerNetwork: number, streams: number) {
-    this.#connectionsPerNetwork = connectionsPerNetwork;
+  /**
+   * `streams`: maximum of open streams of an HTTP/2 client while there is no shortage. `counts` are those of all `workers`, among which
+   * the turns of a crowd are divided.
+   */
+  constructor(limits: TcpClientLimits, streams: number, { counts = new OwnCounts(), workers = 1 }: Together = {}) {
+    this.#limits = limits;
+    this.#counts = counts;
     this.#streams = streams;
-    this.#crowds = new Crowds(connectionsPerNetwork, (socket) => this.#pipelines.turnOf(socket));
+    this.#crowds = new Crowds(Math.ceil(limits.connections_per_network / workers), (socket) => this.#pipelines.turnOf(socket));
   }
 
   /** Returns how often each bound was reached. */
@@ -141,9 +156,19 @@ export class TcpClients {
     return { ...this.#hits, tcp_pipelined_requests: this.#pipelines.hits, tcp_network_crowded: this.#crowds.hits };
   }
 
-  /** Admits a connection. Returns false and closes it if its network already has its share. */
+  /** Admits a connection. Returns false and closes it if there are enough, of all clients or of its network. */
   admit(socket: Socket, address: string): boolean {
     const name = networkOf(address);
+    const { connections, connections_per_network: ofNetwork } = this.#limits;
+    const full = this.#counts.take([
+      { name: 'all', most: connections },
+      { name, most: ofNetwork },
+    ]);
+    if (full !== undefined) {
+      if (full > 0) this.#hits.tcp_network_connections += 1;
+      socket.destroy();
+      return false;
+    }
     const network = this.#networks.get(name) ?? {
       name,
       sockets: 0,
@@ -152,15 +177,11 @@ export class TcpClients {
       reduced: new Set(),
       supply: 'ample',
     };
-    if (network.sockets >= this.#connectionsPerNetwork) {
-      this.#hits.tcp_network_connections += 1;
-      socket.destroy();
-      return false;
-    }
     network.sockets += 1;
     this.#networks.set(name, network);
     socket.once('close', () => {
       network.sockets -= 1;
+      this.#counts.give(['all', name]);
       if (network.sockets === 0) this.#networks.delete(name);
     });
     return true;

@@ -29,6 +29,7 @@ import { hasOneHost } from './one_host.js';
 import { StreamTaking } from './stream_taking.js';
 import type { StreamTakers } from '../http/taken_stream.js';
 import { upgradingMessage } from './upgrading_message.js';
+import type { Counts } from '../values/counts.js';
 import type { Networks } from '../values/networks.js';
 import { ProxyProtocol } from './proxy_protocol.js';
 
@@ -58,6 +59,10 @@ export interface TcpListenerOptions {
   socket?: ListeningSocket | undefined;
   handler: RequestHandler;
   limits: FrontLimits;
+  /** Counts its connections together with those of other threads at this address. Default: this listener alone */
+  counts?: Counts;
+  /** Threads at this address, among which the turns of new connections are divided. Default: 1 */
+  workers?: number;
   /** Absent for HTTP/1.1 without TLS */
   certificate?: CertificatePair;
   /** Oldest allowed version of TLS; default: 1.3 */
@@ -123,7 +128,7 @@ export class TcpListener {
 
     this.#server.maxConnections = limits.connections;
     this.#proxyProtocol = options.balancers && new ProxyProtocol(options.balancers, headersTimeoutMs);
-    this.#clients = new TcpClients(limits.connections_per_network, streams);
+    this.#clients = new TcpClients(limits, streams, options);
     this.#admitInTurn();
     this.#watchConnections();
     this.#server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) =>
@@ -216,13 +221,13 @@ export class TcpListener {
 
   /** Passes a connection to the server, which begins its TLS handshake, once its client is known and it is its turn. */
   #admitInTurn(): void {
-    const { limits, certificate } = this.#options;
+    const { limits, certificate, workers = 1 } = this.#options;
     const server = this.#server as Http2SecureServer;
     const pacer =
       certificate &&
       new HandshakePacer({
         perSecond: limits.handshakes_per_second,
-        maxWaiting: limits.half_open_handshakes,
+        maxWaiting: Math.ceil(limits.half_open_handshakes / workers),
         maxWaitMs: headersTimeoutMs,
       });
     const listeners = server.listeners('connection');

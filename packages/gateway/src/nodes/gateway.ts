@@ -208,6 +208,7 @@ export class Gateway extends FrontNode {
       module,
       quic: () => front.quic,
       isDraining: () => front.draining,
+      counts: this.#options.shared?.counts,
       log: front.log,
       before,
     });

@@ -19,6 +19,7 @@ import {
 } from '../tunnels/tunnel_request.js';
 import { TunnelServer } from '../tunnels/tunnel_server.js';
 import { canonicalText } from '../values/canonical.js';
+import type { Counts } from '../values/counts.js';
 import type { CongestionName } from '../values/transport_names.js';
 
 /** `:protocol` of requests for UDP proxying (RFC 9298 §3.4) */
@@ -42,6 +43,8 @@ export interface TunnelsOptions {
   /** Whether the gateway stops */
   isDraining: () => boolean;
   log: Logger;
+  /** Returns counts of a name, which the workers of the node have together; absent: it has none. */
+  counts?: ((name: string) => Counts) | undefined;
   /** Tunnels that these follow, whose counts go on */
   before?: Tunnels | undefined;
 }
@@ -76,10 +79,10 @@ export class Tunnels {
 
   /** Returns undefined without a route for tunnels. @throws UserError when the users of a route cannot be read */
   static async open(options: TunnelsOptions): Promise<Tunnels | undefined> {
-    const { routes, congestion, log, before } = options;
+    const { routes, congestion, log, before, isDraining, counts } = options;
     // A server that follows reports leaves a short queue at the tunnel. Controllers that look for losses need a long one.
     const reports = congestion === 'bbr';
-    const parts = before ? before.#parts : accessParts(resolveByDns(), { isDraining: options.isDraining });
+    const parts = before ? before.#parts : accessParts(resolveByDns(), { isDraining, ...(counts && { counts }) });
     // Read before the users: a file that changes meanwhile differs at the next reload.
     const rules = await rulesOf(routes);
     const tcp = await ConnectServer.open({ routes, parts, log, before: before && before.#tcp });

@@ -60,8 +60,10 @@ export interface WorkerStatus {
 /** What a machine of a fleet passed on to others, and took from them, in datagrams since it started */
 export interface ForwardingStatus {
   listen: string;
-  /** Other machines that the registry knows */
+  /** Other machines that the registry knows, or knew until a short time ago */
   machines: number;
+  /** Those of them that are lost: clients of their connections get stateless resets here */
+  lostMachines: number;
   sent: number;
   /** Lost on the way to other machines: too many at one time, or the network refused them */
   dropped: number;

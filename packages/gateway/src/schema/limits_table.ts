@@ -117,10 +117,16 @@ const fixed: Bound[] = [
     gets: '1-RTT',
   },
   {
-    resource: 'stateless resets',
+    resource: 'stateless resets, also those of connections of machines that are gone',
     default: '200 a second',
     pays: 'senders to a connection that is gone',
     gets: 'a timeout',
+  },
+  {
+    resource: 'answers to queries of other machines of a fleet',
+    default: '1,000 a second',
+    pays: 'who repeats their queries',
+    gets: 'no answer',
   },
   {
     resource: 'requests of one network over HTTP/2',

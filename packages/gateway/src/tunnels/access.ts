@@ -1,6 +1,9 @@
 import { headerValue } from '../http/exchange.js';
+import type { RouteOptions } from '../schema/routes.js';
 import type { AccessOptions } from '../schema/tunnels.js';
+import { canonicalText } from '../values/canonical.js';
 import { networkOf } from '../values/client_network.js';
+import { OwnCounts, type Counts } from '../values/counts.js';
 import { Networks } from '../values/networks.js';
 import { AttemptLimit } from './attempt_limit.js';
 import { Places } from './places.js';
@@ -20,17 +23,29 @@ export interface AccessParts {
   own: () => ReadonlySet<string>;
   /** Whether the gateway stops, and opens no more tunnels */
   isDraining: () => boolean;
+  /** Returns the counts of a route, which all workers of the node have together. */
+  counts: (route: string) => Counts;
 }
 
 export const accessParts = (
   resolve: Resolve,
-  { own = ownAddresses, isDraining = () => false }: Partial<Pick<AccessParts, 'own' | 'isDraining'>> = {},
+  {
+    own = ownAddresses,
+    isDraining = () => false,
+    counts = () => new OwnCounts(),
+  }: Partial<Pick<AccessParts, 'own' | 'isDraining' | 'counts'>> = {},
 ): AccessParts => ({
   guesses: new AttemptLimit(guessesPerMinute),
   resolve,
   own,
   isDraining,
+  counts,
 });
+
+interface OpenedParts extends AccessParts {
+  users: TunnelUsers | undefined;
+  places: Places;
+}
 
 /** A client that may have a tunnel, and has a place for it */
 export interface Admitted {
@@ -51,15 +66,16 @@ export class Access {
   readonly #users: TunnelUsers | undefined;
   readonly #clients: Networks | undefined;
 
-  /** @throws UserError when the users cannot be read */
-  static async open(options: AccessOptions, parts: AccessParts): Promise<Access> {
-    return new Access(options, parts, options.users === undefined ? undefined : await TunnelUsers.read(options.users));
+  /** `route` is the one that `options` belong to. @throws UserError when the users cannot be read */
+  static async open(options: AccessOptions, parts: AccessParts, route: RouteOptions): Promise<Access> {
+    const users = options.users === undefined ? undefined : await TunnelUsers.read(options.users);
+    return new Access(options, { ...parts, users, places: new Places(options, parts.counts(canonicalText(route))) });
   }
 
-  private constructor(options: AccessOptions, parts: AccessParts, users: TunnelUsers | undefined) {
+  private constructor(options: AccessOptions, { users, places, ...parts }: OpenedParts) {
     this.#parts = parts;
     this.#rules = new TargetRules(options.allow, parts.own);
-    this.#places = new Places(options);
+    this.#places = places;
     this.#starts = new AttemptLimit(options.new_tunnels);
     this.#users = users;
     this.#clients = options.clients && new Networks(options.clients);

@@ -33,8 +33,9 @@ export class ConnectServer {
 
   /** Returns undefined without a route for TCP. @throws UserError when the users of one cannot be read */
   static async open({ routes, parts, log, before }: ConnectServerOptions): Promise<ConnectServer | undefined> {
-    const options = routes.find((route) => route.connect !== undefined)?.connect;
-    const classic = options && { options, access: await Access.open(options, parts) };
+    const route = routes.find((each) => each.connect !== undefined);
+    const options = route?.connect;
+    const classic = route && options && { options, access: await Access.open(options, parts, route) };
     const templates = await TunnelRoutes.open(routes, (route) => route.connect_tcp, parts);
     return classic || !templates.isEmpty ? new ConnectServer({ classic, templates, log, before }) : undefined;
   }

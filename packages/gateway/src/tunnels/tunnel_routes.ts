@@ -27,7 +27,7 @@ export class TunnelRoutes<Options extends AccessOptions> {
       routes.map(async (route, index) => {
         const options = optionsOf(route);
         if (!options) return [];
-        const access = await Access.open(options, parts);
+        const access = await Access.open(options, parts, route);
         return [compileRoute(route, index, { options, access, index })];
       }),
     );

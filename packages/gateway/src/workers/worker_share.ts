@@ -1,17 +1,12 @@
 import type { Limits } from '../schema/limits.js';
 import type { RouteOptions } from '../schema/routes.js';
-import { tunnelKeys } from '../schema/routes.js';
 import type { LoadedServer } from './node_sockets.js';
 
-/** Limits of a whole node. The others are those of one connection, one request or one time. */
-const totals = [
-  'connections',
-  'connections_per_network',
-  'memory',
-  'slow_responses',
-  'handshakes_per_second',
-  'half_open_handshakes',
-] as const satisfies readonly (keyof Limits)[];
+/**
+ * Limits of a whole node of which each worker has an equal part: those of rates, and of what a worker takes back from clients of its
+ * own. The others are those of one connection, one request or one time, or workers count them together.
+ */
+const totals = ['memory', 'slow_responses', 'handshakes_per_second'] as const satisfies readonly (keyof Limits)[];
 
 /** Exchanges that can be slow at a time, at least: one network gets half of what is free. */
 const leastSlow = 2;
@@ -31,12 +26,9 @@ export function shareOf<Loaded extends LoadedServer>(loaded: Loaded, workers: nu
 
 function shareOfRoute(route: RouteOptions, share: (total: number) => number): RouteOptions {
   const { upstream } = route;
-  const shared = { ...route };
-  if (upstream)
-    shared.upstream = { ...upstream, connections: share(upstream.connections), queue: share(upstream.queue) };
-  for (const key of tunnelKeys) {
-    const tunnels = route[key];
-    if (tunnels) Object.assign(shared, { [key]: { ...tunnels, tunnels: share(tunnels.tunnels) } });
-  }
-  return shared;
+  if (!upstream) return route;
+  return {
+    ...route,
+    upstream: { ...upstream, connections: share(upstream.connections), queue: share(upstream.queue) },
+  };
 }

@@ -5,8 +5,10 @@ import type { Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import type { GatewayResponse } from '../../src/http/exchange.js';
 import { TcpClients } from '../../src/listeners/tcp_clients.js';
+import { OwnCounts } from '../../src/values/counts.js';
 
 const address = '192.0.2.1';
+const limits = { connections: 10_000, connections_per_network: 1_000 };
 
 /** What a response over HTTP/1.1 of a client at `address` is read by. */
 function roomOf(clients: TcpClients): number {
@@ -17,7 +19,7 @@ function roomOf(clients: TcpClients): number {
 }
 
 it('responses over HTTP/1.1 are read in small pieces while their network has many connections', () => {
-  const clients = new TcpClients(1_000, 128);
+  const clients = new TcpClients(limits, 128);
   const sockets = Array.from({ length: 65 }, () => new EventEmitter());
   for (const socket of sockets.slice(1)) expect(clients.admit(socket as Socket, address)).toBe(true);
   expect(roomOf(clients)).toBe(64 * 1024);
@@ -72,7 +74,7 @@ function shortage(clients: TcpClients): ReturnType<typeof sessionOf>[] {
 }
 
 it('a request over HTTP/2 with large fields counts for several', () => {
-  const clients = new TcpClients(1_000, 128);
+  const clients = new TcpClients(limits, 128);
   for (let i = 0; i < 10; i++) {
     const { ask } = sessionOf(clients);
     for (let requests = 0; requests < 13; requests++) expect(ask('')).toBe(true);
@@ -95,7 +97,7 @@ it('a request over HTTP/2 with large fields counts for several', () => {
 });
 
 it('a client that is refused although it keeps to its credit gets credit for what it has', () => {
-  const clients = new TcpClients(1_000, 128);
+  const clients = new TcpClients(limits, 128);
   shortage(clients);
   const { ask, told, acknowledge } = sessionOf(clients);
   expect([ask(large), ask(large)]).toEqual([true, false]);
@@ -107,7 +109,7 @@ it('a client that is refused although it keeps to its credit gets credit for wha
 });
 
 it('a client that got no more streams than it has gets one more for each place that becomes free', () => {
-  const clients = new TcpClients(1_000, 128);
+  const clients = new TcpClients(limits, 128);
   const [first] = shortage(clients);
   const { ask, told, acknowledge } = sessionOf(clients);
   expect([ask(large), ask(large)]).toEqual([true, false]);
@@ -123,7 +125,7 @@ it('a client that got no more streams than it has gets one more for each place t
 });
 
 it('what a client sent before it knew of the shortage does not cost it the few that it may have', () => {
-  const clients = new TcpClients(1_000, 128);
+  const clients = new TcpClients(limits, 128);
   const [first] = shortage(clients);
   expect([first!.ask(''), first!.told]).toEqual([false, [8]]);
   first!.acknowledge();
@@ -131,7 +133,7 @@ it('what a client sent before it knew of the shortage does not cost it the few t
 });
 
 it('after a shortage clients share what their network may have, until nothing is left of it', () => {
-  const clients = new TcpClients(1_000, 128);
+  const clients = new TcpClients(limits, 128);
   const sessions = shortage(clients);
   const others = Array.from({ length: 12 }, () => sessionOf(clients));
   expect(clients.streamsFor(address)).toBe(8);
@@ -141,4 +143,23 @@ it('after a shortage clients share what their network may have, until nothing is
   for (const { end } of sessions.slice(4, 7)) end();
   expect(others.map(({ told }) => told)).toEqual(Array(12).fill([50, 128]));
   expect(clients.streamsFor(address)).toBe(128);
+});
+
+it('listeners that count together have one limit, of all clients and of each network', () => {
+  const counts = new OwnCounts();
+  const listeners = [0, 1].map(
+    () => new TcpClients({ connections: 5, connections_per_network: 3 }, 128, { counts, workers: 2 }),
+  ) as [TcpClients, TcpClients];
+  const admit = (listener: TcpClients, client: string): Socket | undefined => {
+    const socket = Object.assign(new EventEmitter(), { destroy: () => undefined }) as unknown as Socket;
+    return listener.admit(socket, client) ? socket : undefined;
+  };
+  const own = Array.from({ length: 4 }, () => admit(listeners[0], address));
+  expect(own.map((socket) => socket !== undefined)).toEqual([true, true, true, false]);
+  expect(admit(listeners[1], address)).toBeUndefined();
+  expect(listeners.map(({ hits }) => hits['tcp_network_connections'])).toEqual([1, 1]);
+  for (const last of [2, 3]) expect(admit(listeners[1], `198.51.100.${last}`)).toBeDefined();
+  expect(admit(listeners[0], '203.0.113.1')).toBeUndefined();
+  own[0]!.emit('close');
+  expect(admit(listeners[1], address)).toBeDefined();
 });

@@ -18,7 +18,7 @@ import { shareOf } from '../../src/workers/worker_share.js';
 import { parseGateway } from '../support/configuration.js';
 import { temporaryDirectory } from '../support/temporary_directory.js';
 
-it('a worker has its share of what a whole node may have, and all of what one client may', () => {
+it('a worker has its share of what workers do not count together, and all of what one client may have', () => {
   const loaded = parseGateway(
     `listen: 127.0.0.1:4433
 admin: 127.0.0.1:9433
@@ -32,8 +32,10 @@ routes:
   );
   const { node } = shareOf(loaded, 3);
   expect(node.limits).toMatchObject({
-    connections: 34,
-    connections_per_network: 334,
+    connections: 100,
+    connections_per_network: 1_000,
+    half_open_handshakes: 2_000,
+    handshakes_per_second: 167,
     memory: 20 * 2 ** 20,
     connection_memory: 4 * 2 ** 20,
     slow_responses: 2,
@@ -41,10 +43,10 @@ routes:
     drain: loaded.node.limits.drain,
   });
   expect(node.routes[0]?.upstream).toMatchObject({ connections: 4, queue: 0 });
-  expect(node.routes[1]?.connect).toMatchObject({ tunnels: 4, tunnels_per_user: 5 });
+  expect(node.routes[1]?.connect).toMatchObject({ tunnels: 10, tunnels_per_user: 5 });
   expect(node.admin).toBeUndefined();
   // Another worker gets the same of the same.
-  expect(loaded.node.limits.connections).toBe(100);
+  expect(loaded.node.limits.memory).toBe(60 * 2 ** 20);
   expect(shareOf(loaded, 64).node.limits.memory).toBe(4 * 2 ** 20);
 });
 

@@ -10,6 +10,7 @@
 #include "binding/javascript_buffer.h"
 #include "binding/link_relay_object.h"
 #include "binding/machine_link_object.h"
+#include "binding/shared_counts_object.h"
 #include "binding/return_socket_object.h"
 #include "binding/system_error.h"
 #include "binding/thread_parts.h"
@@ -118,6 +119,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("ChannelSource", sheaf::binding::ChannelSourceObject::define(env));
   exports.Set("GrantSealer", sheaf::binding::GrantSealerObject::define(env));
   exports.Set("MachineLink", sheaf::binding::MachineLinkObject::define(env));
+  exports.Set("SharedCounts", sheaf::binding::SharedCountsObject::define(env));
   exports.Set("WorkerGroup", sheaf::binding::WorkerGroupObject::define(env));
   exports.Set("encodeHead", Napi::Function::New<encode_head>(env, "encodeHead"));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));

@@ -100,6 +100,7 @@ void EndpointSettings::join_workers(const Napi::Object& options) {
     fault = "the group of workers has connection ids of another length";
   endpoint.placement = std::make_shared<workers::WorkerPlacement>(workers->group(), worker);
   endpoint.used_tokens = workers->group()->used_tokens();
+  endpoint.clients = workers->group()->clients();
   server_tls.replays = workers->group()->replays();
 }
 

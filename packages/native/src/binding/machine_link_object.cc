@@ -1,5 +1,6 @@
 #include "binding/machine_link_object.h"
 
+#include <array>
 #include <utility>
 
 #include "binding/address_argument.h"
@@ -17,6 +18,7 @@ Napi::Function MachineLinkObject::define(Napi::Env env) {
                       InstanceMethod<&MachineLinkObject::set_machines>("setMachines"),
                       InstanceMethod<&MachineLinkObject::set_secrets>("setSecrets"),
                       InstanceMethod<&MachineLinkObject::counts>("counts"),
+                      InstanceMethod<&MachineLinkObject::lost_machines>("lostMachines"),
                       InstanceMethod<&MachineLinkObject::close>("close")});
 }
 
@@ -88,8 +90,10 @@ void MachineLinkObject::set_machines(const Napi::CallbackInfo& info) {
     const auto id = each.Get("serverId").As<Napi::Uint8Array>();
     const auto address = address_argument(each);
     if (!address) return address_error(info.Env(), each).ThrowAsJavaScriptException();
-    machines.push_back(
-        {{id.Data(), id.Data() + id.ByteLength()}, *address, each.Get("opens").ToBoolean()});
+    machines.push_back({.server_id = {id.Data(), id.Data() + id.ByteLength()},
+                        .address = *address,
+                        .opens = each.Get("opens").ToBoolean(),
+                        .missing = each.Get("missing").ToBoolean()});
   }
   link_->set_machines(machines);
 }
@@ -101,12 +105,17 @@ void MachineLinkObject::set_secrets(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value MachineLinkObject::counts(const Napi::CallbackInfo& info) {
-  auto list = Napi::Array::New(info.Env(), 4);
   const io::MachineLink::Counts counts = link_ ? link_->counts() : io::MachineLink::Counts{};
-  std::uint32_t at = 0;
-  for (const std::uint64_t count : {counts.sent, counts.dropped, counts.received, counts.refused})
-    list.Set(at++, static_cast<double>(count));
+  const std::array<std::uint64_t, 4> all{counts.sent, counts.dropped, counts.received,
+                                         counts.refused};
+  auto list = Napi::Array::New(info.Env(), all.size());
+  for (std::uint32_t at = 0; at < all.size(); ++at) list.Set(at, static_cast<double>(all[at]));
   return list;
+}
+
+Napi::Value MachineLinkObject::lost_machines(const Napi::CallbackInfo& info) {
+  const std::size_t lost = link_ ? link_->lost_machines() : 0;
+  return Napi::Number::New(info.Env(), static_cast<double>(lost));
 }
 
 void MachineLinkObject::close(const Napi::CallbackInfo&) { stop(); }

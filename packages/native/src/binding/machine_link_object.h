@@ -20,6 +20,7 @@ class MachineLinkObject final : public Napi::ObjectWrap<MachineLinkObject> {
   void set_machines(const Napi::CallbackInfo& info);
   void set_secrets(const Napi::CallbackInfo& info);
   Napi::Value counts(const Napi::CallbackInfo& info);
+  Napi::Value lost_machines(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
   static void on_environment_end(napi_async_cleanup_hook_handle, void* object);

@@ -31,6 +31,10 @@ bool LocalIdMaker::made(const ConnectionId& id) {
   return !secret_number_ || id.bytes[0] >> k_secret_number_shift == *secret_number_;
 }
 
+std::optional<std::vector<std::uint8_t>> LocalIdMaker::server_of(const ConnectionId& id) {
+  return routable_ ? routable_->server_of(id) : std::nullopt;
+}
+
 SharedIdMaker no_reset_key() {
   static const SharedIdMaker shared = std::make_shared<LocalIdMaker>(Bytes{});
   return shared;

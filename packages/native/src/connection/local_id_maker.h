@@ -36,6 +36,8 @@ class LocalIdMaker {
   StatelessResetToken reset_token(const ConnectionId& id) const;
   // Whether this maker may have made the id.
   bool made(const ConnectionId& id);
+  // Returns the server that made the id with the same secret, if balancers can find it.
+  std::optional<std::vector<std::uint8_t>> server_of(const ConnectionId& id);
 
  private:
   ConnectionId make_random(Random& random) const;

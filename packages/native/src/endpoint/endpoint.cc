@@ -122,12 +122,16 @@ Result<ConnectionDriver*, ImportRefusal> Endpoint::import(Bytes snapshot, Time n
     // If the keys were in use at two places, packet numbers would be used twice.
     if (routes_.contains(issued.id)) return ImportRefusal::kKnown;
   }
-  if (!accepting_ || limits_.full()) return ImportRefusal::kFull;
+  if (!accepting_ || !limits_.admit_imported()) return ImportRefusal::kFull;
   auto driver =
       ConnectionDriver::make_backend(*seed, config_.connection, random_, keys_.ids(), now);
-  if (!driver) return ImportRefusal::kUnusable;
+  if (!driver) {
+    limits_.forgo_imported();
+    return ImportRefusal::kUnusable;
+  }
   ++stats_.connections_imported;
   Slot& slot = add(std::move(*driver));
+  limits_.join_imported(slot);
   touch(slot, now);
   return slot.driver.get();
 }
@@ -245,8 +249,14 @@ void Endpoint::receive(const Datagram& datagram, Time now, Origin origin) {
       return receive_on(*route->second, datagram, now);
     }
   }
-  if (config_.placement && config_.placement->pass_on(datagram, header, origin)) return;
-  receive_first(datagram, header, now);
+  const Owner owner =
+      config_.placement ? config_.placement->pass_on(datagram, header, origin) : Owner::kNobody;
+  if (owner == Owner::kAnother) return;
+  if (owner == Owner::kNobody) return receive_first(datagram, header, now);
+  // RFC 9000 §10.3: only a packet with a short header is answered with a reset.
+  const bool resets = header.kind == DatagramHeader::Kind::kShort;
+  if (resets) return send_stateless_reset(datagram, owner, now);
+  drop(DropReason::kUnknownConnectionId);
 }
 
 void Endpoint::receive_on(Slot& slot, const Datagram& datagram, Time now) {
@@ -276,7 +286,7 @@ void Endpoint::receive_first(const Datagram& datagram, const DatagramHeader& hea
       return;
     case DatagramHeader::Kind::kShort:
       if (Slot* slot = find_reset(datagram.payload)) return receive_on(*slot, datagram, now);
-      return send_stateless_reset(datagram, now);
+      return send_stateless_reset(datagram, Owner::kNobody, now);
     case DatagramHeader::Kind::kUnsupportedVersion: {
       drop(DropReason::kUnsupportedVersion);
       // RFC 9000 §6.1: only a datagram that could have opened a connection gets a response.
@@ -352,7 +362,10 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   if (limits_.many_half_open()) connection.max_held_bytes = k_held_under_load;
   auto driver =
       ConnectionDriver::make_server(std::move(handshake), connection, random_, keys_.ids(), now);
-  if (!driver) return drop(DropReason::kInvalidLongHeader);
+  if (!driver) {
+    limits_.forgo(remote);
+    return drop(DropReason::kInvalidLongHeader);
+  }
   (*driver)->set_address_token(
       keys_.address_token(datagram.path.remote, initial.version, by_shared_clock(now)));
   Slot& slot = add(std::move(*driver));
@@ -393,12 +406,12 @@ Endpoint::Slot* Endpoint::find_reset(Bytes datagram) const {
   return found == called_.end() ? nullptr : *found;
 }
 
-void Endpoint::send_stateless_reset(const Datagram& datagram, Time now) {
+void Endpoint::send_stateless_reset(const Datagram& datagram, Owner owner, Time now) {
   drop(DropReason::kUnknownConnectionId);
   if (datagram.payload.size() <= k_min_reset) return;
   const ConnectionId id(datagram.payload.subspan(1, keys_.ids()->id_length()));
   if (!stateless_resets_.take(now)) return limits_.count(LimitHit::kStatelessResets);
-  const auto token = keys_.reset_token(id);
+  const auto token = owner == Owner::kLost ? keys_.reset_token_of_other(id) : keys_.reset_token(id);
   if (!token) return;
   const std::size_t size = std::min(datagram.payload.size() - 1, k_max_reset);
   std::array<std::uint8_t, k_max_reset> out;

@@ -79,6 +79,10 @@ class Endpoint final : private EndpointLimits::Listener {
   void set_server_tls(std::shared_ptr<TlsContext> tls);
   // Takes other secrets for connections that begin from now on, and for tokens and resets of all.
   void set_secrets(const ServerSecrets& secrets) { keys_ = make_keys(secrets); }
+  // Closes idle connections, of this network or of any: other endpoints need their places.
+  void make_room(const std::optional<NetworkKey>& network, Time now) {
+    limits_.make_room(network, now);
+  }
   // Refuses new connections from now on.
   void stop_accepting() { accepting_ = false; }
 
@@ -134,7 +138,7 @@ class Endpoint final : private EndpointLimits::Listener {
   void refuse(const InitialHeader& initial, const AddressPair& path, TransportErrorCode code);
   void send_retry(const InitialHeader& initial, const AddressPair& path, Time now);
   Slot* find_reset(Bytes datagram) const;
-  void send_stateless_reset(const Datagram& datagram, Time now);
+  void send_stateless_reset(const Datagram& datagram, Owner owner, Time now);
   void reply(MutableBytes bytes, std::size_t size, const AddressPair& path);
   void forget_queued(const std::vector<Slot*>& finished);
   static void add_connection(EndpointStats& stats, const Connection& connection);

@@ -14,6 +14,7 @@
 #include "endpoint/admission.h"
 #include "endpoint/memory_governor.h"
 #include "endpoint/placement.h"
+#include "endpoint/shared_counts.h"
 
 namespace sheaf::quic {
 
@@ -28,8 +29,9 @@ struct EndpointConfig {
   std::shared_ptr<TlsContext> server_tls;
   // For tokens and stateless resets that outlive the process; empty: the keys are random.
   ServerSecrets secrets;
-  // Names this server among all with the same secrets. Each has reset keys of its own: one that
-  // made tokens for connections of another would be an oracle for them (RFC 9000 §21.11).
+  // Names this server among all with the same secrets, unless `server` does. Each has reset keys of
+  // its own: one that made tokens for connections of another would be an oracle for them (RFC 9000
+  // §21.11).
   std::string reset_scope;
   // Behind balancers that find servers by connection ids. The number of the first secret stands in
   // the ids; without secrets it is 0, and the ids cannot be encrypted.
@@ -41,6 +43,9 @@ struct EndpointConfig {
   std::shared_ptr<Placement> placement;
   // What endpoints with the same keys of tokens have in common; null: a memory of its own
   std::shared_ptr<SeenFilter> used_tokens;
+  // What endpoints count together of connections and pending handshakes, so that `admission` limits
+  // all of them; null: this endpoint alone
+  std::shared_ptr<SharedCounts> clients;
   std::function<void(std::string_view line)> key_log;
 };
 

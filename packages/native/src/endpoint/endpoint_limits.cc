@@ -1,6 +1,7 @@
 #include "endpoint/endpoint_limits.h"
 
 #include <algorithm>
+#include <string>
 
 #include "util/heap.h"
 
@@ -15,6 +16,14 @@ constexpr std::uint64_t k_worth_returning = 12;
 // Eviction rounds per second. Each examines all connections.
 constexpr double k_eviction_rounds = 10;
 
+// Names of what is counted, of all clients and of each network
+enum class Counted : char { kConnections = 'c', kHalfOpen = 'h' };
+
+std::string name_of(Counted what) { return {static_cast<char>(what)}; }
+std::string name_of(Counted what, const NetworkKey& network) {
+  return name_of(what).append(network.begin(), network.end());
+}
+
 }  // namespace
 
 EndpointLimits::EndpointLimits(const EndpointConfig& config, const EndpointSlots& slots,
@@ -23,39 +32,71 @@ EndpointLimits::EndpointLimits(const EndpointConfig& config, const EndpointSlots
       slots_(slots),
       listener_(listener),
       admission_(config.admission),
+      counts_(config.clients ? config.clients : std::make_shared<SharedCounts>()),
       governor_(config.memory),
       eviction_rounds_(k_eviction_rounds, k_eviction_rounds) {}
 
 // --- new connections ----------------------------------------------------------------------------
 
 Admission::Load EndpointLimits::load_from(const Address& remote) const {
-  const Networks::Use network = networks_.of(remote);
-  return {.connections = slots_.size() - evicted_,
-          .half_open = half_open_.size(),
-          .half_open_from_here = network.half_open,
-          .connections_from_here = network.counted()};
+  const NetworkKey network = network_of(remote);
+  return {.connections = counts_.count(name_of(Counted::kConnections)),
+          .half_open = counts_.count(name_of(Counted::kHalfOpen)),
+          .half_open_from_here = counts_.count(name_of(Counted::kHalfOpen, network)),
+          .connections_from_here = counts_.count(name_of(Counted::kConnections, network))};
 }
 
 Admission::Decision EndpointLimits::admit(const Address& remote, bool validated, Time now) {
   Admission::Load load = load_from(remote);
   if (admission_.full(load)) {
-    const bool all = full();
+    const bool all = load.connections >= config_.admission.max_connections;
     const NetworkKey key = network_of(remote);
-    evict_idle(all ? nullptr : &key, 1 + load.connections / 100, now);
+    const bool tried = evict_idle(all ? nullptr : &key, 1 + load.connections / 100, now);
     load = load_from(remote);
-    if (admission_.full(load)) count(all ? LimitHit::kConnections : LimitHit::kNetworkConnections);
+    if (admission_.full(load)) {
+      count(all ? LimitHit::kConnections : LimitHit::kNetworkConnections);
+      // This client comes too early for what they close.
+      if (tried && config_.placement)
+        config_.placement->ask_for_room(all ? std::nullopt : std::optional(key));
+    }
   }
   const auto decision = admission_.decide(load, validated, now);
   if (decision == Admission::Decision::kRefuse && !admission_.full(load)) {
     count(LimitHit::kHalfOpen);
   }
-  return decision;
+  if (decision != Admission::Decision::kAccept) return decision;
+  const NetworkKey key = network_of(remote);
+  const AdmissionConfig& most = config_.admission;
+  const std::array<SharedCounts::Claim, 4> claims{
+      {{name_of(Counted::kConnections), most.max_connections},
+       {name_of(Counted::kConnections, key), most.max_connections_per_network},
+       {name_of(Counted::kHalfOpen), most.max_half_open},
+       {name_of(Counted::kHalfOpen, key), most.max_half_open}}};
+  // Another endpoint may have been quicker.
+  return counts_.take(claims) ? Admission::Decision::kRefuse : decision;
 }
+
+void EndpointLimits::forgo(const Address& remote) {
+  const NetworkKey key = network_of(remote);
+  for (const Counted what : {Counted::kConnections, Counted::kHalfOpen}) {
+    counts_.give(name_of(what));
+    counts_.give(name_of(what, key));
+  }
+}
+
+bool EndpointLimits::admit_imported() {
+  const SharedCounts::Claim claim{name_of(Counted::kConnections),
+                                  config_.admission.max_connections};
+  return !counts_.take({&claim, 1});
+}
+
+void EndpointLimits::forgo_imported() { counts_.give(name_of(Counted::kConnections)); }
 
 // A client that exists completes its handshake within a few round trips. A handshake that takes
 // longer probably belongs to none.
 void EndpointLimits::join(EndpointSlot& slot, const Address& remote, Time now) {
   slot.network = &networks_.join(remote);
+  slot.counted = true;
   while ((half_open_.size() + 1) * ConnectionDriver::k_half_open_memory >
              config_.admission.half_open_memory &&
          !half_open_.empty()) {
@@ -67,7 +108,6 @@ void EndpointLimits::join(EndpointSlot& slot, const Address& remote, Time now) {
   }
   slot.half_open = true;
   slot.half_open_place = half_open_.insert(half_open_.end(), &slot);
-  ++slot.network->half_open;
   slot.last_busy = slot.last_relief = now;
 }
 
@@ -75,8 +115,16 @@ void EndpointLimits::join(EndpointSlot& slot, const Address& remote, Time now) {
 
 void EndpointLimits::end_half_open(EndpointSlot& slot) {
   slot.half_open = false;
-  --slot.network->half_open;
   half_open_.erase(slot.half_open_place);
+  counts_.give(name_of(Counted::kHalfOpen));
+  counts_.give(name_of(Counted::kHalfOpen, slot.network->key));
+}
+
+void EndpointLimits::give_place(EndpointSlot& slot) {
+  if (!slot.counted) return;
+  slot.counted = false;
+  counts_.give(name_of(Counted::kConnections));
+  if (slot.network) counts_.give(name_of(Counted::kConnections, slot.network->key));
 }
 
 void EndpointLimits::forget_memory(EndpointSlot& slot) {
@@ -88,7 +136,7 @@ void EndpointLimits::forget_memory(EndpointSlot& slot) {
 void EndpointLimits::leave(EndpointSlot& slot) {
   if (slot.half_open) end_half_open(slot);
   forget_memory(slot);
-  if (slot.evicted) --evicted_;
+  give_place(slot);
   if (!slot.network) return;
   if (slot.evicted) --slot.network->evicted;
   networks_.leave(*slot.network);
@@ -112,7 +160,7 @@ void EndpointLimits::account(EndpointSlot& slot, Time now) {
 
 void EndpointLimits::evict(EndpointSlot& slot, LimitHit hit, Time now) {
   slot.evicted = true;
-  ++evicted_;
+  give_place(slot);
   if (slot.network) ++slot.network->evicted;
   count(hit);
   const bool idle = hit == LimitHit::kIdleEvicted;
@@ -125,8 +173,8 @@ void EndpointLimits::evict(EndpointSlot& slot, LimitHit hit, Time now) {
   listener_.on_made_room(slot);
 }
 
-void EndpointLimits::evict_idle(const NetworkKey* network, std::size_t count, Time now) {
-  if (!eviction_rounds_.take(now)) return;
+bool EndpointLimits::evict_idle(const NetworkKey* network, std::size_t count, Time now) {
+  if (!eviction_rounds_.take(now)) return false;
   std::vector<EndpointSlot*> idle;
   for (const auto& [driver, slot] : slots_) {
     const bool here = slot->network && (!network || slot->network->key == *network);
@@ -145,6 +193,7 @@ void EndpointLimits::evict_idle(const NetworkKey* network, std::size_t count, Ti
                       return here != there ? here > there : one->last_busy < other->last_busy;
                     });
   for (std::size_t i = 0; i < taken; ++i) evict(*idle[i], LimitHit::kIdleEvicted, now);
+  return true;
 }
 
 void EndpointLimits::evict_slow(Time now) {

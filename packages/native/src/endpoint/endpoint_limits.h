@@ -8,6 +8,7 @@
 #include "endpoint/endpoint_slot.h"
 #include "endpoint/limit_hit.h"
 #include "endpoint/memory_governor.h"
+#include "endpoint/shared_counts.h"
 
 namespace sheaf::quic {
 
@@ -29,10 +30,20 @@ class EndpointLimits {
   EndpointLimits(const EndpointConfig& config, const EndpointSlots& slots, Listener& listener);
 
   // --- new connections --------------------------------------------------------------------------
-  // Decides about a client's first packet. Closes idle connections when that makes room for it.
+  // Decides about a client's first packet. Closes idle connections when that makes room for it. A
+  // client that is accepted has a place: `join` or `forgo` follows.
   Admission::Decision admit(const Address& remote, bool validated, Time now);
-  // Returns whether the maximum number of connections is reached.
-  bool full() const { return slots_.size() - evicted_ >= config_.admission.max_connections; }
+  // Gives the place of a client back that was accepted.
+  void forgo(const Address& remote);
+  // As `admit` and `join`, for a connection of another server. Returns whether there is a place.
+  bool admit_imported();
+  void join_imported(EndpointSlot& slot) { slot.counted = true; }
+  void forgo_imported();
+  // Closes idle connections, of this network or of those that have the most, for the sake of other
+  // endpoints.
+  void make_room(const std::optional<NetworkKey>& network, Time now) {
+    evict_idle(network ? &*network : nullptr, 1 + slots_.size() / 100, now);
+  }
   // Returns how many bytes a new connection from this address may use.
   std::uint64_t memory_for(const Address& remote) const {
     return governor_.share(networks_.of(remote).memory);
@@ -41,7 +52,7 @@ class EndpointLimits {
   bool many_half_open() const {
     return half_open_.size() >= config_.admission.half_open_before_retry;
   }
-  // Counts a client whose handshake begins. The oldest pending handshakes make room for it.
+  // Takes a client whose handshake begins. The oldest pending handshakes make room for it.
   void join(EndpointSlot& slot, const Address& remote, Time now);
 
   // --- connections that live --------------------------------------------------------------------
@@ -60,8 +71,10 @@ class EndpointLimits {
  private:
   Admission::Load load_from(const Address& remote) const;
   void forget_memory(EndpointSlot& slot);
-  // Closes idle connections of this network, or of the networks that have the most.
-  void evict_idle(const NetworkKey* network, std::size_t count, Time now);
+  // Closes idle connections of this network, or of the networks that have the most. Returns false
+  // when it is too early for that.
+  bool evict_idle(const NetworkKey* network, std::size_t count, Time now);
+  void give_place(EndpointSlot& slot);
   void evict_slow(Time now);
   void evict(EndpointSlot& slot, LimitHit hit, Time now);
 
@@ -69,11 +82,11 @@ class EndpointLimits {
   const EndpointSlots& slots_;
   Listener& listener_;
   Admission admission_;
+  HeldCounts counts_;
   Networks networks_;
   MemoryGovernor governor_;
   TokenBucket eviction_rounds_;
   std::list<EndpointSlot*> half_open_;  // oldest first
-  std::size_t evicted_ = 0;             // number of evicted connections in `slots_`
   Hits hits_{};
 };
 

@@ -22,6 +22,7 @@ struct EndpointSlot {
   bool finished = false;                               // queued to be freed
   bool half_open = false;                              // its handshake is pending
   std::list<EndpointSlot*>::iterator half_open_place;  // valid while `half_open`
+  bool counted = false;                                // has a place among all connections
   bool evicted = false;                                // closed to make room
   Networks::Use* network = nullptr;  // network of a client whose handshake was made here
   std::uint64_t memory = 0;          // as last counted, in bytes

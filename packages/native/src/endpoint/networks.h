@@ -14,7 +14,6 @@ class Networks {
     NetworkKey key{};
     std::size_t connections = 0;  // connections that have a place here, including half-open and
                                   // closing ones
-    std::size_t half_open = 0;    // connections whose handshake is pending
     std::size_t evicted = 0;      // connections that were closed to make room
     std::uint64_t memory = 0;     // bytes
 

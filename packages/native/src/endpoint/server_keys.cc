@@ -11,13 +11,33 @@ namespace {
 constexpr Duration k_retry_token_lifetime = std::chrono::seconds(10);
 constexpr Duration k_address_token_lifetime = std::chrono::hours(24);
 
+using ResetKey = Wiped<std::array<std::uint8_t, ServerKeys::k_length>>;
+
+void derive_reset_key(const ServerSecret& secret, const std::string& scope, ResetKey& out) {
+  derive_key(secret, "sheaf resets " + scope, out.value);
+}
+
+// The id in hexadecimal
+std::string scope_of(Bytes server_id) {
+  constexpr std::string_view k_digits = "0123456789abcdef";
+  std::string out;
+  for (const std::uint8_t byte : server_id) {
+    out += k_digits[byte >> 4];
+    out += k_digits[byte & 0xf];
+  }
+  return out;
+}
+
 }  // namespace
 
 ServerKeys::ServerKeys(const ServerSecrets& secrets, std::string scope,
                        const std::optional<RoutableIds::Server>& server,
                        std::shared_ptr<RoutableIds::Nonces> nonces,
                        const std::optional<SteeringMark>& mark, Random& random)
-    : scope_(std::move(scope)), server_(server), nonces_(std::move(nonces)), mark_(mark) {
+    : scope_(server ? scope_of(server->id) : std::move(scope)),
+      server_(server),
+      nonces_(std::move(nonces)),
+      mark_(mark) {
   for (const ServerSecret& secret : secrets) add(secret, secret.number);
   if (!keys_.empty()) return;
   ServerSecret secret;
@@ -27,9 +47,10 @@ ServerKeys::ServerKeys(const ServerSecrets& secrets, std::string scope,
 
 void ServerKeys::add(const ServerSecret& secret, std::optional<std::uint8_t> number) {
   Keys& made = keys_.emplace_back();
-  Wiped<std::array<std::uint8_t, k_length>> reset_key;
+  made.secret = secret;
   derive_key(secret, "sheaf tokens", made.tokens);
-  derive_key(secret, "sheaf resets " + scope_, reset_key.value);
+  ResetKey reset_key;
+  derive_reset_key(secret, scope_, reset_key);
   if (server_) {
     made.ids = std::make_shared<LocalIdMaker>(reset_key.value,
                                               RoutableIds(*server_, secret, *number, nonces_));
@@ -77,6 +98,17 @@ std::optional<StatelessResetToken> ServerKeys::reset_token(const ConnectionId& i
       std::ranges::find_if(keys_, [&](const Keys& keys) { return keys.ids->made(id); });
   if (maker == keys_.end()) return std::nullopt;
   return maker->ids->reset_token(id);
+}
+
+std::optional<StatelessResetToken> ServerKeys::reset_token_of_other(const ConnectionId& id) const {
+  for (const Keys& keys : keys_) {
+    const auto server = keys.ids->server_of(id);
+    if (!server) continue;
+    ResetKey key;
+    derive_reset_key(keys.secret, scope_of(*server), key);
+    return stateless_reset_token(key.value, id);
+  }
+  return std::nullopt;
 }
 
 }  // namespace sheaf::quic

@@ -21,8 +21,8 @@ class ServerKeys {
 
   // `server` is there when balancers find the server by its ids; `nonces` are those of all keys
   // that the server had and has.
-  // Resets are those of `scope`, which other servers with the same secrets do not have. All ids
-  // have the mark, if there is one.
+  // Resets are those of the server id, and without one those of `scope`: no other server with the
+  // same secrets has the same. All ids have the mark, if there is one.
   ServerKeys(const ServerSecrets& secrets, std::string scope,
              const std::optional<RoutableIds::Server>& server,
              std::shared_ptr<RoutableIds::Nonces> nonces, const std::optional<SteeringMark>& mark,
@@ -40,11 +40,15 @@ class ServerKeys {
                                                  const ConnectionId& destination, Time now) const;
   bool verify_address_token(std::uint32_t version, Bytes token, const Address& remote,
                             Time now) const;
-  // Returns the token of an id that one of these secrets may have made.
+  // Returns the token of an id that this server may have made with one of these secrets.
   std::optional<StatelessResetToken> reset_token(const ConnectionId& id) const;
+  // Returns the token of an id as the server has it whose id it names. Sending it gives away how to
+  // reset the connection (RFC 9000 §21.11), so that server must be gone.
+  std::optional<StatelessResetToken> reset_token_of_other(const ConnectionId& id) const;
 
  private:
   struct Keys {
+    ServerSecret secret;
     std::array<std::uint8_t, k_length> tokens{};
     SharedIdMaker ids;
     ~Keys() { wipe(tokens.data(), tokens.size()); }

@@ -255,10 +255,12 @@ void EndpointLoop::follow_reading() {
 void EndpointLoop::on_mail() {
   if (workers_->group()->reading() != reading_) follow_reading();
   const Time now = monotonic_now();
-  workers_->group()->take(worker_, [&](const quic::Datagram& datagram) {
-    endpoint_.receive(datagram, now, quic::Origin::kWorker);
+  workers_->group()->take(worker_, [&](const quic::Datagram& datagram, quic::Origin origin) {
+    endpoint_.receive(datagram, now, origin);
   });
   endpoint_.end_batch(now);
+  if (const auto request = workers_->group()->take_room_request(worker_))
+    endpoint_.make_room(*request, now);
   endpoint_.on_timeout(now);
   take_events(now);
 }

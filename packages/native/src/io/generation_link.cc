@@ -10,6 +10,8 @@
 
 namespace sheaf::io {
 
+using quic::Owner;
+
 namespace {
 
 // Kind of the message, addresses, ECN mark. The two processes may be of different versions.
@@ -96,23 +98,23 @@ void Predecessors::clear() {
   links_.clear();
 }
 
-bool Predecessors::pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
+Owner Predecessors::pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
   const std::lock_guard lock(mutex_);
   if (header.may_open()) {
-    if (header.destination.size() > quic::ConnectionId::k_max_length) return false;
+    if (header.destination.size() > quic::ConnectionId::k_max_length) return Owner::kNobody;
     const quic::ConnectionId id(header.destination);
     for (Link& link : links_) {
       read_ids(link);
       if (!link.in_handshakes.contains(id)) continue;
       send_over(link.descriptor.number(), datagram);
-      return true;
+      return Owner::kAnother;
     }
-    return false;
+    return Owner::kNobody;
   }
   std::erase_if(links_, [&](const Link& link) {
     return send_over(link.descriptor.number(), datagram) == LinkOutcome::kClosed;
   });
-  return !links_.empty();
+  return links_.empty() ? Owner::kNobody : Owner::kAnother;
 }
 
 void Predecessors::read_ids(Link& link) {

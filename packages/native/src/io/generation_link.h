@@ -39,7 +39,7 @@ class Predecessors final : public workers::Elsewhere {
   void clear();
 
   // Passes on all but what opens a connection here. Returns false when no predecessor is left.
-  bool pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) override;
+  quic::Owner pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) override;
 
  private:
   struct Link {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "io/monotonic_clock.h"
 #include "io/socket_address.h"
@@ -11,6 +12,7 @@
 namespace sheaf::io {
 
 using quic::Address;
+using quic::Owner;
 
 namespace {
 
@@ -18,6 +20,8 @@ namespace {
 // connections, and the exception elsewhere.
 constexpr double k_rate = 200'000;
 constexpr double k_burst = 20'000;
+// Answers per second: more than all other machines ask for
+constexpr double k_answers = 1000;
 constexpr std::size_t k_max_datagram = 65'536;
 // System calls in a turn of the loop
 constexpr int k_link_receive_calls = 16;
@@ -30,7 +34,8 @@ MachineLink::MachineLink(std::shared_ptr<workers::WorkerGroup> group, MachineLin
       fleet_(config_.server, config_.secrets, config_.shares_first),
       buffer_(k_max_datagram + machines::k_forward_overhead),
       rate_(k_rate, k_burst),
-      opener_(config_.secrets, config_.server.id) {}
+      opener_(config_.secrets, config_.server.id),
+      answers_(k_answers, k_answers) {}
 
 quic::Result<std::unique_ptr<MachineLink>, SocketError> MachineLink::open(
     uv_loop_t* loop, std::shared_ptr<workers::WorkerGroup> group, MachineLinkConfig config) {
@@ -41,8 +46,17 @@ quic::Result<std::unique_ptr<MachineLink>, SocketError> MachineLink::open(
                                     [link = made.get()](WatchedSocket&) { link->on_ready(); });
   if (!socket) return socket.error();
   made->socket_ = std::move(*socket);
+  if (auto started = made->start_asking(loop); !started) return started.error();
   made->group_->set_machines(made.get());
   return made;
+}
+
+quic::Status<SocketError> MachineLink::start_asking(uv_loop_t* loop) {
+  auto timer = DeadlineTimer::open(loop, [this] { ask_all(); });
+  if (!timer) return timer.error();
+  timer_ = std::move(*timer);
+  ask_all();
+  return {};
 }
 
 // --- sending ------------------------------------------------------------------------------------
@@ -51,7 +65,7 @@ void MachineLink::set_machines(const std::vector<machines::Machine>& machines) {
   const std::lock_guard lock(sending_);
   const std::vector<machines::Machine> before = fleet_.machines();
   fleet_.set_machines(machines);
-  make_sealers(before);
+  make_peers(before);
 }
 
 void MachineLink::set_secrets(const quic::ServerSecrets& secrets) {
@@ -60,41 +74,80 @@ void MachineLink::set_secrets(const quic::ServerSecrets& secrets) {
   fleet_ = machines::Fleet(config_.server, secrets, config_.shares_first);
   fleet_.set_machines(machines);
   config_.secrets = secrets;
-  make_sealers({});
+  make_peers({});
   opener_ = machines::ForwardOpener(secrets, config_.server.id);
 }
 
-// A machine that stays keeps its sealer: a new one would cost the receiver a key.
-void MachineLink::make_sealers(const std::vector<machines::Machine>& before) {
-  std::vector<machines::ForwardSealer> sealers;
+// A machine that stays keeps its sealer: a new one would cost the receiver a key. At another
+// address it is another machine: what the first one answered says nothing about it.
+void MachineLink::make_peers(const std::vector<machines::Machine>& before) {
+  std::vector<Peer> peers;
   for (const machines::Machine& machine : fleet_.machines()) {
-    const auto known = std::ranges::find(before, machine.server_id, &machines::Machine::server_id);
+    const auto known = std::ranges::find_if(before, [&](const machines::Machine& other) {
+      return other.server_id == machine.server_id && other.address == machine.address;
+    });
     if (known == before.end()) {
-      sealers.emplace_back(config_.secrets.front(), machine.server_id, random_);
+      peers.push_back({{config_.secrets.front(), machine.server_id, random_}, {}});
     } else {
-      sealers.push_back(std::move(sealers_[static_cast<std::size_t>(known - before.begin())]));
+      peers.push_back(std::move(peers_[static_cast<std::size_t>(known - before.begin())]));
     }
   }
-  sealers_ = std::move(sealers);
+  peers_ = std::move(peers);
 }
 
-bool MachineLink::pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
-  if (datagram.payload.size() > k_max_datagram) return false;
-  const std::lock_guard lock(sending_);
-  const auto owner = fleet_.owner_of(header);
-  if (!owner) return false;
-  if (!rate_.take(monotonic_now())) {
-    ++dropped_;
-    return true;
-  }
-  const std::size_t size = sealers_[*owner].seal(datagram, buffer_);
+bool MachineLink::send(quic::Bytes bytes, const Address& to) {
   sockaddr_storage address;
   const bool ipv6 = socket_->local_address().family == Address::Family::kIpv6;
-  const socklen_t length = to_sockaddr(fleet_.machines()[*owner].address, ipv6, address);
-  const auto sent = sendto(socket_->descriptor(), buffer_.data(), size, 0,
-                           reinterpret_cast<const sockaddr*>(&address), length);
-  ++(sent < 0 ? dropped_ : sent_);
-  return true;
+  const socklen_t length = to_sockaddr(to, ipv6, address);
+  return sendto(socket_->descriptor(), bytes.data(), bytes.size(), 0,
+                reinterpret_cast<const sockaddr*>(&address), length) >= 0;
+}
+
+// The ways to a machine that lives may fail, one or the other: only one that neither others nor
+// this machine hear of is lost.
+bool MachineLink::lost(std::size_t place) const {
+  return fleet_.machines()[place].missing && peers_[place].contact.silent();
+}
+
+Owner MachineLink::pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
+  if (datagram.payload.size() > k_max_datagram) return Owner::kNobody;
+  const std::lock_guard lock(sending_);
+  auto owner = fleet_.owner_of(header);
+  if (owner && lost(*owner)) {
+    if (!header.may_open()) return Owner::kLost;
+    owner = fleet_.opener_of(header);
+  }
+  if (!owner) return Owner::kNobody;
+  const machines::Machine& machine = fleet_.machines()[*owner];
+  if (machine.missing && header.kind == quic::DatagramHeader::Kind::kShort)
+    unanswered_.keep(machine.server_id, datagram);
+  if (!rate_.take(monotonic_now())) {
+    ++dropped_;
+    return Owner::kAnother;
+  }
+  const std::size_t size = peers_[*owner].sealer.seal(datagram, buffer_);
+  const bool sent = send(quic::Bytes(buffer_).first(size), machine.address);
+  ++(sent ? sent_ : dropped_);
+  return Owner::kAnother;
+}
+
+void MachineLink::ask_all() {
+  timer_->set(monotonic_now() + config_.between_queries);
+  const std::lock_guard lock(sending_);
+  std::array<std::uint8_t, machines::k_query_length> query;
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    Peer& peer = peers_[i];
+    const bool is_lost = lost(i);
+    if (is_lost && !peer.was_lost) answer_clients_of(fleet_.machines()[i]);
+    peer.was_lost = is_lost;
+    peer.sealer.seal_query(peer.contact.ask(random_), query);
+    send(query, fleet_.machines()[i].address);
+  }
+}
+
+void MachineLink::answer_clients_of(const machines::Machine& machine) {
+  for (machines::Unanswered::Kept& kept : unanswered_.take(machine.server_id))
+    group_->deliver({kept.bytes, kept.path, kept.ecn}, quic::Origin::kNetwork);
 }
 
 // --- receiving ----------------------------------------------------------------------------------
@@ -108,20 +161,48 @@ void MachineLink::on_ready() {
 }
 
 void MachineLink::take(const quic::Datagram& sealed, quic::Time now) {
-  auto datagram = opener_.open(sealed.payload, now);
-  const auto local = std::ranges::find_if(config_.client_addresses, [&](const Address& address) {
-    return datagram && address.family == datagram->path.remote.family;
-  });
-  if (!datagram || local == config_.client_addresses.end()) {
+  if (const auto nonce = machines::read_answer(sealed.payload)) return take_answer(*nonce);
+  auto opened = opener_.open(sealed.payload, now);
+  if (!opened) {
+    ++refused_;
+  } else if (const auto* nonce = std::get_if<machines::Nonce>(&*opened)) {
+    answer(*nonce, sealed.path.remote, now);
+  } else {
+    take_datagram(std::get<quic::Datagram>(*opened));
+  }
+}
+
+void MachineLink::take_answer(const machines::Nonce& nonce) {
+  const std::lock_guard lock(sending_);
+  const bool taken =
+      std::ranges::any_of(peers_, [&](Peer& peer) { return peer.contact.take(nonce); });
+  if (!taken) ++refused_;
+}
+
+void MachineLink::answer(const machines::Nonce& nonce, const Address& to, quic::Time now) {
+  if (answers_.take(now)) send(machines::write_answer(nonce), to);
+}
+
+void MachineLink::take_datagram(quic::Datagram& datagram) {
+  const auto local =
+      std::ranges::find(config_.client_addresses, datagram.path.remote.family, &Address::family);
+  if (local == config_.client_addresses.end()) {
     ++refused_;
     return;
   }
   ++received_;
-  datagram->path.local = *local;
-  group_->deliver(*datagram);
+  datagram.path.local = *local;
+  group_->deliver(datagram);
 }
 
 MachineLink::Counts MachineLink::counts() const { return {sent_, dropped_, received_, refused_}; }
+
+std::size_t MachineLink::lost_machines() {
+  const std::lock_guard lock(sending_);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < peers_.size(); ++i) count += lost(i) ? 1 : 0;
+  return count;
+}
 
 void MachineLink::close(std::function<void()> done) {
   if (!socket_) {
@@ -129,7 +210,12 @@ void MachineLink::close(std::function<void()> done) {
     return;
   }
   group_->set_machines(nullptr);
-  std::exchange(socket_, nullptr)->close(std::move(done));
+  // Runs when the last handle releases it.
+  const std::shared_ptr<void> last(nullptr, [done = std::move(done)](void*) {
+    if (done) done();
+  });
+  if (timer_) std::exchange(timer_, nullptr)->close([last] {});
+  std::exchange(socket_, nullptr)->close([last] {});
 }
 
 }  // namespace sheaf::io

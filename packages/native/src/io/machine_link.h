@@ -5,10 +5,13 @@
 #include <mutex>
 #include <vector>
 
+#include "io/deadline_timer.h"
 #include "io/system_random.h"
 #include "io/watched_socket.h"
+#include "machines/contact.h"
 #include "machines/fleet.h"
 #include "machines/forwarded_datagram.h"
+#include "machines/unanswered.h"
 #include "workers/worker_group.h"
 
 namespace sheaf::io {
@@ -18,12 +21,16 @@ struct MachineLinkConfig {
   quic::RoutableIds::Server server;
   quic::ServerSecrets secrets;
   bool shares_first = false;  // as of machines::Fleet
+  // Time between two queries to a machine. With this one, a machine that ends is noticed about as
+  // soon as its heartbeats are missed.
+  quic::Duration between_queries = std::chrono::milliseconds(500);
   // Local addresses that clients of this machine reach, one for each address family
   std::vector<quic::Address> client_addresses;
 };
 
 // The way between the machines of a fleet: sends datagrams that belong to others, and takes those
-// that others have for this one. Bounded in what it sends and opens; it never answers.
+// that others have for this one. It asks the others all the time whether they are there, so that it
+// knows which of them are lost. Bounded in what it sends, opens and answers.
 class MachineLink final : public workers::Elsewhere {
  public:
   struct Counts {
@@ -43,29 +50,48 @@ class MachineLink final : public workers::Elsewhere {
   void set_machines(const std::vector<machines::Machine>& machines);
   void set_secrets(const quic::ServerSecrets& secrets);
   Counts counts() const;
+  // Returns how many of the machines are lost.
+  std::size_t lost_machines();
   // Stops at once. libuv frees the handles later and then calls `done`.
   void close(std::function<void()> done);
 
-  bool pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) override;
+  quic::Owner pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) override;
 
  private:
+  struct Peer {
+    machines::ForwardSealer sealer;
+    machines::Contact contact;
+    bool was_lost = false;  // at the latest query
+  };
+
   MachineLink(std::shared_ptr<workers::WorkerGroup> group, MachineLinkConfig config);
-  void make_sealers(const std::vector<machines::Machine>& before);
+  quic::Status<SocketError> start_asking(uv_loop_t* loop);
+  void make_peers(const std::vector<machines::Machine>& before);
+  bool lost(std::size_t place) const;
+  void ask_all();
+  void answer_clients_of(const machines::Machine& machine);
+  bool send(quic::Bytes bytes, const quic::Address& to);
   void on_ready();
   void take(const quic::Datagram& sealed, quic::Time now);
+  void take_answer(const machines::Nonce& nonce);
+  void answer(const machines::Nonce& nonce, const quic::Address& to, quic::Time now);
+  void take_datagram(quic::Datagram& datagram);
 
   std::shared_ptr<workers::WorkerGroup> group_;
   MachineLinkConfig config_;
   std::unique_ptr<WatchedSocket> socket_;
+  std::unique_ptr<DeadlineTimer> timer_;
 
   std::mutex sending_;  // of what follows, which all workers use
   SystemRandom random_;
   machines::Fleet fleet_;
-  std::vector<machines::ForwardSealer> sealers_;  // of each machine
+  std::vector<Peer> peers_;  // of each machine
+  machines::Unanswered unanswered_;
   std::vector<std::uint8_t> buffer_;
   quic::TokenBucket rate_;
 
-  machines::ForwardOpener opener_;  // of the loop's thread
+  machines::ForwardOpener opener_;  // of the loop's thread, as what follows it
+  quic::TokenBucket answers_;
   std::atomic<std::uint64_t> sent_ = 0;
   std::atomic<std::uint64_t> dropped_ = 0;
   std::uint64_t received_ = 0;

@@ -41,7 +41,9 @@ std::optional<std::vector<std::uint8_t>> Fleet::server_of(Bytes id) {
   return std::nullopt;
 }
 
-std::optional<std::size_t> Fleet::chosen_for(Bytes id) const {
+std::optional<std::size_t> Fleet::opener_of(const quic::DatagramHeader& header) const {
+  if (!header.may_open() || !shares_first_) return std::nullopt;
+  const Bytes id = header.destination;
   std::uint64_t heaviest = weight(own_, id);
   std::optional<std::size_t> chosen;
   for (std::size_t i = 0; i < machines_.size(); ++i) {
@@ -55,14 +57,12 @@ std::optional<std::size_t> Fleet::chosen_for(Bytes id) const {
 }
 
 std::optional<std::size_t> Fleet::owner_of(const quic::DatagramHeader& header) {
-  const Bytes id = header.destination;
-  if (const auto server = server_of(id)) {
+  if (const auto server = server_of(header.destination)) {
     if (*server == own_) return std::nullopt;
     const auto found = std::ranges::find(machines_, *server, &Machine::server_id);
     if (found != machines_.end()) return static_cast<std::size_t>(found - machines_.begin());
   }
-  if (header.may_open() && shares_first_) return chosen_for(id);
-  return std::nullopt;
+  return opener_of(header);
 }
 
 }  // namespace sheaf::machines

@@ -17,6 +17,8 @@ struct Machine {
   quic::Address address;
   // Whether it takes new connections. Those that it has stay, whatever this says.
   bool opens = true;
+  // Whether others, too, hear nothing of it. It may be alive all the same.
+  bool missing = false;
 };
 
 // Tells which machine of a fleet a datagram belongs to. All machines that know the same others come
@@ -35,10 +37,12 @@ class Fleet {
   // Returns the place in `machines` of the one that a datagram belongs to; nothing when that is
   // this one, or nobody knows.
   std::optional<std::size_t> owner_of(const quic::DatagramHeader& header);
+  // As `owner_of`, whatever server the id of the datagram names: only first packets belong to a
+  // machine then.
+  std::optional<std::size_t> opener_of(const quic::DatagramHeader& header) const;
 
  private:
   std::optional<std::vector<std::uint8_t>> server_of(quic::Bytes id);
-  std::optional<std::size_t> chosen_for(quic::Bytes id) const;
 
   std::vector<std::uint8_t> own_;
   bool shares_first_;

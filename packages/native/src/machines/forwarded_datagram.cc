@@ -14,8 +14,10 @@ using quic::MutableBytes;
 
 namespace {
 
-// Version of the format
-constexpr std::uint8_t k_format = 1;
+// What a datagram between machines is
+constexpr std::uint8_t k_datagram = 1;
+constexpr std::uint8_t k_query = 2;
+constexpr std::uint8_t k_answer = 3;
 // Format, number of the secret, salt, counter
 constexpr std::size_t k_header_length = 1 + 1 + k_salt_length + 8;
 constexpr std::uint8_t k_ecn_bits = 0x03;
@@ -31,7 +33,37 @@ std::unique_ptr<quic::Aead> forwarding_key(const quic::ServerSecret& secret, Byt
   return quic::make_aead(traffic);
 }
 
+std::optional<ForwardOpener::Opened> read_datagram(MutableBytes clear) {
+  quic::Reader reader(clear);
+  quic::Datagram out;
+  out.path.remote = quic::fixed::read_address(reader);
+  out.ecn = static_cast<quic::Ecn>(reader.read_u8() & k_ecn_bits);
+  if (!reader.ok()) return std::nullopt;
+  out.payload = clear.last(reader.remaining());
+  return out;
+}
+
+std::optional<ForwardOpener::Opened> read_query(Bytes clear) {
+  Nonce nonce;
+  if (clear.size() != nonce.size()) return std::nullopt;
+  std::ranges::copy(clear, nonce.begin());
+  return nonce;
+}
+
 }  // namespace
+
+std::array<std::uint8_t, k_answer_length> write_answer(const Nonce& nonce) {
+  std::array<std::uint8_t, k_answer_length> out{k_answer};
+  std::ranges::copy(nonce, out.begin() + 1);
+  return out;
+}
+
+std::optional<Nonce> read_answer(Bytes datagram) {
+  if (datagram.size() != k_answer_length || datagram.front() != k_answer) return std::nullopt;
+  Nonce nonce;
+  std::ranges::copy(datagram.subspan(1), nonce.begin());
+  return nonce;
+}
 
 // --- ForwardSealer ------------------------------------------------------------------------------
 
@@ -41,15 +73,30 @@ ForwardSealer::ForwardSealer(const quic::ServerSecret& secret, Bytes receiver, q
   aead_ = forwarding_key(secret, salt_, receiver);
 }
 
-std::size_t ForwardSealer::seal(const quic::Datagram& datagram, MutableBytes out) {
-  quic::Writer writer(out);
-  writer.write_u8(k_format);
+void ForwardSealer::begin(quic::Writer& writer, std::uint8_t format) {
+  writer.write_u8(format);
   writer.write_u8(secret_number_);
   writer.write_bytes(salt_);
   quic::fixed::write_u64(writer, ++counter_);
+}
+
+std::size_t ForwardSealer::seal(const quic::Datagram& datagram, MutableBytes out) {
+  quic::Writer writer(out);
+  begin(writer, k_datagram);
   quic::fixed::write_address(writer, datagram.path.remote);
   writer.write_u8(static_cast<std::uint8_t>(datagram.ecn));
   writer.write_bytes(datagram.payload);
+  return finish(writer, out);
+}
+
+std::size_t ForwardSealer::seal_query(const Nonce& nonce, MutableBytes out) {
+  quic::Writer writer(out);
+  begin(writer, k_query);
+  writer.write_bytes(nonce);
+  return finish(writer, out);
+}
+
+std::size_t ForwardSealer::finish(const quic::Writer& writer, MutableBytes out) {
   const quic::SealJob job{
       .packet = out.data(),
       .payload_length = static_cast<std::uint32_t>(writer.size() - k_header_length),
@@ -72,10 +119,11 @@ std::unique_ptr<quic::Aead> ForwardOpener::make_key(std::uint8_t secret_number, 
   return forwarding_key(*secret, salt, receiver_);
 }
 
-std::optional<quic::Datagram> ForwardOpener::open(MutableBytes sealed, quic::Time now) {
+std::optional<ForwardOpener::Opened> ForwardOpener::open(MutableBytes sealed, quic::Time now) {
   if (sealed.size() < k_header_length + quic::k_aead_tag_length) return std::nullopt;
   quic::Reader reader(sealed);
-  if (reader.read_u8() != k_format) return std::nullopt;
+  const std::uint8_t format = reader.read_u8();
+  if (format != k_datagram && format != k_query) return std::nullopt;
   const std::uint8_t number = reader.read_u8();
   const Bytes salt = reader.read_bytes(k_salt_length);
   const quic::PacketNumber counter = quic::fixed::read_u64(reader);
@@ -97,18 +145,12 @@ std::optional<quic::Datagram> ForwardOpener::open(MutableBytes sealed, quic::Tim
   return opened;
 }
 
-std::optional<quic::Datagram> ForwardOpener::open_with(quic::Aead& aead, MutableBytes sealed,
-                                                       quic::PacketNumber counter) {
+std::optional<ForwardOpener::Opened> ForwardOpener::open_with(quic::Aead& aead, MutableBytes sealed,
+                                                              quic::PacketNumber counter) {
   const MutableBytes payload = sealed.subspan(k_header_length);
   if (!aead.open_in_place(sealed.first(k_header_length), payload, {}, counter)) return std::nullopt;
   const MutableBytes clear = payload.first(payload.size() - quic::k_aead_tag_length);
-  quic::Reader reader(clear);
-  quic::Datagram out;
-  out.path.remote = quic::fixed::read_address(reader);
-  out.ecn = static_cast<quic::Ecn>(reader.read_u8() & k_ecn_bits);
-  if (!reader.ok()) return std::nullopt;
-  out.payload = clear.last(reader.remaining());
-  return out;
+  return sealed.front() == k_query ? read_query(clear) : read_datagram(clear);
 }
 
 }  // namespace sheaf::machines

@@ -4,11 +4,13 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "connection/transmit.h"
 #include "crypto/packet_protection.h"
 #include "crypto/server_secret.h"
+#include "machines/contact.h"
 #include "util/random.h"
 #include "util/token_bucket.h"
 
@@ -18,11 +20,20 @@ namespace sheaf::machines {
 // follow from a secret of the fleet, from the receiver's server id, and from a salt of the sender
 // (docs/reference/wire.md#forwarded-datagrams). In front of the client's datagram stand its address
 // and its ECN mark. A sealed datagram that is repeated is a repeated datagram of the client, which
-// QUIC bears.
+// QUIC bears. Queries are sealed in the same way, and hold a nonce.
 inline constexpr std::size_t k_salt_length = 16;
 // How much longer than the client's datagram the sealed one may be
 inline constexpr std::size_t k_forward_overhead =
     1 + 1 + k_salt_length + 8 + 19 + quic::k_aead_tag_length;
+inline constexpr std::size_t k_query_length =
+    1 + 1 + k_salt_length + 8 + sizeof(Nonce) + quic::k_aead_tag_length;
+
+// An answer is the nonce in the clear: only who could open the query knows it. It is shorter than
+// the query, so nobody can make a machine amplify what it gets.
+inline constexpr std::size_t k_answer_length = 1 + sizeof(Nonce);
+std::array<std::uint8_t, k_answer_length> write_answer(const Nonce& nonce);
+// Returns nothing for bytes that are no answer.
+std::optional<Nonce> read_answer(quic::Bytes datagram);
 
 // Seals datagrams for one other machine.
 class ForwardSealer {
@@ -33,8 +44,13 @@ class ForwardSealer {
   // Writes the sealed datagram. `out` has room for k_forward_overhead bytes more than the payload.
   // Returns its size.
   std::size_t seal(const quic::Datagram& datagram, quic::MutableBytes out);
+  // As `seal`, for a query. `out` has room for k_query_length bytes.
+  std::size_t seal_query(const Nonce& nonce, quic::MutableBytes out);
 
  private:
+  void begin(quic::Writer& writer, std::uint8_t format);
+  std::size_t finish(const quic::Writer& writer, quic::MutableBytes out);
+
   std::uint8_t secret_number_;
   std::array<std::uint8_t, k_salt_length> salt_{};
   std::unique_ptr<quic::Aead> aead_;
@@ -44,14 +60,16 @@ class ForwardSealer {
 // Opens datagrams that other machines have sealed for this one.
 class ForwardOpener {
  public:
-  // Senders whose keys are kept at one time
-  static constexpr std::size_t k_max_senders = 64;
+  // What a machine of the fleet sent: a datagram of a client, without its local address, or a query
+  using Opened = std::variant<quic::Datagram, Nonce>;
+  // Senders whose keys are kept at one time. Each of the other machines sends queries all the time.
+  static constexpr std::size_t k_max_senders = 256;
 
   ForwardOpener(quic::ServerSecrets secrets, std::vector<std::uint8_t> receiver);
 
-  // Opens a datagram in place. Returns the client's datagram, without its local address; nothing
-  // for bytes that no machine of the fleet has sealed for this one.
-  std::optional<quic::Datagram> open(quic::MutableBytes sealed, quic::Time now);
+  // Opens a datagram in place. Returns nothing for bytes that no machine of the fleet has sealed
+  // for this one.
+  std::optional<Opened> open(quic::MutableBytes sealed, quic::Time now);
 
  private:
   struct Sender {
@@ -64,8 +82,8 @@ class ForwardOpener {
   static constexpr double k_new_salts = 100;  // per second
 
   std::unique_ptr<quic::Aead> make_key(std::uint8_t secret_number, quic::Bytes salt) const;
-  static std::optional<quic::Datagram> open_with(quic::Aead& aead, quic::MutableBytes sealed,
-                                                 quic::PacketNumber counter);
+  static std::optional<Opened> open_with(quic::Aead& aead, quic::MutableBytes sealed,
+                                         quic::PacketNumber counter);
 
   quic::ServerSecrets secrets_;
   std::vector<std::uint8_t> receiver_;

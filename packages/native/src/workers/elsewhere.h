@@ -2,6 +2,7 @@
 
 #include "connection/transmit.h"
 #include "crypto/datagram.h"
+#include "endpoint/placement.h"
 
 namespace sheaf::workers {
 
@@ -9,9 +10,10 @@ namespace sheaf::workers {
 class Elsewhere {
  public:
   virtual ~Elsewhere() = default;
-  // Passes on a datagram of another process. Returns false when it belongs to this one, or nobody
+  // Passes on a datagram of another process. Returns kNobody when it belongs to this one, or nobody
   // knows. Any thread calls it.
-  virtual bool pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) = 0;
+  virtual quic::Owner pass_on(const quic::Datagram& datagram,
+                              const quic::DatagramHeader& header) = 0;
 };
 
 }  // namespace sheaf::workers

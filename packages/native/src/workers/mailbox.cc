@@ -2,9 +2,9 @@
 
 namespace sheaf::workers {
 
-bool Mailbox::push(const quic::Datagram& datagram) {
+bool Mailbox::push(const quic::Datagram& datagram, quic::Origin origin) {
   const quic::Bytes payload = datagram.payload;
-  const Header header{datagram.path, payload.size(), datagram.ecn};
+  const Header header{datagram.path, payload.size(), datagram.ecn, origin};
   const std::lock_guard lock(mutex_);
   const std::size_t at = writing_.size();
   const std::size_t end = at + sizeof header + padded(payload.size());

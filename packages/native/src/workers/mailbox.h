@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "connection/transmit.h"
+#include "endpoint/placement.h"
 
 namespace sheaf::workers {
 
@@ -18,7 +19,7 @@ class Mailbox {
   static constexpr std::size_t k_limit = 2 << 20;  // bytes of one array
 
   // Copies a datagram. Returns false when it is lost: the mailbox is full, or nobody reads it.
-  bool push(const quic::Datagram& datagram);
+  bool push(const quic::Datagram& datagram, quic::Origin origin);
   // `wake` is called by other threads when the mailbox is no longer empty. It must not call this
   // object.
   void open(std::function<void()> wake);
@@ -27,8 +28,8 @@ class Mailbox {
   // Frees what waits. `wake` is not called any more once this returns.
   void close();
 
-  // Passes each datagram that waits to `sink(const quic::Datagram&)`. Its bytes are valid during
-  // the call. Returns how many there were. For the thread that opened the mailbox.
+  // Passes each datagram that waits to `sink(const quic::Datagram&, quic::Origin)`. Its bytes are
+  // valid during the call. Returns how many there were. For the thread that opened the mailbox.
   template <typename Sink>
   std::size_t take(Sink&& sink) {
     swap();
@@ -38,7 +39,8 @@ class Mailbox {
       std::memcpy(&header, reading_.data() + at, sizeof header);
       at += sizeof header;
       sink(quic::Datagram{quic::MutableBytes(reading_).subspan(at, header.size), header.path,
-                          header.ecn});
+                          header.ecn},
+           header.origin);
       at += padded(header.size);
     }
     return count;
@@ -49,6 +51,7 @@ class Mailbox {
     quic::AddressPair path;
     std::size_t size = 0;
     quic::Ecn ecn = quic::Ecn::kNotEct;
+    quic::Origin origin = quic::Origin::kWorker;
   };
   static std::size_t padded(std::size_t size) {
     constexpr std::size_t k_alignment = alignof(Header);

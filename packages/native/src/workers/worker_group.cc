@@ -1,6 +1,7 @@
 #include "workers/worker_group.h"
 
 #include <mutex>
+#include <utility>
 
 namespace sheaf::workers {
 
@@ -18,10 +19,10 @@ void WorkerGroup::set(Elsewhere*& place, Elsewhere* elsewhere) {
   place = elsewhere;
 }
 
-bool WorkerGroup::pass_to(Elsewhere* const& place, const quic::Datagram& datagram,
-                          const quic::DatagramHeader& header) {
+quic::Owner WorkerGroup::pass_to(Elsewhere* const& place, const quic::Datagram& datagram,
+                                 const quic::DatagramHeader& header) {
   const std::shared_lock lock(elsewhere_mutex_);
-  return place && place->pass_on(datagram, header);
+  return place ? place->pass_on(datagram, header) : quic::Owner::kNobody;
 }
 
 void WorkerGroup::set_reading(bool reading) {
@@ -34,7 +35,7 @@ void WorkerGroup::hand_over() {
   set_reading(false);
 }
 
-void WorkerGroup::deliver(const quic::Datagram& datagram) {
+void WorkerGroup::deliver(const quic::Datagram& datagram, quic::Origin origin) {
   const auto header = quic::peek_datagram(datagram.payload, steering_.id_length());
   if (header.destination.size() > quic::ConnectionId::k_max_length) return;
   const auto known = routes_.find(quic::ConnectionId(header.destination), header.may_open());
@@ -42,12 +43,26 @@ void WorkerGroup::deliver(const quic::Datagram& datagram) {
   const unsigned by_address = datagram.path.remote.port % steering_.workers();
   const unsigned owner =
       known.value_or(steering_.worker_of(header.destination).value_or(by_address));
-  members_[owner].mailbox.push(datagram);
+  members_[owner].mailbox.push(datagram, origin);
 }
 
 void WorkerGroup::pass_on(unsigned from, unsigned to, const quic::Datagram& datagram) {
   ++members_[from].passed_on;
-  if (!members_[to].mailbox.push(datagram)) ++members_[from].lost;
+  if (!members_[to].mailbox.push(datagram, quic::Origin::kWorker)) ++members_[from].lost;
+}
+
+void WorkerGroup::ask_for_room(unsigned from, const RoomRequest& network) {
+  const std::lock_guard lock(room_mutex_);
+  for (unsigned worker = 0; worker < members_.size(); ++worker) {
+    if (worker == from) continue;
+    members_[worker].room_request = network;
+    members_[worker].mailbox.wake();
+  }
+}
+
+std::optional<WorkerGroup::RoomRequest> WorkerGroup::take_room_request(unsigned worker) {
+  const std::lock_guard lock(room_mutex_);
+  return std::exchange(members_[worker].room_request, std::nullopt);
 }
 
 WorkerGroup::Counts WorkerGroup::counts(unsigned worker) const {

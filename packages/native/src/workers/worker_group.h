@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <vector>
 
@@ -40,6 +42,8 @@ class WorkerGroup {
   // Tickets and tokens of one worker are valid at all, each for one use.
   const std::shared_ptr<quic::ReplayRecord>& replays() const { return replays_; }
   const std::shared_ptr<quic::SeenFilter>& used_tokens() const { return used_tokens_; }
+  // Limits of clients are those of all workers.
+  const std::shared_ptr<quic::SharedCounts>& clients() const { return clients_; }
 
   // Starts a worker; a worker that ended may start again. See Mailbox::open for `wake`.
   void join(unsigned worker, std::function<void()> wake);
@@ -49,21 +53,23 @@ class WorkerGroup {
   // longer. The calls return when no thread uses the one before.
   void set_machines(Elsewhere* machines) { set(machines_, machines); }
   void set_predecessors(Elsewhere* predecessors) { set(predecessors_, predecessors); }
-  bool pass_to_machine(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
+  quic::Owner pass_to_machine(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
     return pass_to(machines_, datagram, header);
   }
-  // Returns true also for what nobody knows when another process has taken over: only that one may
+  // What nobody knows is another's as well when another process has taken over: only that one may
   // open connections, and reset them.
-  bool pass_to_predecessor(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
-    return handed_over_ || pass_to(predecessors_, datagram, header);
+  quic::Owner pass_to_predecessor(const quic::Datagram& datagram,
+                                  const quic::DatagramHeader& header) {
+    return handed_over_ ? quic::Owner::kAnother : pass_to(predecessors_, datagram, header);
   }
   // Whether the workers read their sockets
   bool reading() const { return reading_; }
   void set_reading(bool reading);
   // Leaves the sockets to another process, which passes on what belongs to connections here.
   void hand_over();
-  // Gives a datagram of another machine to the worker that it belongs to.
-  void deliver(const quic::Datagram& datagram);
+  // Gives a datagram of another machine to the worker that it belongs to. With kNetwork, it is one
+  // that a worker had passed on before, and is asked about again.
+  void deliver(const quic::Datagram& datagram, quic::Origin origin = quic::Origin::kWorker);
   // Gives another worker a datagram.
   void pass_on(unsigned from, unsigned to, const quic::Datagram& datagram);
   template <typename Sink>
@@ -72,6 +78,11 @@ class WorkerGroup {
     members_[worker].taken += count;
     return count;
   }
+  // Asks all other workers to close idle connections, of this network or of any.
+  using RoomRequest = std::optional<quic::NetworkKey>;
+  void ask_for_room(unsigned from, const RoomRequest& network);
+  // Returns what was asked of a worker since the last call.
+  std::optional<RoomRequest> take_room_request(unsigned worker);
   Counts counts(unsigned worker) const;
 
  private:
@@ -80,11 +91,12 @@ class WorkerGroup {
     std::atomic<std::uint64_t> passed_on = 0;
     std::atomic<std::uint64_t> taken = 0;
     std::atomic<std::uint64_t> lost = 0;
+    std::optional<RoomRequest> room_request;  // the latest
   };
 
   void set(Elsewhere*& place, Elsewhere* elsewhere);
-  bool pass_to(Elsewhere* const& place, const quic::Datagram& datagram,
-               const quic::DatagramHeader& header);
+  quic::Owner pass_to(Elsewhere* const& place, const quic::Datagram& datagram,
+                      const quic::DatagramHeader& header);
 
   quic::Steering steering_;
   bool steered_ = true;
@@ -92,11 +104,13 @@ class WorkerGroup {
   RecentIds recent_ids_;
   std::shared_ptr<quic::ReplayRecord> replays_ = std::make_shared<quic::ReplayRecord>();
   std::shared_ptr<quic::SeenFilter> used_tokens_ = quic::make_used_tokens();
+  std::shared_ptr<quic::SharedCounts> clients_ = std::make_shared<quic::SharedCounts>();
   std::atomic<bool> reading_ = true;
   std::atomic<bool> handed_over_ = false;
   std::shared_mutex elsewhere_mutex_;
   Elsewhere* machines_ = nullptr;
   Elsewhere* predecessors_ = nullptr;
+  std::mutex room_mutex_;  // of the requests for room
   std::vector<Member> members_;
 };
 

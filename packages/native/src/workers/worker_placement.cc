@@ -3,6 +3,7 @@
 namespace sheaf::workers {
 
 using quic::ConnectionId;
+using quic::Owner;
 
 bool WorkerPlacement::leads_here(const ConnectionId& id) const {
   return group_->steering().worker_of({id.bytes.data(), id.length}) == worker_;
@@ -26,20 +27,24 @@ unsigned WorkerPlacement::owner_of(quic::Bytes id, const quic::DatagramHeader& h
   return group_->steering().worker_of(id).value_or(worker_);
 }
 
-bool WorkerPlacement::pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header,
-                              quic::Origin origin) {
+Owner WorkerPlacement::pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header,
+                               quic::Origin origin) {
   // Two workers that disagree would pass it back and forth.
-  if (origin == quic::Origin::kNetwork && pass_to_owner(datagram, header)) return true;
+  if (origin == quic::Origin::kNetwork) {
+    const Owner owner = pass_to_owner(datagram, header);
+    if (owner != Owner::kNobody) return owner;
+  }
   return group_->pass_to_predecessor(datagram, header);
 }
 
-bool WorkerPlacement::pass_to_owner(const quic::Datagram& datagram,
-                                    const quic::DatagramHeader& header) {
-  if (group_->pass_to_machine(datagram, header)) return true;
-  const unsigned owner = owner_of(header.destination, header);
-  if (owner == worker_) return false;
-  group_->pass_on(worker_, owner, datagram);
-  return true;
+Owner WorkerPlacement::pass_to_owner(const quic::Datagram& datagram,
+                                     const quic::DatagramHeader& header) {
+  const Owner owner = group_->pass_to_machine(datagram, header);
+  if (owner != Owner::kNobody) return owner;
+  const unsigned worker = owner_of(header.destination, header);
+  if (worker == worker_) return Owner::kNobody;
+  group_->pass_on(worker_, worker, datagram);
+  return Owner::kAnother;
 }
 
 }  // namespace sheaf::workers

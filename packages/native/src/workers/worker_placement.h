@@ -18,12 +18,15 @@ class WorkerPlacement final : public quic::Placement {
   }
   void add(const quic::ConnectionId& id, Source source) override;
   void remove(const quic::ConnectionId& id) override;
-  bool pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header,
-               quic::Origin origin) override;
+  quic::Owner pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header,
+                      quic::Origin origin) override;
+  void ask_for_room(const std::optional<quic::NetworkKey>& network) override {
+    group_->ask_for_room(worker_, network);
+  }
 
  private:
   bool leads_here(const quic::ConnectionId& id) const;
-  bool pass_to_owner(const quic::Datagram& datagram, const quic::DatagramHeader& header);
+  quic::Owner pass_to_owner(const quic::Datagram& datagram, const quic::DatagramHeader& header);
   unsigned owner_of(quic::Bytes id, const quic::DatagramHeader& header) const;
 
   std::shared_ptr<WorkerGroup> group_;

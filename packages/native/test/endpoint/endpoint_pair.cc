@@ -85,8 +85,10 @@ void EndpointPair::move_server_to(std::string reset_scope) {
   restart_server();
 }
 
-void EndpointPair::replace_server_by(RoutableIds::Server server) {
+void EndpointPair::replace_server_by(RoutableIds::Server server,
+                                     std::shared_ptr<Placement> placement) {
   server_config_.server = std::move(server);
+  server_config_.placement = std::move(placement);
   restart_server();
 }
 

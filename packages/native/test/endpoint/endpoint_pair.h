@@ -51,8 +51,8 @@ class EndpointPair {
   void restart_server_with(ServerSecrets secrets);
   // Replaces it by one of another scope, with the same secrets.
   void move_server_to(std::string reset_scope);
-  // Replaces it by another server of its fleet.
-  void replace_server_by(RoutableIds::Server server);
+  // Replaces it by another server of its fleet, at this place among others.
+  void replace_server_by(RoutableIds::Server server, std::shared_ptr<Placement> placement = {});
   // From now on clients get a HelloRetryRequest, because their key shares are of other groups.
   void change_groups();
   ConnectionDriver& connect(std::vector<std::uint8_t> session = {});

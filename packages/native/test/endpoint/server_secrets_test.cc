@@ -180,6 +180,48 @@ TEST_P(ServerIdTest, AnotherServerOfTheFleetDoesNotReset) {
   EXPECT_EQ(pair.server->stats().stateless_resets_sent, 0u);
 }
 
+// Says of all datagrams that their server is lost.
+class LostServers final : public Placement {
+ public:
+  std::optional<SteeringMark> mark() const override { return std::nullopt; }
+  void add(const ConnectionId&, Source) override {}
+  void remove(const ConnectionId&) override {}
+  Owner pass_on(const Datagram&, const DatagramHeader&, Origin) override { return Owner::kLost; }
+  void ask_for_room(const std::optional<NetworkKey>&) override {}
+};
+
+TEST_P(ServerIdTest, AnotherServerResetsForOneThatIsLost) {
+  ConnectionDriver& client = pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  client.connection().paths().rotate_connection_id();
+  pair.wake(client);
+  pair.run_for(1s);
+  pair.replace_server_by(server(6), std::make_shared<LostServers>());
+  EXPECT_TRUE(is_reset(client));
+}
+
+TEST_P(ServerIdTest, AnotherServerResetsWithTheSecretThatTheIdNames) {
+  ConnectionDriver& client = pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  pair.run_for(1s);
+  pair.replace_server_by(server(6), std::make_shared<LostServers>());
+  pair.server->set_secrets({server_secret(2)});
+  EXPECT_FALSE(is_reset(client));
+  pair.server->set_secrets({server_secret(2), server_secret(1)});
+  EXPECT_TRUE(is_reset(client));
+}
+
+// RFC 9000 §10.3: only packets with a short header are answered so. Retransmitted first packets are
+// not.
+TEST_P(ServerIdTest, PacketsOfAHandshakeWithOneThatIsLostGetNothing) {
+  pair.replace_server_by(server(6), std::make_shared<LostServers>());
+  ConnectionDriver& client = pair.connect();
+  pair.run_for(2s);
+  EXPECT_FALSE(client.handshake_completed());
+  EXPECT_EQ(pair.server->stats().datagrams_sent, 0u);
+  EXPECT_GT(pair.server->stats().datagrams_received, 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(PlainAndEncrypted, ServerIdTest, testing::Bool());
 
 }  // namespace

@@ -37,13 +37,13 @@ struct LinkedProcesses {
     quic::AddressPair path;
     path.local = *parse_address("127.0.0.1", 443);
     path.remote = *parse_address("2001:db8::1", 50000);
-    return after.pass_on({bytes, path, quic::Ecn::kEct0}, header);
+    return after.pass_on({bytes, path, quic::Ecn::kEct0}, header) == quic::Owner::kAnother;
   }
   // Returns the sizes of what the process before has got.
   std::vector<std::size_t> got() {
     uv_run(&loop, UV_RUN_NOWAIT);
     std::vector<std::size_t> sizes;
-    before->take(0, [&](const quic::Datagram& datagram) {
+    before->take(0, [&](const quic::Datagram& datagram, quic::Origin) {
       sizes.push_back(datagram.payload.size());
       EXPECT_EQ(datagram.path.remote, *parse_address("2001:db8::1", 50000));
       EXPECT_EQ(datagram.path.local, *parse_address("127.0.0.1", 443));

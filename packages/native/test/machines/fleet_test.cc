@@ -104,6 +104,35 @@ TEST(Fleet, NewConnectionsGoToMachinesThatTakeThem) {
   }
 }
 
+// What a machine that is lost had opened, others may open.
+TEST(Fleet, AllAgreeWhoOpensInPlaceOfAnother) {
+  quic::SeededRandom random(6);
+  RoutableIds ids({.id = server(1)}, quic::server_secret(1), 1,
+                  std::make_shared<RoutableIds::Nonces>());
+  for (int i = 0; i < 50; ++i) {
+    const ConnectionId id = ids.make(random);
+    const DatagramHeader first{.kind = DatagramHeader::Kind::kLong,
+                               .first_byte = 0xc0,
+                               .version = quic::k_version_1,
+                               .destination = id.view()};
+    DatagramHeader later = first;
+    later.kind = DatagramHeader::Kind::kShort;
+    std::vector<std::vector<std::uint8_t>> openers;
+    for (const std::uint8_t own : {0, 2}) {
+      Fleet fleet = fleet_of(own, true, 3);
+      auto machines = fleet.machines();
+      for (Machine& machine : machines) machine.opens = machine.server_id != server(1);
+      fleet.set_machines(machines);
+      const auto opener = fleet.opener_of(first);
+      openers.push_back(opener ? machines[*opener].server_id : server(own));
+      EXPECT_FALSE(fleet.opener_of(later));
+      EXPECT_FALSE(fleet_of(own, true, 3, false).opener_of(first));
+    }
+    EXPECT_EQ(openers[0], openers[1]);
+    EXPECT_NE(openers[0], server(1));
+  }
+}
+
 TEST(Fleet, KeepsWhatNobodyKnows) {
   quic::SeededRandom random(3);
   Fleet fleet = fleet_of(0);

@@ -44,7 +44,9 @@ TEST(ForwardedDatagram, ArrivesWithAddressAndMark) {
     for (const std::size_t size : {1u, 21u, 1200u, 1472u, 60'000u}) {
       const Sealed sealed(size, ipv6);
       auto bytes = sealed.by(pair.sealer);
-      const auto opened = pair.opener.open(bytes, k_now);
+      const auto result = pair.opener.open(bytes, k_now);
+      ASSERT_TRUE(result);
+      const auto* opened = std::get_if<Datagram>(&*result);
       ASSERT_TRUE(opened);
       EXPECT_TRUE(std::ranges::equal(opened->payload, sealed.payload));
       EXPECT_EQ(opened->path.remote, sealed.datagram.path.remote);
@@ -108,13 +110,47 @@ TEST(ForwardedDatagram, KeepsTheSendersThatWereHeardLast) {
   std::vector<ForwardSealer> sealers;
   for (std::size_t i = 0; i < ForwardOpener::k_max_senders + 10; ++i)
     sealers.emplace_back(quic::server_secret(2), k_receiver, pair.random);
+  quic::Time now = k_now;
   for (ForwardSealer& sealer : sealers) {
     auto bytes = sealed.by(sealer);
-    EXPECT_TRUE(pair.opener.open(bytes, k_now));
+    EXPECT_TRUE(pair.opener.open(bytes, now));
+    now += std::chrono::milliseconds(20);
   }
   // A sender that was forgotten is a new one.
   auto bytes = sealed.by(sealers.front());
-  EXPECT_TRUE(pair.opener.open(bytes, k_now));
+  EXPECT_TRUE(pair.opener.open(bytes, now));
+}
+
+TEST(ForwardedDatagram, AQueryBringsItsNonceToItsReceiverAlone) {
+  Pair pair;
+  Nonce nonce;
+  pair.random.fill(nonce);
+  std::vector<std::uint8_t> query(k_query_length);
+  ASSERT_EQ(pair.sealer.seal_query(nonce, query), query.size());
+  for (std::size_t i = 0; i < query.size(); ++i) {
+    auto changed = query;
+    changed[i] ^= 1;
+    EXPECT_FALSE(pair.opener.open(changed, k_now)) << i;
+  }
+  auto copy = query;
+  EXPECT_FALSE(ForwardOpener({quic::server_secret(2)}, {7, 9}).open(copy, k_now));
+  const auto opened = pair.opener.open(query, k_now);
+  ASSERT_TRUE(opened);
+  const auto* brought = std::get_if<Nonce>(&*opened);
+  ASSERT_TRUE(brought);
+  EXPECT_EQ(*brought, nonce);
+}
+
+TEST(ForwardedDatagram, AnAnswerIsTheNonceAndShorterThanTheQuery) {
+  Nonce nonce;
+  nonce.fill(0x33);
+  auto answer = write_answer(nonce);
+  EXPECT_EQ(read_answer(answer), nonce);
+  EXPECT_LT(answer.size(), k_query_length);
+  EXPECT_FALSE(read_answer(quic::Bytes(answer).first(answer.size() - 1)));
+  answer[0] = 1;
+  EXPECT_FALSE(read_answer(answer));
+  EXPECT_FALSE(read_answer({}));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ quic::AddressPair path_from(std::uint16_t port) {
 }
 
 bool push(Mailbox& mailbox, std::vector<std::uint8_t> bytes, std::uint16_t port = 1) {
-  return mailbox.push({bytes, path_from(port), quic::Ecn::kCe});
+  return mailbox.push({bytes, path_from(port), quic::Ecn::kCe}, quic::Origin::kWorker);
 }
 
 TEST(Mailbox, KeepsOrderAddressesAndMarks) {
@@ -26,7 +26,7 @@ TEST(Mailbox, KeepsOrderAddressesAndMarks) {
   for (std::uint8_t i = 0; i < 50; ++i)
     ASSERT_TRUE(push(mailbox, std::vector<std::uint8_t>(i, i), i));
   std::uint8_t next = 0;
-  EXPECT_EQ(mailbox.take([&](const Datagram& datagram) {
+  EXPECT_EQ(mailbox.take([&](const Datagram& datagram, quic::Origin) {
     EXPECT_EQ(std::vector<std::uint8_t>(datagram.payload.begin(), datagram.payload.end()),
               std::vector<std::uint8_t>(next, next));
     EXPECT_EQ(datagram.path, path_from(next));
@@ -34,7 +34,7 @@ TEST(Mailbox, KeepsOrderAddressesAndMarks) {
     ++next;
   }),
             50u);
-  EXPECT_EQ(mailbox.take([](const Datagram&) { FAIL(); }), 0u);
+  EXPECT_EQ(mailbox.take([](const Datagram&, quic::Origin) { FAIL(); }), 0u);
 }
 
 TEST(Mailbox, WakesItsReaderOnceUntilItReads) {
@@ -44,7 +44,7 @@ TEST(Mailbox, WakesItsReaderOnceUntilItReads) {
   push(mailbox, {1});
   push(mailbox, {2});
   EXPECT_EQ(wakes, 1);
-  mailbox.take([](const Datagram&) {});
+  mailbox.take([](const Datagram&, quic::Origin) {});
   push(mailbox, {3});
   EXPECT_EQ(wakes, 2);
 }
@@ -56,7 +56,7 @@ TEST(Mailbox, IsBounded) {
   while (push(mailbox, std::vector<std::uint8_t>(1400))) taken += 1400;
   EXPECT_GT(taken, Mailbox::k_limit / 2);
   EXPECT_LE(taken, Mailbox::k_limit);
-  mailbox.take([](const Datagram&) {});
+  mailbox.take([](const Datagram&, quic::Origin) {});
   EXPECT_TRUE(push(mailbox, {1}));
 }
 
@@ -68,7 +68,7 @@ TEST(Mailbox, TakesNothingWhereNobodyReads) {
   mailbox.close();
   EXPECT_FALSE(push(mailbox, {1}));
   mailbox.open([] {});
-  EXPECT_EQ(mailbox.take([](const Datagram&) { FAIL(); }), 0u);
+  EXPECT_EQ(mailbox.take([](const Datagram&, quic::Origin) { FAIL(); }), 0u);
 }
 
 TEST(Mailbox, CarriesWhatSeveralThreadsSend) {
@@ -88,7 +88,7 @@ TEST(Mailbox, CarriesWhatSeveralThreadsSend) {
   }
   std::array<int, k_threads> counts{};
   for (int total = 0; total < k_threads * k_each;) {
-    total += static_cast<int>(mailbox.take([&](const Datagram& datagram) {
+    total += static_cast<int>(mailbox.take([&](const Datagram& datagram, quic::Origin) {
       int& count = counts.at(datagram.path.remote.port);
       ASSERT_EQ(datagram.payload.size(), 1200u);
       EXPECT_EQ(datagram.payload[1199], static_cast<std::uint8_t>(count));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "workers/worker_world.h"
@@ -155,6 +156,71 @@ TEST(Workers, ACrashCostsTheConnectionsOfItsWorkerAlone) {
     world.run_for(std::chrono::seconds(1));
     for (std::size_t i = before; i < world.clients.size(); ++i)
       EXPECT_TRUE(world.clients[i]->established);
+  }
+}
+
+std::size_t established(const WorkerWorld& world) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(world.clients, [](const auto& client) { return client->established; }));
+}
+
+// Keeps a connection from being idle, so that it is not closed to make room.
+void keep_busy(WorkerWorld& world, Client& client) {
+  auto& writer = client.driver->connection().streams().writer();
+  const auto stream = writer.open(quic::Directionality::kBidirectional);
+  ASSERT_TRUE(stream);
+  ASSERT_TRUE(writer.write(*stream, quic::SendChunk::copy_of(std::vector<std::uint8_t>(1)), false));
+  client.endpoint->wake(*client.driver, world.now);
+}
+
+// However connections are spread, workers have the whole limit together, and no more.
+TEST(Workers, ALimitIsThatOfAllWorkers) {
+  constexpr std::size_t k_most = 12;
+  for (const bool of_network : {false, true}) {
+    WorkerWorld::Options options{.seed = 10, .steered = false};
+    (of_network ? options.max_connections_per_network : options.max_connections) = k_most;
+    WorkerWorld world(options);
+    for (std::size_t i = 0; i < k_most; ++i) world.connect();
+    ASSERT_TRUE(world.run_until_established());
+    std::map<unsigned, int> spread;
+    for (const auto& client : world.clients) {
+      ++spread[world.worker_of(*client).value()];
+      keep_busy(world, *client);
+    }
+    // The same share for each would have refused some.
+    EXPECT_TRUE(std::ranges::any_of(spread, [](const auto& each) { return each.second > 3; }));
+    for (int i = 0; i < 4; ++i) world.connect();
+    world.run_for(std::chrono::seconds(3));
+    EXPECT_EQ(established(world), k_most);
+    // What a worker had that crashed is free again.
+    const auto [fullest, count] =
+        *std::ranges::max_element(spread, {}, [](const auto& each) { return each.second; });
+    world.crash(fullest);
+    for (std::size_t i = 0; i < k_most; ++i) world.connect();
+    world.run_for(std::chrono::seconds(3));
+    EXPECT_EQ(established(world), k_most + static_cast<std::size_t>(count));
+  }
+}
+
+// A worker that has no idle connections asks those that do.
+TEST(Workers, IdleConnectionsOfAnyWorkerMakeRoom) {
+  for (const bool of_network : {false, true}) {
+    WorkerWorld::Options options{.seed = 11, .workers = 2, .steered = false};
+    (of_network ? options.max_connections_per_network : options.max_connections) = 4;
+    WorkerWorld world(options);
+    std::vector<Client*> kept;
+    for (int i = 0; i < 4; ++i) kept.push_back(&world.connect());
+    ASSERT_TRUE(world.run_until_established());
+    world.run_for(std::chrono::seconds(2));
+    for (int round = 0; round < 10; ++round) {
+      world.connect();
+      world.run_for(std::chrono::seconds(2));
+    }
+    // At most one refusal for each connection that another worker closed
+    EXPECT_GE(established(world), 4u + 5u);
+    std::size_t open = 0;
+    for (const auto& worker : world.workers()) open += worker->connection_count();
+    EXPECT_LE(open, 4u);
   }
 }
 

@@ -55,6 +55,8 @@ WorkerWorld::WorkerWorld(const Options& options)
   client_tls_ = *client_tls;
   server_config_.server_tls = *server_tls;
   server_config_.admission.retry = options.retry;
+  server_config_.admission.max_connections = options.max_connections;
+  server_config_.admission.max_connections_per_network = options.max_connections_per_network;
   const quic::Steering steering(options.workers, quic::k_local_id_length,
                                 quic::Steering::random_key(random));
   group_ = std::make_shared<WorkerGroup>(steering);
@@ -66,6 +68,7 @@ WorkerWorld::WorkerWorld(const Options& options)
 void WorkerWorld::start(unsigned worker) {
   quic::EndpointConfig config = server_config_;
   config.placement = std::make_shared<WorkerPlacement>(group_, worker);
+  config.clients = group_->clients();
   workers_[worker] = std::make_unique<Endpoint>(config, random);
   group_->join(worker, [] {});
 }
@@ -147,9 +150,11 @@ void WorkerWorld::deliver(InFlight& datagram) {
 
 void WorkerWorld::read_mail() {
   for (unsigned worker = 0; worker < workers_.size(); ++worker) {
-    group_->take(worker, [&](const quic::Datagram& datagram) {
-      workers_[worker]->receive(datagram, now, quic::Origin::kWorker);
+    group_->take(worker, [&](const quic::Datagram& datagram, quic::Origin origin) {
+      workers_[worker]->receive(datagram, now, origin);
     });
+    if (const auto request = group_->take_room_request(worker))
+      workers_[worker]->make_room(*request, now);
   }
 }
 

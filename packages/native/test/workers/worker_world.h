@@ -22,6 +22,8 @@ class WorkerWorld {
     unsigned workers = 4;
     bool steered = true;
     quic::RetryPolicy retry = quic::RetryPolicy::kNever;
+    std::size_t max_connections = 10'000;
+    std::size_t max_connections_per_network = 10'000;
     // Shares of datagrams that are lost, and that the network gives to any worker, as it does with
     // a batch of several connections
     double loss = 0;

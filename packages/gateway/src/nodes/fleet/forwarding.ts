@@ -1,6 +1,7 @@
 import {
   maxMachines,
   openMachineLink,
+  type Machine,
   type MachineLink,
   type MachineLinkCounts,
   type WorkerGroup,
@@ -11,6 +12,15 @@ import type { LoadedGateway } from '../../schema/loaded.js';
 import type { SecretsSource } from '../../tls/secrets_source.js';
 import { formatAddress, listenError } from '../../values/listen_error.js';
 import type { ListenAddress } from '../../values/scalars.js';
+
+/**
+ * Time in milliseconds for which a machine that the registry no longer knows is kept: its clients hear from this one that their
+ * connections are gone. Longer than most of them wait
+ */
+const keptMs = 10 * 60_000;
+
+/** Another machine, as the link wants it */
+type KnownMachine = Machine & { serverId: Buffer };
 
 export interface ForwardingOptions {
   loaded: LoadedGateway;
@@ -27,6 +37,10 @@ export class Forwarding {
   readonly #serverId: Buffer;
   readonly #unwatch: () => void;
   #machines = 0;
+  /** Machines that the registry knew, by server id, and until when they are kept */
+  readonly #gone = new Map<string, { machine: KnownMachine; until: number }>();
+  /** Those that it knew last */
+  #known: readonly KnownMachine[] = [];
   /** What the link was given last, as text */
   #given = '';
 
@@ -72,7 +86,8 @@ export class Forwarding {
   }
 
   status(): ForwardingStatus {
-    return { listen: formatAddress(this.#link.address), machines: this.#machines, ...this.#link.counts() };
+    const { address, lostMachines } = this.#link;
+    return { listen: formatAddress(address), machines: this.#machines, lostMachines, ...this.#link.counts() };
   }
 
   /** Seals and opens by the secrets as they are now. */
@@ -85,21 +100,44 @@ export class Forwarding {
     this.#link.close();
   }
 
-  /** Connections may live on a node whose heartbeats are missing, so it stays until it is gone. */
+  /**
+   * Connections may live on a node whose heartbeats are missing, so it stays. When it does not answer the link either, its clients
+   * get stateless resets: also for a time after the registry has forgotten it.
+   */
   #follow(): void {
+    const known = this.#livingMachines();
+    this.#keepGone(known);
+    this.#known = known;
+    const gone = [...this.#gone.values()].map(({ machine }) => ({ ...machine, opens: false, missing: true }));
+    const machines = [...known, ...gone].slice(0, maxMachines);
+    const text = JSON.stringify(machines);
+    if (text === this.#given) return;
+    this.#link.setMachines(machines);
+    this.#given = text;
+    this.#machines = machines.length;
+  }
+
+  #livingMachines(): KnownMachine[] {
     const { view } = this.#options;
-    const machines = view.nodes.flatMap(({ own, serverId, forwarding, state, draining }) => {
+    return view.nodes.flatMap(({ own, serverId, forwarding, state, draining }) => {
       if (own || !forwarding || serverId?.byteLength !== this.#serverId.byteLength) return [];
       // Of two nodes with one id, the registry says whose it is.
       const holder = view.byServerId(serverId);
       if (holder?.forwarding !== forwarding || serverId.equals(this.#serverId)) return [];
-      return [{ serverId, ...forwarding, opens: state === 'alive' && !draining }];
+      const opens = state === 'alive' && !draining;
+      return [{ serverId, ...forwarding, opens, missing: state !== 'alive' }];
     });
-    const known = machines.slice(0, maxMachines);
-    const text = JSON.stringify(known);
-    if (text === this.#given) return;
-    this.#link.setMachines(known);
-    this.#given = text;
-    this.#machines = known.length;
+  }
+
+  #keepGone(known: readonly KnownMachine[]): void {
+    const now = performance.now();
+    const here = new Set(known.map(({ serverId }) => serverId.toString('hex')));
+    for (const machine of this.#known) {
+      const id = machine.serverId.toString('hex');
+      if (here.has(id)) continue;
+      this.#gone.set(id, { machine, until: now + keptMs });
+      setTimeout(() => this.#follow(), keptMs).unref();
+    }
+    for (const [id, { until }] of this.#gone) if (here.has(id) || until <= now + 1) this.#gone.delete(id);
   }
 }

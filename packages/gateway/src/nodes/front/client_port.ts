@@ -11,7 +11,7 @@ import type { CertificateSource } from '../../tls/certificate_source.js';
 import { listenerName, resetSecret } from '../../tls/reset_secret.js';
 import type { SecretsSource } from '../../tls/secrets_source.js';
 import type { ValuePath } from '../../values/document.js';
-import { listenError } from '../../values/listen_error.js';
+import { formatAddress, listenError } from '../../values/listen_error.js';
 import type { Networks } from '../../values/networks.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../../values/scalars.js';
 import type { Service, Sessions } from './service.js';
@@ -54,7 +54,7 @@ export interface TcpOptions {
 
 /** Creates a listener of TCP. */
 export function createTcp(parts: ListenerParts, address: ListenAddress, { secure, socket }: TcpOptions): TcpListener {
-  const { service, options, certificate, balancers, proxies, altSvc } = parts;
+  const { service, options, certificate, balancers, proxies, shared, altSvc } = parts;
   const { limits } = options;
   return new TcpListener({
     address,
@@ -62,6 +62,7 @@ export function createTcp(parts: ListenerParts, address: ListenAddress, { secure
     handler: service.handler,
     takers: service.takers,
     limits,
+    ...(shared && { workers: shared.workers, counts: shared.counts(`tcp ${formatAddress(address)}`) }),
     balancers,
     proxies,
     ...(secure && { certificate: certificate.pair, minimumTls: certificate.minimumTls, altSvc }),
@@ -196,8 +197,7 @@ export class ClientPort {
       ticketSecrets: secrets?.secrets,
       shared: shared?.udp('listen'),
       resetSecret: this.#resetSecret(certificate.pair),
-      // Balancers see to it that packets with a server id reach that server.
-      resetScope: options.connection_ids?.server_id.toLowerCase() ?? listenerName(hostname(), this.#address),
+      resetScope: listenerName(hostname(), this.#address),
       connectionIds: options.connection_ids,
       handler: service.handler,
       connects: service.connects,

@@ -1,6 +1,7 @@
 import type { CertificatePair } from '@sheaf/native';
 import type { ListeningSocket } from '../../listeners/tcp_listener.js';
 import type { SecretsSource } from '../../tls/secrets_source.js';
+import type { Counts } from '../../values/counts.js';
 import type { SharedUdp } from '../../values/shared_udp.js';
 
 /** What the addresses of a node are for, by the options that name them */
@@ -10,9 +11,13 @@ export type ListenerUse = 'listen' | 'http' | 'backbone';
 export interface SharedParts {
   /** Which of them it is */
   readonly worker: { process: Uint8Array; index: number };
+  /** How many there are */
+  readonly workers: number;
   readonly certificate: CertificatePair;
   readonly secrets: SecretsSource;
   /** Returns listening TCP sockets, one for each address. */
   takeTcp(use: 'listen' | 'http'): ListeningSocket[];
   udp(use: 'listen' | 'backbone'): SharedUdp;
+  /** Returns the counts of a name that all of them have together. */
+  readonly counts: (name: string) => Counts;
 }

@@ -1,4 +1,4 @@
-import { duplicateDescriptor } from '@sheaf/native';
+import { duplicateDescriptor, openSharedCounts } from '@sheaf/native';
 import { parseConfiguration } from '../../configuration/load.js';
 import type { ConfigurationSource } from '../../schema/loaded.js';
 import { SecretsSource } from '../../tls/secrets_source.js';
@@ -142,9 +142,11 @@ export class WorkerServer {
       if (value === undefined) throw new Error('there are no sockets for this worker');
       return value;
     };
-    const { process, index } = this.#start;
+    const { process, index, count } = this.#start;
     return {
       worker: { process, index },
+      workers: count,
+      counts: (name) => openSharedCounts(`${Buffer.from(process).toString('hex')} ${name}`),
       get certificate() {
         return sent().certificate;
       },

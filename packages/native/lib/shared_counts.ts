@@ -1,0 +1,45 @@
+import { addon, type NativeSharedCounts } from './addon.js';
+
+/** One more of what is counted under a name. */
+export interface CountClaim {
+  /** Without line breaks. */
+  name: string;
+  /** Of how many there may be at one time. */
+  most: number;
+}
+
+/**
+ * Counts that several threads of this process have together. What a thread holds is given back when it ends, however it ends.
+ */
+export interface SharedCounts {
+  /** Takes one of each, or nothing: then it returns the place of the first claim with as many as there may be. */
+  take(claims: readonly CountClaim[]): number | undefined;
+  /** Gives one of each name back, which this thread took. */
+  give(names: readonly string[]): void;
+}
+
+class Counts implements SharedCounts {
+  readonly #native: NativeSharedCounts;
+
+  constructor(name: string) {
+    this.#native = new (addon().SharedCounts)(name);
+  }
+
+  take(claims: readonly CountClaim[]): number | undefined {
+    const names = claims.map(({ name }) => name).join('\n');
+    const full = this.#native.take(
+      names,
+      Float64Array.from(claims, ({ most }) => most),
+    );
+    return full < 0 ? undefined : full;
+  }
+
+  give(names: readonly string[]): void {
+    this.#native.give(names.join('\n'));
+  }
+}
+
+/** Opens the counts of a name, which all threads of this process share that have opened them. */
+export function openSharedCounts(name: string): SharedCounts {
+  return new Counts(name);
+}

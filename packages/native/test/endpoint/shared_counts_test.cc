@@ -1,0 +1,82 @@
+#include "endpoint/shared_counts.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace sheaf::quic {
+namespace {
+
+using Claim = SharedCounts::Claim;
+
+class SharedCountsTest : public testing::Test {
+ protected:
+  static std::optional<std::size_t> take(HeldCounts& held, std::vector<Claim> claims) {
+    return held.take(claims);
+  }
+
+  std::shared_ptr<SharedCounts> all = std::make_shared<SharedCounts>();
+};
+
+TEST_F(SharedCountsTest, OneThreadMayHaveEverything) {
+  HeldCounts first(all);
+  HeldCounts second(all);
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(take(first, {{"a", 5}}));
+  EXPECT_EQ(take(second, {{"a", 5}}), 0u);
+  first.give("a");
+  EXPECT_FALSE(take(second, {{"a", 5}}));
+  EXPECT_EQ(take(first, {{"a", 5}}), 0u);
+  EXPECT_EQ(first.count("a"), 5u);
+}
+
+TEST_F(SharedCountsTest, TakesOneOfEachOrNothing) {
+  HeldCounts held(all);
+  ASSERT_FALSE(take(held, {{"user", 1}}));
+  EXPECT_EQ(take(held, {{"all", 9}, {"user", 1}}), 1u);
+  EXPECT_EQ(held.count("all"), 0u);
+  EXPECT_EQ(take(held, {{"all", 0}, {"user", 1}}), 0u);
+}
+
+TEST_F(SharedCountsTest, AThreadThatEndsGivesBackWhatItHolds) {
+  HeldCounts first(all);
+  {
+    HeldCounts second(all);
+    for (int i = 0; i < 3; ++i) ASSERT_FALSE(take(second, {{"a", 4}, {"b", 9}}));
+    ASSERT_FALSE(take(first, {{"a", 4}}));
+    second.give("b");
+  }
+  EXPECT_EQ(all->count("a"), 1u);
+  EXPECT_EQ(all->count("b"), 0u);
+}
+
+TEST_F(SharedCountsTest, NobodyGivesWhatOthersHold) {
+  HeldCounts first(all);
+  HeldCounts second(all);
+  ASSERT_FALSE(take(first, {{"a", 1}}));
+  second.give("a");
+  second.give("b");
+  EXPECT_EQ(all->count("a"), 1u);
+}
+
+TEST_F(SharedCountsTest, NeverMoreThanThereMayBe) {
+  constexpr std::size_t k_most = 50;
+  std::vector<std::thread> threads;
+  std::atomic<std::size_t> beyond = 0;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      HeldCounts held(all);
+      for (int round = 0; round < 2000; ++round) {
+        const bool taken = !take(held, {{"a", k_most}});
+        if (all->count("a") > k_most) ++beyond;
+        if (taken && round % 3 != 0) held.give("a");
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(beyond, 0u);
+  EXPECT_EQ(all->count("a"), 0u);
+}
+
+}  // namespace
+}  // namespace sheaf::quic
