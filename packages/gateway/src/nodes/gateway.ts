@@ -142,6 +142,7 @@ export class Gateway extends FrontNode {
       metrics,
       certificate: () => front.certificate,
       quicPort: () => front.address.port,
+      links: this.#options.shared?.links,
       toBackends: primary && this.#routesTo(primary),
       ...(primary ? { routeMap: new RouteMapResource(() => primary.routeMap) } : {}),
     });

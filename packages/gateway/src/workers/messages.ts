@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { CertificatePair } from '@sheaf/native';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { BackendNodeStatus, GatewayStatus } from '../observability/status.js';
@@ -77,6 +78,8 @@ export type WorkerNotice =
   | { notice: 'running'; name: string; address: RunningAddress }
   | { notice: 'elsewhere'; nodes: SentNodes }
   | { notice: 'drain'; backend: string; drains: boolean }
+  /** Gives a port to another worker. One of the two has just started. */
+  | { notice: 'peer'; worker: number; port: MessagePort }
   | { notice: 'begin' }
   /** Accepts no more TCP connections, since another process does */
   | { notice: 'stopAccepting' };

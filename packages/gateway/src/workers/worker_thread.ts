@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import { Worker, type Transferable } from 'node:worker_threads';
 import type { FromWorker, ToWorker, WorkerCalls, WorkerNotice, WorkerStart } from './messages.js';
 import { receiveError } from './sent_error.js';
 
@@ -69,8 +69,9 @@ export class WorkerThread {
     });
   }
 
-  tell(notice: WorkerNotice): void {
-    this.#post(notice);
+  /** Ports of the notice are in `transferred`. */
+  tell(notice: WorkerNotice, transferred: readonly Transferable[] = []): void {
+    this.#post(notice, transferred);
   }
 
   /** Ends the thread at once for this reason, as if it had ended itself. */
@@ -90,8 +91,8 @@ export class WorkerThread {
     this.#pending.clear();
   }
 
-  #post(message: ToWorker): void {
-    this.#worker.postMessage(message);
+  #post(message: ToWorker, transferred: readonly Transferable[] = []): void {
+    this.#worker.postMessage(message, transferred);
   }
 
   #settle(message: Extract<FromWorker, { id: number }>): void {

@@ -2,6 +2,7 @@ import type { CertificatePair } from '@sheaf/native';
 import type { ListeningSocket } from '../../listeners/tcp_listener.js';
 import type { SecretsSource } from '../../tls/secrets_source.js';
 import type { SharedUdp } from '../../values/shared_udp.js';
+import type { WorkerLinks } from '../../worker_links/worker_links.js';
 
 /** What the addresses of a node are for, by the options that name them */
 export type ListenerUse = 'listen' | 'http' | 'backbone';
@@ -10,6 +11,8 @@ export type ListenerUse = 'listen' | 'http' | 'backbone';
 export interface SharedParts {
   /** Which of them it is */
   readonly worker: { process: Uint8Array; index: number };
+  /** Ways to the others */
+  readonly links: WorkerLinks;
   readonly certificate: CertificatePair;
   readonly secrets: SecretsSource;
   /** Returns listening TCP sockets, one for each address. */

@@ -4,6 +4,7 @@ import type { ConfigurationSource } from '../../schema/loaded.js';
 import { SecretsSource } from '../../tls/secrets_source.js';
 import { RunningAddresses, type SentNodes } from '../../values/running_addresses.js';
 import type { SharedUdp } from '../../values/shared_udp.js';
+import { WorkerLinks } from '../../worker_links/worker_links.js';
 import type { SentConfiguration, WorkerNotice, WorkerReport, WorkerStart } from '../../workers/messages.js';
 import type { LoadedServer } from '../../workers/node_sockets.js';
 import { shareOf } from '../../workers/worker_share.js';
@@ -18,6 +19,7 @@ export class WorkerServer {
   readonly #start: WorkerStart;
   readonly #running: RunningAddresses;
   readonly #secrets: SecretsSource;
+  readonly #links: WorkerLinks;
   #elsewhere: SentNodes;
   /** What the node takes over when it opens listeners */
   #sent: SentConfiguration;
@@ -36,6 +38,7 @@ export class WorkerServer {
       elsewhere: { node: (name) => this.#elsewhere.find((node) => node.name === name) },
     });
     this.#secrets = SecretsSource.given(start.secrets);
+    this.#links = new WorkerLinks(start);
     if (start.waits)
       this.#begins = new Promise((resolve) => {
         this.#begin = (): void => {
@@ -108,6 +111,8 @@ export class WorkerServer {
       case 'drain':
         this.#node.service.drainBackend?.(notice.backend, notice.drains);
         return;
+      case 'peer':
+        return this.#links.connect(notice.worker, notice.port);
       case 'begin':
         return this.#begin();
       case 'stopAccepting':
@@ -145,6 +150,7 @@ export class WorkerServer {
     const { process, index } = this.#start;
     return {
       worker: { process, index },
+      links: this.#links,
       get certificate() {
         return sent().certificate;
       },
