@@ -59,13 +59,17 @@ export class WorkerThread {
     this.serving.catch(() => undefined);
   }
 
-  /** Rejects when the worker refuses, or ends before it answers. */
-  ask<Call extends keyof WorkerCalls>(call: Call, given: WorkerCalls[Call][0]): Promise<WorkerCalls[Call][1]> {
+  /** Rejects when the worker refuses, or ends before it answers. Ports of `given` are in `transferred`. */
+  ask<Call extends keyof WorkerCalls>(
+    call: Call,
+    given: WorkerCalls[Call][0],
+    transferred: readonly Transferable[] = [],
+  ): Promise<WorkerCalls[Call][1]> {
     if (this.#reason) return Promise.reject(this.#reason);
     return new Promise((resolve, reject) => {
       const id = this.#next++;
       this.#pending.set(id, { resolve: resolve as Pending['resolve'], reject });
-      this.#post({ call, id, given });
+      this.#post({ call, id, given }, transferred);
     });
   }
 

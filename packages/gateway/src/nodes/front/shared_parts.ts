@@ -10,7 +10,7 @@ export type ListenerUse = 'listen' | 'http' | 'backbone';
 /** What a node gets that is one of several alike in its process: the main thread has it for all of them. */
 export interface SharedParts {
   /** Which of them it is */
-  readonly worker: { process: Uint8Array; index: number };
+  readonly worker: { process: Uint8Array; index: number; count: number };
   /** Ways to the others */
   readonly links: WorkerLinks;
   readonly certificate: CertificatePair;

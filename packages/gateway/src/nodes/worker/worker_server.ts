@@ -5,7 +5,15 @@ import { SecretsSource } from '../../tls/secrets_source.js';
 import { RunningAddresses, type SentNodes } from '../../values/running_addresses.js';
 import type { SharedUdp } from '../../values/shared_udp.js';
 import { WorkerLinks } from '../../worker_links/worker_links.js';
-import type { SentConfiguration, WorkerNotice, WorkerReport, WorkerStart } from '../../workers/messages.js';
+import type { Published } from '../../channels/publication.js';
+import type {
+  PublishedBytes,
+  SentConfiguration,
+  WorkerNotice,
+  WorkerReport,
+  WorkerStart,
+} from '../../workers/messages.js';
+import { receiveBytes } from '../../workers/relayed_bytes.js';
 import type { LoadedServer } from '../../workers/node_sockets.js';
 import { shareOf } from '../../workers/worker_share.js';
 import { Backend } from '../backend.js';
@@ -92,6 +100,14 @@ export class WorkerServer {
     return { status: this.#node.status(), metrics: await registry.getMetricsAsJSON() };
   }
 
+  /** Publishes bytes that the main thread has, on a channel whose source is here. */
+  async publish({ channel, title, port }: PublishedBytes): Promise<Published> {
+    const published = this.#node.service.publish?.(channel, receiveBytes(port), title);
+    if (published) return published;
+    port.close();
+    throw new Error(`this worker has no channel ${channel}`);
+  }
+
   async close(drainMs: number): Promise<void> {
     await this.#node.close(drainMs);
   }
@@ -147,9 +163,9 @@ export class WorkerServer {
       if (value === undefined) throw new Error('there are no sockets for this worker');
       return value;
     };
-    const { process, index } = this.#start;
+    const { process, index, count } = this.#start;
     return {
-      worker: { process, index },
+      worker: { process, index, count },
       links: this.#links,
       get certificate() {
         return sent().certificate;
