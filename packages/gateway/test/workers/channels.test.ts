@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import {
   readFrames,
@@ -8,7 +9,7 @@ import {
   type WatchedChannel,
 } from '@sheaf/native';
 import * as Moq from '@moq/net';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { GatewayStatus } from '../../src/observability/status.js';
 import { adminHeader } from '../../src/observability/admin_server.js';
 import { connect } from '../support/http3_client.js';
@@ -83,6 +84,47 @@ it.each([
   expect((await publishBytes(site, 'other', body)).status).toBe(404);
   channels[2]!.leave();
   await expect.poll(async () => (await channelsOf(site))?.[0]?.receivers).toBe(workers - 1);
+});
+
+/** A program that sends packets on to a group: all, some or none of them */
+async function startRelay() {
+  const [relay, sender] = [createSocket('udp4'), createSocket('udp4')];
+  onTestFinished(() => void [relay, sender].map((socket) => socket.close()));
+  for (const socket of [relay, sender]) {
+    socket.bind(0, '127.0.0.1');
+    await once(socket, 'listening');
+  }
+  sender.setMulticastInterface('127.0.0.1');
+  const state = { passes: (_count: number): boolean => true };
+  let count = 0;
+  relay.on('message', (packet) => {
+    count += 1;
+    if (state.passes(count)) sender.send(packet, 5512, '232.98.7.9');
+  });
+  return {
+    state,
+    options: `{ group: "232.98.7.9:5512", source: 127.0.0.1, relay: "127.0.0.1:${relay.address().port}" }`,
+  };
+}
+
+it('what a group loses, and what it does not bring while it is silent, comes by copies at each worker', async () => {
+  const { state, options } = await startRelay();
+  const site = await startWorkers(yaml(options));
+  const channels = await Promise.all((await connectToEach(site)).map(watch));
+  await Promise.all(channels.map((channel) => reaches(channel, 'receiving')));
+  const body = Buffer.alloc(700_000, 'all of it');
+  const publishAll = async (): Promise<void> => {
+    const arriving = channels.map(nextPart);
+    await publishBytes(site, 'live', body);
+    for (const received of await Promise.all(arriving)) expect(received.equals(body)).toBe(true);
+  };
+  state.passes = (count) => count % 10 !== 0;
+  await publishAll();
+  state.passes = () => false;
+  await Promise.all(channels.map((channel) => reaches(channel, 'unicast')));
+  await publishAll();
+  state.passes = () => true;
+  await Promise.all(channels.map((channel) => reaches(channel, 'receiving')));
 });
 
 it('a channel ends with the worker that has it, for all receivers, who join its successor', async () => {
