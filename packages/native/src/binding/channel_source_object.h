@@ -17,8 +17,8 @@ class ChannelSourceObject final : public Napi::ObjectWrap<ChannelSourceObject> {
   explicit ChannelSourceObject(const Napi::CallbackInfo& info);
   ~ChannelSourceObject() override;
 
-  // `value` may also be the name of a channel that another thread shares. Returns null for any other
-  // value, and for a channel that is closed.
+  // `value` may also be the name of a channel that another thread shares. Returns null for any
+  // other value, and for a channel that is closed.
   static std::shared_ptr<channel_node::SourceNode> node_of(const Napi::Value& value);
   // Arguments: name of a shared channel, address of a client. Returns as `heldDownMs`, or -1 when
   // there is no such channel.
@@ -37,7 +37,7 @@ class ChannelSourceObject final : public Napi::ObjectWrap<ChannelSourceObject> {
   void stop();
 
   io::SystemRandom random_;  // other threads use it no more once the channel is closed
-  std::string shared_as_;  // empty: receivers are of this thread alone
+  std::string shared_as_;    // empty: receivers are of this thread alone
   std::shared_ptr<channel_node::SourceNode> node_;  // null when the constructor threw
   Napi::FunctionReference on_room_;
   Napi::AsyncContext async_context_;

@@ -140,9 +140,10 @@ class SourceNode {
   quic::Address destination_;              // the group, or the relay that sends to it
   std::unique_ptr<io::UdpSocket> socket_;  // null without a group
   std::unique_ptr<io::DeadlineTimer> timer_;
-  Time timer_at_ = quic::k_never;          // what the timer is set to
-  std::mutex mutex_;                       // of all but what has its own
-  std::vector<std::unique_ptr<Crew>> crews_;  // the first is that of the thread that opened the channel
+  Time timer_at_ = quic::k_never;  // what the timer is set to
+  std::mutex mutex_;               // of all but what has its own
+  std::vector<std::unique_ptr<Crew>>
+      crews_;                      // the first is that of the thread that opened the channel
   bool waits_for_budget_ = false;  // some of the ends
   std::uint64_t unsent_ = 0;
   std::atomic<bool> closed_ = false;
