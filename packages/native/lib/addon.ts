@@ -383,7 +383,7 @@ export interface NativeEndpoint {
    * Source: offers the channel on a request whose response was sent without its end. Returns false when the connection is gone or
    * has as many channels as it may. `client`: the address from which the connection was opened.
    */
-  serveChannel(connection: number, stream: number, source: NativeChannelSource, client: string): boolean;
+  serveChannel(connection: number, stream: number, source: NativeChannelSource | string, client: string): boolean;
   /** Receiver: takes over a request whose response has come. Returns as `serveChannel`. Throws for options that are wrong. */
   watchChannel(connection: number, stream: number, options: NativeWatchOptions): boolean;
   /** Copies bytes of a group of objects in order. Returns how many. */
@@ -564,6 +564,8 @@ export interface NativeChannelSourceOptions {
   /** 32 bytes, which the call wipes; undefined: a random one */
   seed: Uint8Array | undefined;
   repairs: boolean;
+  /** Name by which other threads find the channel; empty: they do not */
+  sharedAs: string;
 }
 
 /** `src/binding/channel_source_object.h` */
@@ -656,6 +658,8 @@ interface Addon {
   /** Throws with `code` set to the system's error name. */
   ReturnSocket: new (from: NativeAddress, transparent: boolean) => NativeReturnSocket;
   /** Throws with `code` set to the system's error name. */
+  /** Returns as `heldDownMs` of the source with this name in any thread; -1 when there is none. */
+  sharedChannelHeldDownMs(name: string, client: string): number;
   ChannelSource: new (options: NativeChannelSourceOptions, onRoom: () => void) => NativeChannelSource;
   /** `src/direct_return/grant_sealer.h` */
   GrantSealer: new (key: Uint8Array, associated: Uint8Array) => NativeGrantSealer;

@@ -1,5 +1,11 @@
 import { addon, type NativeChannelSource } from './addon.js';
-import type { ChannelGroupWriter, ChannelSource, ChannelSourceOptions, ChannelSourceStatus } from './channel_types.js';
+import type {
+  ChannelGroupWriter,
+  ChannelSource,
+  ChannelSourceOptions,
+  ChannelSourceStatus,
+  JoinableChannel,
+} from './channel_types.js';
 import { IncomingBody } from './http3_body.js';
 import { QuicError } from './quic_error.js';
 import { Http3ServerResponse } from './server_response.js';
@@ -41,6 +47,17 @@ function assertProvable(reach: number, rate: number, packetSize: number): void {
     );
 }
 
+/** Lets a client join a channel, which may have been closed. */
+function serveFrom(source: NativeChannelSource | string, request: ServerRequest, response: ServerResponse): boolean {
+  if (!(request instanceof IncomingBody) || !(response instanceof Http3ServerResponse))
+    throw new TypeError('this is no request of HTTP/3');
+  const { endpoint, connection, stream } = request.location;
+  // RFC 9297 §3.4
+  response.writeHead(200, { 'capsule-protocol': '?1' });
+  response.leaveToEngine();
+  return endpoint.serveChannel(connection, stream, source, request.remoteAddress.address);
+}
+
 class Source implements ChannelSource {
   private readonly native: NativeChannelSource;
   private waiting: (() => void)[] = [];
@@ -70,6 +87,7 @@ class Source implements ChannelSource {
         authentication: options.authentication ?? (options.group ? 'signed' : 'none'),
         seed: options.seed,
         repairs: options.repairs ?? true,
+        sharedAs: options.sharedAs ?? '',
       },
       () => this.onRoom(),
     );
@@ -83,13 +101,7 @@ class Source implements ChannelSource {
   }
 
   serve(request: ServerRequest, response: ServerResponse): boolean {
-    if (!(request instanceof IncomingBody) || !(response instanceof Http3ServerResponse))
-      throw new TypeError('this is no request of HTTP/3');
-    const { endpoint, connection, stream } = request.location;
-    // RFC 9297 §3.4
-    response.writeHead(200, { 'capsule-protocol': '?1' });
-    response.leaveToEngine();
-    return !this.closed && endpoint.serveChannel(connection, stream, this.native, request.remoteAddress.address);
+    return serveFrom(this.native, request, response);
   }
 
   heldDownMs(address: string): number {
@@ -176,4 +188,21 @@ class GroupWriter implements ChannelGroupWriter {
  */
 export function openChannelSource(options: ChannelSourceOptions = {}): ChannelSource {
   return new Source(options);
+}
+
+/** Milliseconds for which clients should not join a channel that has no source now */
+const absentMs = 1_000;
+
+/**
+ * Returns a channel that a source in another thread of this process sends, under the name `sharedAs`. Each call looks for the newest
+ * source of this name. While there is none, `serve` returns false, and `heldDownMs` a second.
+ */
+export function sharedChannel(name: string): JoinableChannel {
+  return {
+    serve: (request, response) => serveFrom(name, request, response),
+    heldDownMs: (address) => {
+      const heldMs = addon().sharedChannelHeldDownMs(name, address);
+      return heldMs < 0 ? absentMs : heldMs;
+    },
+  };
 }

@@ -61,6 +61,8 @@ export interface ChannelSourceOptions {
   seed?: Uint8Array;
   /** Whether the group brings repairs of lost packets, too. Default true, with a group. */
   repairs?: boolean;
+  /** Name by which other threads of this process find the channel (`sharedChannel`). The latest source of a name counts. Default none. */
+  sharedAs?: string;
 }
 
 /** What a channel's source did since its begin. */
@@ -128,10 +130,8 @@ export interface ChannelGroupWriter {
   reset(errorCode?: number): Promise<void>;
 }
 
-/** A multicast channel that this process is the source of. */
-export interface ChannelSource {
-  /** Begins a group, at which receivers that come later begin, too. @throws QuicError `TOO_MANY_GROUPS`, `CHANNEL_CLOSED` */
-  openGroup(): ChannelGroupWriter;
+/** A multicast channel that clients of this thread can join. */
+export interface JoinableChannel {
   /**
    * Lets the client of a request join the channel: an extended CONNECT with the protocol `sheaf-channel`. The request goes on until
    * a side ends it; `close` of the response tells. Returns false, and answers nothing, when the connection has as many channels as
@@ -143,6 +143,12 @@ export interface ChannelSource {
    * otherwise. `serve` serves them anyway.
    */
   heldDownMs(address: string): number;
+}
+
+/** A multicast channel that this process is the source of. */
+export interface ChannelSource extends JoinableChannel {
+  /** Begins a group, at which receivers that come later begin, too. @throws QuicError `TOO_MANY_GROUPS`, `CHANNEL_CLOSED` */
+  openGroup(): ChannelGroupWriter;
   /** Reads the source's counts; a copy. */
   status(): ChannelSourceStatus;
   /** Withdraws the channel from all receivers. */

@@ -27,7 +27,7 @@ export {
   type ReturnWay,
 } from './direct_return.js';
 export type * from './direct_return_types.js';
-export { openChannelSource } from './channel_source.js';
+export { openChannelSource, sharedChannel } from './channel_source.js';
 export { frameHeader, readFrames } from './channel_frames.js';
 export { tunnelContextsHeader, readTunnelContexts } from './payload_contexts.js';
 export { openTunnel, tunnelFields, tunnelInfoHeader } from './tunnel.js';

@@ -1,5 +1,11 @@
 import type { LinkRelay, LinkRelayOptions } from './link_relay.js';
-import type { ChannelSource, ChannelSourceOptions, WatchedChannel, WatchOptions } from './channel_types.js';
+import type {
+  ChannelSource,
+  ChannelSourceOptions,
+  JoinableChannel,
+  WatchedChannel,
+  WatchOptions,
+} from './channel_types.js';
 import type { RequestHeaders } from './header_types.js';
 import type { Http3Client, Http3Server, ServerRequest, ServerResponse } from './http3_types.js';
 import type { ClientOptions, ServerOptions } from './transport_options.js';
@@ -26,6 +32,8 @@ export interface NativeModule {
   connectHttp3(options: ClientOptions): Promise<Http3Client>;
   /** Makes this process the source of a multicast channel. Throws with the system's `code`, such as `EADDRNOTAVAIL`. */
   openChannelSource(options: ChannelSourceOptions): ChannelSource;
+  /** Returns a channel whose source is in another thread of this process, now or later. */
+  sharedChannel(name: string): JoinableChannel;
   /** Joins a channel. Rejects with `QuicError` when the server refuses it. */
   watchChannel(client: Http3Client, options: WatchOptions): Promise<WatchedChannel>;
   /**

@@ -1,4 +1,4 @@
-import type { ChannelSource, NativeModule, ServerRequest, ServerResponse } from '@sheaf/native';
+import type { ChannelSource, JoinableChannel, NativeModule, ServerRequest, ServerResponse } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { errorMessage, UserError } from '../errors/user_error.js';
 import { parseRequestTarget } from '../http/request_target.js';
@@ -10,12 +10,15 @@ import { networkOf } from '../values/client_network.js';
 import { formatAddress } from '../values/listen_error.js';
 import { Networks } from '../values/networks.js';
 import { readNodeKey } from '../values/node_key.js';
+import { channelWorker, type ChannelWorker } from './channel_worker.js';
 import { publish, type Published, type Title } from './publication.js';
 
 /** A channel that this gateway is the source of */
 interface Channel {
   name: string;
-  source: ChannelSource;
+  joinable: JoinableChannel;
+  /** Undefined when another worker has it */
+  source: ChannelSource | undefined;
   /** Places of receivers, which networks of clients share */
   places: Shares;
   clients: Networks | undefined;
@@ -25,6 +28,7 @@ export interface ChannelServerOptions {
   module: NativeModule;
   channels: Readonly<Record<string, ChannelOptions>>;
   routes: readonly RouteOptions[];
+  worker?: ChannelWorker | undefined;
   log: Logger;
 }
 
@@ -42,9 +46,9 @@ export class ChannelServer {
     const channels = new Map<string, Channel>();
     try {
       for (const [name, channel] of Object.entries(options.channels))
-        channels.set(name, await openChannel(options.module, name, channel));
+        channels.set(name, await openChannel(options, name, channel));
     } catch (error) {
-      for (const { source } of channels.values()) source.close();
+      for (const { source } of channels.values()) source?.close();
       throw error;
     }
     return new ChannelServer(channels, options);
@@ -78,10 +82,10 @@ export class ChannelServer {
     if (pathname === undefined) return refuse(400);
     const match = findRoute(this.#routes, { host: request.authority, pathname, method: 'CONNECT' });
     if (!match.found) return refuse(match.ambiguous ? 400 : 404);
-    const { name, source, places, clients } = match.route.answer;
+    const { name, joinable, places, clients } = match.route.answer;
     const { address } = request.remoteAddress;
     if (clients?.has(address) === false) return refuse(403);
-    const heldDownMs = source.heldDownMs(address);
+    const heldDownMs = joinable.heldDownMs(address);
     if (heldDownMs > 0) {
       this.#hits.channel_joins += 1;
       return refuse(503, { 'retry-after': String(Math.ceil(heldDownMs / 1_000)) });
@@ -98,7 +102,7 @@ export class ChannelServer {
       const seconds = (performance.now() - started) / 1_000;
       this.#log.info({ channel: name, remoteAddress, seconds }, 'receiver left');
     });
-    if (source.serve(request, response)) this.#log.info({ channel: name, remoteAddress }, 'receiver joined');
+    if (joinable.serve(request, response)) this.#log.info({ channel: name, remoteAddress }, 'receiver joined');
     else response.destroy();
   }
 
@@ -107,36 +111,61 @@ export class ChannelServer {
     return this.#hits;
   }
 
-  /** Publishes bytes as they come. Returns undefined when there is no channel of this name, or it carries broadcasts. */
+  /** Publishes bytes as they come. Returns undefined when no channel here has this name, or it carries broadcasts. */
   publish(channel: string, bytes: AsyncIterable<Buffer>, title: Title): Promise<Published> | undefined {
-    const found = this.#channels.get(channel);
-    return found && !this.#carrying.has(channel) ? publish(found.source, bytes, title) : undefined;
+    const source = this.#channels.get(channel)?.source;
+    return source && !this.#carrying.has(channel) ? publish(source, bytes, title) : undefined;
   }
 
-  /** Returns the source of a channel for a route that carries broadcasts to it, and nothing else. */
-  carry(channel: string): ChannelSource {
+  /** Returns the source of a channel for a route that carries broadcasts to it, and nothing else. Undefined: another worker has it. */
+  carry(channel: string): ChannelSource | undefined {
     const found = this.#channels.get(channel);
     if (!found) throw new Error(`there is no channel ${channel}`);
     this.#carrying.add(channel);
     return found.source;
   }
 
+  /** Tells of the channels whose sources are here. */
   status() {
-    return [...this.#channels.values()].map(({ name, source }) => ({ name, ...source.status() }));
+    return [...this.#channels.values()].flatMap(({ name, source }) => (source ? [{ name, ...source.status() }] : []));
   }
 
-  /** Withdraws all channels. */
+  /** Withdraws the channels whose sources are here. */
   close(): void {
-    for (const { source } of this.#channels.values()) source.close();
+    for (const { source } of this.#channels.values()) source?.close();
   }
 }
 
-async function openChannel(module: NativeModule, name: string, options: ChannelOptions): Promise<Channel> {
+type OpeningOptions = Pick<ChannelServerOptions, 'module' | 'worker'>;
+
+async function openChannel(
+  { module, worker }: OpeningOptions,
+  name: string,
+  options: ChannelOptions,
+): Promise<Channel> {
+  const { receivers, clients } = options;
+  const sharedAs = worker && `${Buffer.from(worker.process).toString('hex')} ${name}`;
+  const isHere = worker === undefined || worker.index === channelWorker;
+  const source = isHere ? await openSource(module, name, { ...options, sharedAs }) : undefined;
+  return {
+    name,
+    joinable: source ?? module.sharedChannel(sharedAs!),
+    source,
+    places: new Shares(Math.ceil(receivers / (worker?.count ?? 1))),
+    clients: clients && new Networks(clients),
+  };
+}
+
+async function openSource(
+  module: NativeModule,
+  name: string,
+  options: ChannelOptions & { sharedAs: string | undefined },
+): Promise<ChannelSource> {
   const { group, source, relay, hops, rate, copies, deadline, receivers, clients, authentication, repairs } = options;
   const keyOnLeaving = options.key_on_leaving ?? clients !== undefined;
   const key = options.key === undefined ? undefined : await readNodeKey(options.key);
   try {
-    const opened = module.openChannelSource({
+    return module.openChannelSource({
       ...(group && { group: { address: group.address, port: group.port } }),
       ...(source !== undefined && { source }),
       ...(relay && { relay: { address: relay.address, port: relay.port } }),
@@ -152,8 +181,8 @@ async function openChannel(module: NativeModule, name: string, options: ChannelO
       ...(authentication !== undefined && { authentication }),
       ...(key && { seed: key.seed() }),
       ...(repairs !== undefined && { repairs }),
+      ...(options.sharedAs !== undefined && { sharedAs: options.sharedAs }),
     });
-    return { name, source: opened, places: new Shares(receivers), clients: clients && new Networks(clients) };
   } catch (error) {
     throw new UserError('ADDRESS_UNAVAILABLE', `the channel \`${name}\` cannot be sent: ${errorMessage(error)}`, {
       hint: '`ip addr` lists the interfaces of this machine with their addresses, of which `source` is one',

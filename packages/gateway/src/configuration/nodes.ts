@@ -11,7 +11,6 @@ import type { ParsedNode } from './parsed_node.js';
 import { checkAddresses } from './addresses.js';
 import { checkUplink, type ParsedUplink } from './uplinks.js';
 import { checkTunnelNode } from './tunnel_nodes.js';
-import { checkWorkers } from './workers.js';
 
 /**
  * Returns the faults of nodes that are valid alone but do not fit together. A registry has the addresses of nodes that the file has
@@ -29,12 +28,7 @@ export function checkNodes(
       case 'tunnel':
         return [...checkUplink(node, nodes, document), ...checkTunnelNode(node, document)];
       default:
-        return [
-          ...checkRoutes(node, document),
-          ...checkChannels(node, document),
-          ...checkTunnels(node, document),
-          ...checkWorkers(node, document),
-        ];
+        return [...checkRoutes(node, document), ...checkChannels(node, document), ...checkTunnels(node, document)];
     }
   });
   return [

@@ -1,23 +1,34 @@
 import { randomBytes } from 'node:crypto';
 import type { ChannelSource } from '@sheaf/native';
+import type { Logger } from 'pino';
 import type { MediaOptions } from '../schema/media.js';
 import { networkOf } from '../values/client_network.js';
 import { Networks } from '../values/networks.js';
 import { headerValue, type Exchange, type Target } from '../http/exchange.js';
 import { respondStatus, respondText } from '../http/respond.js';
 import type { SessionTarget } from '../targets/webtransport/session_server.js';
+import type { WorkerLinks } from '../worker_links/worker_links.js';
 import { ChannelPublisher } from './channel/channel_publisher.js';
 import { groupHeader, respondGroup } from './group_file.js';
 import { HlsFace } from './hls/hls_face.js';
+import { PortSession } from './links/port_session.js';
 import { Broadcasts } from './model/broadcasts.js';
 import { systemClock, type Clock } from './model/clock.js';
 import type { CacheLimits } from './model/group_cache.js';
 import { MediaError } from './model/media_error.js';
 import { MemoryBudget } from './model/memory_budget.js';
 import { MOQ_PROTOCOL } from './moq/messages.js';
-import { MoqSession } from './moq/moq_session.js';
+import { MoqSession, type MoqSessionOptions } from './moq/moq_session.js';
 
 export type MediaRouteOptions = Pick<MediaOptions, 'publish' | 'origins' | 'history' | 'memory'>;
+
+/** What makes the broadcasts of this route the same at all workers of a node */
+export interface RouteSharing {
+  links: WorkerLinks;
+  /** Names this route to the other workers. */
+  use: string;
+  log: Logger;
+}
 
 /** Broadcasts that may use all of their memory at one time */
 const fullBroadcasts = 16;
@@ -38,12 +49,18 @@ export class MediaRoute implements Target {
   #openSessions = 0;
   #toChannel: ChannelPublisher | undefined;
   /** Number of this node in announcements. Zero means unknown, and 53 bits are what all clients read. */
-  readonly #origin = BigInt(`0x${randomBytes(6).toString('hex')}`) + 1n;
+  readonly #origin: bigint;
+  #unlink: () => void = () => undefined;
 
   /** How much of each broadcast is kept, and by which clock */
   readonly cache: { limits: CacheLimits; clock: Clock };
 
-  constructor(private readonly options: MediaRouteOptions) {
+  constructor(
+    private readonly options: MediaRouteOptions,
+    private readonly sharing?: RouteSharing,
+  ) {
+    const id = sharing ? sharing.links.idOf(sharing.use) : randomBytes(6);
+    this.#origin = BigInt(id.readUIntBE(0, 6)) + 1n;
     this.cache = { limits: { history: options.history, bytes: options.memory }, clock: systemClock };
     this.broadcasts = new Broadcasts(new MemoryBudget(fullBroadcasts * options.memory));
     const { publish = thisMachine } = options;
@@ -53,17 +70,11 @@ export class MediaRoute implements Target {
       application: {
         run: async (session, { remoteAddress, forwarded, log }) => {
           this.#openSessions += 1;
-          await new MoqSession({
-            session,
-            broadcasts: this.broadcasts,
-            mayPublish: this.#mayPublish(hostOf(remoteAddress), forwarded),
-            network: networkOf(hostOf(remoteAddress)),
-            origin: this.#origin,
-            ...this.cache,
-            log,
-          })
-            .run()
-            .finally(() => (this.#openSessions -= 1));
+          const address = hostOf(remoteAddress);
+          const mayPublish = this.#mayPublish(address, forwarded);
+          await this.#run({ session, peer: { kind: 'client', mayPublish, network: networkOf(address) }, log }).finally(
+            () => (this.#openSessions -= 1),
+          );
         },
       },
     };
@@ -80,9 +91,25 @@ export class MediaRoute implements Target {
     this.#toChannel = new ChannelPublisher({ source, broadcasts, origin: this.#origin, clock: systemClock });
   }
 
+  /** Brings the broadcasts of other workers here, and those of this one there. */
+  start(): Promise<string[]> {
+    if (this.sharing) {
+      const { links, use, log } = this.sharing;
+      this.#unlink = links.open(use, (port, isFirst) => {
+        void this.#run({ session: new PortSession(port, isFirst), peer: { kind: 'worker' }, log });
+      });
+    }
+    return Promise.resolve([]);
+  }
+
   close(): Promise<void> {
+    this.#unlink();
     this.#toChannel?.close();
     return Promise.resolve();
+  }
+
+  #run(own: Pick<MoqSessionOptions, 'session' | 'peer' | 'log'>): Promise<void> {
+    return new MoqSession({ ...own, broadcasts: this.broadcasts, origin: this.#origin, ...this.cache }).run();
   }
 
   /** Whoever comes through an edge or another proxy has its address, which may be that of this machine. */

@@ -133,6 +133,7 @@ export class Backend extends FrontNode {
       metrics,
       certificate: () => front.certificate,
       quicPort: () => front.address.port,
+      links: this.#options.shared?.links,
       backend: this.#loaded.name,
       fallback,
     });

@@ -142,6 +142,7 @@ export class Gateway extends FrontNode {
       metrics,
       certificate: () => front.certificate,
       quicPort: () => front.address.port,
+      links: this.#options.shared?.links,
       toBackends: primary && this.#routesTo(primary),
       ...(primary ? { routeMap: new RouteMapResource(() => primary.routeMap) } : {}),
     });
@@ -223,10 +224,17 @@ export class Gateway extends FrontNode {
     const { channels, routes } = this.#loaded.node;
     if (Object.keys(channels).length === 0) return undefined;
     const module = await loadNativeModule();
-    const opened = await ChannelServer.open({ module, channels, routes, log: this.front.log });
+    const opened = await ChannelServer.open({
+      ...{ module, channels, routes },
+      worker: this.#options.shared?.worker,
+      log: this.front.log,
+    });
     channelMetrics(registry, () => opened.status());
     this.front.shutdown.add(() => opened.close());
-    for (const [name, media] of this.#site.carried) media.carryTo(opened.carry(name));
+    for (const [name, media] of this.#site.carried) {
+      const source = opened.carry(name);
+      if (source) media.carryTo(source);
+    }
     return opened;
   }
 

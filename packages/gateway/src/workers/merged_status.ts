@@ -63,10 +63,12 @@ function mergeGateways(all: Some<GatewayStatus>): Beside<GatewayStatus> {
   const tunnels = all.flatMap((status) => status.tunnels ?? []);
   const tcpTunnels = all.flatMap((status) => status.tcpTunnels ?? []);
   const responseMs = meanOf(tunnels.map((each) => each.responseMs));
+  const channels = all.flatMap((status) => status.channels ?? []);
   const openingMs = meanOf(tcpTunnels.map((each) => each.openingMs));
   return {
     role,
     routes: mergeRoutes(all.map(({ routes }) => routes)),
+    ...(isSome(channels) && { channels }),
     ...(isSome(tunnels) && { tunnels: { ...sumOf(tunnels), ...(responseMs !== undefined && { responseMs }) } }),
     ...(isSome(tcpTunnels) && { tcpTunnels: { ...sumOf(tcpTunnels), ...(openingMs !== undefined && { openingMs }) } }),
     ...(known && { backends: mergeBackends(all.map(({ backends = [] }) => backends)) }),

@@ -1,5 +1,7 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { CertificatePair } from '@sheaf/native';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
+import type { Published, Title } from '../channels/publication.js';
 import type { BackendNodeStatus, GatewayStatus } from '../observability/status.js';
 import type { ConfigurationSource } from '../schema/loaded.js';
 import type { GivenSecrets } from '../tls/secrets_source.js';
@@ -57,6 +59,13 @@ export interface WorkerReport {
   metrics: CountedMetric[];
 }
 
+/** What is to be published on a channel. The port has the bytes (`receiveBytes`). */
+export interface PublishedBytes {
+  channel: string;
+  title: Title;
+  port: MessagePort;
+}
+
 /** Calls to a worker, with what they are given and what they return */
 export interface WorkerCalls {
   /** Gets ready for another configuration. Returns warnings. */
@@ -64,6 +73,7 @@ export interface WorkerCalls {
   commit: [given: undefined, returned: undefined];
   abandon: [given: undefined, returned: undefined];
   report: [given: undefined, returned: WorkerReport];
+  publish: [given: PublishedBytes, returned: Published];
   /** Shows that the worker does not hang. */
   answer: [given: undefined, returned: undefined];
   /** Drains for this time in milliseconds, and stops. */
@@ -77,6 +87,8 @@ export type WorkerNotice =
   | { notice: 'running'; name: string; address: RunningAddress }
   | { notice: 'elsewhere'; nodes: SentNodes }
   | { notice: 'drain'; backend: string; drains: boolean }
+  /** Gives a port to another worker. One of the two has just started. */
+  | { notice: 'peer'; worker: number; port: MessagePort }
   | { notice: 'begin' }
   /** Accepts no more TCP connections, since another process does */
   | { notice: 'stopAccepting' };

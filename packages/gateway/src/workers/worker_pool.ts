@@ -1,3 +1,4 @@
+import { MessageChannel } from 'node:worker_threads';
 import type { WorkerCounts } from '@sheaf/native';
 import type { Logger } from 'pino';
 import type { WorkerStatus } from '../observability/status.js';
@@ -172,11 +173,25 @@ export class WorkerPool {
     await orLate(thread.ask('commit', undefined), change, late).catch((error: unknown) => thread.fail(error as Error));
   }
 
+  /** Gives a new thread and each of the others a port to one another. */
+  #link(index: number, thread: WorkerThread): void {
+    for (const { index: other, thread: peer } of this.#supervisors) {
+      if (other === index || !peer) continue;
+      const { port1, port2 } = new MessageChannel();
+      thread.tell({ notice: 'peer', worker: other, port: port1 }, [port1]);
+      peer.tell({ notice: 'peer', worker: index, port: port2 }, [port2]);
+    }
+  }
+
   #supervise(index: number): Supervisor {
     const { open, log } = this.#options;
     return new Supervisor({
       index,
-      open: () => open(index),
+      open: () => {
+        const thread = open(index);
+        this.#link(index, thread);
+        return thread;
+      },
       exclusively: (start) => this.#changes.run(start),
       onLost: () => {
         const report = this.#reports.get(index);

@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import { Worker, type Transferable } from 'node:worker_threads';
 import type { FromWorker, ToWorker, WorkerCalls, WorkerNotice, WorkerStart } from './messages.js';
 import { receiveError } from './sent_error.js';
 
@@ -59,18 +59,23 @@ export class WorkerThread {
     this.serving.catch(() => undefined);
   }
 
-  /** Rejects when the worker refuses, or ends before it answers. */
-  ask<Call extends keyof WorkerCalls>(call: Call, given: WorkerCalls[Call][0]): Promise<WorkerCalls[Call][1]> {
+  /** Rejects when the worker refuses, or ends before it answers. Ports of `given` are in `transferred`. */
+  ask<Call extends keyof WorkerCalls>(
+    call: Call,
+    given: WorkerCalls[Call][0],
+    transferred: readonly Transferable[] = [],
+  ): Promise<WorkerCalls[Call][1]> {
     if (this.#reason) return Promise.reject(this.#reason);
     return new Promise((resolve, reject) => {
       const id = this.#next++;
       this.#pending.set(id, { resolve: resolve as Pending['resolve'], reject });
-      this.#post({ call, id, given });
+      this.#post({ call, id, given }, transferred);
     });
   }
 
-  tell(notice: WorkerNotice): void {
-    this.#post(notice);
+  /** Ports of the notice are in `transferred`. */
+  tell(notice: WorkerNotice, transferred: readonly Transferable[] = []): void {
+    this.#post(notice, transferred);
   }
 
   /** Ends the thread at once for this reason, as if it had ended itself. */
@@ -90,8 +95,8 @@ export class WorkerThread {
     this.#pending.clear();
   }
 
-  #post(message: ToWorker): void {
-    this.#worker.postMessage(message);
+  #post(message: ToWorker, transferred: readonly Transferable[] = []): void {
+    this.#worker.postMessage(message, transferred);
   }
 
   #settle(message: Extract<FromWorker, { id: number }>): void {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { MessageChannel } from 'node:worker_threads';
 import { createSecureContext } from 'node:tls';
 import { duplicateDescriptor, type CertificatePair } from '@sheaf/native';
 import type { Logger } from 'pino';
@@ -13,6 +14,8 @@ import type { AdminSources } from '../observability/admin_server.js';
 import { streamOf } from '../observability/log.js';
 import type { LoadedNode } from '../schema/loaded.js';
 import { workerCount } from '../schema/workers.js';
+import { channelWorker } from '../channels/channel_worker.js';
+import type { Published, Title } from '../channels/publication.js';
 import { CertificateSource } from '../tls/certificate_source.js';
 import { SecretsSource } from '../tls/secrets_source.js';
 import type { Share } from '../upgrade/descriptor_table.js';
@@ -27,6 +30,7 @@ import { mergeStatus, type OwnStatus, type ServerStatus } from './merged_status.
 import { MergedMetrics } from './merged_metrics.js';
 import { encodeSecret, openSecrets } from './node_secrets.js';
 import { NodeSockets, type LoadedServer, type OpenedSockets } from './node_sockets.js';
+import { sendBytes } from './relayed_bytes.js';
 import { WorkerPool } from './worker_pool.js';
 import { WorkerThread } from './worker_thread.js';
 
@@ -423,7 +427,20 @@ export class WorkersNode implements RunningNode {
       status: () => this.status(),
       refresh: () => this.refresh(),
       drainBackend: (name, drains) => this.#drainBackend(name, drains),
+      publish: (channel, bytes, title) => this.#publish(channel, bytes, title),
     };
+  }
+
+  #publish(channel: string, bytes: AsyncIterable<Buffer>, title: Title): Promise<Published> | undefined {
+    if (this.#loaded.role !== 'gateway') return undefined;
+    const { channels, routes } = this.#loaded.node;
+    if (!Object.hasOwn(channels, channel) || routes.some(({ media }) => media?.channel === channel)) return undefined;
+    const home = this.pool.serving.find(({ index }) => index === channelWorker);
+    if (!home) return Promise.reject(new Error('the worker with the channels does not serve'));
+    const { port1, port2 } = new MessageChannel();
+    sendBytes(port1, bytes);
+    const given = { channel, title, port: port2 };
+    return home.thread.ask('publish', given, [port2]).finally(() => port1.close());
   }
 
   #drainBackend(name: string, drains: boolean): boolean {

@@ -2,16 +2,23 @@ import { EventEmitter } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import type { ChannelSourceOptions, NativeModule, ServerRequest, ServerResponse } from '@sheaf/native';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { ChannelServer } from '../../src/channels/channel_server.js';
+import type { ChannelWorker } from '../../src/channels/channel_worker.js';
 import { channelsOptions } from '../../src/schema/channels.js';
 import { routeOptions } from '../../src/schema/routes.js';
 import { NodeKey } from '../../src/values/node_key.js';
 
 /** Opens the channels of a configuration. Returns the options of their sources, and whether each is closed. */
-async function open(channels: Record<string, unknown>) {
+async function open(channels: Record<string, unknown>, worker?: ChannelWorker) {
+  const shared: string[] = [];
+  const sharedChannel = (name: string) => {
+    shared.push(name);
+    return { serve: () => true, heldDownMs: () => 0 };
+  };
   const sources: { options: ChannelSourceOptions; closed: boolean; served: number; heldMs: number }[] = [];
   const openChannelSource = (options: ChannelSourceOptions) => {
     const source = {
@@ -27,12 +34,13 @@ async function open(channels: Record<string, unknown>) {
     return source;
   };
   const opening = ChannelServer.open({
-    module: { openChannelSource } as unknown as NativeModule,
+    module: { openChannelSource, sharedChannel } as unknown as NativeModule,
     channels: channelsOptions.parse(channels),
     routes: Object.keys(channels).map((channel) => routeOptions.parse({ path: `/${channel}`, channel })),
+    worker,
     log: pino({ level: 'silent' }),
   });
-  return { sources, opening };
+  return { sources, shared, opening };
 }
 
 async function keyFile(pem: string): Promise<string> {
@@ -142,4 +150,19 @@ it('refuses clients of a network that is held down, and says for how long', asyn
   expect(server.limitHits).toEqual({ channel_places: 0, channel_joins: 1 });
   sources[0]!.heldMs = 0;
   expect(ask(server, '/live', '192.0.2.7').status).toBeUndefined();
+});
+
+it('has the sources at one worker, and each worker lets its part of the receivers join', async () => {
+  const worker = { process: Buffer.of(0xab, 0xcd), count: 3 };
+  const channels = { live: { ...group, receivers: 6 } };
+  const first = await open(channels, { ...worker, index: 0 });
+  expect(first.sources).toMatchObject([{ options: { sharedAs: 'abcd live', maxReceivers: 6 } }]);
+  await first.opening;
+  const second = await open(channels, { ...worker, index: 1 });
+  expect([second.sources, second.shared]).toEqual([[], ['abcd live']]);
+  const server = await second.opening;
+  const statuses = ['192.0.2.7', '192.0.2.8', '192.0.2.9'].map((address) => ask(server, '/live', address).status);
+  expect(statuses).toEqual([undefined, undefined, 503]);
+  expect([server.status(), server.carry('live')]).toEqual([[], undefined]);
+  expect(server.publish('live', Readable.from([]), { name: 'a', directory: false })).toBeUndefined();
 });

@@ -24,13 +24,16 @@ export const moqOffer = { 'wt-available-protocols': '"moq-lite-05", "moq-lite-04
 
 /** A session to `/live` on our own transport. */
 export async function openMoqSession(port: number): Promise<WebTransportSession> {
-  const client = await connect(port, { webtransport: true });
-  return client.openWebTransport('/live', moqOffer);
+  return (await connect(port, { webtransport: true })).openWebTransport('/live', moqOffer);
 }
 
 /** A client of `@moq/net`, which speaks moq-lite over a session of our own transport; closes with the test. */
 export async function connectMoq(port: number): Promise<Moq.Connection.Established> {
-  const session = await openMoqSession(port);
+  return speakMoq(await openMoqSession(port), port);
+}
+
+/** Speaks moq-lite over a session that is open. */
+export async function speakMoq(session: WebTransportSession, port: number): Promise<Moq.Connection.Established> {
   const transport = Object.assign(session, { protocol: 'moq-lite-05' }) as never;
   const connection = await Moq.Connection.connect(new URL(`https://127.0.0.1:${port}/live`), { transport });
   onTestFinished(() => connection.close());

@@ -121,6 +121,9 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("MachineLink", sheaf::binding::MachineLinkObject::define(env));
   exports.Set("SharedCounts", sheaf::binding::SharedCountsObject::define(env));
   exports.Set("WorkerGroup", sheaf::binding::WorkerGroupObject::define(env));
+  exports.Set("sharedChannelHeldDownMs",
+              Napi::Function::New<sheaf::binding::ChannelSourceObject::shared_held_down_ms>(
+                  env, "sharedChannelHeldDownMs"));
   exports.Set("encodeHead", Napi::Function::New<encode_head>(env, "encodeHead"));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));
   exports.Set("isGone", Napi::Function::New<is_gone>(env, "isGone"));

@@ -8,6 +8,7 @@
 #include "binding/address_argument.h"
 #include "binding/channel_settings.h"
 #include "binding/javascript_buffer.h"
+#include "binding/shared_channels.h"
 #include "binding/status_report.h"
 #include "binding/system_error.h"
 #include "io/monotonic_clock.h"
@@ -19,6 +20,16 @@ namespace {
 
 // Tells objects of this class from others. A random number.
 constexpr napi_type_tag k_source_type{0x5be1094c77d2a3f6, 0xa60d3e918c25f47b};
+
+// Returns for how many milliseconds clients of this address may not join.
+double held_down(channel_node::SourceNode& node, const Napi::Value& address) {
+  const auto client = io::parse_address(address.ToString().Utf8Value(), 0);
+  if (!client) return 0;
+  const auto held = node.hold();
+  const std::chrono::duration<double, std::milli> left =
+      node.held_networks().held_until(quic::network_of(*client)) - io::monotonic_now();
+  return std::max(left.count(), 0.0);
+}
 
 }  // namespace
 
@@ -39,7 +50,8 @@ ChannelSourceObject::ChannelSourceObject(const Napi::CallbackInfo& info)
       on_room_(Napi::Persistent(info[1].As<Napi::Function>())),
       async_context_(info.Env(), "SheafChannelSource") {
   info.This().As<Napi::Object>().TypeTag(&k_source_type);
-  const auto settings = source_settings(info[0].As<Napi::Object>());
+  const auto options = info[0].As<Napi::Object>();
+  const auto settings = source_settings(options);
   if (!settings) {
     Napi::Error::New(info.Env(), settings.error()).ThrowAsJavaScriptException();
     return;
@@ -52,6 +64,8 @@ ChannelSourceObject::ChannelSourceObject(const Napi::CallbackInfo& info)
     return;
   }
   node_ = std::move(*opened);
+  shared_as_ = options.Get("sharedAs").ToString();
+  if (!shared_as_.empty()) SharedChannels::add(shared_as_, node_);
   napi_add_async_cleanup_hook(info.Env(), on_environment_end, this, &cleanup_hook_);
   Ref();  // a channel goes on until `close`
 }
@@ -67,6 +81,7 @@ void ChannelSourceObject::on_environment_end(napi_async_cleanup_hook_handle, voi
 
 // Requests still refer to the channel, but not to this object, once it is closed.
 void ChannelSourceObject::stop() {
+  SharedChannels::remove(shared_as_, *node_);
   node_->close([this] {
     on_room_.Reset();
     napi_remove_async_cleanup_hook(std::exchange(cleanup_hook_, nullptr));
@@ -75,6 +90,7 @@ void ChannelSourceObject::stop() {
 }
 
 std::shared_ptr<channel_node::SourceNode> ChannelSourceObject::node_of(const Napi::Value& value) {
+  if (value.IsString()) return SharedChannels::find(value.ToString());
   if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&k_source_type)) return nullptr;
   const auto node = Unwrap(value.As<Napi::Object>())->node_;
   return node && !node->closed() ? node : nullptr;
@@ -120,14 +136,16 @@ Napi::Value ChannelSourceObject::reset_group(const Napi::CallbackInfo& info) {
 
 // Argument: address of a client. Returns for how many milliseconds it may not join, or 0.
 Napi::Value ChannelSourceObject::held_down_ms(const Napi::CallbackInfo& info) {
-  const auto client = io::parse_address(info[0].ToString().Utf8Value(), 0);
-  const quic::Time until =
-      client ? node_->held_networks().held_until(quic::network_of(*client)) : quic::Time{};
-  const std::chrono::duration<double, std::milli> left = until - io::monotonic_now();
-  return Napi::Number::New(info.Env(), std::max(left.count(), 0.0));
+  return Napi::Number::New(info.Env(), held_down(*node_, info[0]));
+}
+
+Napi::Value ChannelSourceObject::shared_held_down_ms(const Napi::CallbackInfo& info) {
+  const auto node = node_of(info[0]);
+  return Napi::Number::New(info.Env(), node ? held_down(*node, info[1]) : -1);
 }
 
 Napi::Value ChannelSourceObject::status(const Napi::CallbackInfo& info) {
+  const auto held = node_->hold();
   quic::ChannelSource& source = node_->source();
   const quic::Time now = io::monotonic_now();
   const quic::ServedReceivers served = source.served();

@@ -316,12 +316,16 @@ void ChannelSource::on_report(ReceiverId id, const ChannelReport& report, Time n
   }
 }
 
+const SourceKeys::Key* ChannelSource::next_key(ReceiverId id) const {
+  const ReceiverCopies* copies = receiver(id);
+  if (copies == nullptr || copies->state() == ListenState::kLeft) return nullptr;
+  return log_.keys().first_from(copies->next_key);
+}
+
 std::optional<ChannelKey> ChannelSource::poll_key(ReceiverId id) {
-  ReceiverCopies* copies = receiver(id);
-  if (copies == nullptr || copies->state() == ListenState::kLeft) return std::nullopt;
-  const SourceKeys::Key* next = log_.keys().first_from(copies->next_key);
+  const SourceKeys::Key* next = next_key(id);
   if (next == nullptr) return std::nullopt;
-  copies->next_key = next->serial + 1;
+  receiver(id)->next_key = next->serial + 1;
   ChannelKey key;
   key.channel = config_.offer.channel;
   key.sequence = next->secret.sequence;

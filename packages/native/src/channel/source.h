@@ -111,6 +111,8 @@ class ChannelSource {
   // `round_trip`: of its connection, now
   void on_report(ReceiverId id, const ChannelReport& report, Time now,
                  Duration round_trip = k_usual_round_trip);
+  // Whether `poll_key` has one
+  bool has_key(ReceiverId id) const { return next_key(id) != nullptr; }
   // Returns a key that the receiver needs and does not have yet.
   std::optional<ChannelKey> poll_key(ReceiverId id);
   // Returns the next sealed packet that the receiver needs by unicast. Empty: none, or the budget
@@ -130,6 +132,8 @@ class ChannelSource {
     bool ended = false;
   };
   Group* find(StreamId group);
+  // Null: the receiver needs none, or has all of them.
+  const SourceKeys::Key* next_key(ReceiverId id) const;
   // Null for one that was removed
   ReceiverCopies* receiver(ReceiverId id) const {
     return id < receivers_.size() ? receivers_[id].get() : nullptr;

@@ -22,6 +22,10 @@ class ChannelEnd {
 
   virtual ~ChannelEnd() = default;
   virtual channel_request::ChannelRequest& request() = 0;
+  // Takes an event of the HTTP session. Returns true when nobody else needs it.
+  virtual bool on_event(const http3::SessionEvent& event, Time now) {
+    return request().on_event(event, now);
+  }
   // To be called after the HTTP session has seen the events of its connection, and this object
   // those of the session.
   virtual void on_turn(Time now) = 0;

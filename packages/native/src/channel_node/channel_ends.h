@@ -43,7 +43,7 @@ class ChannelEnds {
   // Returns true when nobody else needs the event.
   bool on_event(const http3::SessionEvent& event, Time now) {
     bool taken = false;
-    for (const auto& end : ends_) taken = (end && end->request().on_event(event, now)) || taken;
+    for (const auto& end : ends_) taken = (end && end->on_event(event, now)) || taken;
     return taken;
   }
   void on_turn(Time now) {

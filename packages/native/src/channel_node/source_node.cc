@@ -87,6 +87,8 @@ quic::Result<std::unique_ptr<SourceNode>, io::SocketError> SourceNode::open(
   }
   std::unique_ptr<SourceNode> node(new SourceNode(config, settings, random, std::move(on_room)));
   node->socket_ = std::move(socket);
+  node->home().signal = io::LoopSignal::open(loop, [self = node.get()] { self->on_signal(); });
+  if (!node->home().signal) return io::SocketError{EMFILE, "cannot listen to other threads"};
   auto timer =
       io::DeadlineTimer::open(loop, [self = node.get()] { self->run(io::monotonic_now()); });
   if (!timer) return timer.error();
@@ -151,24 +153,40 @@ SourceNode::SourceNode(const quic::SourceConfig& config, const SourceSettings& s
     : proof_(settings, config.offer, random),
       source_(config, proof_.authenticator(), random),
       on_room_(std::move(on_room)),
-      destination_(has_relay(settings) ? settings.relay : settings.group) {}
+      destination_(has_relay(settings) ? settings.relay : settings.group) {
+  crews_.push_back(std::make_unique<Crew>(Crew{.thread = std::this_thread::get_id()}));
+}
 
+// Another thread may have the last end, and destroy this object. It has no handle here by then.
 void SourceNode::close(std::function<void()> done) {
+  const std::lock_guard lock(mutex_);
   closed_ = true;
-  for (SourceEnd* end : ends_) end->withdraw();
+  for (SourceEnd* end : home().ends) end->withdraw();
+  for (const auto& crew : crews_) {
+    if (crew.get() != &home() && crew->signal) crew->signal->signal();
+  }
+  home().signal.reset();
   timer_->close(std::move(done));
 }
 
 std::size_t SourceNode::receivers() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(ends_, [](SourceEnd* end) { return !end->request().over(); }));
+  std::size_t count = 0;
+  for (const auto& crew : crews_) {
+    count += static_cast<std::size_t>(
+        std::ranges::count_if(crew->ends, [](SourceEnd* end) { return !end->request().over(); }));
+  }
+  return count;
 }
 
 // --- groups -------------------------------------------------------------------------------------
 
-std::optional<quic::StreamId> SourceNode::open_group() { return source_.open_group(); }
+std::optional<quic::StreamId> SourceNode::open_group() {
+  const std::lock_guard lock(mutex_);
+  return source_.open_group();
+}
 
 quic::SourceLog::Written SourceNode::write(quic::StreamId group, Bytes data, bool fin) {
+  const std::lock_guard lock(mutex_);
   const auto written = source_.write(group, data, fin);
   if (written.bytes < data.size() || (fin && !written.fin)) {
     refused_at_ = source_.counts().packets;
@@ -179,6 +197,7 @@ quic::SourceLog::Written SourceNode::write(quic::StreamId group, Bytes data, boo
 }
 
 bool SourceNode::reset(quic::StreamId group, std::uint64_t error) {
+  const std::lock_guard lock(mutex_);
   const bool done = source_.reset(group, error);
   set_timer();
   return done;
@@ -186,21 +205,28 @@ bool SourceNode::reset(quic::StreamId group, std::uint64_t error) {
 
 // --- sending ------------------------------------------------------------------------------------
 
+// The writer may write at once, so it is told without the lock.
 void SourceNode::run(Time now) {
-  source_.on_timeout(now);
-  send_to_group(now);
-  go_on(now);
-  set_timer();
-  tell_room();
+  bool tells = false;
+  {
+    const std::lock_guard lock(mutex_);
+    source_.on_timeout(now);
+    send_to_group(now);
+    waits_for_budget_ = false;
+    go_on(home(), now);
+    wake_others();
+    set_timer();
+    tells = takes_room();
+  }
+  if (tells) on_room_();
 }
 
 // Each end may use up the budget of copies, so another one is the first in each run.
-void SourceNode::go_on(Time now) {
-  waits_for_budget_ = false;
-  if (++first_ >= ends_.size()) first_ = 0;
-  const auto first = std::span(ends_).subspan(first_);
-  for (SourceEnd* end : first) end->go_on(now);
-  for (SourceEnd* end : std::span(ends_).first(first_)) end->go_on(now);
+void SourceNode::go_on(Crew& crew, Time now) {
+  if (++crew.first >= crew.ends.size()) crew.first = 0;
+  const std::span ends(crew.ends);
+  for (SourceEnd* end : ends.subspan(crew.first)) end->go_on(now);
+  for (SourceEnd* end : ends.first(crew.first)) end->go_on(now);
 }
 
 void SourceNode::send_to_group(Time now) {
@@ -232,14 +258,14 @@ void SourceNode::send(Bytes packets, std::size_t segment_size, Time now) {
   if (socket_->send(batch) != io::SendOutcome::kSent) unsent_ += batch.segments();
 }
 
-// Tells the writer once a quarter of the log has left since, so that it is not called for a packet.
-// At that time, half of the log waited. A small log may be empty before.
-void SourceNode::tell_room() {
-  if (!refused_at_) return;
+// The writer is told once a quarter of the log has left since, so that it is not called for a
+// packet. At that time, half of the log waited. A small log may be empty before.
+bool SourceNode::takes_room() {
+  if (!refused_at_) return false;
   const bool has_left = source_.counts().packets >= *refused_at_ + offer().reach / 4;
-  if (!has_left && source_.has_due()) return;
+  if (!has_left && source_.has_due()) return false;
   refused_at_.reset();
-  on_room_();
+  return true;
 }
 
 void SourceNode::note_budget(SourceEnd& end) {
@@ -250,25 +276,82 @@ void SourceNode::set_timer() {
   if (closed_) return;
   Time next = source_.next_timeout();
   if (waits_for_budget_) next = std::min(next, source_.next_copy_time());
-  timer_->set(next);
+  if (is_home()) {
+    timer_at_ = next;
+    timer_->set(next);
+  } else if (next < timer_at_ && home().signal) {
+    home().signal->signal();
+  }
+}
+
+// --- threads ------------------------------------------------------------------------------------
+
+void SourceNode::add(SourceEnd& end) { crew_of(end.carrier_.loop).ends.push_back(&end); }
+
+void SourceNode::remove(SourceEnd& end) {
+  const auto found = std::ranges::find(crews_, std::this_thread::get_id(), &Crew::thread);
+  std::erase((*found)->ends, &end);
+  if ((*found)->ends.empty() && found != crews_.begin()) crews_.erase(found);
+}
+
+SourceNode::Crew& SourceNode::crew_of(io::EndpointLoop& loop) {
+  const auto thread = std::this_thread::get_id();
+  const auto found = std::ranges::find(crews_, thread, &Crew::thread);
+  if (found != crews_.end()) return **found;
+  crews_.push_back(std::make_unique<Crew>(Crew{.thread = thread}));
+  crews_.back()->signal = loop.open_signal([this] { on_signal(); });
+  return *crews_.back();
+}
+
+// Only those that have something to send: a packet that all hear from the group wakes nobody.
+void SourceNode::wake_others() {
+  for (const auto& crew : crews_) {
+    const auto has_due = [](SourceEnd* end) { return end->request().has_due(); };
+    if (crew.get() != &home() && crew->signal && std::ranges::any_of(crew->ends, has_due)) {
+      crew->signal->signal();
+    }
+  }
+}
+
+void SourceNode::on_signal() {
+  const std::lock_guard lock(mutex_);
+  if (is_home()) return set_timer();
+  const auto crew = std::ranges::find(crews_, std::this_thread::get_id(), &Crew::thread);
+  if (crew == crews_.end()) return;
+  if (closed_) {
+    for (SourceEnd* end : (*crew)->ends) end->withdraw();
+  } else {
+    go_on(**crew, io::monotonic_now());
+    set_timer();
+  }
 }
 
 // --- requests -----------------------------------------------------------------------------------
 
 SourceEnd::SourceEnd(const Carrier& carrier, const channel_request::ChannelRequest::Place& place,
-                     std::shared_ptr<SourceNode> node, const quic::Address& client, Time now)
+                     const std::shared_ptr<SourceNode>& node, const quic::Address& client, Time now,
+                     const std::unique_lock<std::mutex>&)
     : carrier_(carrier),
-      node_(std::move(node)),
+      node_(node),
       network_(quic::network_of(client)),
       joined_(now),
       request_(place, node_->source(), now) {
   node_->add(*this);
   node_->networks_.on_joined(network_);
+  if (node_->closed()) withdraw();
 }
 
 SourceEnd::~SourceEnd() {
+  const auto held = node_->hold();
+  request_.leave();
   tell_left(io::monotonic_now());
   node_->remove(*this);
+}
+
+std::unique_lock<std::mutex> SourceEnd::enter() {
+  auto held = node_->hold();
+  if (node_->closed()) withdraw();
+  return held;
 }
 
 void SourceEnd::tell_left(Time now) {
@@ -276,7 +359,13 @@ void SourceEnd::tell_left(Time now) {
   if (joined != quic::k_never) node_->networks_.on_left(network_, joined, now);
 }
 
+bool SourceEnd::on_event(const http3::SessionEvent& event, Time now) {
+  const auto held = enter();
+  return request_.on_event(event, now);
+}
+
 void SourceEnd::on_turn(Time now) {
+  const auto held = enter();
   request_.on_turn(now);
   if (request_.over()) tell_left(now);
   node_->note_budget(*this);

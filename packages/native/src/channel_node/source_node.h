@@ -1,7 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "channel/held_networks.h"
@@ -12,6 +15,7 @@
 #include "channel_request/source_request.h"
 #include "io/deadline_timer.h"
 #include "io/group_membership.h"
+#include "io/loop_signal.h"
 #include "io/udp_socket.h"
 
 namespace sheaf::channel_node {
@@ -64,7 +68,8 @@ class ChannelProof {
 };
 
 // A channel that this node is the source of, on a libuv loop: sends packets to the group, and
-// copies on the requests of receivers.
+// copies on the requests of receivers. Requests may be on connections of other threads, which lock
+// the channel for each of their turns. What is not for all threads says so.
 class SourceNode {
  public:
   // `on_room` is called when `write` takes bytes again that it did not. `random` must outlive this
@@ -73,6 +78,8 @@ class SourceNode {
       uv_loop_t* loop, const SourceSettings& settings, quic::Random& random,
       std::function<void()> on_room);
 
+  // Locks the channel. Needed for these where requests are on connections of other threads.
+  std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
   const quic::ChannelOffer& offer() const { return source_.offer(); }
   quic::ChannelSource& source() { return source_; }
   // Networks whose clients may not join now, or soon
@@ -81,9 +88,10 @@ class SourceNode {
   // Packets that the system did not take
   std::uint64_t unsent() const { return unsent_; }
 
-  // Withdraws the channel and stops at once. libuv frees the timer later and then calls `done`.
+  // Withdraws the channel and stops at once. libuv frees the timer later and then calls `done`. For
+  // the thread that opened the channel, as what follows.
   void close(std::function<void()> done);
-  bool closed() const { return closed_; }
+  bool closed() const { return closed_; }  // for all threads
 
   std::optional<quic::StreamId> open_group();
   // As those of ChannelSource, and sends what is due.
@@ -93,17 +101,34 @@ class SourceNode {
  private:
   friend class SourceEnd;
 
+  // The ends on connections of one thread
+  struct Crew {
+    std::thread::id thread;
+    // Wakes the thread. Opened and closed by it. Null when the system has no descriptor left.
+    std::unique_ptr<io::LoopSignal> signal;
+    std::vector<SourceEnd*> ends;
+    std::size_t first = 0;  // the end that sent first in the last run
+  };
+
   SourceNode(const quic::SourceConfig& config, const SourceSettings& settings, quic::Random& random,
              std::function<void()> on_room);
-  void add(SourceEnd& end) { ends_.push_back(&end); }
-  void remove(SourceEnd& end) { std::erase(ends_, &end); }
+  // These are called with the lock.
+  void add(SourceEnd& end);
+  void remove(SourceEnd& end);
+  Crew& crew_of(io::EndpointLoop& loop);
+  Crew& home() const { return *crews_.front(); }
+  bool is_home() const { return std::this_thread::get_id() == home().thread; }
+  void go_on(Crew& crew, Time now);
+  void wake_others();
+
   // Sends all that is due now to the group and to receivers.
   void run(Time now);
-  void go_on(Time now);  // of all ends
+  // Another thread has woken this one.
+  void on_signal();
   void send_to_group(Time now);
   void send_repairs(Time now);
   void send(quic::Bytes packets, std::size_t segment_size, Time now);
-  void tell_room();
+  bool takes_room();
   // Remembers until the next run that an end waits for the budget of copies.
   void note_budget(SourceEnd& end);
   void set_timer();
@@ -115,11 +140,13 @@ class SourceNode {
   quic::Address destination_;              // the group, or the relay that sends to it
   std::unique_ptr<io::UdpSocket> socket_;  // null without a group
   std::unique_ptr<io::DeadlineTimer> timer_;
-  std::vector<SourceEnd*> ends_;
-  std::size_t first_ = 0;          // the end that sent first in the last run
+  Time timer_at_ = quic::k_never;  // what the timer is set to
+  std::mutex mutex_;               // of all but what has its own
+  std::vector<std::unique_ptr<Crew>>
+      crews_;                      // the first is that of the thread that opened the channel
   bool waits_for_budget_ = false;  // some of the ends
   std::uint64_t unsent_ = 0;
-  bool closed_ = false;
+  std::atomic<bool> closed_ = false;
   // Packets that had been sent when bytes found no room
   std::optional<std::uint64_t> refused_at_;
 };
@@ -127,18 +154,26 @@ class SourceNode {
 // The source's side of a receiver's request
 class SourceEnd final : public ChannelEnd {
  public:
-  // `client` is the address from which the receiver opened its connection.
+  // `client` is the address from which the receiver opened its connection. The channel may be of
+  // another thread.
   SourceEnd(const Carrier& carrier, const channel_request::ChannelRequest::Place& place,
-            std::shared_ptr<SourceNode> node, const quic::Address& client, Time now);
+            const std::shared_ptr<SourceNode>& node, const quic::Address& client, Time now)
+      : SourceEnd(carrier, place, node, client, now, node->hold()) {}
   ~SourceEnd() override;
 
   channel_request::SourceRequest& request() override { return request_; }
+  bool on_event(const http3::SessionEvent& event, Time now) override;
   void on_turn(Time now) override;
   const SourceNode* source() const override { return node_.get(); }
 
  private:
   friend class SourceNode;
 
+  SourceEnd(const Carrier& carrier, const channel_request::ChannelRequest::Place& place,
+            const std::shared_ptr<SourceNode>& node, const quic::Address& client, Time now,
+            const std::unique_lock<std::mutex>& held);
+  // Locks the channel, and withdraws it here when it is over.
+  std::unique_lock<std::mutex> enter();
   // Sends copies and keys that are due because the channel went on.
   void go_on(Time now);
   void withdraw();

@@ -81,6 +81,10 @@ bool SourceRequest::waits_for_budget() const {
   return receiver_ && may_send() && !refused_ && source_.wants_copy(*receiver_);
 }
 
+bool SourceRequest::has_due() const {
+  return waits_for_budget() || (receiver_ && may_write() && source_.has_key(*receiver_));
+}
+
 void SourceRequest::send(Time now) {
   while (receiver_ && may_write()) {
     const auto key = source_.poll_key(*receiver_);

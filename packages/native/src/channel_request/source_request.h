@@ -17,6 +17,10 @@ class SourceRequest final : public ChannelRequest {
   void send(Time now) override;
   // Tells the receiver that the channel is over.
   void withdraw();
+  // Frees the place of the receiver.
+  void leave() { on_over(); }
+  // Whether `send` may have a key or a copy for the receiver
+  bool has_due() const;
   // Whether a copy could leave as soon as the budget of all receivers permits
   bool waits_for_budget() const;
 

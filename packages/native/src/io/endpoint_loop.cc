@@ -107,7 +107,7 @@ quic::Status<SocketError> EndpointLoop::join(std::shared_ptr<WorkerSockets> sock
   for (std::size_t i = 0; status && i < sockets->addresses().size(); ++i)
     status = watch(sockets->take(worker, i, options));
   if (!status) return status;
-  mail_ = LoopSignal::open(handles_->loop, [this] { on_mail(); });
+  mail_ = open_signal([this] { on_mail(); });
   if (!mail_) return SocketError{EMFILE, "cannot listen to other workers"};
   workers_ = std::move(sockets);
   worker_ = worker;
@@ -187,6 +187,10 @@ bool EndpointLoop::all_blocked() const {
 }
 
 // --- turns --------------------------------------------------------------------------------------
+
+std::unique_ptr<LoopSignal> EndpointLoop::open_signal(std::function<void()> on_signal) {
+  return LoopSignal::open(handles_->loop, std::move(on_signal));
+}
 
 void EndpointLoop::wake(quic::ConnectionDriver& driver) {
   endpoint_.wake(driver, monotonic_now());

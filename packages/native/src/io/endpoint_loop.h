@@ -58,6 +58,8 @@ class EndpointLoop {
   // Closes a socket, so that later datagrams to this address are lost. Returns false for the last
   // address and for an unknown one.
   bool remove_local_address(const quic::Address& local);
+  // Opens a signal of the libuv loop that this object runs on.
+  std::unique_ptr<LoopSignal> open_signal(std::function<void()> on_signal);
   // Must be called after the application called a connection: its packets are sent before the loop
   // sleeps.
   void wake(quic::ConnectionDriver& driver);

@@ -38,12 +38,15 @@ export class CarriedBroadcasts {
       if (this.#byId.has(id)) continue;
       const { broadcasts, limits, clock } = this.options;
       const memory = broadcasts.memory.shareOf(channelPublisher);
-      const token = randomBytes(6).toString('hex');
       const broadcast = new Broadcast(name, {
         source: this.#source(),
         limits,
         memory,
-        token,
+        publication: {
+          token: randomBytes(6).toString('hex'),
+          startedAt: clock.now(),
+          network: channelPublisher,
+        },
         clock,
         hops: [...hops, origin],
       });

@@ -16,12 +16,23 @@ export interface BroadcastSource {
   close?(track: Track): void;
 }
 
+/** By what all workers of a node know a broadcast */
+export interface Publication {
+  /** Tells the broadcast from others of its name, whose groups have the same numbers and other frames */
+  token: string;
+  /** When it began, by a clock that all workers read */
+  startedAt: number;
+  /** The network of its publisher, whose clients share memory */
+  network: string;
+}
+
 export interface BroadcastOptions {
   source: BroadcastSource;
   limits: CacheLimits;
   memory: MemoryShare;
-  /** Tells the broadcast from others of its name, whose groups have the same numbers and other frames */
-  token: string;
+  publication: Publication;
+  /** Whether it was published at another worker, which brings it here */
+  isCopy?: boolean;
   clock: Clock;
   /** Nodes that the broadcast came through, its publisher first */
   hops?: readonly bigint[];
@@ -52,8 +63,14 @@ export class Broadcast {
     this.#cache = new GroupCache(options.limits, options.clock, options.memory);
   }
 
+  get publication(): Publication {
+    return this.options.publication;
+  }
   get token(): string {
-    return this.options.token;
+    return this.publication.token;
+  }
+  get isCopy(): boolean {
+    return this.options.isCopy ?? false;
   }
   get ended(): boolean {
     return this.#ended;

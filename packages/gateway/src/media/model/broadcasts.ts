@@ -1,4 +1,4 @@
-import type { Broadcast } from './broadcast.js';
+import type { Broadcast, Publication } from './broadcast.js';
 import { MediaError } from './media_error.js';
 import type { MemoryBudget } from './memory_budget.js';
 
@@ -31,11 +31,19 @@ export class Broadcasts {
    */
   add(broadcast: Broadcast): void {
     const before = this.#byName.get(broadcast.name);
-    if (before === undefined && this.#byName.size >= maxBroadcasts)
+    // The worker of its publisher has counted a copy, and all workers have to know the same broadcasts.
+    if (before === undefined && !broadcast.isCopy && this.#byName.size >= maxBroadcasts)
       throw new MediaError('too_large', `there are ${maxBroadcasts} broadcasts already`);
     this.#byName.set(broadcast.name, broadcast);
     this.#tell(broadcast, true);
     before?.end();
+  }
+
+  /** Whether there is a broadcast of this name that began later. All workers of a node give the same answer about two of them. */
+  hasNewer(name: string, { startedAt, token }: Publication): boolean {
+    const present = this.#byName.get(name)?.publication;
+    if (present === undefined) return false;
+    return present.startedAt === startedAt ? present.token > token : present.startedAt > startedAt;
   }
 
   /** Ends a broadcast, and takes it out if no other one took its place. */

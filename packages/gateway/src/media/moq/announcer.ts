@@ -1,7 +1,8 @@
 import { Wakeup } from '@sheaf/web-client/wakeup';
 import type { Broadcast } from '../model/broadcast.js';
 import type { Broadcasts } from '../model/broadcasts.js';
-import { encodeAnnouncement, encodeAnnounceOk, type AnnounceRequest } from './messages.js';
+import { encodeAnnouncement, encodeAnnounceOk, encodeInnerAnnouncement, type AnnounceRequest } from './messages.js';
+import type { MoqPeer } from './moq_peer.js';
 import type { MoqStream } from './moq_streams.js';
 
 export interface AnnouncerOptions {
@@ -9,9 +10,10 @@ export interface AnnouncerOptions {
   /** The number of this node */
   origin: bigint;
   request: AnnounceRequest;
+  peer: Pick<MoqPeer, 'kind'>;
 }
 
-/** Tells one viewer which broadcasts begin and end below a prefix. */
+/** Tells one viewer, or another worker, which broadcasts begin and end below a prefix. */
 export class Announcer {
   readonly #changed = new Wakeup();
   /** What changed since the last announcement: at most one entry for each broadcast, however slow the viewer is */
@@ -48,12 +50,17 @@ export class Announcer {
   #note(broadcast: Broadcast, active: boolean): void {
     const suffix = suffixOf(this.options.request.prefix, broadcast.name);
     if (suffix === undefined) return;
-    const { excludeHop } = this.options.request;
-    const hidden = excludeHop !== 0n && broadcast.hops.includes(excludeHop);
     this.#waiting.delete(suffix);
-    if (active && !hidden) this.#waiting.set(suffix, broadcast);
+    if (active && !this.#hides(broadcast)) this.#waiting.set(suffix, broadcast);
     else if (this.#announced.has(suffix)) this.#waiting.set(suffix, undefined);
     this.#changed.notify();
+  }
+
+  #hides({ hops, isCopy }: Broadcast): boolean {
+    const { request, peer } = this.options;
+    // Each worker tells all others what its own clients publish.
+    if (peer.kind === 'worker') return isCopy;
+    return request.excludeHop !== 0n && hops.includes(request.excludeHop);
   }
 
   #next(): Buffer | undefined {
@@ -63,7 +70,9 @@ export class Announcer {
     this.#waiting.delete(suffix);
     if (broadcast) this.#announced.add(suffix);
     else this.#announced.delete(suffix);
-    return encodeAnnouncement({ active: broadcast !== undefined, suffix, hops: broadcast?.hops ?? [] });
+    const announcement = { active: broadcast !== undefined, suffix, hops: broadcast?.hops ?? [] };
+    if (this.options.peer.kind === 'client') return encodeAnnouncement(announcement);
+    return encodeInnerAnnouncement({ ...announcement, publication: broadcast?.publication });
   }
 }
 

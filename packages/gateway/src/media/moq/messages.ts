@@ -1,3 +1,4 @@
+import type { Publication } from '../model/broadcast.js';
 import type { TrackInfo } from '../model/track.js';
 import { Cursor, violation } from './cursor.js';
 import { bigVarint, byte, flag, message, optional, text, varint, type Field } from './fields.js';
@@ -94,12 +95,42 @@ export interface Announcement {
   hops: readonly bigint[];
 }
 
-export function encodeAnnouncement({ active, suffix, hops }: Announcement): Buffer {
-  return message(byte(active ? 1 : 0), text(suffix), varint(hops.length), ...hops.map(bigVarint));
+function announcementFields({ active, suffix, hops }: Announcement): Field[] {
+  return [byte(active ? 1 : 0), text(suffix), varint(hops.length), ...hops.map(bigVarint)];
+}
+
+export function encodeAnnouncement(announcement: Announcement): Buffer {
+  return message(...announcementFields(announcement));
 }
 
 export function decodeAnnouncement(bytes: Uint8Array): Announcement {
   const cursor = new Cursor(bytes);
+  const announcement = readAnnouncement(cursor);
+  cursor.end();
+  return announcement;
+}
+
+/** An announcement between workers of one node, which is no message of the draft */
+export interface InnerAnnouncement extends Announcement {
+  /** Undefined when the broadcast has ended */
+  publication: Publication | undefined;
+}
+
+export function encodeInnerAnnouncement({ publication, ...announcement }: InnerAnnouncement): Buffer {
+  const fields = announcementFields(announcement);
+  if (publication) fields.push(text(JSON.stringify(publication)));
+  return message(...fields);
+}
+
+export function decodeInnerAnnouncement(bytes: Uint8Array): InnerAnnouncement {
+  const cursor = new Cursor(bytes);
+  const announcement = readAnnouncement(cursor);
+  const publication = announcement.active ? (JSON.parse(cursor.text(MOQ_LIMITS.name)) as Publication) : undefined;
+  cursor.end();
+  return { ...announcement, publication };
+}
+
+function readAnnouncement(cursor: Cursor): Announcement {
   const status = cursor.byte();
   // 2 replaces an announcement, as a second 1 does.
   if (status > 2) throw violation(`an announcement has the status ${status}`);
@@ -107,7 +138,6 @@ export function decodeAnnouncement(bytes: Uint8Array): Announcement {
   const count = cursor.varint();
   if (count > MOQ_LIMITS.hops) throw violation(`an announcement came through ${count} nodes`);
   const hops = Array.from({ length: count }, () => cursor.bigVarint());
-  cursor.end();
   return { active: status !== 0, suffix, hops };
 }
 

@@ -1,5 +1,4 @@
 import type { ReadableStream } from 'node:stream/web';
-import type { WebTransportBidirectionalStream, WebTransportSession } from '@sheaf/native';
 import type { Logger } from 'pino';
 import type { Broadcasts } from '../model/broadcasts.js';
 import type { Clock } from '../model/clock.js';
@@ -21,7 +20,9 @@ import {
   REQUEST_STREAM,
   type TrackRequest,
 } from './messages.js';
+import type { MoqPeer } from './moq_peer.js';
 import { MoqStreams, type MoqStream } from './moq_streams.js';
+import type { MoqBidirectionalStream, MoqTransport } from './moq_transport.js';
 import { PublishedBroadcasts } from './published_broadcasts.js';
 import { PublishedTracks } from './published_tracks.js';
 import { SentBytes } from './sent_bytes.js';
@@ -30,13 +31,13 @@ import { Subscription } from './subscription.js';
 /** Bytes that incomplete frames and messages of one session may hold */
 const maxIncomplete = 16 * 1_024 * 1_024;
 
+/** Groups that are on their way to another worker, which begins with all that are kept */
+const maxSendingToWorker = 64;
+
 export interface MoqSessionOptions {
-  session: WebTransportSession;
+  session: MoqTransport;
   broadcasts: Broadcasts;
-  /** Whether the client may publish */
-  mayPublish: boolean;
-  /** The network of the client, whose clients share memory for what they publish */
-  network: string;
+  peer: MoqPeer;
   /** The number by which this node recognizes its own announcements */
   origin: bigint;
   limits: CacheLimits;
@@ -44,7 +45,7 @@ export interface MoqSessionOptions {
   log: Pick<Logger, 'warn'>;
 }
 
-/** A session of moq-lite with one client, which may publish and watch. */
+/** A session of moq-lite with one client, which may publish and watch, or with another worker. */
 export class MoqSession {
   readonly #options: MoqSessionOptions;
   readonly #streams: MoqStreams;
@@ -53,18 +54,20 @@ export class MoqSession {
   constructor(options: MoqSessionOptions) {
     this.#options = options;
     this.#streams = new MoqStreams(options.session, new Allowance(maxIncomplete));
-    this.#tracks = new PublishedTracks(this.#streams, options.clock, options.limits.history);
+    // What is kept elsewhere can be fetched here, too.
+    const first = options.peer.kind === 'worker' ? 0 : undefined;
+    this.#tracks = new PublishedTracks(this.#streams, options.clock, options.limits.history, first);
   }
 
   /** Runs until the session is over. */
   async run(): Promise<void> {
-    const { session, mayPublish } = this.#options;
+    const { session, peer } = this.#options;
     const published = new PublishedBroadcasts({ ...this.#options, streams: this.#streams, tracks: this.#tracks });
     const parts = [
       this.#sendSetup(),
       this.#forEach(session.incomingBidirectionalStreams, (stream) => this.#answer(stream)),
       this.#forEach(session.incomingUnidirectionalStreams, (stream) => this.#receive(stream)),
-      ...(mayPublish ? [published.run()] : []),
+      ...(peer.kind === 'worker' || peer.mayPublish ? [published.run()] : []),
     ];
     await Promise.all(parts.map((part) => part.catch((error: unknown) => this.#judge(error))));
     await session.closed;
@@ -84,7 +87,7 @@ export class MoqSession {
   }
 
   /** Answers one request of the client. */
-  async #answer(accepted: WebTransportBidirectionalStream): Promise<void> {
+  async #answer(accepted: MoqBidirectionalStream): Promise<void> {
     const stream = this.#streams.accept(accepted);
     try {
       await this.#dispatch(stream);
@@ -98,11 +101,11 @@ export class MoqSession {
 
   async #dispatch(stream: MoqStream): Promise<void> {
     const { reader } = stream;
-    const { broadcasts, origin } = this.#options;
+    const { broadcasts, origin, peer } = this.#options;
     switch (await reader.varint()) {
       case REQUEST_STREAM.announce: {
         const request = decodeAnnounceRequest(await reader.requiredMessage());
-        return new Announcer({ broadcasts, origin, request }).run(stream);
+        return new Announcer({ broadcasts, origin, request, peer }).run(stream);
       }
       case REQUEST_STREAM.subscribe:
         return this.#subscribe(stream);
@@ -126,10 +129,11 @@ export class MoqSession {
 
   async #subscribe(stream: MoqStream): Promise<void> {
     const request = decodeSubscribe(await stream.reader.requiredMessage());
-    const { clock, limits } = this.#options;
+    const { clock, limits, peer } = this.#options;
     const { history } = limits;
     const track = this.#find(request);
-    return new Subscription({ streams: this.#streams, track, request, history, clock }).run(stream);
+    const maxSending = peer.kind === 'worker' ? maxSendingToWorker : undefined;
+    return new Subscription({ streams: this.#streams, track, request, history, clock, maxSending }).run(stream);
   }
 
   /** Sends the frames of one group that is kept. */

@@ -1,7 +1,7 @@
-import type { WebTransportBidirectionalStream, WebTransportSession } from '@sheaf/native';
 import { asMediaError, MediaError } from '../model/media_error.js';
 import { ByteReader, type Allowance } from './byte_reader.js';
 import { varint } from './fields.js';
+import type { MoqBidirectionalStream, MoqTransport } from './moq_transport.js';
 import { SentBytes } from './sent_bytes.js';
 
 /** Both halves of a request of moq-lite */
@@ -18,12 +18,12 @@ export class MoqStreams {
   #opening = 0;
 
   constructor(
-    readonly session: WebTransportSession,
+    readonly session: MoqTransport,
     readonly allowance: Allowance,
   ) {}
 
   /** Wraps a stream that the peer opened. */
-  accept(stream: WebTransportBidirectionalStream): MoqStream {
+  accept(stream: MoqBidirectionalStream): MoqStream {
     // Requests are small, and everything that groups bring depends on them.
     stream.setPriority({ urgency: 0, incremental: false });
     return { reader: new ByteReader(stream.readable, this.allowance), sent: new SentBytes(stream.writable) };
@@ -38,7 +38,7 @@ export class MoqStreams {
   }
 
   /** Opens a unidirectional stream, when the peer allows one. */
-  unidirectional(): ReturnType<WebTransportSession['createUnidirectionalStream']> {
+  unidirectional(): ReturnType<MoqTransport['createUnidirectionalStream']> {
     return this.#open(() => this.session.createUnidirectionalStream({ waitUntilAvailable: true }));
   }
 

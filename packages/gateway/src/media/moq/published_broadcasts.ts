@@ -1,11 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
-import { Broadcast } from '../model/broadcast.js';
+import { Broadcast, type Publication } from '../model/broadcast.js';
 import type { Broadcasts } from '../model/broadcasts.js';
 import type { Clock } from '../model/clock.js';
 import type { CacheLimits } from '../model/group_cache.js';
 import { MediaError } from '../model/media_error.js';
-import { decodeAnnouncement, decodeAnnounceOk, encodeAnnounceRequest, MOQ_LIMITS, REQUEST_STREAM } from './messages.js';
+import {
+  decodeAnnouncement,
+  decodeAnnounceOk,
+  decodeInnerAnnouncement,
+  encodeAnnounceRequest,
+  MOQ_LIMITS,
+  REQUEST_STREAM,
+  type InnerAnnouncement,
+} from './messages.js';
+import type { MoqPeer } from './moq_peer.js';
 import type { MoqStreams } from './moq_streams.js';
 import type { PublishedTracks } from './published_tracks.js';
 
@@ -19,13 +28,12 @@ export interface PublishedBroadcastsOptions {
   limits: CacheLimits;
   clock: Clock;
   log: Pick<Logger, 'warn'>;
-  /** The network of the client, whose clients share memory */
-  network: string;
+  peer: MoqPeer;
   /** The number of this node */
   origin: bigint;
 }
 
-/** Takes the announcements of a client, and makes its broadcasts known while it is there. */
+/** Takes the announcements of a client or another worker, and makes its broadcasts known while it is there. */
 export class PublishedBroadcasts {
   readonly #own = new Map<string, Broadcast>();
   #refused = false;
@@ -44,9 +52,9 @@ export class PublishedBroadcasts {
       for (;;) {
         const message = await stream.reader.message();
         if (message === undefined) return;
-        const { active, suffix, hops } = decodeAnnouncement(message);
-        if (active) this.#tryToBegin(suffix, hops, publisher);
-        else this.#end(suffix);
+        const announcement = this.#decode(message);
+        if (announcement.active) this.#tryToBegin(announcement, publisher);
+        else this.#end(announcement.suffix);
       }
     } finally {
       this.close();
@@ -59,29 +67,46 @@ export class PublishedBroadcasts {
     for (const name of [...this.#own.keys()]) this.#end(name);
   }
 
+  #decode(message: Uint8Array): InnerAnnouncement {
+    if (this.options.peer.kind === 'worker') return decodeInnerAnnouncement(message);
+    return { ...decodeAnnouncement(message), publication: undefined };
+  }
+
   /** A broadcast for which there is no room is not taken. The others of the client go on. */
-  #tryToBegin(name: string, hops: readonly bigint[], publisher: bigint): void {
+  #tryToBegin(announcement: InnerAnnouncement, publisher: bigint): void {
     try {
-      this.#begin(name, hops, publisher);
+      this.#begin(announcement, publisher);
     } catch (error) {
       if (!(error instanceof MediaError)) throw error;
       // One line for each session, since a client could announce again and again.
-      if (!this.#refused) this.options.log.warn({ broadcast: name, reason: error.message }, 'broadcast refused');
+      if (!this.#refused)
+        this.options.log.warn({ broadcast: announcement.suffix, reason: error.message }, 'broadcast refused');
       this.#refused = true;
     }
   }
 
-  #begin(name: string, hops: readonly bigint[], publisher: bigint): void {
-    const { broadcasts, tracks, limits, clock, network, origin } = this.options;
-    if (hops.includes(origin) || hops.length === MOQ_LIMITS.hops) return;
-    if (!this.#own.has(name) && this.#own.size === maxBroadcasts)
+  #begin({ suffix: name, hops: before, publication: known }: InnerAnnouncement, publisher: bigint): void {
+    const { broadcasts, tracks, limits, clock, peer, origin } = this.options;
+    const isCopy = known !== undefined;
+    // Workers of one node are the same hop.
+    const hops = isCopy ? before : [...before, publisher];
+    if (before.includes(origin) || hops.length > MOQ_LIMITS.hops) return;
+    if (peer.kind === 'client' && !this.#own.has(name) && this.#own.size === maxBroadcasts)
       throw new MediaError('too_large', `a client announces more than ${maxBroadcasts} broadcasts`);
+    const publication = known ?? this.#publish();
+    // Two clients may publish the same name at two workers, and the news of this cross.
+    if (broadcasts.hasNewer(name, publication)) return;
     const source = tracks.source(name);
-    const token = randomBytes(6).toString('hex');
-    const memory = broadcasts.memory.shareOf(network);
-    const broadcast = new Broadcast(name, { source, limits, memory, token, clock, hops: [...hops, publisher] });
+    const memory = broadcasts.memory.shareOf(publication.network);
+    const broadcast = new Broadcast(name, { source, limits, memory, publication, isCopy, clock, hops });
     broadcasts.add(broadcast);
     this.#own.set(name, broadcast);
+  }
+
+  #publish(): Publication {
+    const { peer, clock } = this.options;
+    const network = peer.kind === 'client' ? peer.network : '';
+    return { token: randomBytes(6).toString('hex'), startedAt: clock.now(), network };
   }
 
   #end(name: string): void {

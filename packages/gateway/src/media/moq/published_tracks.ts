@@ -44,6 +44,8 @@ export class PublishedTracks {
     private readonly clock: Clock,
     /** Milliseconds for which groups are kept */
     private readonly history: number,
+    /** First group that is asked for; undefined for the newest */
+    private readonly first?: number,
   ) {}
 
   /** Returns the source of a broadcast of this name. */
@@ -64,7 +66,7 @@ export class PublishedTracks {
     this.#next += 1;
     const message = encodeSubscribe({
       ...{ id, broadcast, track: track.name, priority, ordered: false },
-      ...{ maxLatency: Math.round(this.history), start: undefined, end: undefined },
+      ...{ maxLatency: Math.round(this.history), start: this.first, end: undefined },
     });
     const subscribed: Subscribed = { id };
     this.#wanted.set(track, subscribed);

@@ -17,8 +17,8 @@ import {
 import type { MoqStream, MoqStreams } from './moq_streams.js';
 import type { SentBytes } from './sent_bytes.js';
 
-/** Groups that are on their way to one viewer at one time. The oldest gives way. */
-const maxSending = 8;
+/** Groups that are on their way to one viewer at one time */
+const usuallySending = 8;
 
 /** Milliseconds for which a group may still be sent after the next one began, when the viewer wants less */
 const minLatency = 1_000;
@@ -33,6 +33,8 @@ export interface SubscriptionOptions {
   /** Milliseconds for which groups are kept */
   history: number;
   clock: Clock;
+  /** Groups that are on their way at one time. The oldest gives way. */
+  maxSending?: number | undefined;
 }
 
 /** One viewer's subscription to a track. Each group has its own stream; a viewer that is too slow loses whole groups. */
@@ -137,7 +139,7 @@ export class Subscription {
 
   /** Gives groups that are not the newest a time by which they have to be sent. */
   #expireOlder(): void {
-    const { clock, history } = this.options;
+    const { clock, history, maxSending = usuallySending } = this.options;
     const expired = new MediaError('expired', 'a newer group took its place');
     const older = this.#inOrder().filter(({ group }) => group.sequence < this.#last);
     for (const sender of older.slice(0, -maxSending)) sender.stop(expired);

@@ -62,7 +62,7 @@ export function createTcp(parts: ListenerParts, address: ListenAddress, { secure
     handler: service.handler,
     takers: service.takers,
     limits,
-    ...(shared && { workers: shared.workers, counts: shared.counts(`tcp ${formatAddress(address)}`) }),
+    ...(shared && { workers: shared.worker.count, counts: shared.counts(`tcp ${formatAddress(address)}`) }),
     balancers,
     proxies,
     ...(secure && { certificate: certificate.pair, minimumTls: certificate.minimumTls, altSvc }),

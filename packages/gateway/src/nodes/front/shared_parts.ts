@@ -3,6 +3,7 @@ import type { ListeningSocket } from '../../listeners/tcp_listener.js';
 import type { SecretsSource } from '../../tls/secrets_source.js';
 import type { Counts } from '../../values/counts.js';
 import type { SharedUdp } from '../../values/shared_udp.js';
+import type { WorkerLinks } from '../../worker_links/worker_links.js';
 
 /** What the addresses of a node are for, by the options that name them */
 export type ListenerUse = 'listen' | 'http' | 'backbone';
@@ -10,9 +11,9 @@ export type ListenerUse = 'listen' | 'http' | 'backbone';
 /** What a node gets that is one of several alike in its process: the main thread has it for all of them. */
 export interface SharedParts {
   /** Which of them it is */
-  readonly worker: { process: Uint8Array; index: number };
-  /** How many there are */
-  readonly workers: number;
+  readonly worker: { process: Uint8Array; index: number; count: number };
+  /** Ways to the others */
+  readonly links: WorkerLinks;
   readonly certificate: CertificatePair;
   readonly secrets: SecretsSource;
   /** Returns listening TCP sockets, one for each address. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { NodeConfiguration } from '../../schema/node.js';
 import { deliveryOrder, type Delivery } from '../../schema/delivery.js';
-import type { MediaRoute, MediaRouteOptions } from '../../media/media_route.js';
+import type { MediaRoute, MediaRouteOptions, RouteSharing } from '../../media/media_route.js';
 import type { RouteOptions } from '../../schema/routes.js';
 import type { BackendConfiguration } from '../../schema/backends.js';
 import { StaticFiles } from '../../targets/files/static_files.js';
@@ -11,6 +11,7 @@ import { compileRoute, type Route } from '../../http/router.js';
 import type { UpstreamGroup, UpstreamStatus } from '../../targets/upstream/upstream_group.js';
 import { loadApplication } from '../../targets/webtransport/application.js';
 import { isOriginAllowed } from '../../targets/webtransport/page.js';
+import type { WorkerLinks } from '../../worker_links/worker_links.js';
 import type { SessionTarget } from '../../targets/webtransport/session_server.js';
 import { Targets } from './targets.js';
 
@@ -31,6 +32,8 @@ export interface RoutesOptions {
   log: Logger;
   /** Returns a target that proxies to backends. */
   toBackends?: ((backends: readonly string[], delivery: readonly Delivery[]) => Target) | undefined;
+  /** Ways to the other workers of this node */
+  links?: WorkerLinks | undefined;
   /** Targets of the configuration that this one replaces */
   before?: Targets | undefined;
 }
@@ -57,7 +60,7 @@ async function addRoute(
   route: RouteOptions,
   index: number,
   compiled: Compiling,
-  { node, log, toBackends }: RoutesOptions,
+  { node, log, links, toBackends }: RoutesOptions,
 ): Promise<void> {
   const { requests, sessions, upstreams, carried, targets } = compiled;
   const { files, upstream, backends, media, webtransport } = route;
@@ -72,7 +75,7 @@ async function addRoute(
   if (backends && toBackends)
     requests.push(compileRoute(route, index, toBackends(backends, deliveryOrder(route.delivery))));
   if (media) {
-    const target = await targets.take('media', media, () => openMedia(media));
+    const target = await targets.take('media', media, (use) => openMedia(media, links && { links, use, log }));
     addMedia(route, index, target, media.origins, compiled);
     if (media.channel !== undefined) carried.set(media.channel, target);
   }
@@ -84,9 +87,9 @@ async function addRoute(
 }
 
 /** Opens a route to broadcasts, whose code is loaded only where a route needs it. */
-export async function openMedia(options: MediaRouteOptions): Promise<MediaRoute> {
+export async function openMedia(options: MediaRouteOptions, sharing?: RouteSharing): Promise<MediaRoute> {
   const { MediaRoute } = await import('../../media/media_route.js');
-  return new MediaRoute(options);
+  return new MediaRoute(options, sharing);
 }
 
 /** Adds a route to broadcasts: for requests, and for sessions from pages of these origins. */

@@ -16,6 +16,7 @@ type SiteConfiguration = RoutesOptions['node'] & ApplicationRules['node'];
 
 export interface SiteParts extends ApplicationOptions {
   toBackends?: RoutesOptions['toBackends'];
+  links?: RoutesOptions['links'];
 }
 
 /** The routes of a node with their targets, and what answers clients by them */
@@ -29,8 +30,8 @@ export class Site {
 
   /** Opens the targets. They are not started yet. @throws UserError */
   static async open(node: SiteConfiguration, options: SiteParts): Promise<Site> {
-    const { log, toBackends } = options;
-    return new Site(node, options, await compileRoutes({ node, log, toBackends }));
+    const { log, links, toBackends } = options;
+    return new Site(node, options, await compileRoutes({ node, log, links, toBackends }));
   }
 
   private constructor(node: SiteConfiguration, options: SiteParts, routes: CompiledRoutes) {
@@ -65,8 +66,8 @@ export class Site {
 
   /** Opens and starts the targets that another configuration adds. @throws UserError */
   async prepare(node: SiteConfiguration): Promise<Prepared> {
-    const { log, toBackends } = this.#options;
-    const routes = await compileRoutes({ node, log, toBackends, before: this.#routes.targets });
+    const { log, links, toBackends } = this.#options;
+    const routes = await compileRoutes({ node, log, links, toBackends, before: this.#routes.targets });
     const abandon = (): Promise<void> => routes.targets.abandon();
     try {
       return { warnings: await routes.targets.start(), commit: () => this.#use(node, routes), abandon };

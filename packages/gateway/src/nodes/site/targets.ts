@@ -13,14 +13,18 @@ export class Targets {
     this.#before = before ? before.#targets : new Map();
   }
 
-  /** Returns the target of this kind with these options, and opens it if there is none. */
-  async take<Taken extends Target>(kind: string, options: unknown, open: () => Taken | Promise<Taken>): Promise<Taken> {
+  /** Returns the target of this kind with these options, and opens it if there is none. `key` tells it from all others. */
+  async take<Taken extends Target>(
+    kind: string,
+    options: unknown,
+    open: (key: string) => Taken | Promise<Taken>,
+  ): Promise<Taken> {
     const name = `${kind} ${canonicalText(options)}`;
     // Routes that say the same have a target each.
     let key = name;
     for (let nth = 1; this.#targets.has(key); nth++) key = `${name} ${nth}`;
     // Equal kinds have equal types.
-    const target = (this.#before.get(key) as Taken | undefined) ?? (await open());
+    const target = (this.#before.get(key) as Taken | undefined) ?? (await open(key));
     this.#targets.set(key, target);
     return target;
   }

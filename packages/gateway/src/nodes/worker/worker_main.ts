@@ -1,6 +1,13 @@
 // The code of a worker: runs its copy of the node, and does what the main thread tells it.
 import { parentPort, workerData } from 'node:worker_threads';
-import type { FromWorker, SentConfiguration, ToWorker, WorkerCalls, WorkerStart } from '../../workers/messages.js';
+import type {
+  FromWorker,
+  PublishedBytes,
+  SentConfiguration,
+  ToWorker,
+  WorkerCalls,
+  WorkerStart,
+} from '../../workers/messages.js';
 import { Exclusive } from '../../workers/exclusive.js';
 import { sendError } from '../../workers/sent_error.js';
 import { PortLog } from './port_log.js';
@@ -49,6 +56,8 @@ function perform(server: WorkerServer, call: keyof WorkerCalls, given: unknown):
       return undefined;
     case 'report':
       return server.report();
+    case 'publish':
+      return server.publish(given as PublishedBytes);
     case 'close':
       return server.close(given as number);
   }

@@ -4,7 +4,16 @@ import type { ConfigurationSource } from '../../schema/loaded.js';
 import { SecretsSource } from '../../tls/secrets_source.js';
 import { RunningAddresses, type SentNodes } from '../../values/running_addresses.js';
 import type { SharedUdp } from '../../values/shared_udp.js';
-import type { SentConfiguration, WorkerNotice, WorkerReport, WorkerStart } from '../../workers/messages.js';
+import { WorkerLinks } from '../../worker_links/worker_links.js';
+import type { Published } from '../../channels/publication.js';
+import type {
+  PublishedBytes,
+  SentConfiguration,
+  WorkerNotice,
+  WorkerReport,
+  WorkerStart,
+} from '../../workers/messages.js';
+import { receiveBytes } from '../../workers/relayed_bytes.js';
 import type { LoadedServer } from '../../workers/node_sockets.js';
 import { shareOf } from '../../workers/worker_share.js';
 import { Backend } from '../backend.js';
@@ -18,6 +27,7 @@ export class WorkerServer {
   readonly #start: WorkerStart;
   readonly #running: RunningAddresses;
   readonly #secrets: SecretsSource;
+  readonly #links: WorkerLinks;
   #elsewhere: SentNodes;
   /** What the node takes over when it opens listeners */
   #sent: SentConfiguration;
@@ -36,6 +46,7 @@ export class WorkerServer {
       elsewhere: { node: (name) => this.#elsewhere.find((node) => node.name === name) },
     });
     this.#secrets = SecretsSource.given(start.secrets);
+    this.#links = new WorkerLinks(start);
     if (start.waits)
       this.#begins = new Promise((resolve) => {
         this.#begin = (): void => {
@@ -89,6 +100,14 @@ export class WorkerServer {
     return { status: this.#node.status(), metrics: await registry.getMetricsAsJSON() };
   }
 
+  /** Publishes bytes that the main thread has, on a channel whose source is here. */
+  async publish({ channel, title, port }: PublishedBytes): Promise<Published> {
+    const published = this.#node.service.publish?.(channel, receiveBytes(port), title);
+    if (published) return published;
+    port.close();
+    throw new Error(`this worker has no channel ${channel}`);
+  }
+
   async close(drainMs: number): Promise<void> {
     await this.#node.close(drainMs);
   }
@@ -108,6 +127,8 @@ export class WorkerServer {
       case 'drain':
         this.#node.service.drainBackend?.(notice.backend, notice.drains);
         return;
+      case 'peer':
+        return this.#links.connect(notice.worker, notice.port);
       case 'begin':
         return this.#begin();
       case 'stopAccepting':
@@ -144,9 +165,9 @@ export class WorkerServer {
     };
     const { process, index, count } = this.#start;
     return {
-      worker: { process, index },
-      workers: count,
+      worker: { process, index, count },
       counts: (name) => openSharedCounts(`${Buffer.from(process).toString('hex')} ${name}`),
+      links: this.#links,
       get certificate() {
         return sent().certificate;
       },

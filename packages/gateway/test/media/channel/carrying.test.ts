@@ -44,7 +44,7 @@ function publish({ broadcasts, clock }: Pick<Source, 'broadcasts' | 'clock'>, na
     source: { open },
     limits,
     memory: broadcasts.memory.shareOf('192.0.2.1'),
-    token: 'one',
+    publication: { token: 'one', startedAt: 0, network: '' },
     clock,
     hops: [5n],
   });

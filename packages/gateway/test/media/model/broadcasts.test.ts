@@ -14,7 +14,17 @@ function openBroadcast(name = 'studio/clock', memory = new MemoryBudget(1_000_00
     open: (track: Track) => void calls.push(`open ${track.name}`),
     close: (track: Track) => void calls.push(`close ${track.name}`),
   };
-  return { clock, calls, broadcast: new Broadcast(name, { source, limits, memory, token: '', clock }) };
+  return {
+    clock,
+    calls,
+    broadcast: new Broadcast(name, {
+      source,
+      limits,
+      memory,
+      publication: { token: '', startedAt: 0, network: '' },
+      clock,
+    }),
+  };
 }
 
 describe('the tracks of a broadcast', () => {

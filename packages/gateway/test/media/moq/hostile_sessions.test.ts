@@ -99,7 +99,7 @@ describe('a client that asks for too much', () => {
     const options = {
       source: { open: () => undefined },
       memory: broadcasts.memory.shareOf(''),
-      token: '',
+      publication: { token: '', startedAt: 0, network: '' },
       clock: systemClock,
     };
     const add = (name: string): void =>
@@ -114,7 +114,8 @@ describe('a client that asks for too much', () => {
     const warn = vi.fn();
     const published = new PublishedBroadcasts({
       ...{ streams, tracks: new PublishedTracks(streams, systemClock, 1_000), broadcasts, clock: systemClock },
-      ...{ limits: { history: 1_000, bytes: 1_000 }, network: '192.0.2.1', origin: 1n, log: { warn } },
+      ...{ limits: { history: 1_000, bytes: 1_000 }, origin: 1n, log: { warn } },
+      peer: { kind: 'client', mayPublish: true, network: '192.0.2.1' },
     });
     void published.run();
     await expect.poll(() => warn.mock.calls).toHaveLength(1);
