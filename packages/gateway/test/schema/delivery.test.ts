@@ -36,8 +36,8 @@ it('clients learn of backends only where they may ask them', () => {
 });
 
 it('tunnels for all targets do not hide the backends of later routes', () => {
-  const routes = [{ connect: { allow: ['*'], clients: '127.0.0.0/8' } }, { path: '/one', backends: ['one'] }].map((route) =>
-    routeOptions.parse(route),
+  const routes = [{ connect: { allow: ['*'], clients: '127.0.0.0/8' } }, { path: '/one', backends: ['one'] }].map(
+    (route) => routeOptions.parse(route),
   );
   expect(describeRoutes(routes, () => 5).routes).toEqual([{ path: '/one', backends: [5] }]);
 });

@@ -38,7 +38,7 @@ export async function startProcess<Status extends FrontNodeStatus = GatewayStatu
   file,
   admin,
   name = 'all',
-  timeoutMs = 30_000,
+  timeoutMs = 120_000,
   successor,
 }: StartedProcess): Promise<NodeProcess<Status>> {
   const args = [heapLimit, program, file, String(timeoutMs), name, ...(successor === undefined ? [] : [successor])];
@@ -53,7 +53,7 @@ export async function startProcess<Status extends FrontNodeStatus = GatewayStatu
     return response.json();
   };
   const status = (): Promise<Status> => ask('/status') as Promise<Status>;
-  await vi.waitFor(async () => expect((await status()).state).toBe('serving'), 30_000);
+  await vi.waitFor(async () => expect((await status()).state).toBe('serving'), 120_000);
   return {
     exit: once(child, 'exit').then(([code]) => code as number | null),
     reload: () => ask('/reload', 'POST') as Promise<ReloadOutcome>,

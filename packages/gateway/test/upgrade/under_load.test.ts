@@ -58,4 +58,4 @@ it(`${upgrades} upgrades of a gateway and of its backend under load fail no requ
     const [before, after] = ends(all);
     expect(after - before).toBeLessThan(16 * 2 ** 20);
   }
-}, 600_000);
+}, 900_000);
