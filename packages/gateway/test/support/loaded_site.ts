@@ -1,7 +1,8 @@
-import { utimes } from 'node:fs/promises';
+import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServerResponse } from 'node:http';
 import { freePort } from '../../src/values/free_port.js';
+import { formatSecrets, renewSecrets } from '../../src/tls/server_secrets.js';
 import { startUpstream } from './upstream.js';
 import { temporaryDirectory } from './temporary_directory.js';
 import { writeFiles } from './write_files.js';
@@ -56,18 +57,31 @@ export interface LoadedSite {
   write(generation: number): Promise<void>;
 }
 
-/** A gateway with all that clients can load, and a backend, as files. `keys` are further lines of both nodes, or of the whole file. */
-export async function loadedSite(keys: { node?: string; file?: string } = {}): Promise<LoadedSite> {
+export interface LoadedSiteOptions {
+  /** Worker threads of both nodes; default: the main thread serves */
+  workers?: number;
+  /** Whether the nodes know each other by a registry, and the gateway is one of several machines */
+  fleet?: boolean;
+}
+
+/** A gateway with all that clients can load, and a backend, as files */
+export async function loadedSite({ workers, fleet = false }: LoadedSiteOptions = {}): Promise<LoadedSite> {
   const [directory, downloads] = [await temporaryDirectory(), await startDownloads()];
   const [gateway, backend] = [await freePorts(), await freePorts()];
+  const ofBoth = workers === undefined ? [] : [`    workers: ${workers}`];
+  const ofFile = fleet ? ['registry: { file: ./registry }'] : [];
+  const ofGateway = fleet ? [...machineYaml('01'), `    forward: { listen: 127.0.0.1:${await freePort()} }`] : [];
+  const ofBackend = fleet ? machineYaml('02') : [];
   const yamlOf = (generation: number): string =>
-    [keys.file ?? '', 'nodes:', gatewayYaml(gateway, downloads.origin, generation), keys.node ?? '']
-      .concat(backendYaml({ backend, gateway }, downloads.origin, generation), keys.node ?? '')
-      .join('\n');
+    [
+      ...[...ofFile, 'nodes:', gatewayYaml(gateway, downloads.origin, generation), ...ofGateway, ...ofBoth],
+      ...[backendYaml({ backend, gateway }, downloads.origin, generation), ...ofBackend, ...ofBoth, ''],
+    ].join('\n');
   const write = (generation: number): Promise<void> => writeFiles(directory, { 'sheaf.yaml': yamlOf(generation) });
   await writeFiles(directory, { 'even/a.txt': 'even', 'odd/a.txt': 'odd' });
   // Files that changed a moment ago have no strong entity tag, and are not returned.
   for (const name of ['even', 'odd']) await utimes(join(directory, name, 'a.txt'), 1e9, 1e9);
+  await writeFile(join(directory, 'secrets'), formatSecrets(renewSecrets([])), { mode: 0o600 });
   await write(0);
   return { file: join(directory, 'sheaf.yaml'), gateway, backend, downloads, yamlOf, write };
 }
@@ -76,6 +90,9 @@ const addresses = ({ listen, admin, backbone }: Ports): string =>
   `    listen: 127.0.0.1:${listen}
     admin: 127.0.0.1:${admin}
     backbone: 127.0.0.1:${backbone}`;
+
+/** What tells the connection ids of a node from those of others */
+const machineYaml = (id: string): string[] => ['    secrets: ./secrets', `    connection_ids: { server_id: "${id}" }`];
 
 const gatewayYaml = (ports: Ports, origin: string, generation: number): string => `  site:
     role: gateway

@@ -10,6 +10,9 @@ import type { UpgradeOutcome } from '../../src/observability/upgrade_report.js';
 /** Makes what is left behind show: V8 would let heaps grow for minutes before it collects garbage. */
 const heapLimit = '--max-old-space-size=64';
 
+/** Maximum of characters of what a process writes about its faults */
+const mostTold = 4_096;
+
 const program = fileURLToPath(new URL('upgradable.mjs', import.meta.url));
 
 export interface NodeProcess<Status = GatewayStatus> {
@@ -42,7 +45,9 @@ export async function startProcess<Status extends FrontNodeStatus = GatewayStatu
   successor,
 }: StartedProcess): Promise<NodeProcess<Status>> {
   const args = [heapLimit, program, file, String(timeoutMs), name, ...(successor === undefined ? [] : [successor])];
-  const child = spawn(process.execPath, args, { stdio: 'ignore' });
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let told = '';
+  child.stderr.on('data', (text) => (told = `${told}${text}`.slice(-mostTold)));
   const pids = new Set([child.pid!]);
   onTestFinished(() => pids.forEach(end));
   const ask = async (path: string, method = 'GET'): Promise<unknown> => {
@@ -53,9 +58,13 @@ export async function startProcess<Status extends FrontNodeStatus = GatewayStatu
     return response.json();
   };
   const status = (): Promise<Status> => ask('/status') as Promise<Status>;
-  await vi.waitFor(async () => expect((await status()).state).toBe('serving'), 120_000);
+  const exit = once(child, 'exit').then(([code]) => code as number | null);
+  const serves = vi.waitFor(async () => expect((await status()).state).toBe('serving'), 120_000);
+  const ended = exit.then((code) => Promise.reject(new Error(`the process ended with ${code}: ${told}`)));
+  await Promise.race([serves, ended]);
+  ended.catch(() => undefined);
   return {
-    exit: once(child, 'exit').then(([code]) => code as number | null),
+    exit,
     reload: () => ask('/reload', 'POST') as Promise<ReloadOutcome>,
     upgrade: async () => {
       const outcome = (await ask('/upgrade', 'POST')) as UpgradeOutcome;

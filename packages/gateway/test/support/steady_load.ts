@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
+import { PassThrough } from 'node:stream';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { connectHttp3, type Http3Client } from '@sheaf/native';
 import { expect, onTestFinished } from 'vitest';
@@ -10,7 +11,6 @@ import type { Downloads } from './loaded_site.js';
 import { keepAsking, type Tally } from './repeated.js';
 import { openSession, sendAndReadAll } from './sessions.js';
 import { startTarget as startTcpTarget } from './tcp_target.js';
-import { ask as askForTunnel } from './tcp_tunnels.js';
 import { capsule, startTarget as startUdpTarget } from './udp_target.js';
 
 const page = '/page/a.txt';
@@ -52,30 +52,42 @@ export interface LoadTarget {
 export interface SteadyLoad {
   /** Asks for each page once, and uses each tunnel, each session and each download. */
   turn(expected: Expected): Promise<void>;
-  /** Ends all. Resolves with the number of requests, when none has failed and no connection was closed. */
+  /** Closes all. Resolves with the number of requests, when none has failed and no connection was closed earlier. */
   end(): Promise<number>;
 }
 
-/** What closes without being told to, by name */
-class Watched {
+/** What stays open, and is to close with the load alone */
+class Kept {
+  /** Names of what closed earlier */
   readonly closed: string[] = [];
+  readonly #closers: (() => unknown)[] = [];
 
-  watch(name: string, thing: NodeJS.EventEmitter): void {
+  add(name: string, thing: NodeJS.EventEmitter, close: () => unknown): void {
     thing.once('close', () => this.closed.push(name));
+    this.whenOver(close);
+  }
+
+  whenOver(close: () => unknown): void {
+    this.#closers.push(close);
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0)) await close();
   }
 }
 
 /** Clients of all kinds, some of which keep their connections */
 export async function startLoad({ port, hash, downloads, pauseMs }: LoadTarget): Promise<SteadyLoad> {
-  const watched = new Watched();
-  const { clients, pages: kept } = await openKept(port, watched);
-  const multiEnd = await openMultiEnd(port, watched);
+  const kept = new Kept();
+  onTestFinished(() => kept.close());
+  const { clients, pages: ofGateway } = await openKept(port, kept);
+  const multiEnd = await openMultiEnd(port, kept);
   const bodies = await Promise.all([
     clients[0]!.request({ path: '/download/x' }),
     multiEnd.ends[0]!.request({ path: '/one/download/x' }),
   ]).then((responses) => responses.map((response) => collect(response)));
-  const echoes = [await openEcho(port, hash, watched), await openTunnel(port, watched), await openUdp(port, watched)];
-  const pages = [...kept, ...multiEnd.pages, ...freshPages(port)];
+  const echoes = [await openEcho(port, hash, kept), await openTunnel(clients[1]!, kept), await openUdp(port, kept)];
+  const pages = [...ofGateway, ...multiEnd.pages, ...freshPages(port)];
   const running = pages.map(({ name, ask }) => keepAsking(name, ask, { allowed: ['even', 'odd'], pauseMs }));
   let fed = 'begin ';
   return {
@@ -91,7 +103,8 @@ export async function startLoad({ port, hash, downloads, pauseMs }: LoadTarget):
       downloads.end();
       for (const body of bodies) expect((await body).toString()).toBe(`${fed}end`);
       expect(tallies.flatMap(({ failed }) => failed)).toEqual([]);
-      expect(watched.closed).toEqual([]);
+      expect(kept.closed).toEqual([]);
+      await kept.close();
       return tallies.reduce((sum, { asked }) => sum + asked, 0);
     },
   };
@@ -100,15 +113,12 @@ export async function startLoad({ port, hash, downloads, pauseMs }: LoadTarget):
 const textOf = async (client: Http3Client | BackendClient, path: string): Promise<string> =>
   (await collect(await client.request({ path }))).toString();
 
-async function openKept(port: number, watched: Watched): Promise<{ clients: Http3Client[]; pages: Asked[] }> {
+async function openKept(port: number, kept: Kept): Promise<{ clients: Http3Client[]; pages: Asked[] }> {
   const numbers = Array.from({ length: keptConnections }, (_, number) => number);
   const clients = await Promise.all(numbers.map(() => connect(port)));
-  clients.forEach((client) => watched.watch('HTTP/3', client));
+  for (const client of clients) kept.add('HTTP/3', client, () => client.close());
   const sessions = numbers.map(() => connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false }));
-  for (const session of sessions) {
-    onTestFinished(() => session.destroy());
-    watched.watch('HTTP/2', session);
-  }
+  for (const session of sessions) kept.add('HTTP/2', session, () => session.destroy());
   return {
     clients,
     pages: [
@@ -125,12 +135,12 @@ const overHttp2 = async (session: ClientHttp2Session): Promise<string> =>
   (await collect(session.request({ ':path': page }))).toString();
 
 /** Clients that ask the backend on paths of their connections to the gateway */
-async function openMultiEnd(port: number, watched: Watched): Promise<{ ends: BackendClient[]; pages: Asked[] }> {
+async function openMultiEnd(port: number, kept: Kept): Promise<{ ends: BackendClient[]; pages: Asked[] }> {
   const connections = await Promise.all(
     Array.from({ length: keptConnections }, () => connect(port, { multiEnd: true })),
   );
   const ends = connections.map((connection) => new BackendClient(connection));
-  for (const connection of connections) watched.watch('Multi-End', connection);
+  for (const connection of connections) kept.add('Multi-End', connection, () => connection.close());
   await Promise.all(ends.map((end) => end.ready(60_000)));
   expect(connections.map((each) => each.status().backends.map(({ state }) => state))).toEqual(ends.map(() => ['open']));
   return {
@@ -141,48 +151,52 @@ async function openMultiEnd(port: number, watched: Watched): Promise<{ ends: Bac
 
 /** Requests on connections of their own */
 function freshPages(port: number): Asked[] {
-  const over3 = async (): Promise<string> => {
+  const over3 = async (path: string): Promise<string> => {
     const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true });
-    const text = await textOf(client, page);
+    const text = await textOf(client, path);
     await client.close();
     return text;
   };
   const bodyOf = async (answer: Promise<{ body: Buffer }>): Promise<string> => (await answer).body.toString();
   return [
-    { name: 'new HTTP/3', of: 'fresh', ask: over3 },
+    { name: 'new HTTP/3', of: 'fresh', ask: () => over3(page) },
+    { name: 'returned on new HTTP/3', of: 'backend', ask: () => over3(returnedPage) },
     { name: 'new HTTP/2', of: 'fresh', ask: () => bodyOf(getByHttp2(port, page)) },
     { name: 'new HTTP/1.1', of: 'fresh', ask: () => bodyOf(get(port, page)) },
   ];
 }
 
-async function openEcho(port: number, hash: string, watched: Watched): Promise<Echo> {
+async function openEcho(port: number, hash: string, kept: Kept): Promise<Echo> {
   const session = await openSession(port, '/echo', hash);
-  const close = (): unknown => watched.closed.push('WebTransport');
+  const close = (): unknown => kept.closed.push('WebTransport');
   session.closed.then(close, close);
+  kept.whenOver(() => session.close());
   return { name: 'WebTransport', send: async (text) => String(await sendAndReadAll(session, Buffer.from(text))) };
 }
 
-/** A tunnel for TCP by CONNECT over HTTP/3 */
-async function openTunnel(port: number, watched: Watched): Promise<Echo> {
+/** A tunnel for TCP, by CONNECT over HTTP/3 */
+async function openTunnel(client: Http3Client, kept: Kept): Promise<Echo> {
   const target = await startTcpTarget();
-  const tunnel = await askForTunnel('3', port, { authority: `127.0.0.1:${target.port}` });
-  watched.watch('CONNECT', tunnel.incoming);
+  const outgoing = new PassThrough();
+  const authority = `127.0.0.1:${target.port}`;
+  const incoming = await client.request({ method: 'CONNECT', path: '', authority, body: outgoing });
+  kept.add('CONNECT', incoming, () => outgoing.end());
   const atTarget = await target.accept();
-  atTarget.on('data', (bytes) => atTarget.write(bytes));
+  atTarget.on('data', (bytes) => atTarget.write(bytes)).once('end', () => atTarget.end());
   return {
     name: 'CONNECT',
     send: async (text) => {
-      tunnel.outgoing.write(text);
-      return String(((await once(tunnel.incoming, 'data')) as [Buffer])[0]);
+      outgoing.write(text);
+      return String(((await once(incoming, 'data')) as [Buffer])[0]);
     },
   };
 }
 
 /** A tunnel for UDP over HTTP/1.1 */
-async function openUdp(port: number, watched: Watched): Promise<Echo> {
+async function openUdp(port: number, kept: Kept): Promise<Echo> {
   const target = await startUdpTarget((packet) => packet);
   const socket = await upgradeToUdp(port, target.address().port);
-  watched.watch('connect-udp', socket);
+  kept.add('connect-udp', socket, () => socket.destroy());
   return {
     name: 'connect-udp',
     send: async (text) => {
@@ -195,7 +209,6 @@ async function openUdp(port: number, watched: Watched): Promise<Echo> {
 
 async function upgradeToUdp(port: number, target: number): Promise<TLSSocket> {
   const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
-  onTestFinished(() => void socket.destroy());
   await once(socket, 'secureConnect');
   socket.write(
     `GET /udp/127.0.0.1/${target}/ HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: connect-udp\r\nCapsule-Protocol: ?1\r\n\r\n`,

@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import type { BackendNodeStatus } from '../../src/observability/status.js';
+import { get } from '../support/client.js';
 import { loadedSite, textOf } from '../support/loaded_site.js';
 import { residentBytes, startProcess, type NodeProcess } from '../support/node_process.js';
 import { inMegabytes, upgrades } from '../support/repetitions.js';
@@ -19,7 +20,7 @@ const ends = (resident: readonly number[]): [number, number] => [
 ];
 
 it(`${upgrades} upgrades of a gateway and of its backend under load fail no request, and close no connection`, async () => {
-  const site = await loadedSite({ node: '    workers: 2' });
+  const site = await loadedSite({ workers: 2, fleet: true });
   const { file, downloads } = site;
   const gateway = await startProcess({ file, name: 'site', admin: site.gateway.admin });
   const backend = await startProcess<BackendNodeStatus>({ file, name: 'one', admin: site.backend.admin });
@@ -53,7 +54,18 @@ it(`${upgrades} upgrades of a gateway and of its backend under load fail no requ
     ].join('\n'),
   );
   expect(status).toMatchObject({ upgrade: { generation: upgrades }, certificate: first.certificate });
+  expect(status).toMatchObject({ registry: { connected: true }, forwarding: { machines: 0 } });
+  expect(status.registry?.nodes.map(({ name, state }) => [name, state])).toEqual([
+    ['one', 'alive'],
+    ['site', 'alive'],
+  ]);
   expect((await backend.status()).upgrade).toMatchObject({ generation: upgrades });
+  // With their last connections, the processes of before end, and the new backend has its gateway.
+  expect(await Promise.all([gateway.exit, backend.exit])).toEqual([0, 0]);
+  await vi.waitFor(async () => {
+    expect((await gateway.status()).upgrade?.predecessors).toBe(0);
+    expect((await get(site.gateway.listen, '/one/a.txt')).body.toString()).toBe(textOf(upgrades));
+  }, 60_000);
   for (const all of Object.values(resident)) {
     const [before, after] = ends(all);
     expect(after - before).toBeLessThan(16 * 2 ** 20);
