@@ -34,3 +34,10 @@ it('clients learn of backends only where they may ask them', () => {
   for (const delivery of [undefined, 'direct', 'path', ['path', 'proxy']]) expect(backends(delivery)).toEqual([5]);
   for (const delivery of ['proxy', 'return', ['return', 'proxy']]) expect(backends(delivery)).toEqual([]);
 });
+
+it('tunnels for all targets do not hide the backends of later routes', () => {
+  const routes = [{ connect: { allow: ['*'], clients: '127.0.0.0/8' } }, { path: '/one', backends: ['one'] }].map(
+    (route) => routeOptions.parse(route),
+  );
+  expect(describeRoutes(routes, () => 5).routes).toEqual([{ path: '/one', backends: [5] }]);
+});

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { GatewayStatus } from '../../src/observability/status.js';
@@ -7,6 +7,7 @@ import { Gateway } from '../../src/nodes/gateway.js';
 import { RunningConfiguration } from '../../src/nodes/reload/running_configuration.js';
 import { logTo } from './nodes.js';
 import { temporaryDirectory } from './temporary_directory.js';
+import { writeFiles } from './write_files.js';
 
 export interface Reloading {
   running: RunningConfiguration;
@@ -30,14 +31,14 @@ export interface ReloadingSite {
 }
 
 /** The nodes of a configuration file, of which the first is a gateway; they stop with the test. */
-export async function startReloading({ yaml, files = {}, now = () => new Date() }: ReloadingSite): Promise<Reloading> {
+export async function startReloading({ yaml, files = {}, now }: ReloadingSite): Promise<Reloading> {
   const directory = await temporaryDirectory();
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(dirname(join(directory, name)), { recursive: true });
-    await writeFile(join(directory, name), content);
-  }
-  const file = join(directory, 'sheaf.yaml');
-  await writeFile(file, yaml);
+  await writeFiles(directory, { ...files, 'sheaf.yaml': yaml });
+  return startReloadingFile(join(directory, 'sheaf.yaml'), now);
+}
+
+/** The same for a file that exists */
+export async function startReloadingFile(file: string, now = () => new Date()): Promise<Reloading> {
   const log: Record<string, unknown>[] = [];
   const running = await RunningConfiguration.start({
     file,
@@ -52,5 +53,6 @@ export async function startReloading({ yaml, files = {}, now = () => new Date() 
     await writeFile(file, text);
     return running.reload();
   };
-  return { running, gateway, port: gateway.address.port, directory, file, log, change, status: () => gateway.status() };
+  const status = (): GatewayStatus => gateway.status();
+  return { running, gateway, port: gateway.address.port, directory: dirname(file), file, log, change, status };
 }

@@ -1,5 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parseConfiguration } from '../../src/configuration/load.js';
 import { Edge } from '../../src/nodes/edge/edge.js';
@@ -8,6 +7,7 @@ import { Gateway } from '../../src/nodes/gateway.js';
 import { closeNodes, startNodes } from '../../src/nodes/start_nodes.js';
 import { logTo } from './nodes.js';
 import { temporaryDirectory } from './temporary_directory.js';
+import { writeFiles } from './write_files.js';
 
 export interface Site {
   gateway: Gateway;
@@ -52,10 +52,7 @@ export async function startSite({
   backendKeys = (name) => name,
 }: SiteDescription): Promise<Site> {
   const directory = await temporaryDirectory();
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(dirname(join(directory, name)), { recursive: true });
-    await writeFile(join(directory, name), content);
-  }
+  await writeFiles(directory, files);
   const node = (name: string, lines: string[]): string =>
     [`  ${name}:`, ...lines.map((line) => `    ${line}`)].join('\n');
   const listen = (at = 0): string[] => [`listen: 127.0.0.1:${at}`, 'backbone: 127.0.0.1:0'];

@@ -1,17 +1,19 @@
-// Runs the nodes of a configuration file as `sheaf up` does. Arguments: the file, milliseconds for a process that takes over to
-// get ready, and what runs as that process.
+// Runs nodes of a configuration file as `sheaf up` does. Arguments: the file, milliseconds for a process that takes over to get
+// ready, the name of the node or `all`, and what runs as that process.
 import { RunningConfiguration, Succession } from '@sheaf/gateway';
 
-const [program, file, timeoutMs, successor] = process.argv.slice(1);
+const [program, file, timeoutMs, name, successor] = process.argv.slice(1);
 const { SHEAF_SUCCESSOR: succeeds, ...env } = process.env;
 delete process.env.SHEAF_SUCCESSOR;
 
+const isChosen = (each) => name === 'all' || each === name;
 const succession = succeeds === undefined ? undefined : await Succession.receive();
 const running = await RunningConfiguration.start({
   file,
-  choose: ({ nodes }) => nodes,
+  filesOf: isChosen,
+  choose: ({ nodes }) => nodes.filter((node) => isChosen(node.name)),
   upgrade: {
-    command: { file: process.execPath, args: [successor ?? program, file, timeoutMs], env },
+    command: { file: process.execPath, args: [...process.execArgv, successor ?? program, file, timeoutMs, name], env },
     timeoutMs: Number(timeoutMs),
   },
   ...(succession && { succession }),

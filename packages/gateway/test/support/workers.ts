@@ -1,5 +1,5 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
 import type { ReloadOutcome } from '../../src/observability/configuration_report.js';
 import type { FrontNodeStatus, NodeStatus, WorkerStatus } from '../../src/observability/status.js';
@@ -8,6 +8,7 @@ import { RunningConfiguration } from '../../src/nodes/reload/running_configurati
 import { WorkersNode } from '../../src/workers/workers_node.js';
 import { logTo } from './nodes.js';
 import { temporaryDirectory } from './temporary_directory.js';
+import { writeFiles } from './write_files.js';
 
 export interface RunningWorkers {
   running: RunningConfiguration;
@@ -31,10 +32,7 @@ export async function startWorkers(
   files: Record<string, string | Buffer> = { 'site/a.txt': 'hello' },
 ): Promise<RunningWorkers> {
   const directory = await temporaryDirectory();
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(dirname(join(directory, name)), { recursive: true });
-    await writeFile(join(directory, name), content);
-  }
+  await writeFiles(directory, files);
   const file = join(directory, 'sheaf.yaml');
   await writeFile(file, yaml);
   const log: Record<string, unknown>[] = [];

@@ -131,7 +131,7 @@ const configuration = {} as SentConfiguration;
 it('a worker that hangs is replaced, and blocks neither a change nor a stop', async () => {
   const pool = await poolOf("if (call === 'prepare') for (;;);");
   await expect(pool.prepare(() => configuration)).rejects.toMatchObject({ code: 'RELOAD_REFUSED' });
-  await expect.poll(() => [pool.watchdog, pool.serving.length]).toEqual([1, 2]);
+  await expect.poll(() => [pool.watchdog, pool.restarts, pool.serving.length]).toEqual([1, 1, 2]);
   expect(pool.status([])[1]).toMatchObject({ restarts: 1, reason: 'the worker did not answer for 1 seconds' });
   (await pool.prepare(() => configuration)).commit();
   await pool.settled();

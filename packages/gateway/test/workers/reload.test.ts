@@ -20,25 +20,6 @@ async function answers(site: RunningWorkers): Promise<Set<string>> {
   return new Set(texts);
 }
 
-it('reloads under load fail no request and close no connection', async () => {
-  const site = await startWorkers(yamlOf('old'), files);
-  const clients = await Promise.all(Array.from({ length: 8 }, () => connect(site.port)));
-  let ends = false;
-  const loads = clients.map(async (client) => {
-    while (!ends) expect(['old', 'new']).toContain((await ask(client, { path: '/a.txt' })).body.toString());
-  });
-  const download = await clients[0]!.request({ path: '/large.bin' });
-  for (let turn = 0; turn < 20; turn++) {
-    const root = turn % 2 === 0 ? 'new' : 'old';
-    expect(await site.change(yamlOf(root))).toMatchObject({ accepted: true });
-    expect((await get(site.port, '/a.txt')).body.toString()).toBe(root);
-  }
-  expect(await answers(site)).toEqual(new Set(['old']));
-  expect((await collect(download)).equals(large)).toBe(true);
-  ends = true;
-  await Promise.all(loads);
-});
-
 it('what one worker refuses, none takes, and the status says why', async () => {
   const picky = `import { workerData } from 'node:worker_threads';
 if (workerData.index === 2) throw new Error('this worker does not like it');

@@ -5,9 +5,12 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type * as native from '@sheaf/native';
 import type { ClientOptions, Http3Client } from '@sheaf/native';
 import { describe, expect, it, vi } from 'vitest';
+import { sumOf } from '../../src/workers/sums.js';
 import { collect } from '../support/client.js';
 import { ask, connect } from '../support/http3_client.js';
+import { crashWorkers, pagesOfConnections, type CrashReport } from '../support/crashes.js';
 import { translatorTo } from '../support/relay.js';
+import { inMegabytes, seeds } from '../support/repetitions.js';
 import { connectTo } from '../support/tunnel_node.js';
 import { readAll, startTarget } from '../support/tcp_target.js';
 import { startTarget as startUdpTarget } from '../support/udp_target.js';
@@ -97,6 +100,24 @@ describe.each(['ids', 'addresses'] as const)('with workers that the kernel choos
     expect(early.map(({ resumed, earlyData }) => [resumed, earlyData])).toEqual(early.map(() => [true, true]));
     for (const worker of [0, 1, 2, 3]) await crash(site.node, worker);
     for (let turn = 0; turn < 8; turn++) expect((await again({})).resumed).toBe(true);
+  });
+
+  it('a crash costs the connections of its worker alone, whatever they do', { timeout: 900_000 }, async () => {
+    steering = by;
+    const resident: number[] = [];
+    let total: CrashReport | undefined;
+    for (const seed of seeds.filter((each) => each % 2 === (by === 'ids' ? 1 : 0))) {
+      const limits = seed % 3 === 0 ? 'limits: { retry: always }\n' : '';
+      const site = await startWorkers(yaml(limits), pagesOfConnections());
+      const report = await crashWorkers(site, seed);
+      total = sumOf([report, ...(total ? [total] : [])]);
+      await site.running.close(0);
+      resident.push(process.memoryUsage().rss);
+    }
+    console.info(`seeds of ${seeds.length}: ${JSON.stringify(total)}, ${resident.map(inMegabytes).join(', ')} MB`);
+    for (const count of Object.values(total!)) expect(count).toBeGreaterThan(0);
+    const half = Math.floor(resident.length / 2);
+    expect(resident.at(-1)! - resident[half]!).toBeLessThan(64 * 2 ** 20);
   });
 });
 

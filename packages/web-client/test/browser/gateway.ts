@@ -36,11 +36,11 @@ export class GatewayProcess {
     ]);
   }
 
-  /** Starts a gateway with these routes, each in YAML. */
-  static async startWith(routes: readonly string[]): Promise<GatewayProcess> {
+  /** Starts a gateway with these routes, each in YAML, and with further lines of the configuration. */
+  static async startWith(routes: readonly string[], ...keys: readonly string[]): Promise<GatewayProcess> {
     const directory = await mkdtemp(join(tmpdir(), 'sheaf-browser-test-'));
     const gateway = new GatewayProcess(directory, await freePort(), await freePort());
-    await gateway.configure(routes);
+    await gateway.configure(routes, ...keys);
     await gateway.run();
     return gateway;
   }

@@ -24,11 +24,8 @@ export interface BackboneLinkOptions {
   /** Random id of this process, `runBytes` long */
   run: Buffer;
   peer: { name: string; publicKey: NodePublicKey };
-  /**
-   * Returns the run of the peer's worker that this connection is to lead to, in hexadecimal, where the peer has several. Default:
-   * any of them will do.
-   */
-  beside?: () => string | undefined;
+  /** A connection that opens before this one, which leads to the same worker where the peer has several */
+  after?: BackboneLink;
   /** Returns the address that the peer listens on at the moment; undefined while nobody knows it. */
   address(): { host: string; port: number } | undefined;
   log: Logger;
@@ -74,6 +71,8 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
   #failures = 0;
   /** Number of successive attempts that reached another worker than the one that was wanted */
   #missed = 0;
+  /** Whether the connection was closed to open another one at once */
+  #renews = false;
   #latestRun: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
@@ -87,17 +86,12 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
   start(): void {
     if (this.#state !== 'closed') return;
     this.#attempt();
+    this.#options.after?.on('open', this.#onFirst);
   }
 
   get channel(): Channel | undefined {
     return this.#channel;
   }
-
-  /** The run of the peer that this was connected to last, in hexadecimal */
-  get latestRun(): string | undefined {
-    return this.#latestRun;
-  }
-
   /** Client for the requests of clients; undefined until the peer has accepted this node */
   get client(): Http3Client | undefined {
     return this.#channel ? this.#client : undefined;
@@ -142,11 +136,13 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
 
   /** Connects anew, since the peer of this connection is gone. */
   renew(): void {
+    this.#renews = this.#client !== undefined;
     void this.#client?.close().catch(() => undefined);
   }
 
   async close(): Promise<void> {
     this.#state = 'closed';
+    this.#options.after?.off('open', this.#onFirst);
     clearTimeout(this.#timer);
     this.#channel?.close('the node is stopping');
     await this.#client?.close().catch(() => undefined);
@@ -159,7 +155,18 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     );
   }
 
+  /** Opens the connection once the one has opened that it waits for. */
+  readonly #onFirst = (): void => {
+    if (this.#state === 'waiting') this.#attempt();
+  };
+
   #attempt(): void {
+    clearTimeout(this.#timer);
+    const { after } = this.#options;
+    if (after && !after.channel) {
+      this.#state = 'waiting';
+      return;
+    }
     this.#state = 'connecting';
     this.#running = this.#run()
       .catch(errorMessage)
@@ -251,8 +258,16 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     throw new BackboneViolation(`${message.type} before this node was taken in`);
   }
 
+  /** The run of the peer's worker that this connection is to lead to; undefined when any will do */
+  get #wantedRun(): string | undefined {
+    const { after, use } = this.#options;
+    if (after) return after.channel?.run;
+    // What a worker was told belongs to its run.
+    return use === 'messages' ? this.#latestRun : undefined;
+  }
+
   #misses(run: Buffer): boolean {
-    const wanted = this.#options.beside?.();
+    const wanted = this.#wantedRun;
     const misses = wanted !== undefined && areSiblings(wanted, run.toString('hex')) && this.#missed < mostAttempts;
     this.#missed = misses ? this.#missed + 1 : 0;
     return misses;
@@ -282,18 +297,25 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     this.#session = undefined;
     this.#farewell = undefined;
     channel?.lost(reason);
-    if (this.#state !== 'closed' && reason === anotherWorker) return this.#attempt();
+    const renews = this.#renews;
+    this.#renews = false;
     if (this.#state !== 'closed') {
-      const { peer, use, log } = this.#options;
-      if (this.#reason !== reason)
-        log.warn({ peer: peer.name, use, reason }, 'a node cannot be reached over the backbone');
-      this.#reason = reason;
-      this.#state = 'waiting';
-      const pause = backOffMs(this.#failures, pauses);
-      this.#failures += 1;
-      this.#timer = setTimeout(() => this.#attempt(), pause).unref();
+      if (reason === anotherWorker) return this.#attempt();
+      if (renews) this.#attempt();
+      else this.#pause(reason);
     }
     this.emit('close', reason);
+  }
+
+  #pause(reason: string): void {
+    const { peer, use, log } = this.#options;
+    if (this.#reason !== reason)
+      log.warn({ peer: peer.name, use, reason }, 'a node cannot be reached over the backbone');
+    this.#reason = reason;
+    this.#state = 'waiting';
+    const pause = backOffMs(this.#failures, pauses);
+    this.#failures += 1;
+    this.#timer = setTimeout(() => this.#attempt(), pause).unref();
   }
 }
 

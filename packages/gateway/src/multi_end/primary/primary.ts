@@ -183,11 +183,10 @@ export class Primary {
       log,
     };
     // A worker of the backend has what it was told: hand-overs, keys and orders belong together.
-    const link: BackboneLink = new BackboneLink({ ...common, use: 'messages', beside: () => link.latestRun });
-    const withIt = { ...common, beside: () => link.channel?.run };
-    const requests = new BackboneLink({ ...withIt, use: 'requests' });
+    const link = new BackboneLink({ ...common, use: 'messages' });
+    const requests = new BackboneLink({ ...common, use: 'requests', after: link });
     const runs = returnsBy(loaded.node.routes, reference.name)
-      ? new BackboneLink({ ...withIt, use: 'runs' })
+      ? new BackboneLink({ ...common, use: 'runs', after: link })
       : undefined;
     if (runs) this.runs.set(reference.name, runs);
     return new BackendWatch({

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { headerValue, type Exchange, type Target } from '../../http/exchange.js';
 import { respondText, setHead } from '../../http/respond.js';
 import { deliveryOrder } from '../../schema/delivery.js';
-import type { RouteOptions } from '../../schema/routes.js';
+import { hasTunnels, type RouteOptions } from '../../schema/routes.js';
 import { maxBackendId } from '../../schema/backends.js';
 
 /** Header on responses of a gateway: the version of its route map, in quotes */
@@ -41,8 +41,8 @@ export function describeRoutes(
   idOf: (backend: string) => number | undefined,
 ): RouteMap {
   const described = routes
-    // Sessions and channels are asked for with CONNECT, which no backend answers.
-    .filter(({ webtransport, channel }) => webtransport === undefined && channel === undefined)
+    // Sessions, channels and tunnels are asked for with CONNECT, which no backend answers.
+    .filter((route) => route.webtransport === undefined && route.channel === undefined && !hasTunnels(route))
     .map(({ path, host, methods, backends = [], delivery }) => ({
       path,
       ...(host ? { host } : {}),

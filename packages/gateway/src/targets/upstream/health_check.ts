@@ -110,11 +110,13 @@ async function accepted(socket: Socket): Promise<Evidence> {
 /** Repeats the configured check of every member until it is stopped. */
 export class HealthCheck {
   readonly #timer: NodeJS.Timeout;
+  #stopped = false;
 
   constructor(members: readonly UpstreamMember[], options: HealthOptions, log: Logger) {
     const check = async (member: UpstreamMember): Promise<void> => {
       const evidence = await probe(member, options);
-      if (!member.checked(evidence, Date.now())) return;
+      // A check that its end has cut off tells nothing about the server.
+      if (this.#stopped || !member.checked(evidence, Date.now())) return;
       if (evidence.up) log.info({ upstream: member.origin }, 'upstream is up again');
       else log.warn({ upstream: member.origin, reason: evidence.reason }, 'upstream is down');
     };
@@ -122,6 +124,7 @@ export class HealthCheck {
   }
 
   stop(): void {
+    this.#stopped = true;
     clearInterval(this.#timer);
   }
 }
