@@ -44,7 +44,14 @@ export {
 export { QuicError } from './quic_error.js';
 export { readCached } from './cached_file.js';
 export { returnFreedMemory } from './freed_memory.js';
-export { notifyServiceManager, type ServiceState } from './service_manager.js';
+export {
+  awaitServiceManager,
+  notifyServiceManager,
+  removeStoredDescriptor,
+  storeDescriptor,
+  type ServiceState,
+} from './service_manager.js';
+export { boundAddress } from './bound_address.js';
 export { duplicateDescriptor, openSharedTcp, type SharedTcp } from './tcp_listener.js';
 export {
   createDatagramPair,
