@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
-import { successorVariable } from '@sheaf/gateway/client';
+import { passedVariables, successorVariable, type PassedVariables } from '@sheaf/gateway/client';
 
 /** Everything that the command line reads and writes, as a value, so that tests can replace it */
 export interface World {
@@ -23,6 +23,8 @@ export interface World {
   onHangUp(listener: () => void): () => void;
   /** Calls `listener` for every SIGUSR2. Returns a function that stops this. */
   onUpgrade(listener: () => void): () => void;
+  /** What a service manager says about descriptors that it passed to this process */
+  readonly passed: PassedVariables;
   /** Whether this process takes over from the one that started it */
   readonly succeeds: boolean;
   /** How to start this process once more, with the program that is on the disk then */
@@ -35,8 +37,9 @@ export interface World {
 
 export function processWorld(): World {
   const succeeds = process.env[successorVariable] !== undefined;
+  const passed = Object.fromEntries(passedVariables.map((name) => [name, process.env[name]]));
   // Processes that this one starts take over nothing.
-  delete process.env[successorVariable];
+  for (const name of [successorVariable, ...passedVariables]) delete process.env[name];
   // `sheaf schema | head` closes the pipe early, which is no error.
   let onError = (error: NodeJS.ErrnoException): void => process.exit(error.code === 'EPIPE' ? 0 : 1);
   process.stdout.on('error', (error: NodeJS.ErrnoException) => onError(error));
@@ -68,6 +71,7 @@ export function processWorld(): World {
       process.on('SIGUSR2', listener);
       return () => process.off('SIGUSR2', listener);
     },
+    passed,
     succeeds,
     again: { file: process.execPath, args: [...process.execArgv, ...process.argv.slice(1)] },
     outliveOutput() {

@@ -9,4 +9,5 @@ export { loadNativeModule } from './listeners/native_module.js';
 export { proxyCredentials } from './tunnel_client/proxy_credentials.js';
 export { outerDatagram, parseProxyTemplate, type ProxyTemplate } from './tunnel_client/proxy_template.js';
 export { version } from './values/version.js';
+export { passedVariables, type PassedVariables } from './upgrade/passed_variables.js';
 export { successorVariable } from './upgrade/successor_variable.js';

@@ -33,6 +33,8 @@ export {
 } from './nodes/reload/running_configuration.js';
 export type { ConfigurationStatus, ReloadOutcome } from './observability/configuration_report.js';
 export type { UpgradeOutcome } from './observability/upgrade_report.js';
+export { passedSockets } from './upgrade/passed_sockets.js';
+export { SocketStore } from './upgrade/socket_store.js';
 export { Succession } from './upgrade/succession.js';
 export { publishDocument, publishSecrets } from './nodes/fleet/publish.js';
 export type { FleetNodeReport, RegistryStatus } from './observability/registry_report.js';

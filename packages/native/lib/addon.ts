@@ -683,6 +683,10 @@ interface Addon {
   readCached(descriptor: number, into: Uint8Array, position: number): number;
   /** `src/io/service_manager.h` */
   notifyServiceManager(socketName: string, message: string): string | undefined;
+  passToServiceManager(socketName: string, message: string, descriptor: number, waitMs: number): string | undefined;
+  awaitServiceManager(socketName: string, waitMs: number): string | undefined;
+  /** `src/io/bound_socket.h` */
+  boundAddress(descriptor: number, ofTcp: boolean): NativeAddress | undefined;
 }
 
 let loaded: Addon | undefined;

@@ -45,7 +45,14 @@ export { openSharedCounts, type CountClaim, type SharedCounts } from './shared_c
 export { QuicError } from './quic_error.js';
 export { readCached } from './cached_file.js';
 export { returnFreedMemory } from './freed_memory.js';
-export { notifyServiceManager, type ServiceState } from './service_manager.js';
+export {
+  awaitServiceManager,
+  notifyServiceManager,
+  removeStoredDescriptor,
+  storeDescriptor,
+  type ServiceState,
+} from './service_manager.js';
+export { boundAddress } from './bound_address.js';
 export { duplicateDescriptor, openSharedTcp, type SharedTcp } from './tcp_listener.js';
 export {
   createDatagramPair,

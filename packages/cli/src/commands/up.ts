@@ -2,7 +2,9 @@
 import '@sheaf/gateway/heap';
 import {
   FileState,
+  passedSockets,
   RunningConfiguration,
+  SocketStore,
   Succession,
   watchFile,
   type RunningConfigurationOptions,
@@ -40,21 +42,36 @@ export const up: Command<UpOptions> = {
   async run(options, world) {
     const started = performance.now();
     const path = shownPath(options.file, world.cwd);
-    const steps = { reload: nothing, upgrade: nothing };
+    const steps = { reload: nothing, upgrade: nothing, keep: (): void => undefined };
     const stops = [world.onHangUp(() => void steps.reload()), world.onUpgrade(() => void steps.upgrade())];
     // Notes the state before the file is read, so that what is written meanwhile is read again.
     const state = await FileState.of([path]);
-    const manager = new ServiceManager(world.env, {
-      pid: process.pid,
-      warn: (warning) => void printNotice(world.stderr, warning),
-    });
+    const warn = (warning: string): void => void printNotice(world.stderr, warning);
+    const manager = new ServiceManager(world.env, { pid: process.pid, warn });
     const succession = world.succeeds ? await Succession.receive() : undefined;
+    const store = new SocketStore({
+      socketName: world.env['NOTIFY_SOCKET'],
+      passed: passedSockets(world.passed, process.pid),
+      stored: succession?.storedNames ?? [],
+      warn,
+    });
     const running = await RunningConfiguration.start({
-      ...runningOptions(options, path, world),
-      onReload: { begins: () => manager.reloading(process.hrtime.bigint()), ended: () => manager.reloaded() },
+      ...runningOptions(options, path, store, world),
+      onReload: {
+        begins: () => manager.reloading(process.hrtime.bigint()),
+        ended: () => {
+          steps.keep();
+          manager.reloaded();
+        },
+      },
       ...(succession && { succession }),
     });
     world.outliveOutput();
+    // After an upgrade has begun, the other process decides.
+    steps.keep = (): void => {
+      if (!running.upgrader!.busy) store.keep(running.sockets);
+    };
+    steps.keep();
     manager.ready(`serving: ${namesOf(running.nodes)}`, succession && process.pid);
     // The process before may end at once, and is no more the one that the manager supervises.
     succession?.serving();
@@ -63,6 +80,7 @@ export const up: Command<UpOptions> = {
     const stopWatching = options.watch ? watchFile(state, steps.reload) : undefined;
     const leave = (): void => {
       manager.end();
+      store.end();
       stopWatching?.();
     };
     const code = await serveUntilSignal([running], world, {
@@ -70,7 +88,10 @@ export const up: Command<UpOptions> = {
         await announceReady(performance.now() - started, world, running.named ? running.nodes : []);
         for (const each of running.nodes) await announceNode(each, world);
       },
-      draining: () => manager.stopping(`draining: ${namesOf(running.nodes)}`),
+      draining: () => {
+        store.end();
+        manager.stopping(`draining: ${namesOf(running.nodes)}`);
+      },
       over: outlived(running, leave, world),
     });
     leave();
@@ -84,14 +105,19 @@ const nothing = (): Promise<void> => Promise.resolve();
 /** Time in milliseconds for a process that takes over to get ready */
 const successorTimeoutMs = 30_000;
 
-function runningOptions({ file, node }: UpOptions, path: string, world: World): RunningConfigurationOptions {
+function runningOptions(
+  { file, node }: UpOptions,
+  path: string,
+  store: SocketStore,
+  world: World,
+): RunningConfigurationOptions {
   const keyLog = world.env['SSLKEYLOGFILE'];
   return {
     file: path,
     // The files of other nodes are on other machines.
     filesOf: (name) => node === undefined || name === node,
     choose: (loaded) => (node === undefined ? loaded.nodes : [nodeOf(loaded, node, file)]),
-    node: keyLog === undefined || keyLog === '' ? {} : { keyLog },
+    node: { store, ...(keyLog !== undefined && keyLog !== '' && { keyLog }) },
     // systemd names the directory of `StateDirectory=` so, where the one of the file is not for services to write.
     stateDirectory: world.env['STATE_DIRECTORY'],
     upgrade: { command: { ...world.again, env: world.env }, timeoutMs: successorTimeoutMs },

@@ -11,8 +11,10 @@ import {
   lentFiles,
   quoted,
 } from './containers.js';
+import { composeNats, type ComposeNats } from './compose_nats.js';
 import { stopSeconds, type Deployment, type DeploymentSource } from './deployment.js';
 import { dockerfile, program } from './dockerfile.js';
+import { wantedNats } from './nats.js';
 import { sysctlFile } from './sysctl.js';
 
 const placeOf = (file: NodeFile): string =>
@@ -39,19 +41,20 @@ const secretsOfService = (node: LoadedNode): string => {
   return names.length === 0 ? '' : `    secrets: [${names.join(', ')}]\n`;
 };
 
-function secrets(node: LoadedNode): string {
-  const files = lentFiles(node);
-  if (files.length === 0) return '';
+function secrets(node: LoadedNode, nats: ComposeNats | undefined): string {
+  const ids = [...lentFiles(node).map(({ id }) => id), ...(nats?.secrets ?? [])];
+  if (ids.length === 0) return '';
   return `
 # Files that the user ${containerUser} alone may read. Compose mounts them with the rights that they have here. Replace a file by
 # writing into it: a mount shows the file that was there when the container started.
 secrets:
-${files.map(({ id }) => `  ${id}:\n    file: ./secrets/${id}\n`).join('')}`;
+${ids.map((id) => `  ${id}:\n    file: ./secrets/${id}\n`).join('')}`;
 }
 
 const composeFile = (
   node: LoadedNode,
   image: string,
+  nats: ComposeNats | undefined,
 ): string => `# Runs the node ${node.name}. Written by \`sheaf deploy compose\`.
 name: sheaf-${node.name.toLowerCase()}
 
@@ -88,14 +91,16 @@ ${secretsOfService(node)}${volumes(node)}    # Ready while it drains, too. Docke
     # Keeps a bounded log; Docker's default grows without end.
     logging:
       driver: local
-
+${nats?.service ?? ''}
 configs:
   configuration:
     file: ./sheaf.yaml
-${secrets(node)}`;
+${nats?.configs ?? ''}${secrets(node, nats)}`;
 
 /** Makes an image and a Compose file for one node on one machine. */
 export function composeDeployment({ node, text, file }: DeploymentSource, { image }: { image: string }): Deployment {
+  const wanted = wantedNats(node);
+  const nats = wanted && composeNats(wanted);
   const copies = lentFiles(node).map(
     ({ id, path }) => `sudo install -D -m 0400 -o ${containerUser} -g ${containerUser} ${quoted(path)} secrets/${id}`,
   );
@@ -103,16 +108,18 @@ export function composeDeployment({ node, text, file }: DeploymentSource, { imag
     files: [
       dockerfile(node),
       ...ignoredFiles(),
-      { path: 'compose.yaml', text: composeFile(node, image) },
+      { path: 'compose.yaml', text: composeFile(node, image, nats) },
       {
         path: 'sheaf.yaml',
         text: `# For the container: files have the paths where it finds them. Written by \`sheaf deploy compose\`.\n${moveFiles(text, file, node.name, placeOf)}`,
       },
+      ...(nats?.files ?? []),
       sysctlFile(node, { opensReservedPorts: true }),
     ],
     next: [
       'mkdir packages   # and copy the archives of native, web-client, gateway and cli from .sheaf/packed into it (npm run pack)',
       ...copies,
+      ...(nats?.next ?? []),
       'sudo install -D -m 0644 -t /etc/sysctl.d 60-sheaf.conf && sudo sysctl --system',
       'docker compose up --detach --build --wait',
     ],

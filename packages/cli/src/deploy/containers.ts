@@ -42,7 +42,7 @@ export function healthArguments(node: LoadedNode): string[] {
 export const ignoredFiles = (): GeneratedFile[] => [
   // The image is made of the packages alone.
   { path: '.dockerignore', text: '*\n!packages\n' },
-  { path: '.gitignore', text: 'secrets/\npackages/\n' },
+  { path: '.gitignore', text: 'secrets/\npackages/\nnats/\n' },
 ];
 
 /** Returns a text as a value of YAML, whatever is in it. */

@@ -11,6 +11,8 @@ import {
   secretsOf,
   type PodOptions,
 } from './kubernetes_pod.js';
+import { kubernetesNats, type KubernetesNats } from './kubernetes_nats.js';
+import { wantedNats } from './nats.js';
 import { sysctlFile } from './sysctl.js';
 
 const labels = (node: LoadedNode): string =>
@@ -95,9 +97,9 @@ ${metadata(node)}spec:
     matchLabels: { ${labels(node)} }
 `;
 
-function secretGenerators(node: LoadedNode): string {
+function secretGenerators(node: LoadedNode, ofNats = ''): string {
   const secrets = secretsOf(node);
-  if (secrets.length === 0) return '';
+  if (secrets.length === 0 && ofNats === '') return '';
   const entries = secrets.map(({ secret }) => {
     const files = lentFiles(node).filter((file) => secretOf(node, file).secret === secret);
     const lines = files.map((file) => `      - ${secretOf(node, file).key}=secrets/${file.id}\n`);
@@ -111,28 +113,32 @@ ${lines.join('')}    # The same name for every content: Sheaf reads renewed file
   return `# Files of this directory, which you copy there and never commit. Remove an entry where something else writes the Secret, such
 # as cert-manager.
 secretGenerator:
-${entries.join('')}`;
+${entries.join('')}${ofNats}`;
 }
 
 const kustomization = (
   node: LoadedNode,
-  workloadFile: string,
+  resources: readonly string[],
+  nats: KubernetesNats | undefined,
 ): string => `# Written by \`sheaf deploy kubernetes\`; apply it with \`kubectl apply -k .\`.
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
-resources: [${workloadFile}, service.yaml, disruption-budget.yaml]
+resources: [${resources.join(', ')}]
 configMapGenerator:
   - name: ${objectName(node)}
     files: [sheaf.yaml]
     # The same name for every content: nodes reload a changed configuration by themselves, and connections live on. What a reload
     # cannot change, and \`sheaf status\` then shows, takes \`kubectl rollout restart\`.
     options: { disableNameSuffixHash: true }
-${secretGenerators(node)}`;
+${nats?.configMap ?? ''}${secretGenerators(node, nats?.secret)}`;
 
 /** Makes the objects of one node for Kubernetes, and an image. Keys are named, and never copied. */
 export function kubernetesDeployment({ node, text, file }: DeploymentSource, options: PodOptions): Deployment {
   const { image, hostNetwork } = options;
   const workloadFile = hostNetwork ? 'daemonset.yaml' : 'deployment.yaml';
+  const wanted = wantedNats(node);
+  const nats = wanted && kubernetesNats(wanted);
+  const resources = [workloadFile, 'service.yaml', 'disruption-budget.yaml', ...(nats?.resources ?? [])];
   const moved = moveFiles(text, file, node.name, (each) => placeInPod(node, each));
   return {
     files: [
@@ -141,17 +147,19 @@ export function kubernetesDeployment({ node, text, file }: DeploymentSource, opt
       { path: workloadFile, text: workload(node, options) },
       { path: 'service.yaml', text: service(node, options) },
       { path: 'disruption-budget.yaml', text: disruptionBudget(node) },
-      { path: 'kustomization.yaml', text: kustomization(node, workloadFile) },
+      { path: 'kustomization.yaml', text: kustomization(node, resources, nats) },
       {
         path: 'sheaf.yaml',
         text: `# For the pods: files have the paths where they find them. Written by \`sheaf deploy kubernetes\`.\n${moved}`,
       },
+      ...(nats?.files ?? []),
       sysctlFile(node, { opensReservedPorts: hostNetwork }),
     ],
     next: [
       'mkdir packages   # and copy the archives of native, web-client, gateway and cli from .sheaf/packed into it (npm run pack)',
       `docker build --tag ${image} . && docker push ${image}`,
       ...lentFiles(node).map(({ id, path }) => `install -D -m 0600 ${quoted(path)} secrets/${id}`),
+      ...(nats?.next ?? []),
       ...contentFiles(node).map(({ id }) => `# make the claim ${objectName(node)}-${id}, with the files of the node`),
       `# put 60-sheaf.conf into /etc/sysctl.d of the machines${hostNetwork && reservedPort(node) !== undefined ? ': without it no pod may listen' : ''}`,
       ...('secrets' in node.node && node.node.secrets === undefined

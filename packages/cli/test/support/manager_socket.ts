@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 
-/** Messages that a manager of services got at a socket, in their order */
+/** Messages that a manager of services got at a socket, in their order; those with sockets to keep are left out. */
 export interface ManagerSocket {
   messages(): string[];
 }
@@ -20,6 +20,7 @@ export async function bindManagerSocket(name: string): Promise<ManagerSocket> {
     messages: () =>
       lines()
         .slice(1)
-        .map((line) => JSON.parse(line) as string),
+        .map((line) => JSON.parse(line) as string)
+        .filter((message) => !message.startsWith('FDSTORE=')),
   };
 }

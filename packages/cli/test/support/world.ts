@@ -39,6 +39,7 @@ export async function testWorld(args: readonly string[], cwd?: string): Promise<
       return () => hangUps.delete(listener);
     },
     onUpgrade: () => () => undefined,
+    passed: {},
     succeeds: false,
     again: { file: process.execPath, args: ['-e', 'process.exit(1)'] },
     outliveOutput: () => undefined,

@@ -67,6 +67,51 @@ const alerts: Readonly<Record<string, Alert>> = {
     summary: 'The backend {{ $labels.backend }} takes no connections of {{ $labels.instance }} over.',
     advice: 'sheaf status shows its state. Silence the alert while it drains on purpose.',
   },
+  SheafWorkersFail: {
+    expr: 'increase(sheaf_worker_restarts_total[15m]) > 3',
+    for: '0m',
+    severity: 'critical',
+    summary: 'Workers of {{ $labels.instance }} fail again and again, and lose their connections.',
+    advice:
+      'Read why in its log. The watchdog ends those that do not answer for ten seconds, such as in an endless loop of an application.',
+  },
+  SheafRegistryAway: {
+    expr: 'sheaf_registry_connected == 0',
+    for: '5m',
+    severity: 'warning',
+    summary: '{{ $labels.instance }} has no connection to the registry.',
+    advice: 'It serves on by what it knows. Look at the servers of NATS, and at the network between.',
+  },
+  SheafFleetConflict: {
+    expr: 'sheaf_registry_conflicts > 0',
+    for: '5m',
+    severity: 'warning',
+    summary: '{{ $labels.instance }} has found a fault of the fleet.',
+    advice: 'sheaf status names it with a fix, such as two nodes with one server id.',
+  },
+  SheafFleetSuspect: {
+    expr: 'max by (job) (sheaf_fleet_nodes{state="suspect"}) > 0',
+    for: '1m',
+    severity: 'warning',
+    summary: 'Nodes of {{ $labels.job }} miss heartbeats of others again and again.',
+    advice: 'sheaf status names the nodes in doubt. Look at their load, and at the registry.',
+  },
+  SheafRegistryEntriesRefused: {
+    expr: 'sum by (job, instance, reason) (increase(sheaf_registry_refused_entries_total[15m])) > 10',
+    for: '0m',
+    severity: 'warning',
+    summary: '{{ $labels.instance }} refuses entries of the registry: {{ $labels.reason }}.',
+    advice:
+      'Somebody else writes there, or a node has another key than the configuration says. See the table of SECURITY.md.',
+  },
+  SheafForwardingLost: {
+    expr: 'sum by (job, instance, outcome) (rate(sheaf_forwarded_datagrams_total{outcome=~"dropped|refused"}[10m])) > 10',
+    for: '10m',
+    severity: 'warning',
+    summary: 'Datagrams between machines of the fleet are {{ $labels.outcome }} at {{ $labels.instance }}.',
+    advice:
+      'Dropped ones are too many for the network, or for the other machine. Refused ones are sealed with other secrets than its own.',
+  },
   SheafCertificateExpires: {
     expr: `sheaf_certificate_expiry_seconds - time() < ${2 * secondsPerDay}`,
     for: '10m',

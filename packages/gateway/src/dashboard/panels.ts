@@ -196,6 +196,99 @@ const saturation: Row = {
   ],
 };
 
+const workers: Row = {
+  title: 'Workers',
+  panels: [
+    {
+      title: 'Share of time in which a worker is busy',
+      unit: 'percentunit',
+      queries: [query(perSecond('sheaf_worker_busy_seconds_total'), '{{instance}} {{worker}}')],
+    },
+    {
+      title: 'QUIC connections of workers',
+      unit: 'short',
+      description: 'The system divides clients by their addresses, so a node with few clients is uneven.',
+      queries: [query(on('sheaf_worker_connections_open'), '{{instance}} {{worker}}')],
+    },
+    {
+      title: 'Heap of workers',
+      unit: 'bytes',
+      queries: [query(on('sheaf_worker_heap_bytes'), '{{instance}} {{worker}}')],
+    },
+    {
+      title: 'Datagrams that reached another worker',
+      unit: 'pps',
+      queries: [
+        query(sum(perSecond('sheaf_worker_datagrams_passed_on_total'), 'instance'), 'passed on {{instance}}'),
+        query(sum(perSecond('sheaf_worker_datagrams_taken_total'), 'instance'), 'taken {{instance}}'),
+        query(sum(perSecond('sheaf_worker_datagrams_lost_total'), 'instance'), 'lost {{instance}}'),
+      ],
+    },
+    {
+      title: 'Workers that were replaced',
+      unit: 'cps',
+      queries: [
+        query(perSecond('sheaf_worker_restarts_total'), 'all of {{instance}}'),
+        query(perSecond('sheaf_worker_watchdog_total'), 'did not answer {{instance}}'),
+      ],
+    },
+  ],
+};
+
+const fleet: Row = {
+  title: 'Fleet',
+  panels: [
+    {
+      title: 'Nodes of the fleet, as each node sees it',
+      unit: 'short',
+      queries: [query(on('sheaf_fleet_nodes'), '{{state}} at {{instance}}')],
+    },
+    {
+      title: 'Nodes with a connection to the registry',
+      unit: 'short',
+      queries: [query(on('sheaf_registry_connected'), '{{instance}}')],
+    },
+    {
+      title: 'Time since the registry told something',
+      unit: 's',
+      queries: [query(on('sheaf_registry_age_seconds'), '{{instance}}')],
+    },
+    {
+      title: 'Faults of the fleet for an operator',
+      unit: 'short',
+      description: '`sheaf status` names each, with a fix.',
+      queries: [query(on('sheaf_registry_conflicts'), '{{instance}}')],
+    },
+    {
+      title: 'Entries that were refused, and what the registry did not do',
+      unit: 'cps',
+      queries: [
+        query(sum(perSecond('sheaf_registry_refused_entries_total'), 'reason'), 'refused: {{reason}}'),
+        query(sum(perSecond('sheaf_registry_failed_writes_total')), 'writes that failed'),
+        query(sum(perSecond('sheaf_registry_dead_watches_total')), 'watches that went silent'),
+      ],
+    },
+    {
+      title: 'Datagrams of other machines',
+      unit: 'pps',
+      queries: [
+        query(sum(perSecond('sheaf_forwarded_datagrams_total'), 'outcome, instance'), '{{outcome}} {{instance}}'),
+      ],
+    },
+    {
+      title: 'Share of datagrams that were for another machine',
+      unit: 'percentunit',
+      description: 'More than a few percent: the balancer divides by something else than addresses and ports.',
+      queries: [
+        query(
+          `${sum(perSecond('sheaf_forwarded_datagrams_total', 'outcome="sent"'), 'instance')} / ${sum(perSecond('sheaf_quic_udp_datagrams_received_total'), 'instance')}`,
+          '{{instance}}',
+        ),
+      ],
+    },
+  ],
+};
+
 const backends: Row = {
   title: 'Upstreams and backends',
   panels: [
@@ -316,4 +409,7 @@ const channels: Row = {
 };
 
 /** What the dashboard shows, from top to bottom */
-export const rows: readonly Row[] = [traffic, errors, latency, saturation, backends, tunnels, channels];
+export const rows: readonly Row[] = [
+  ...[traffic, errors, latency, saturation, workers, fleet],
+  ...[backends, tunnels, channels],
+];

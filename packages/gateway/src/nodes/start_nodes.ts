@@ -16,6 +16,8 @@ import { TunnelNode } from './tunnel/tunnel_node.js';
 import { describeNode } from './fleet/describe_node.js';
 import { Gateway } from './gateway.js';
 import { RunningAddresses } from '../values/running_addresses.js';
+import type { TakenSockets } from '../upgrade/taken_sockets.js';
+import { takeStored } from '../workers/stored_sockets.js';
 import { WorkersNode } from '../workers/workers_node.js';
 
 /** The compiled file, even in tests that run the sources */
@@ -30,8 +32,11 @@ export async function startNodes(nodes: readonly LoadedNode[], options: NodeOpti
   const started = new Map<LoadedNode, RunningNode>();
   const running = new RunningAddresses({ elsewhere: options.fleet?.view });
   try {
-    for (const loaded of nodes)
-      if (runsWorkers(loaded)) started.set(loaded, await openWorkers(loaded, { ...options, running }));
+    const servers = nodes.filter(runsWorkers);
+    // What a process before this one left may be at the addresses that others want.
+    const stored = options.succession ? undefined : options.store && takeStored(servers, options.store);
+    for (const loaded of servers)
+      started.set(loaded, await openWorkers(loaded, stored?.get(loaded.name), { ...options, running }));
     for (const role of ['backend', 'gateway', 'edge', 'tunnel'] as const) {
       for (const loaded of nodes) {
         if (loaded.role !== role) continue;
@@ -89,9 +94,13 @@ const runsWorkers = (loaded: LoadedNode): loaded is Server =>
   (loaded.role === 'backend' && hasWorkers(loaded.node));
 
 /** Opens the sockets of a node whose clients are served by several threads. @throws UserError */
-async function openWorkers(loaded: Server, options: StartOptions): Promise<WorkersNode> {
+async function openWorkers(
+  loaded: Server,
+  stored: TakenSockets | undefined,
+  options: StartOptions,
+): Promise<WorkersNode> {
   await makeKeys(loaded);
-  const node = await WorkersNode.open(loaded, { ...options, entry: workerCode });
+  const node = await WorkersNode.open(loaded, { ...options, entry: workerCode, stored });
   note(loaded, node, options);
   return node;
 }

@@ -3,8 +3,16 @@ import { refusalOf } from '../errors/refusal.js';
 import { UserError } from '../errors/user_error.js';
 import { version } from '../values/version.js';
 import type { ControlChannel } from './control_channel.js';
-import { controlDescriptor, goMessage, helloMessage, type Hello, type NodeInheritance } from './messages.js';
+import {
+  controlDescriptor,
+  goMessage,
+  helloMessage,
+  type Hello,
+  type NodeInheritance,
+  type SocketUse,
+} from './messages.js';
 import { channelOf, Predecessors } from './predecessors.js';
+import { socketNames } from './socket_names.js';
 import { TakenSockets } from './taken_sockets.js';
 
 /** A process that takes over from another one, from its start until it serves */
@@ -43,6 +51,17 @@ export class Succession {
   /** Returns what a node gets; undefined for one that the process before does not have. */
   nodeOf(name: string): NodeInheritance | undefined {
     return this.#hello.nodes.find((node) => node.name === name);
+  }
+
+  /** Names of the sockets that the service manager keeps for the process before */
+  get storedNames(): string[] {
+    return this.#hello.nodes.flatMap(({ name: node, sockets }) =>
+      Object.entries(sockets).flatMap(([use, { configured, tcp, udp }]) => {
+        const places = { node, use: use as SocketUse, configured };
+        const names = socketNames(places, { tcp, udp: udp?.descriptors ?? [] });
+        return [...names.tcp.flat(), ...names.udp.flat()];
+      }),
+    );
   }
 
   /** Returns the sockets that a node may take over. */

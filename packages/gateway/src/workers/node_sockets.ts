@@ -8,14 +8,25 @@ import { Place } from '../nodes/life/place.js';
 import { prepareAll, type Prepared } from '../nodes/life/reload.js';
 import type { Share } from '../upgrade/descriptor_table.js';
 import type { SocketUse } from '../upgrade/messages.js';
+import { namedSockets } from '../upgrade/socket_names.js';
 import type { TakenSockets } from '../upgrade/taken_sockets.js';
 import { canonicalText } from '../values/canonical.js';
 import type { SentSockets } from './messages.js';
-import { closeTcp, openSockets, takeOver, type OpenSockets, type Refuse, type Transport } from './open_sockets.js';
+import { closeTcp, openSockets, takeOver, transportsOf, type OpenSockets, type Refuse } from './open_sockets.js';
 import { Bequeathed, type SocketLegacy } from './socket_legacy.js';
 import { sumOf } from './sums.js';
 
 export type LoadedServer = LoadedGateway | LoadedBackend;
+
+/** How sockets are opened for a configuration */
+interface Preparation {
+  /** Time in milliseconds for connections of the sockets that it does not have */
+  drainMs: number;
+  /** Sockets of an earlier process, at the start */
+  taken?: TakenSockets | undefined;
+  /** Whether datagrams wait in the sockets until `read` */
+  waits?: boolean;
+}
 
 /** Time in milliseconds for workers to close sockets beyond the time that their connections have to finish */
 const graceMs = 2_000;
@@ -30,13 +41,6 @@ export class NodeSockets {
     http: new Place(leave),
     backbone: new Place(leave),
   };
-  /** Sockets of the process before, until this one has taken over */
-  #taken: TakenSockets | undefined;
-
-  constructor(taken?: TakenSockets) {
-    this.#taken = taken;
-  }
-
   get address(): ListenAddresses {
     const { current } = this.#places.listen;
     if (!current) throw new Error('the node does not listen');
@@ -52,32 +56,35 @@ export class NodeSockets {
   }
 
   /**
-   * Opens what a configuration adds. `opened` says what that is, before the commit.
+   * Opens what a configuration adds, or takes it from another process. `opened` says what that is, before the commit.
    * @throws UserError when a port is not available
    */
-  async prepare(loaded: LoadedServer, drainMs: number): Promise<Prepared & { opened: OpenedSockets }> {
+  async prepare(
+    loaded: LoadedServer,
+    { drainMs, taken, waits = false }: Preparation,
+  ): Promise<Prepared & { opened: OpenedSockets }> {
     const { node } = loaded;
     const workers = workerCount(node);
     const opened: Partial<Record<SocketUse, OpenSockets>> = {};
     // Balancers read the ids of clients; those of the backbone are random.
     const serverId = serverIdOf(node.connection_ids);
-    const open = (use: SocketUse, transports: readonly Transport[]) => (address: ListenAddresses) => {
+    const open = (use: SocketUse) => (address: ListenAddresses) => {
       const wanted = {
         address,
         workers,
-        transports,
+        transports: transportsOf[use],
         serverId: use === 'listen' ? serverId : {},
-        waits: this.#taken !== undefined,
+        waits,
       };
-      const inherited = this.#taken?.take(use, canonicalText(address));
+      const inherited = taken?.take(use, canonicalText(address));
       opened[use] = inherited ? takeOver(inherited, wanted) : openSockets({ ...wanted, refuse: refusal(loaded, use) });
       return Promise.resolve(opened[use]);
     };
     const leaveMs = drainMs + graceMs;
     const prepared = await prepareAll([
-      () => this.#places.listen.prepare(node.listen, open('listen', ['TCP', 'UDP']), leaveMs),
-      () => this.#places.http.prepare(node.http, open('http', ['TCP']), leaveMs),
-      () => this.#places.backbone.prepare(node.backbone, open('backbone', ['UDP']), leaveMs),
+      () => this.#places.listen.prepare(node.listen, open('listen'), leaveMs),
+      () => this.#places.http.prepare(node.http, open('http'), leaveMs),
+      () => this.#places.backbone.prepare(node.backbone, open('backbone'), leaveMs),
     ]);
     return { ...prepared, opened: new OpenedSockets(opened) };
   }
@@ -108,8 +115,17 @@ export class NodeSockets {
 
   /** Reads from the sockets that were taken over. */
   read(): void {
-    this.#taken = undefined;
     for (const { current } of Object.values(this.#places)) current?.udp?.read();
+  }
+
+  /** Returns the sockets in use by the names under which the service manager keeps them. */
+  named(node: string): [name: string, descriptor: number][] {
+    return Object.entries(this.#places).flatMap(([use, { current }]) => {
+      if (!current) return [];
+      const { configured, tcp, udp } = current;
+      const sockets = { tcp, udp: udp?.inheritance().descriptors ?? [] };
+      return namedSockets({ node, use: use as SocketUse, configured }, sockets);
+    });
   }
 
   /** Offers the sockets to a successor. @throws an error of the system */

@@ -42,6 +42,8 @@ export interface WorkersNodeOptions extends NodeOptions {
   running: RunningAddresses;
   /** File of the code of workers */
   entry: URL;
+  /** Sockets that the service manager kept for the node */
+  stored: TakenSockets | undefined;
 }
 
 /** What the main thread reads for all workers */
@@ -77,8 +79,8 @@ export class WorkersNode implements RunningNode {
     this.#options = options;
     const { name } = loaded;
     this.#waits = options.succession !== undefined;
-    this.#taken = options.succession?.socketsOf(name);
-    this.#sockets = new NodeSockets(this.#taken);
+    this.#taken = options.succession?.socketsOf(name) ?? options.stored;
+    this.#sockets = new NodeSockets();
     this.#drained = new Set(options.succession?.nodeOf(name)?.drained);
     this.#life = life;
     this.#certificate = files.certificate;
@@ -256,6 +258,10 @@ export class WorkersNode implements RunningNode {
     this.#life.serve(this.#addresses(), this.#warnings);
   }
 
+  sockets(): [name: string, descriptor: number][] {
+    return this.#sockets.named(this.name);
+  }
+
   /** Offers sockets and secrets to a process that takes over. @throws an error of the system */
   bequeath(share: Share): NodeLegacy {
     const { name, node } = this.#loaded;
@@ -300,7 +306,8 @@ export class WorkersNode implements RunningNode {
   }
 
   async #listen(): Promise<void> {
-    (await this.#sockets.prepare(this.#loaded, 0)).commit();
+    const [taken, waits] = [this.#taken, this.#waits];
+    (await this.#sockets.prepare(this.#loaded, { drainMs: 0, taken, waits })).commit();
     if (this.#waits) this.#waitForOperators();
     else await this.#admit();
   }
@@ -401,7 +408,7 @@ export class WorkersNode implements RunningNode {
     let opened: OpenedSockets;
     return prepareAll([
       async () => {
-        const sockets = await this.#sockets.prepare(loaded, this.#loaded.node.limits.drain);
+        const sockets = await this.#sockets.prepare(loaded, { drainMs: this.#loaded.node.limits.drain });
         ({ opened } = sockets);
         return sockets;
       },

@@ -112,7 +112,8 @@ describe('the dashboard', () => {
     const { panels } = panelsOf.parse(grafanaDashboard());
     const titles = panels.filter(({ type }) => type === 'row').map(({ title }) => title);
     expect(titles).toEqual([
-      ...['Traffic', 'Errors', 'Latency', 'Saturation', 'Upstreams and backends', 'Tunnels', 'Channels'],
+      ...['Traffic', 'Errors', 'Latency', 'Saturation', 'Workers', 'Fleet'],
+      ...['Upstreams and backends', 'Tunnels', 'Channels'],
     ]);
     const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, at) => `${x + (at % w)} ${y + Math.floor(at / w)}`),

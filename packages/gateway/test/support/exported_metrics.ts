@@ -5,12 +5,16 @@ import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
 import { Gateway } from '../../src/nodes/gateway.js';
 import { TunnelNode } from '../../src/nodes/tunnel/tunnel_node.js';
+import type { RunningNode } from '../../src/nodes/life/running_node.js';
+import { RunningConfiguration } from '../../src/nodes/reload/running_configuration.js';
 import { Metrics } from '../../src/observability/metrics.js';
+import { FileDriver } from '../../src/registry/file_driver.js';
+import { formatSecrets, renewSecrets } from '../../src/tls/server_secrets.js';
 import { freePort } from '../../src/values/free_port.js';
 import type { ListenAddress } from '../../src/values/scalars.js';
 import { get } from './client.js';
 import { connect } from './http3_client.js';
-import { startNamed } from './nodes.js';
+import { logTo, startNamed } from './nodes.js';
 import { openSession } from './sessions.js';
 import { startTarget } from './tcp_target.js';
 import { temporaryDirectory } from './temporary_directory.js';
@@ -59,6 +63,32 @@ async function metricsOfFaults(): Promise<string> {
   return metrics.registry.metrics();
 }
 
+/** Starts a gateway with workers that belongs to a fleet, where somebody else writes. It stops with the test. */
+async function startOfFleet(): Promise<RunningNode> {
+  const directory = await temporaryDirectory();
+  const registry = join(directory, 'registry');
+  await mkdir(join(directory, 'site'));
+  await writeFile(join(directory, 'secrets'), formatSecrets(renewSecrets([])), { mode: 0o600 });
+  await new FileDriver(registry).heartbeat('node.stranger', Buffer.from('x'));
+  const file = join(directory, 'sheaf.yaml');
+  const member =
+    'workers: 2, secrets: ./secrets, connection_ids: { server_id: "01" }, forward: { listen: 127.0.0.1:0 }';
+  await writeFile(
+    file,
+    `nodes: { one: { role: gateway, listen: 127.0.0.1:0, admin: 127.0.0.1:0, ${member}, routes: [{ files: ./site }] } }
+registry: { file: ./registry }
+`,
+  );
+  const running = await RunningConfiguration.start({
+    file,
+    choose: (loaded) => loaded.nodes,
+    node: { logStream: logTo([]) },
+    now: () => new Date(),
+  });
+  onTestFinished(() => running.close(0));
+  return running.nodes[0]!;
+}
+
 /** Starts a node of every role. They stop with the test. */
 async function startAllRoles() {
   const directory = await temporaryDirectory();
@@ -100,7 +130,8 @@ async function startAllRoles() {
 
 /** Starts a node of every role, uses what has metrics, and returns these. */
 export async function metricsOfAllRoles(): Promise<Map<string, ExportedMetric>> {
-  const { nodes, port } = await startAllRoles();
+  const { nodes: ofRoles, port } = await startAllRoles();
+  const nodes = [...ofRoles, await startOfFleet()];
   const gateway = nodes.find((node) => node instanceof Gateway)!;
   const programs = nodes.find((node) => node instanceof TunnelNode)!;
   for (const path of ['/a.txt', '/api', '/backend']) await get(port, path);
@@ -114,7 +145,11 @@ export async function metricsOfAllRoles(): Promise<Map<string, ExportedMetric>> 
   const metrics = readMetrics(await metricsOfFaults());
   await vi.waitFor(async () => {
     for (const { adminAddress } of nodes) readMetrics(await metricsAt(adminAddress), metrics);
-    for (const name of ['sheaf_quic_connections_closed_total', 'sheaf_tcp_tunnel_requests_total'])
+    for (const name of [
+      'sheaf_quic_connections_closed_total',
+      'sheaf_tcp_tunnel_requests_total',
+      'sheaf_registry_refused_entries_total',
+    ])
       expect(metrics.get(name)?.labels).toBeDefined();
   }, 30_000);
   return metrics;

@@ -12,11 +12,13 @@
 #include "binding/machine_link_object.h"
 #include "binding/shared_counts_object.h"
 #include "binding/return_socket_object.h"
+#include "binding/status_report.h"
 #include "binding/system_error.h"
 #include "binding/thread_parts.h"
 #include "binding/worker_group_object.h"
 #include "crypto/library_check.h"
 #include "http3/encoded_head.h"
+#include "io/bound_socket.h"
 #include "io/cached_file.h"
 #include "io/generation_link.h"
 #include "io/service_manager.h"
@@ -77,13 +79,42 @@ Napi::Value read_cached(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(size));
 }
 
+Napi::Value error_name(Napi::Env env, int error) {
+  return error == 0 ? env.Undefined() : Napi::String::New(env, uv_err_name(-error));
+}
+
 // Arguments: name of the socket, message. Returns the name of an error, or undefined.
 Napi::Value notify_service_manager(const Napi::CallbackInfo& info) {
   const std::string socket = info[0].As<Napi::String>();
   const std::string message = info[1].As<Napi::String>();
-  const int error = sheaf::io::notify_service_manager(socket, message);
-  if (error == 0) return info.Env().Undefined();
-  return Napi::String::New(info.Env(), uv_err_name(-error));
+  return error_name(info.Env(), sheaf::io::notify_service_manager(socket, message));
+}
+
+// Arguments: name of the socket, message, descriptor or -1, milliseconds to wait. Returns the name
+// of an error, or undefined.
+Napi::Value pass_to_service_manager(const Napi::CallbackInfo& info) {
+  const std::string socket = info[0].As<Napi::String>();
+  const std::string message = info[1].As<Napi::String>();
+  const int descriptor = info[2].As<Napi::Number>().Int32Value();
+  const int wait_ms = info[3].As<Napi::Number>().Int32Value();
+  return error_name(info.Env(),
+                    sheaf::io::pass_to_service_manager(socket, message, descriptor, wait_ms));
+}
+
+// Arguments: name of the socket, milliseconds to wait. Returns the name of an error, or undefined.
+Napi::Value await_service_manager(const Napi::CallbackInfo& info) {
+  const std::string socket = info[0].As<Napi::String>();
+  const int wait_ms = info[1].As<Napi::Number>().Int32Value();
+  return error_name(info.Env(), sheaf::io::await_service_manager(socket, wait_ms));
+}
+
+// Arguments: descriptor, whether it is to be a listener of TCP. Returns an address or undefined.
+Napi::Value bound_address(const Napi::CallbackInfo& info) {
+  const auto kind = sheaf::binding::flag_argument(info, 1) ? sheaf::io::BoundKind::kTcp
+                                                           : sheaf::io::BoundKind::kUdp;
+  const auto bound = sheaf::io::bound_address(info[0].As<Napi::Number>().Int32Value(), kind);
+  if (!bound) return info.Env().Undefined();
+  return sheaf::binding::address_object(info.Env(), *bound);
 }
 
 // Returns the descriptors of both ends.
@@ -133,6 +164,11 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("readCached", Napi::Function::New<read_cached>(env, "readCached"));
   exports.Set("notifyServiceManager",
               Napi::Function::New<notify_service_manager>(env, "notifyServiceManager"));
+  exports.Set("passToServiceManager",
+              Napi::Function::New<pass_to_service_manager>(env, "passToServiceManager"));
+  exports.Set("awaitServiceManager",
+              Napi::Function::New<await_service_manager>(env, "awaitServiceManager"));
+  exports.Set("boundAddress", Napi::Function::New<bound_address>(env, "boundAddress"));
   exports.Set("createDatagramPair",
               Napi::Function::New<create_datagram_pair>(env, "createDatagramPair"));
   exports.Set("returnFreedMemory",

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "io/socket_address.h"
+#include "io/bound_socket.h"
 #include "io/steering_program.h"
 
 namespace sheaf::io {
@@ -19,15 +19,6 @@ quic::Result<Descriptor, SocketError> duplicate(int descriptor, const Address& l
   Descriptor made(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
   if (!made.open()) return socket_error(errno, "dup", local);
   return made;
-}
-
-std::optional<Address> bound_address(int descriptor) {
-  sockaddr_storage address;
-  socklen_t length = sizeof address;
-  if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0)
-    return std::nullopt;
-  const Address bound = from_sockaddr(address);
-  return bound.port == 0 ? std::nullopt : std::optional(bound);
 }
 
 }  // namespace
@@ -51,7 +42,7 @@ quic::Result<std::shared_ptr<WorkerSockets>, SocketError> WorkerSockets::adopt(
   for (const std::vector<Descriptor>& at_address : sockets) {
     if (at_address.size() != steering.workers())
       return SocketError{EINVAL, "there is not one socket for each worker"};
-    const auto address = bound_address(at_address.front().number());
+    const auto address = bound_address(at_address.front().number(), BoundKind::kUdp);
     if (!address) return SocketError{ENOTSOCK, "a descriptor is no bound socket"};
     made->addresses_.push_back(*address);
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -10,6 +11,9 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <thread>
+
+#include "io/descriptor.h"
 
 namespace sheaf::io {
 namespace {
@@ -35,9 +39,24 @@ class ManagerSocket {
 
   std::string receive() {
     std::array<char, 256> buffer{};
-    const ssize_t size = recv(descriptor_, buffer.data(), buffer.size(), 0);
-    return size < 0 ? "nothing" : std::string(buffer.data(), static_cast<std::size_t>(size));
+    std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    iovec text{.iov_base = buffer.data(), .iov_len = buffer.size()};
+    msghdr message{};
+    message.msg_iov = &text;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const ssize_t size = recvmsg(descriptor_, &message, MSG_CMSG_CLOEXEC);
+    if (size < 0) return "nothing";
+    const cmsghdr* header = CMSG_FIRSTHDR(&message);
+    int passed = -1;
+    if (header && header->cmsg_type == SCM_RIGHTS)
+      std::memcpy(&passed, CMSG_DATA(header), sizeof passed);
+    got = Descriptor(passed);
+    return {buffer.data(), static_cast<std::size_t>(size)};
   }
+
+  Descriptor got;  // what came with the latest message
 
  private:
   std::string name_;
@@ -68,6 +87,41 @@ TEST(ServiceManager, IsNotWaitedForWhenItDoesNotRead) {
   EXPECT_EQ(error, EAGAIN);
 }
 
+TEST(ServiceManager, GetsADescriptorWithAMessage) {
+  ManagerSocket manager(own_name("@"));
+  const Descriptor sent(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(pass_to_service_manager(own_name("@"), "FDSTORE=1", sent.number(), 1'000), 0);
+  EXPECT_EQ(manager.receive(), "FDSTORE=1");
+  struct stat ours {};
+  struct stat theirs {};
+  ASSERT_EQ(fstat(sent.number(), &ours), 0);
+  ASSERT_EQ(fstat(manager.got.number(), &theirs), 0);
+  EXPECT_EQ(theirs.st_ino, ours.st_ino);
+  EXPECT_EQ(pass_to_service_manager(own_name("@"), "FDSTOREREMOVE=1", -1, 1'000), 0);
+  EXPECT_EQ(manager.receive(), "FDSTOREREMOVE=1");
+  EXPECT_FALSE(manager.got.open());
+}
+
+TEST(ServiceManager, IsWaitedForAsLongAsTheCallerWants) {
+  ManagerSocket manager(own_name("@"));
+  // Nobody reads the message.
+  EXPECT_EQ(await_service_manager(own_name("@"), 20), ETIMEDOUT);
+  while (notify_service_manager(own_name("@"), "WATCHDOG=1") == 0)
+    ;
+  EXPECT_EQ(pass_to_service_manager(own_name("@"), "FDSTORE=1", -1, 20), EAGAIN);
+  EXPECT_EQ(await_service_manager(own_name("@"), 20), EAGAIN);
+}
+
+TEST(ServiceManager, HasActedOnAllOnceItClosesWhatCameLast) {
+  ManagerSocket manager(own_name("@"));
+  EXPECT_EQ(notify_service_manager(own_name("@"), "FDSTOREREMOVE=1"), 0);
+  std::jthread acting([&manager] {
+    while (manager.receive() != "BARRIER=1") std::this_thread::yield();
+    manager.got = Descriptor();
+  });
+  EXPECT_EQ(await_service_manager(own_name("@"), 30'000), 0);
+}
+
 TEST(ServiceManager, NamesThatAreNoneAreRefused) {
   EXPECT_EQ(notify_service_manager("", "READY=1"), EINVAL);
   EXPECT_EQ(notify_service_manager("@", "READY=1"), EINVAL);
@@ -75,6 +129,7 @@ TEST(ServiceManager, NamesThatAreNoneAreRefused) {
   EXPECT_EQ(notify_service_manager("/" + std::string(200, 'x'), "READY=1"), ENAMETOOLONG);
   EXPECT_EQ(notify_service_manager(own_name("/tmp/nobody-"), "READY=1"), ENOENT);
   EXPECT_EQ(notify_service_manager(own_name("@nobody-"), "READY=1"), ECONNREFUSED);
+  EXPECT_EQ(await_service_manager(own_name("@nobody-"), 1'000), ECONNREFUSED);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ import type { ReloadSource } from '../../observability/configuration_report.js';
 import type { UpgradeSource } from '../../observability/upgrade_report.js';
 import type { Share } from '../../upgrade/descriptor_table.js';
 import type { NodeInheritance, SocketUse } from '../../upgrade/messages.js';
+import type { SocketStore } from '../../upgrade/socket_store.js';
 import type { Succession } from '../../upgrade/succession.js';
 import type { Prepared } from './reload.js';
 
@@ -24,6 +25,8 @@ export interface NodeOptions {
   upgrade?: UpgradeSource;
   /** Present where this process takes over from another one */
   succession?: Succession;
+  /** Present where the service manager may keep the sockets of nodes */
+  store?: SocketStore;
   /** The other nodes of the fleet, where the configuration has a registry */
   fleet?: Fleet;
 }
@@ -62,6 +65,8 @@ export interface RunningNode {
   prepare?(loaded: LoadedNode): Promise<Prepared>;
   /** Offers what the node has to a process that takes over. Absent where none can. @throws an error of the system */
   bequeath?(share: Share): NodeLegacy;
+  /** Returns the sockets that another process can take over after this one has ended, by name. Absent where none can. */
+  sockets?(): [name: string, descriptor: number][];
   /** Serves, where the node has taken over and waits since its start. */
   begin?(): Promise<void>;
   /** Closes the node once all its connections have ended, or its time is over. Another process has taken over. */

@@ -132,6 +132,11 @@ export class RunningConfiguration implements ReloadSource {
     return this.#loaded.named;
   }
 
+  /** The sockets that another process can take over after this one has ended, by name */
+  get sockets(): ReadonlyMap<string, number> {
+    return new Map(this.#nodes.flatMap((node) => node.sockets?.() ?? []));
+  }
+
   status(): ConfigurationStatus {
     return {
       version: this.#loaded.version,

@@ -1,0 +1,93 @@
+import { readdirSync, readlinkSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { connectHttp3 } from '@sheaf/native';
+import { expect, it, onTestFinished } from 'vitest';
+import { pageOf } from './support/page_of.js';
+import { freePort } from './support/process.js';
+import { managedService, type ManagedService } from './support/restarting_manager.js';
+import { temporaryDirectory } from './support/world.js';
+
+interface Site {
+  port: number;
+  service: ManagedService;
+  /** Writes the configuration with these further lines. */
+  configure(yaml: string): Promise<void>;
+}
+
+async function managedSite(yaml: string): Promise<Site> {
+  const [directory, port] = [await temporaryDirectory(), await freePort()];
+  await writeFile(join(directory, 'a.txt'), 'hello');
+  const configure = (further: string): Promise<void> =>
+    writeFile(join(directory, 'sheaf.yaml'), `listen: 127.0.0.1:${port}\nroutes: [{ files: . }]\n${further}`);
+  await configure(yaml);
+  return { port, service: await managedService(['up'], directory), configure };
+}
+
+/** Inodes of the sockets that a process has */
+const socketsOf = (pid: number): number[] =>
+  readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    const [, inode] = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? [];
+    return inode === undefined ? [] : [Number(inode)];
+  });
+
+/** Names without what they hash */
+const shortNames = (kept: Record<string, number>): string[] =>
+  Object.keys(kept)
+    .map((name) => name.replace(/[0-9a-f]{32}/, ''))
+    .sort();
+
+it('the successor of a killed process serves by the same sockets, also what came in between', async () => {
+  const { port, service } = await managedSite('workers: 2\n');
+  const first = await service.start();
+  const kept = service.kept();
+  expect(shortNames(kept)).toEqual(['listen--tcp-0-0', 'listen--tcp-0-1', 'listen--udp-0-0', 'listen--udp-0-1']);
+  await service.kill(first);
+  const overTcp = Promise.all([pageOf({ port }), pageOf({ port }), pageOf({ port }), pageOf({ port })]);
+  const overUdp = connectHttp3({ host: '127.0.0.1', port, serverName: 'localhost', insecure: true });
+  const waiting = connect(port, '127.0.0.1');
+  onTestFinished(() => void waiting.destroy());
+  await once(waiting, 'connect');
+  const second = await service.start();
+  expect(await overTcp).toEqual(['hello', 'hello', 'hello', 'hello']);
+  const client = await overUdp;
+  expect((await client.request({ path: '/a.txt' })).status).toBe(200);
+  await client.close();
+  expect(service.kept()).toEqual(kept);
+  expect(socketsOf(second)).toEqual(expect.arrayContaining(Object.values(kept)));
+});
+
+it('what another configuration does not want is closed before its nodes open their own', async () => {
+  const { port, service, configure } = await managedSite('workers: 2\n');
+  await service.kill(await service.start());
+  const before = service.kept();
+  // The sockets of two workers are of no use for one, and would keep the address.
+  await configure('workers: 1\n');
+  await service.kill(await service.start(), 'SIGTERM');
+  expect(service.messages().at(-1)).toMatch(/^STOPPING=1\n/);
+  expect(Object.keys(service.kept()).filter((name) => name in before)).toEqual([]);
+  expect(shortNames(service.kept())).toEqual(['listen--tcp-0-0', 'listen--udp-0-0']);
+  await configure('');
+  await service.start();
+  expect(service.kept()).toEqual({});
+  expect(await pageOf({ port })).toBe('hello');
+});
+
+it('the manager keeps what a reload opens, and what the process has after an upgrade', async () => {
+  const { service, configure, port } = await managedSite('workers: 1\n');
+  const first = await service.start();
+  const before = service.kept();
+  const http = await freePort();
+  await configure(`workers: 1\nhttp: 127.0.0.1:${http}\n`);
+  process.kill(first, 'SIGHUP');
+  await expect.poll(() => shortNames(service.kept())).toEqual(['http--tcp-0-0', ...shortNames(before)]);
+  expect(service.kept()).toMatchObject(before);
+  await configure('workers: 1\n');
+  process.kill(first, 'SIGUSR2');
+  await expect.poll(() => service.messages().at(-1), { timeout: 30_000 }).toMatch(/^READY=1\n[^]*MAINPID=/);
+  expect(service.kept()).toEqual(before);
+  expect(await pageOf({ port })).toBe('hello');
+  process.kill(Number(service.messages().at(-1)!.split('=').at(-1)), 'SIGKILL');
+});

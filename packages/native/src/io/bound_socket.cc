@@ -1,0 +1,40 @@
+#include "io/bound_socket.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "io/socket_address.h"
+
+namespace sheaf::io {
+
+namespace {
+
+// Returns a number that no option has where there is no socket.
+int option_of(int descriptor, int option) {
+  int value = -1;
+  socklen_t length = sizeof value;
+  return getsockopt(descriptor, SOL_SOCKET, option, &value, &length) == 0 ? value : -1;
+}
+
+bool is_of(int descriptor, BoundKind kind) {
+  const int family = option_of(descriptor, SO_DOMAIN);
+  if (family != AF_INET && family != AF_INET6) return false;
+  const int protocol = option_of(descriptor, SO_PROTOCOL);
+  return kind == BoundKind::kUdp
+             ? protocol == IPPROTO_UDP
+             : protocol == IPPROTO_TCP && option_of(descriptor, SO_ACCEPTCONN) == 1;
+}
+
+}  // namespace
+
+std::optional<quic::Address> bound_address(int descriptor, BoundKind kind) {
+  if (!is_of(descriptor, kind) || option_of(descriptor, SO_REUSEPORT) != 1) return std::nullopt;
+  sockaddr_storage address;
+  socklen_t length = sizeof address;
+  if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0)
+    return std::nullopt;
+  const quic::Address bound = from_sockaddr(address);
+  return bound.port == 0 ? std::nullopt : std::optional(bound);
+}
+
+}  // namespace sheaf::io
