@@ -105,8 +105,8 @@ class SourceNode {
   struct Crew {
     std::thread::id thread;
     // Wakes the thread. Opened and closed by it. Null when the system has no descriptor left.
-    std::unique_ptr<io::LoopSignal> signal;
-    std::vector<SourceEnd*> ends;
+    std::unique_ptr<io::LoopSignal> signal = nullptr;
+    std::vector<SourceEnd*> ends = {};
     std::size_t first = 0;  // the end that sent first in the last run
   };
 
