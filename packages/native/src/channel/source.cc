@@ -334,9 +334,11 @@ std::optional<ChannelKey> ChannelSource::poll_key(ReceiverId id) {
   return key;
 }
 
-bool ChannelSource::wants_copy(ReceiverId id) const {
+ChannelSource::Due ChannelSource::due_to(ReceiverId id) const {
   const ReceiverCopies* copies = receiver(id);
-  return copies != nullptr && copies->has_next(log_.sent_end(), !admission_.waits(id));
+  if (copies == nullptr) return {};
+  return {.key = next_key(id) != nullptr,
+          .copy = copies->has_next(log_.sent_end(), !admission_.waits(id))};
 }
 
 Bytes ChannelSource::poll_copy(ReceiverId id, Time now) {

@@ -111,15 +111,18 @@ class ChannelSource {
   // `round_trip`: of its connection, now
   void on_report(ReceiverId id, const ChannelReport& report, Time now,
                  Duration round_trip = k_usual_round_trip);
-  // Whether `poll_key` has one
-  bool has_key(ReceiverId id) const { return next_key(id) != nullptr; }
   // Returns a key that the receiver needs and does not have yet.
   std::optional<ChannelKey> poll_key(ReceiverId id);
   // Returns the next sealed packet that the receiver needs by unicast. Empty: none, or the budget
   // of all is used up until `next_copy_time`.
   Bytes poll_copy(ReceiverId id, Time now);
   Time next_copy_time() const { return copy_rate_.next(); }
-  bool wants_copy(ReceiverId id) const;
+  // What `poll_key` and `poll_copy` may have, if the budget of all permits the copy
+  struct Due {
+    bool key = false;
+    bool copy = false;
+  };
+  Due due_to(ReceiverId id) const;
   // The datagram with this copy was lost.
   void on_copy_lost(ReceiverId id, PacketNumber number);
   // The number of the packet that `poll_copy` returned last

@@ -78,11 +78,11 @@ void SourceRequest::withdraw() {
 }
 
 bool SourceRequest::waits_for_budget() const {
-  return receiver_ && may_send() && !refused_ && source_.wants_copy(*receiver_);
+  return receiver_ && may_send() && !refused_ && source_.due_to(*receiver_).copy;
 }
 
 bool SourceRequest::has_due() const {
-  return waits_for_budget() || (receiver_ && may_write() && source_.has_key(*receiver_));
+  return waits_for_budget() || (receiver_ && may_write() && source_.due_to(*receiver_).key);
 }
 
 void SourceRequest::send(Time now) {

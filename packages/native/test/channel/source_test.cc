@@ -176,7 +176,7 @@ TEST(ChannelSource, CopiesShareOneRate) {
   }
   const std::size_t at_once = copies(pair);
   EXPECT_LE(at_once, 33u);  // the burst
-  EXPECT_TRUE(pair.source.wants_copy(pair.id));
+  EXPECT_TRUE(pair.source.due_to(pair.id).copy);
   EXPECT_GT(pair.source.next_copy_time(), pair.now);
 }
 
@@ -200,7 +200,7 @@ TEST(ChannelSource, NothingIsCopiedToWhoLeftOrWasRemoved) {
   pair.source.on_copy_lost(pair.id, 3);
   pair.source.on_report(pair.id, report_of(1, 6, {2, 4}), pair.now);
   pair.source.on_state(pair.id, at(ListenState::kWant, 0), pair.now);
-  EXPECT_FALSE(pair.source.wants_copy(pair.id));
+  EXPECT_FALSE(pair.source.due_to(pair.id).copy);
   EXPECT_EQ(copies(pair), 0u);
   pair.source.remove_receiver(pair.id);
   for (const ChannelSource::ReceiverId id : {pair.id, pair.id + 1}) {
@@ -208,7 +208,7 @@ TEST(ChannelSource, NothingIsCopiedToWhoLeftOrWasRemoved) {
     pair.source.on_state(id, at(ListenState::kUnicast, 0), pair.now);
     pair.source.on_report(id, report_of(2, 6, {2, 4}), pair.now);
     pair.source.on_copy_lost(id, 3);
-    EXPECT_FALSE(pair.source.wants_copy(id));
+    EXPECT_FALSE(pair.source.due_to(id).copy);
     EXPECT_FALSE(pair.source.poll_key(id));
     EXPECT_TRUE(pair.source.poll_copy(id, pair.now).empty());
   }

@@ -130,7 +130,7 @@ Time SourceHost::next_timeout() const {
   Time next = source_.next_timeout();
   if (!copies_.empty()) next = std::min(next, copies_.front().sent + k_lost_after);
   for (const Request& request : requests_) {
-    if (!request.ended && source_.wants_copy(request.id))
+    if (!request.ended && source_.due_to(request.id).copy)
       next = std::min(next, source_.next_copy_time());
   }
   return next;
