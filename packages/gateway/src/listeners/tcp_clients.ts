@@ -148,7 +148,9 @@ export class TcpClients {
     this.#limits = limits;
     this.#counts = counts;
     this.#streams = streams;
-    this.#crowds = new Crowds(Math.ceil(limits.connections_per_network / workers), (socket) => this.#pipelines.turnOf(socket));
+    this.#crowds = new Crowds(Math.ceil(limits.connections_per_network / workers), (socket) =>
+      this.#pipelines.turnOf(socket),
+    );
   }
 
   /** Returns how often each bound was reached. */

@@ -119,7 +119,8 @@ Owner MachineLink::pass_on(const quic::Datagram& datagram, const quic::DatagramH
   }
   if (!owner) return Owner::kNobody;
   const machines::Machine& machine = fleet_.machines()[*owner];
-  if (machine.missing && header.kind == quic::DatagramHeader::Kind::kShort)
+  const bool may_be_lost = peers_[*owner].contact.late();
+  if (may_be_lost && header.kind == quic::DatagramHeader::Kind::kShort)
     unanswered_.keep(machine.server_id, datagram);
   if (!rate_.take(monotonic_now())) {
     ++dropped_;

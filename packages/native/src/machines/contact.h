@@ -33,6 +33,8 @@ class Contact {
     answers_ = true;
     return true;
   }
+  // Whether a query was not answered before the next one
+  bool late() const { return open_ > 1; }
   // Whether it answered once, and does not answer any more. One that never did may be alive: it
   // knows no queries, or does not get them.
   bool silent() const { return answers_ && open_ > k_enough; }

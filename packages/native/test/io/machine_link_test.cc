@@ -131,11 +131,12 @@ TEST_F(MachineLinkTest, WhoAskedBeforeTheLossIsAnsweredWithIt) {
   pass_time();
   const auto gone = other.described(true);
   other.link.reset();
-  EXPECT_EQ(survivor.owner_of(other), Owner::kAnother);  // nobody misses the machine yet
-  survivor.link->set_machines({gone});
+  pass_time();
+  // Nobody else misses the machine yet.
   EXPECT_EQ(survivor.owner_of(other), Owner::kAnother);
   EXPECT_EQ(survivor.owner_of(other), Owner::kAnother);  // from the same address
   EXPECT_EQ(survivor.owner_of(other, true), Owner::kAnother);
+  survivor.link->set_machines({gone});
   EXPECT_EQ(survivor.waiting(), 0u);
   ASSERT_TRUE(run_until([&] { return survivor.link->lost_machines() == 1; }));
   pass_time();

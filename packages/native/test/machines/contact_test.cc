@@ -30,6 +30,15 @@ TEST_F(ContactTest, OneThatStopsToAnswerIsSilentAfterEnoughQueries) {
   EXPECT_TRUE(contact.silent());
 }
 
+TEST_F(ContactTest, OneIsLateWhenTheNextQueryFindsNoAnswer) {
+  const Nonce nonce = ask();
+  EXPECT_FALSE(contact.late());
+  ask();
+  EXPECT_TRUE(contact.late());
+  EXPECT_TRUE(contact.take(nonce));
+  EXPECT_FALSE(contact.late());
+}
+
 TEST_F(ContactTest, OneThatAnswersAgainIsNotSilent) {
   ASSERT_TRUE(contact.take(ask()));
   const Nonce nonce = ask(100);

@@ -177,7 +177,7 @@ void keep_busy(WorkerWorld& world, Client& client) {
 TEST(Workers, ALimitIsThatOfAllWorkers) {
   constexpr std::size_t k_most = 12;
   for (const bool of_network : {false, true}) {
-    WorkerWorld::Options options{.seed = 10, .steered = false};
+    WorkerWorld::Options options{.seed = 10};
     (of_network ? options.max_connections_per_network : options.max_connections) = k_most;
     WorkerWorld world(options);
     for (std::size_t i = 0; i < k_most; ++i) world.connect();
