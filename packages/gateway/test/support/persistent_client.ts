@@ -35,6 +35,8 @@ export class PersistentClient {
   #stopped = false;
   /** Time at which the connection began that has not brought a response yet */
   #waitsSince: number | undefined;
+  /** Whether the connection leads through the translator */
+  #translated = false;
 
   constructor(options: PersistentClientOptions) {
     this.#options = options;
@@ -42,6 +44,11 @@ export class PersistentClient {
 
   async run(): Promise<void> {
     while (!this.#stopped) await this.#connect();
+  }
+
+  /** Whether a connection through the translator has not brought a response yet */
+  get begins(): boolean {
+    return this.#translated && this.#waitsSince !== undefined;
   }
 
   /** Asks no more. A handshake is not waited for that began before this time: the server may have forgotten it. */
@@ -83,10 +90,11 @@ export class PersistentClient {
     const host = '127.0.0.1';
     const common = { host, alpn: ['h3'], insecure: true, keepAliveMs: 200, connectTimeoutMs: 60_000 };
     const session = random() < 0.6 ? this.#session : undefined;
+    this.#translated = !further && random() < 0.6;
     return {
       ...common,
       ...(session && { session, earlyRequests: random() < 0.7 }),
-      ...(further || random() < 0.4 ? { port, localAddress: host } : { port: translated }),
+      ...(this.#translated ? { port: translated } : { port, localAddress: host }),
     };
   }
 

@@ -2,7 +2,7 @@
 const numberOf = (name: string, standard: number): number => Number(process.env[name] ?? standard);
 
 export const reloads = numberOf('RELOADS', 12);
-export const upgrades = numberOf('UPGRADES', 4);
+export const upgrades = numberOf('UPGRADES', 3);
 /** Seeds of crashes of workers, from 1 */
 export const seeds = Array.from({ length: numberOf('SEEDS', 3) }, (_, index) => index + 1);
 

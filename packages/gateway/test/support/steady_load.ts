@@ -5,6 +5,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { connectHttp3, type Http3Client } from '@sheaf/native';
 import { expect, onTestFinished } from 'vitest';
 import { BackendClient } from '../../src/multi_end/client/backend_client.js';
+import { Exclusive } from '../../src/workers/exclusive.js';
 import { collect, get, getByHttp2 } from './client.js';
 import { connect } from './http3_client.js';
 import type { Downloads } from './loaded_site.js';
@@ -86,9 +87,16 @@ export async function startLoad({ port, hash, downloads, pauseMs }: LoadTarget):
     clients[0]!.request({ path: '/download/x' }),
     multiEnd.ends[0]!.request({ path: '/one/download/x' }),
   ]).then((responses) => responses.map((response) => collect(response)));
-  const echoes = [await openEcho(port, hash, kept), await openTunnel(clients[1]!, kept), await openUdp(port, kept)];
+  for (const body of bodies) body.catch(() => undefined);
+  const echoes = [await openEcho(port, hash, kept), await openTunnel(clients[1]!, kept), await openUdp(port, kept)].map(
+    inTurn,
+  );
   const pages = [...ofGateway, ...multiEnd.pages, ...freshPages(port)];
-  const running = pages.map(({ name, ask }) => keepAsking(name, ask, { allowed: ['even', 'odd'], pauseMs }));
+  // Tunnels that nobody uses would end after a while, as they should.
+  const used = echoes.map(({ name, send }) => ({ name, ask: () => send('even') }));
+  const running = [...pages, ...used].map(({ name, ask }) =>
+    keepAsking(name, ask, { allowed: ['even', 'odd'], pauseMs }),
+  );
   let fed = 'begin ';
   return {
     async turn(expected) {
@@ -108,6 +116,12 @@ export async function startLoad({ port, hash, downloads, pauseMs }: LoadTarget):
       return tallies.reduce((sum, { asked }) => sum + asked, 0);
     },
   };
+}
+
+/** Sends one text after the other. */
+function inTurn({ name, send }: Echo): Echo {
+  const turns = new Exclusive();
+  return { name, send: (text) => turns.run(() => send(text)) };
 }
 
 const textOf = async (client: Http3Client | BackendClient, path: string): Promise<string> =>

@@ -79,6 +79,8 @@ describe.each([
     const site = await start(ofGateway, ofBackend, true);
     const able = 'a backend can send responses from the address of this gateway';
     await vi.waitFor(() => expect(site.log.filter(({ msg }) => msg === able)).toHaveLength(ofGateway), 60_000);
+    // All connections of a worker lead to the same one of the backend from the first on.
+    expect(site.log.filter(({ msg }) => msg === 'a node cannot be reached over the backbone')).toEqual([]);
     for (let turn = 0; turn < 8; turn++) {
       const { body } = await ask(await connect(site.port), { path: '/one/a.bin' });
       expect(body.equals(large)).toBe(true);

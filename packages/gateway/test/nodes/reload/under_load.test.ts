@@ -27,7 +27,7 @@ it(`${reloads} reloads under load fail no request, close no connection, and leav
   const groups = watchGroups();
   const site = await loadedSite();
   const { downloads } = site;
-  const { gateway, change, status } = await startReloadingFile(site.file);
+  const { gateway, change, status, log } = await startReloadingFile(site.file);
   await vi.waitFor(() => expect(status().backends?.[0]?.state).toBe('serving'), 30_000);
   const { hash } = gateway.certificate;
   const load = await startLoad({ port: site.gateway.listen, hash, downloads, pauseMs: 10 });
@@ -46,6 +46,8 @@ it(`${reloads} reloads under load fail no request, close no connection, and leav
   }
   const asked = await load.end();
   console.info(`${reloads} reloads: ${asked} requests, heap ${heap.map(inMegabytes).join(', ')} MB`);
+  // Checks of servers end with the configuration that asks for them.
+  expect(log.filter(({ msg }) => msg === 'upstream is down')).toEqual([]);
   expect(status().requestsTotal).toBeGreaterThan(asked / 2);
 
   // What generations leave behind would be as many groups as there were reloads, each with its connections.
