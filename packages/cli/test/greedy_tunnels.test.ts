@@ -32,7 +32,7 @@ async function startGreedyTarget(from: Promise<void>): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Asks for a tunnel, and reads no more than the answer. Resolves with its status. */
+/** Asks for a tunnel, and reads no more than the head of the response. Resolves with its status. */
 async function openTunnel(client: Http3Client, target: number, body: Readable): Promise<number> {
   const response = await client.request({ method: 'CONNECT', path: '', authority: `127.0.0.1:${target}`, body });
   response.on('error', () => undefined);
