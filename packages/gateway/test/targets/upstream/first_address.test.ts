@@ -17,7 +17,7 @@ beforeAll(() => {
     return Promise.resolve(resolver.addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
   };
   const own = dns.lookup;
-  replaceLookup(lookup as typeof dns.lookup);
+  replaceLookup(lookup as unknown as typeof dns.lookup);
   return () => replaceLookup(own);
 });
 
