@@ -1,6 +1,6 @@
 import { moveFiles, type LoadedNode } from '@sheaf/gateway';
 import { contentFiles, ignoredFiles, lentFiles, quoted } from './containers.js';
-import { clientPorts, reservedPort, type Deployment, type DeploymentSource } from './deployment.js';
+import { clientPorts, lacksSecrets, reservedPort, type Deployment, type DeploymentSource } from './deployment.js';
 import { dockerfile } from './dockerfile.js';
 import {
   indented,
@@ -162,7 +162,7 @@ export function kubernetesDeployment({ node, text, file }: DeploymentSource, opt
       ...(nats?.next ?? []),
       ...contentFiles(node).map(({ id }) => `# make the claim ${objectName(node)}-${id}, with the files of the node`),
       `# put 60-sheaf.conf into /etc/sysctl.d of the machines${hostNetwork && reservedPort(node) !== undefined ? ': without it no pod may listen' : ''}`,
-      ...('secrets' in node.node && node.node.secrets === undefined
+      ...(lacksSecrets(node)
         ? ['# without `secrets` (sheaf secrets FILE), clients of a replaced pod wait for their idle timeout']
         : []),
       'kubectl apply -k .',

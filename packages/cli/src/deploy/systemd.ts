@@ -1,6 +1,13 @@
 import { basename } from 'node:path';
 import { filesOfNode, moveFiles, type LoadedNode, type NodeFile } from '@sheaf/gateway';
-import { reservedPort, sendsTransparently, stopSeconds, type Deployment, type DeploymentSource } from './deployment.js';
+import {
+  lacksWorkers,
+  reservedPort,
+  sendsTransparently,
+  stopSeconds,
+  type Deployment,
+  type DeploymentSource,
+} from './deployment.js';
 import { sysctlFile } from './sysctl.js';
 import { templateUnit } from './systemd_unit.js';
 
@@ -77,6 +84,9 @@ export function systemdDeployment(
       `sudo install -D -m 0644 -t /etc/systemd/system/${unit}.d ${unit}.d/node.conf`,
       'sudo install -D -m 0644 -t /etc/sysctl.d 60-sheaf.conf && sudo sysctl --system',
       `sudo systemctl daemon-reload && sudo systemctl enable --now ${unit}`,
+      ...(lacksWorkers(node)
+        ? ['# without `workers`, such as `workers: 1`, clients are refused while the node is started again']
+        : []),
       '# after a certificate was renewed:',
       `sudo systemctl restart ${unit}`,
     ],

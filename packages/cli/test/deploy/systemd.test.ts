@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { deployed, gatewayYaml, makeSite, sitesYaml } from '../support/deployable.js';
 import { ended, missing } from '../support/deploy_checks.js';
+import { bindManagerSocket } from '../support/manager_socket.js';
 import { freePort } from '../support/process.js';
 import { sheaf, temporaryDirectory } from '../support/world.js';
 
@@ -72,6 +73,8 @@ describe('what belongs to one node', () => {
     expect(files['gateway.yaml']).toContain('files: "/srv/site"');
     expect(printed).toContain('wrote out/sheaf@gateway.service.d/node.conf\n');
     expect(printed).toContain('systemctl enable --now sheaf@gateway.service');
+    expect(printed).toContain('# without `workers`');
+    expect((await deployed(`${gatewayYaml}workers: 1\n`, 'systemd')).printed).not.toContain('# without `workers`');
   });
 
   it('has no capability where it needs none, and that of a backend where it does', async () => {
@@ -106,6 +109,7 @@ it.skipIf(filter !== undefined)(`a node serves under the system calls of its uni
   await writeFile(
     join(directory, 'sheaf.yaml'),
     `listen: 127.0.0.1:${port}
+workers: 1
 tls: { cert: ./cert.pem, key: ./key.pem }
 secrets: ./secrets
 admin: 127.0.0.1:${admin}
@@ -115,8 +119,11 @@ routes: [{ path: /echo, webtransport: echo }, { files: ./site }]
 `,
   );
   const filtered = fileURLToPath(new URL('../support/filtered.py', import.meta.url));
+  const socket = `@sheaf-test-${randomUUID()}`;
+  const manager = await bindManagerSocket(socket);
   const child = spawn('/usr/bin/python3', [filtered, unit, process.execPath, program, 'up'], {
     cwd: directory,
+    env: { ...process.env, NOTIFY_SOCKET: socket },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -138,6 +145,8 @@ routes: [{ path: /echo, webtransport: echo }, { files: ./site }]
   expect((await fetch(`http://127.0.0.1:${admin}/metrics`)).status).toBe(200);
   child.kill('SIGTERM');
   expect(await ends).toEqual([0, null]);
+  expect(manager.messages()[0]).toMatch(/^READY=1\n/);
+  expect(text).not.toContain('warning: the service manager');
 });
 
 it.skipIf(filter !== undefined)(
