@@ -102,6 +102,9 @@ class FarReceivers : public testing::Test {
  protected:
   void SetUp() override {
     uv_loop_init(&uv_);
+    // A channel does not keep its loop alive.
+    uv_prepare_init(&uv_, &alive_);
+    uv_prepare_start(&alive_, [](uv_prepare_t*) {});
     SourceSettings settings;
     settings.deadline = std::chrono::seconds(60);
     auto opened = SourceNode::open(&uv_, settings, random_, [this] { write(); });
@@ -116,6 +119,7 @@ class FarReceivers : public testing::Test {
     receivers_.clear();
     if (channel_ && !channel_->closed()) channel_->close({});
     channel_.reset();
+    uv_close(reinterpret_cast<uv_handle_t*>(&alive_), nullptr);
     uv_run(&uv_, UV_RUN_DEFAULT);
     EXPECT_EQ(uv_loop_close(&uv_), 0);
   }
@@ -145,6 +149,7 @@ class FarReceivers : public testing::Test {
   }
 
   uv_loop_t uv_;
+  uv_prepare_t alive_;
   quic::SeededRandom random_{5};
   std::shared_ptr<SourceNode> channel_;
   std::vector<std::unique_ptr<FarReceiver>> receivers_;
@@ -173,7 +178,6 @@ TEST_F(FarReceivers, LeaveWhileTheSourceSends) {
 TEST_F(FarReceivers, HearThatTheSourceIsGone) {
   channel_->close({});
   channel_.reset();
-  uv_run(&uv_, UV_RUN_DEFAULT);
   EXPECT_TRUE(run_until([](FarReceiver& each) { return each.over.load(); }));
 }
 
