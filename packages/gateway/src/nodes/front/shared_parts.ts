@@ -10,6 +10,8 @@ export type ListenerUse = 'listen' | 'http' | 'backbone';
 export interface SharedParts {
   /** Which of them it is */
   readonly worker: { process: Uint8Array; index: number };
+  /** Whether another process serves until this one is ready */
+  readonly takesOver: boolean;
   readonly certificate: CertificatePair;
   readonly secrets: SecretsSource;
   /** Returns listening TCP sockets, one for each address. */

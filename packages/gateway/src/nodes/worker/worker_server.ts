@@ -145,6 +145,7 @@ export class WorkerServer {
     const { process, index } = this.#start;
     return {
       worker: { process, index },
+      takesOver: this.#begins !== undefined,
       get certificate() {
         return sent().certificate;
       },
