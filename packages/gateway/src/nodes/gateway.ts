@@ -30,6 +30,9 @@ import { Tunnels } from './tunnels.js';
 /** `:protocol` of requests that join channels (docs/reference/wire.md#channels) */
 const channelProtocol = 'sheaf-channel';
 
+/** Time in milliseconds for backends to answer a process that takes over. It serves without them then, as the one before. */
+const linkedMs = 10_000;
+
 const serviceOf = (channels: ChannelServer): Pick<Service, 'channelLimitHits' | 'publish' | 'drain'> => ({
   // A channel goes on for as long as its receivers like.
   drain: () => channels.close(),
@@ -173,6 +176,7 @@ export class Gateway extends FrontNode {
       refresh: () => site.refresh(),
     });
     this.#warnings = await site.start();
+    if (this.#options.shared?.takesOver) await primary?.linked(linkedMs);
     front.serve(this.#warnings);
   }
 

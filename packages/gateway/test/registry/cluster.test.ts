@@ -85,7 +85,7 @@ it('all agree again after a server is silent, and nobody is suspect while there 
   });
   const others = servers.filter((server) => server !== leader);
   others[0]!.stop();
-  for (let look = 0; look < 20; look += 1) {
+  for (let look = 0; look < 8; look += 1) {
     await sleep(times.beat);
     for (const member of members) expect(seenBy(member)).toEqual(allAlive);
   }
@@ -99,7 +99,7 @@ it('all agree again after all servers were killed and restarted', async () => {
   const fleet = await fleetOfThree();
   const { servers, members } = fleet;
   await Promise.all(servers.map((server) => server.kill()));
-  for (let look = 0; look < 10; look += 1) {
+  for (let look = 0; look < 5; look += 1) {
     await sleep(times.beat);
     for (const member of members) expect(seenBy(member)).toEqual(allAlive);
   }

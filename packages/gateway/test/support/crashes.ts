@@ -26,6 +26,8 @@ export interface CrashReport {
   lost: number;
   answered: number;
   connections: number;
+  /** Handshakes that had to show their address, as the workers count that run at the end */
+  retries: number;
   /** Connections with 0-RTT that was accepted, further paths that were opened, and changes of all translated addresses */
   early: number;
   paths: number;
@@ -63,8 +65,9 @@ export async function crashWorkers(site: RunningWorkers, seed: number): Promise<
   const lost = load.flatMap((client) => client.lost.map((each) => ({ ...each, worker: workers.get(each.page) })));
   const told = `seed ${seed}, ${JSON.stringify({ crashes, whole })}`;
   expect(unexplained({ lost, crashes, whole }), told).toEqual([]);
+  const { retriesSent: retries = 0 } = (await site.status()).transport ?? {};
   const [first, ...others] = load.map(({ counts }) => counts);
-  return { crashes: crashes.length, lost: lost.length, ...sumOf([first!, ...others]), rebound };
+  return { crashes: crashes.length, lost: lost.length, retries, ...sumOf([first!, ...others]), rebound };
 }
 
 /** Ends one or two threads of workers, as a fault would. */
@@ -94,13 +97,13 @@ interface Outcome {
 }
 
 /** Returns the connections whose end no crash explains, and those whose clients were not told. */
-function unexplained({ lost, crashes, whole }: Outcome): LostConnection[] {
-  return lost.filter(({ worker, begun, answered, closedBy }) => {
+function unexplained({ lost, crashes, whole }: Outcome): Outcome['lost'] {
+  return lost.filter(({ worker, begun, answered, closedBy, failure }) => {
     // The log of a worker ends with it, so that the first requests may be missing there.
-    const mayBe = (crash: Crash): boolean => crash.worker === worker || (worker === undefined && answered < 3);
-    // A handshake waits for the successor, at most for its own limit. Before its end, no client believes a reset (RFC 9000 §10.3).
-    if (answered === 0) return begun > whole || !crashes.some(mayBe);
+    const mayBe = ({ worker: crashed }: Crash): boolean => crashed === worker || (worker === undefined && answered < 3);
+    // Before a handshake is over, no client believes a reset (RFC 9000 §10.3). It waits for the successor, up to its own limit.
+    if (answered === 0 && failure.includes('took too long')) return begun > whole || !crashes.some(mayBe);
     if (!crashes.some((crash) => mayBe(crash) && begun < crash.at)) return true;
-    return closedBy === undefined || closedBy.includes('idle timeout');
+    return answered > 0 && (closedBy === undefined || closedBy.includes('idle timeout'));
   });
 }

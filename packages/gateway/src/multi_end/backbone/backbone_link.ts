@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { ReceivedResponse, Http3Client, NativeModule } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { backOffMs, type BackOff } from '../../values/back_off.js';
@@ -115,6 +115,11 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
       const timer = setTimeout(settle, patienceMs);
       this.on('open', settle).on('close', settle);
     });
+  }
+
+  /** Resolves once the peer has accepted this node. */
+  async opened(): Promise<void> {
+    if (!this.#channel) await once(this, 'open');
   }
 
   /** The peer, as a server that requests are passed on to */

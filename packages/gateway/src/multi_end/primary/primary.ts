@@ -16,6 +16,7 @@ import { fromBackboneRequest } from '../../http/quic_request.js';
 import type { RequestHandler } from '../../http/request_handler.js';
 import { listenError } from '../../values/listen_error.js';
 import type { RunningAddresses } from '../../values/running_addresses.js';
+import { within } from '../../values/within.js';
 import type { SharedUdp } from '../../values/shared_udp.js';
 import { BackendRoute, type Offers } from './backend_route.js';
 import type { BackendReport } from '../../observability/backend_report.js';
@@ -104,6 +105,11 @@ export class Primary {
   attach(server: Http3Server): void {
     server.on('connection', (connection) => this.#onConnection(connection));
     for (const backend of this.#backends.values()) backend.start();
+  }
+
+  /** Resolves once all backends can be asked, or after this time in milliseconds. */
+  async linked(ms: number): Promise<void> {
+    await within(Promise.all([...this.#backends.values()].map(({ link }) => link.opened())), ms);
   }
 
   /** Returns headers for clients that can use them. */

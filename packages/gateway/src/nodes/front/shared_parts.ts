@@ -14,6 +14,8 @@ export interface SharedParts {
   readonly worker: { process: Uint8Array; index: number; count: number };
   /** Ways to the others */
   readonly links: WorkerLinks;
+  /** Whether another process serves until this one is ready */
+  readonly takesOver: boolean;
   readonly certificate: CertificatePair;
   readonly secrets: SecretsSource;
   /** Returns listening TCP sockets, one for each address. */

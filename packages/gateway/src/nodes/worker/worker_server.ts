@@ -168,6 +168,7 @@ export class WorkerServer {
       worker: { process, index, count },
       counts: (name) => openSharedCounts(`${Buffer.from(process).toString('hex')} ${name}`),
       links: this.#links,
+      takesOver: this.#begins !== undefined,
       get certificate() {
         return sent().certificate;
       },
