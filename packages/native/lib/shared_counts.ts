@@ -2,9 +2,9 @@ import { addon, type NativeSharedCounts } from './addon.js';
 
 /** One more of what is counted under a name. */
 export interface CountClaim {
-  /** Without line breaks. */
+  /** A name without line breaks */
   name: string;
-  /** Of how many there may be at one time. */
+  /** How many of them there may be at one time */
   most: number;
 }
 

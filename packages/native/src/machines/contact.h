@@ -9,14 +9,14 @@
 
 namespace sheaf::machines {
 
-// What a query brings to a machine, and the answer brings back
+// What a query brings to a machine, and the response brings back
 using Nonce = std::array<std::uint8_t, 16>;
 
 // Whether another machine answers the queries that are sent to it all the time. It counts queries
 // and no time: where this machine itself stood still, it has not asked either.
 class Contact {
  public:
-  // Queries without an answer from which on a machine is silent
+  // Queries without a response from which on a machine is silent
   static constexpr unsigned k_enough = 6;
 
   // Counts another query. It has the nonce of the one before until that is answered, so that a long
@@ -26,7 +26,7 @@ class Contact {
     open_ = std::min(open_ + 1, k_enough + 1);
     return nonce_;
   }
-  // Takes an answer. Returns whether it belongs to a query that had none.
+  // Takes a response. Returns whether it belongs to a query that had none.
   bool take(const Nonce& nonce) {
     if (open_ == 0 || nonce != nonce_) return false;
     open_ = 0;

@@ -28,7 +28,7 @@ inline constexpr std::size_t k_forward_overhead =
 inline constexpr std::size_t k_query_length =
     1 + 1 + k_salt_length + 8 + sizeof(Nonce) + quic::k_aead_tag_length;
 
-// An answer is the nonce in the clear: only who could open the query knows it. It is shorter than
+// A response is the nonce in the clear: only who could open the query knows it. It is shorter than
 // the query, so nobody can make a machine amplify what it gets.
 inline constexpr std::size_t k_answer_length = 1 + sizeof(Nonce);
 std::array<std::uint8_t, k_answer_length> write_answer(const Nonce& nonce);

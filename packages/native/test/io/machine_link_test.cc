@@ -125,7 +125,7 @@ TEST_F(MachineLinkTest, AMachineIsLostWhenNeitherOthersNorThisOneHearOfIt) {
   EXPECT_EQ(survivor.owner_of(other, true), Owner::kNobody);
 }
 
-// A client that waits for an answer would ask again much later.
+// A client that waits for a response would ask again much later.
 TEST_F(MachineLinkTest, WhoAskedBeforeTheLossIsAnsweredWithIt) {
   introduce();
   pass_time();

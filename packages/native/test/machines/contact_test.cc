@@ -48,7 +48,7 @@ TEST_F(ContactTest, OneThatAnswersAgainIsNotSilent) {
 }
 
 // Where the way takes longer than the time between two queries
-TEST_F(ContactTest, AnAnswerToAnEarlierQueryCounts) {
+TEST_F(ContactTest, ResponsesToEarlierQueriesCount) {
   const Nonce first = ask();
   ask(3);
   EXPECT_TRUE(contact.take(first));

@@ -141,7 +141,7 @@ TEST(ForwardedDatagram, AQueryBringsItsNonceToItsReceiverAlone) {
   EXPECT_EQ(*brought, nonce);
 }
 
-TEST(ForwardedDatagram, AnAnswerIsTheNonceAndShorterThanTheQuery) {
+TEST(ForwardedDatagram, ResponsesAreTheNonceAndShorterThanQueries) {
   Nonce nonce;
   nonce.fill(0x33);
   auto answer = write_answer(nonce);
