@@ -71,8 +71,6 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
   #failures = 0;
   /** Number of successive attempts that reached another worker than the one that was wanted */
   #missed = 0;
-  /** Whether the connection was closed to open another one at once */
-  #renews = false;
   #latestRun: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
@@ -141,7 +139,6 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
 
   /** Connects anew, since the peer of this connection is gone. */
   renew(): void {
-    this.#renews = this.#client !== undefined;
     void this.#client?.close().catch(() => undefined);
   }
 
@@ -302,11 +299,10 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     this.#session = undefined;
     this.#farewell = undefined;
     channel?.lost(reason);
-    const renews = this.#renews;
-    this.#renews = false;
     if (this.#state !== 'closed') {
       if (reason === anotherWorker) return this.#attempt();
-      if (renews) this.#attempt();
+      // Another process may serve there already.
+      if (channel) this.#attempt();
       else this.#pause(reason);
     }
     this.emit('close', reason);

@@ -229,10 +229,11 @@ export class BackendWatch {
   }
 
   #onClose(): void {
+    const wasOpen = this.#channel !== undefined;
     this.#channel = undefined;
     this.handOvers.detach();
-    // A backend that announced its end is gone at once. Others may return soon.
-    this.#setGone(this.#gone || this.#pong?.state === 'draining');
+    // A backend that announced its end is gone, unless another process takes its place at once. Others may return soon.
+    this.#setGone(this.#gone || (!wasOpen && this.#pong?.state === 'draining'));
   }
 
   #onMessage(message: BackboneMessage): void {
