@@ -26,7 +26,7 @@ std::shared_ptr<quic::SharedCounts> counts_named(const std::string& name) {
   CountsTable& table = counts_table();
   const std::lock_guard lock(table.mutex);
   std::erase_if(table.counts, [](const auto& entry) { return entry.second.expired(); });
-  if (const auto known = table.counts[name].lock()) return known;
+  if (auto known = table.counts[name].lock()) return known;
   auto made = std::make_shared<quic::SharedCounts>();
   table.counts[name] = made;
   return made;
