@@ -115,6 +115,9 @@ export function credentialsAdvice({ credentials }: WantedNats): string {
     : '# the credentials are USER:PASSWORD here; for the seed of an NKey, write `users: [{ nkey: U… }]` instead';
 }
 
+/** Returns whether only programs of the same machine reach this host. */
+export const isLoopback = (host: string): boolean => /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(host);
+
 /** Returns the address where a server beside one node listens: the one that nodes ask, or all where they ask by name. */
 export function listenBeside({ servers, port }: WantedNats): string {
   const { host } = servers[0]!;
