@@ -79,7 +79,7 @@ export function composeNats(wanted: WantedNats): ComposeNats {
       ...(credentials === undefined
         ? []
         : [`sudo ${authorizationCommand(credentials)} | ${own('/dev/stdin', 'nats-authorization')}`]),
-      credentialsAdvice(wanted),
+      ...credentialsAdvice(wanted),
       ...files.map((name) => own(`${name.replace('-', '_').toUpperCase()}.pem`, name)),
     ],
   };

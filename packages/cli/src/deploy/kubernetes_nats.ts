@@ -196,7 +196,7 @@ ${secrets.map((name) => `      - ${name}=secrets/${name}\n`).join('')}    option
       ...(wanted.credentials === undefined
         ? []
         : [`${authorizationCommand(wanted.credentials)} | ${own('/dev/stdin', 'nats-authorization')}`]),
-      credentialsAdvice(wanted),
+      ...credentialsAdvice(wanted),
       ...secrets
         .filter((name) => name !== 'nats-authorization')
         .map((name) => own(`${name.replace('-', '_').toUpperCase()}.pem`, name)),

@@ -92,7 +92,7 @@ describe('NATS beside a container', () => {
       const { files, printed } = await deployed(besideYaml.replace('4222', String(nats)), 'compose');
       const directory = await temporaryDirectory();
       const credentials = join(directory, 'nats.txt');
-      await writeFile(credentials, 'site:a:long$secret');
+      await writeFile(credentials, 'site:a:lo"ng\\$secret \r\n\n');
       const root = await laidOut((files['nats.conf'] ?? '').replace('8222', String(monitor)), {
         'run/secrets/nats-authorization': authorizationOf(printed, credentials),
       });
