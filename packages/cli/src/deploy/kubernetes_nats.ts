@@ -197,6 +197,8 @@ ${secrets.map((name) => `      - ${name}=secrets/${name}\n`).join('')}    option
         ? []
         : [`${authorizationCommand(wanted.credentials)} | ${own('/dev/stdin', 'nats-authorization')}`]),
       ...credentialsAdvice(wanted),
+      `# only the NetworkPolicy keeps others from port ${natsPorts.cluster}, where servers of NATS ask nobody for a password: have a network`,
+      '# plugin that enforces policies',
       ...secrets
         .filter((name) => name !== 'nats-authorization')
         .map((name) => own(`${name.replace('-', '_').toUpperCase()}.pem`, name)),
