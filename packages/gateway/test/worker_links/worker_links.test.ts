@@ -52,6 +52,10 @@ it('a use that closes ends its ports at both workers, and may open again', async
   await expect.poll(() => [one.ports.length - one.closed, again.ports.length - again.closed]).toEqual([1, 1]);
   // The use was taken over, so this closes nothing.
   two.close();
+  const heard: unknown[] = [];
+  one.ports.at(-1)!.on('message', (message) => heard.push(message));
+  again.ports.at(-1)!.postMessage('still here');
+  await expect.poll(() => heard).toEqual(['still here']);
   again.close();
   await expect.poll(() => one.ports.length - one.closed).toBe(0);
 });
