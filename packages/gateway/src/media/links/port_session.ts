@@ -14,6 +14,7 @@ const maxUnread = 1_024 * 1_024;
 /** Streams that this end has open at one time. Each track that crosses needs two or more, for as long as it is read. */
 const maxStreams = 8_192;
 
+type CloseReason = Awaited<MoqTransport['closed']>;
 type SendStream = SendingHalf['stream'];
 
 /** A session with another thread of this process. It ends when the port is closed, or the other thread ends. */
@@ -31,6 +32,8 @@ export class PortSession implements MoqTransport {
   #acceptOne!: ReadableStreamDefaultController<ReadableStream<Uint8Array>>;
   #next: number;
   #over = false;
+  /** What ended it, if this end did */
+  #reason: CloseReason = { closeCode: 0, reason: '' };
 
   constructor(
     private readonly port: MessagePort,
@@ -46,7 +49,7 @@ export class PortSession implements MoqTransport {
     this.closed = new Promise((resolve) => {
       port.once('close', () => {
         this.#end();
-        resolve({ closeCode: 0, reason: '' });
+        resolve(this.#reason);
       });
     });
     port.on('message', (message: PortMessage) => this.#take(message));
@@ -63,7 +66,9 @@ export class PortSession implements MoqTransport {
     return this.#send(await this.#open(false));
   }
 
-  close(): void {
+  /** The other end learns only that it is over. */
+  close(reason: Partial<CloseReason> = {}): void {
+    this.#reason = { ...this.#reason, ...reason };
     this.port.close();
   }
 

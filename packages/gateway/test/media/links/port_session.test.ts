@@ -79,6 +79,13 @@ it('the end of the port ends the session and all streams at both ends', async ()
   await expect(left.createUnidirectionalStream()).rejects.toMatchObject({ kind: 'cancelled' });
 });
 
+it('the end that closes a session for a violation knows why, and the other one that it is over', async () => {
+  const [left, right] = openPair();
+  const why = { closeCode: 15, reason: 'a length of no message' };
+  left.close(why);
+  expect(await Promise.all([left.closed, right.closed])).toEqual([why, { closeCode: 0, reason: '' }]);
+});
+
 /** Two workers with the broadcasts of a route */
 function openWorkers(): [Broadcasts, Broadcasts] {
   const all = openPair().map((session) => {
