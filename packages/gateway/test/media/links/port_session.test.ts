@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
 import { PortSession } from '../../../src/media/links/port_session.js';
@@ -63,6 +64,18 @@ it('a stream that is abandoned fails for its reader, also while a write waits', 
     for await (const piece of readable!) expect(piece).toHaveLength(mebibyte);
   };
   await expect(read()).rejects.toMatchObject({ kind: 'cancelled' });
+});
+
+it('requests and groups wait for places of their own kind', async () => {
+  const [left] = openPair();
+  for (let count = 0; count < 8_192; count++) await left.createBidirectionalStream();
+  let opened = false;
+  const waiting = left.createBidirectionalStream().then(() => (opened = true));
+  await left.createUnidirectionalStream();
+  await nextTurn();
+  expect(opened).toBe(false);
+  left.close();
+  await expect(waiting).rejects.toMatchObject({ kind: 'cancelled' });
 });
 
 it('the end of the port ends the session and all streams at both ends', async () => {
