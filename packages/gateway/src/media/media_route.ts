@@ -100,7 +100,7 @@ export class MediaRoute implements Target {
         void this.#run({ session, peer: { kind: 'worker' }, log });
         void session.closed.then(({ closeCode, reason }) => {
           if (closeCode === 0) return;
-          log.warn({ use, reason }, 'the link to another worker ended: it does not get the broadcasts of this one');
+          log.warn({ use, reason }, 'the link to another worker ended, and is made again after a pause');
         });
       });
     }
