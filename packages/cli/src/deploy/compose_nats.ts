@@ -3,6 +3,7 @@ import type { Deployment } from './deployment.js';
 import {
   authorizationCommand,
   credentialsAdvice,
+  isLoopback,
   listenBeside,
   natsConfiguration,
   natsImage,
@@ -53,7 +54,7 @@ export interface ComposeNats extends Deployment {
 
 /** Puts one server of NATS beside a node. */
 export function composeNats(wanted: WantedNats): ComposeNats {
-  const { servers, credentials } = wanted;
+  const { credentials } = wanted;
   const own = (from: string, to: string): string =>
     `sudo install -D -m 0400 -o ${containerUser} -g ${containerUser} ${from} secrets/${to}`;
   const files = natsSecrets(wanted).filter((name) => name !== 'nats-authorization');
@@ -73,18 +74,28 @@ export function composeNats(wanted: WantedNats): ComposeNats {
       },
     ],
     next: [
-      ...(servers.length > 1
-        ? [
-            `# nodes ask ${servers.length} servers, and here is one alone: name only ${quoted(`nats://HOST:${wanted.port}`)} with this machine in`,
-            '# `registry.nats` of all nodes, or remove the service `nats` and make a cluster of your own',
-          ]
-        : []),
+      ...placeAdvice(wanted),
       `sudo install -d -m 0700 -o ${containerUser} -g ${containerUser} nats`,
       ...(credentials === undefined
         ? []
         : [`sudo ${authorizationCommand(credentials)} | ${own('/dev/stdin', 'nats-authorization')}`]),
-      credentialsAdvice(wanted),
+      ...credentialsAdvice(wanted),
       ...files.map((name) => own(`${name.replace('-', '_').toUpperCase()}.pem`, name)),
     ],
   };
+}
+
+/** Says where the service belongs, unless nodes ask the machine that they run on. */
+function placeAdvice({ servers, port }: WantedNats): string[] {
+  if (servers.length > 1)
+    return [
+      `# nodes ask ${servers.length} servers, and here is one alone: name only ${quoted(`nats://HOST:${port}`)} with this machine in`,
+      '# `registry.nats` of all nodes, or remove the service `nats` and make a cluster of your own',
+    ];
+  const { host } = servers[0]!;
+  if (isLoopback(host)) return [];
+  return [
+    `# nodes ask ${host}: keep the service \`nats\` of compose.yaml on the machine with that address, and remove it on all`,
+    '# others, where it would not start or nobody would ask it',
+  ];
 }

@@ -196,7 +196,9 @@ ${secrets.map((name) => `      - ${name}=secrets/${name}\n`).join('')}    option
       ...(wanted.credentials === undefined
         ? []
         : [`${authorizationCommand(wanted.credentials)} | ${own('/dev/stdin', 'nats-authorization')}`]),
-      credentialsAdvice(wanted),
+      ...credentialsAdvice(wanted),
+      `# only the NetworkPolicy keeps others from port ${natsPorts.cluster}, where servers of NATS ask nobody for a password: have a network`,
+      '# plugin that enforces policies',
       ...secrets
         .filter((name) => name !== 'nats-authorization')
         .map((name) => own(`${name.replace('-', '_').toUpperCase()}.pem`, name)),

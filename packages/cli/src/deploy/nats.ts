@@ -104,16 +104,25 @@ ${cluster.map((host) => `    "nats-route://${host}:${natsPorts.cluster}"\n`).joi
 /** Only includes begin at the directory of the configuration. */
 const absolute = (secrets: string): string => secrets.replace(/^(?:\.\.\/)+/, '/');
 
-/** Returns the command that writes what NATS reads of the credentials of nodes. It goes to standard output. */
+/**
+ * Returns the command that writes what NATS reads of the credentials of nodes. It goes to standard output. Nodes take white space off the
+ * end of the file, and NATS reads backslashes in quoted text.
+ */
 export const authorizationCommand = (credentials: string): string =>
-  `awk -F: '{ printf "users: [{ user: \\"%s\\", password: \\"%s\\" }]\\n", $1, substr($0, length($1) + 2) }' ${quoted(credentials)}`;
+  `awk -F: 'NR == 1 { sub(/[ \\t\\r]+$/, ""); gsub(/["\\\\]/, "\\\\\\\\&"); printf "users: [{ user: \\"%s\\", password: \\"%s\\" }]\\n", $1, substr($0, length($1) + 2) }' ${quoted(credentials)}`;
 
 /** Returns what the user has to know about credentials. */
-export function credentialsAdvice({ credentials }: WantedNats): string {
+export function credentialsAdvice({ credentials }: WantedNats): string[] {
   return credentials === undefined
-    ? '# NATS lets everybody in who reaches it: add `credentials` to `registry` where others do'
-    : '# the credentials are USER:PASSWORD here; for the seed of an NKey, write `users: [{ nkey: U… }]` instead';
+    ? ['# NATS lets everybody in who reaches it: add `credentials` to `registry` where others do']
+    : [
+        '# the credentials are USER:PASSWORD here; for the seed of an NKey, write `users: [{ nkey: U… }]` instead; for a file',
+        '# with a JWT (`.creds`), put `operator` and `resolver` into nats.conf in place of `authorization`',
+      ];
 }
+
+/** Returns whether only programs of the same machine reach this host. */
+export const isLoopback = (host: string): boolean => /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(host);
 
 /** Returns the address where a server beside one node listens: the one that nodes ask, or all where they ask by name. */
 export function listenBeside({ servers, port }: WantedNats): string {

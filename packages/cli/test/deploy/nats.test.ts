@@ -67,6 +67,10 @@ describe('NATS beside a container', () => {
     expect(printed).not.toContain('# nodes ask');
     const several = await deployed(clusterYaml, 'compose');
     expect(several.printed).toContain('# nodes ask 3 servers, and here is one alone');
+    for (const host of ['10.0.0.9', 'nats.example.com']) {
+      const remote = await deployed(fleet(`"nats://${host}:4222"`), 'compose');
+      expect(remote.printed).toContain(`# nodes ask ${host}: keep the service`);
+    }
     expect((await deployed(gatewayYaml, 'compose')).files).not.toHaveProperty('nats.conf');
   });
 
@@ -88,7 +92,7 @@ describe('NATS beside a container', () => {
       const { files, printed } = await deployed(besideYaml.replace('4222', String(nats)), 'compose');
       const directory = await temporaryDirectory();
       const credentials = join(directory, 'nats.txt');
-      await writeFile(credentials, 'site:a:long$secret');
+      await writeFile(credentials, 'site:a:lo"ng\\$secret \r\n\n');
       const root = await laidOut((files['nats.conf'] ?? '').replace('8222', String(monitor)), {
         'run/secrets/nats-authorization': authorizationOf(printed, credentials),
       });

@@ -90,8 +90,9 @@ const alerts: Readonly<Record<string, Alert>> = {
     advice: 'sheaf status names it with a fix, such as two nodes with one server id.',
   },
   SheafFleetSuspect: {
-    expr: 'max by (job) (sheaf_fleet_nodes{state="suspect"}) > 0',
-    for: '1m',
+    // One node that ends without a word is suspect for less than half a minute, and then gone.
+    expr: 'max by (job) (avg_over_time(sheaf_fleet_nodes{state="suspect"}[15m])) > 0.1',
+    for: '0m',
     severity: 'warning',
     summary: 'Nodes of {{ $labels.job }} miss heartbeats of others again and again.',
     advice: 'sheaf status names the nodes in doubt. Look at their load, and at the registry.',

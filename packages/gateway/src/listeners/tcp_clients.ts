@@ -131,7 +131,7 @@ class Session {
  * does the same for QUIC.
  */
 export class TcpClients {
-  readonly #hits = { tcp_network_connections: 0, tcp_network_requests: 0 };
+  readonly #hits = { tcp_connections: 0, tcp_network_connections: 0, tcp_network_requests: 0 };
   readonly #limits: TcpClientLimits;
   readonly #counts: Counts;
   readonly #streams: number;
@@ -167,7 +167,7 @@ export class TcpClients {
       { name, most: ofNetwork },
     ]);
     if (full !== undefined) {
-      if (full > 0) this.#hits.tcp_network_connections += 1;
+      this.#hits[full === 0 ? 'tcp_connections' : 'tcp_network_connections'] += 1;
       socket.destroy();
       return false;
     }

@@ -96,7 +96,12 @@ export class MediaRoute implements Target {
     if (this.sharing) {
       const { links, use, log } = this.sharing;
       this.#unlink = links.open(use, (port, isFirst) => {
-        void this.#run({ session: new PortSession(port, isFirst), peer: { kind: 'worker' }, log });
+        const session = new PortSession(port, isFirst);
+        void this.#run({ session, peer: { kind: 'worker' }, log });
+        void session.closed.then(({ closeCode, reason }) => {
+          if (closeCode === 0) return;
+          log.warn({ use, reason }, 'the link to another worker ended, and is made again after a pause');
+        });
       });
     }
     return Promise.resolve([]);

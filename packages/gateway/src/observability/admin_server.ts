@@ -5,6 +5,7 @@ import { tunnelPageResource } from '@sheaf/web-client/server';
 import type { Registry } from 'prom-client';
 import type { ListenAddress } from '../values/scalars.js';
 import { hostName } from '../http/router.js';
+import { ChannelAway } from '../channels/channel_away.js';
 import type { Published, Title } from '../channels/publication.js';
 import type { ReloadOutcome } from './configuration_report.js';
 import type { NodeState, NodeStatus } from './status.js';
@@ -23,7 +24,7 @@ export interface AdminSources {
   reload?(): Promise<ReloadOutcome>;
   /** Starts a process that takes over. Never rejects. */
   upgrade?(): Promise<UpgradeOutcome>;
-  /** Publishes bytes on a channel. Resolves with undefined when none has the name. */
+  /** Publishes bytes on a channel. Returns undefined when none has the name. Rejects with `ChannelAway` when nobody serves it now. */
   publish?(channel: string, bytes: AsyncIterable<Buffer>, title: Title): Promise<Published> | undefined;
 }
 
@@ -167,7 +168,12 @@ async function publish(channel: string, request: IncomingMessage, send: Send, so
     send(404, 'text/plain', '404 Not Found: there is no such channel\n');
     return;
   }
-  send(200, 'application/json', `${JSON.stringify(await published)}\n`);
+  try {
+    send(200, 'application/json', `${JSON.stringify(await published)}\n`);
+  } catch (error) {
+    if (!(error instanceof ChannelAway)) throw error;
+    send(503, 'text/plain', `503 Service Unavailable: ${error.message}\n`, { 'retry-after': '1' });
+  }
 }
 
 /** Answers a request for the page that charts tunnels, or for what it shows. */

@@ -4,6 +4,10 @@ import { awaitServiceManager, removeStoredDescriptor, storeDescriptor } from '@s
 /** Time in milliseconds that the service manager gets to read what it is told */
 const patienceMs = 1_000;
 
+/** What a failure means: of a removal, and of storing */
+const keepsUnused = 'the service manager may keep sockets that no node uses, and their addresses with them';
+const keepsNone = 'the service manager does not keep the sockets over a restart';
+
 export interface SocketStoreOptions {
   /** The environment variable `NOTIFY_SOCKET`; without it nobody keeps sockets */
   socketName: string | undefined;
@@ -56,7 +60,7 @@ export class SocketStore {
     const rest = [...this.#stored].filter((name) => !this.#taken.has(name));
     this.#taken.clear();
     if (rest.length === 0) return;
-    this.#attempt(() => this.#remove(rest) ?? awaitServiceManager(this.#socketName, patienceMs));
+    this.#attempt(keepsUnused, () => this.#remove(rest) ?? awaitServiceManager(this.#socketName, patienceMs));
   }
 
   /** Lets the manager keep these sockets and no others. */
@@ -64,7 +68,7 @@ export class SocketStore {
     if (this.#ended) return;
     const gone = [...this.#stored].filter((name) => !sockets.has(name));
     const added = [...sockets].filter(([name]) => !this.#stored.has(name));
-    this.#attempt(() => this.#remove(gone) ?? this.#store(added));
+    if (this.#attempt(keepsUnused, () => this.#remove(gone))) this.#attempt(keepsNone, () => this.#store(added));
   }
 
   /** Tells the manager nothing more: another process decides about the sockets. */
@@ -90,10 +94,10 @@ export class SocketStore {
     return undefined;
   }
 
-  /** Tells the manager. Serving does not depend on it. */
-  #attempt(tell: () => string | undefined): void {
+  /** Tells the manager. Returns whether it was told. Serving does not depend on it. */
+  #attempt(consequence: string, tell: () => string | undefined): boolean {
     const error = tell();
-    if (error !== undefined)
-      this.#warn(`warning: the service manager does not keep the sockets over a restart (${error})`);
+    if (error !== undefined) this.#warn(`warning: ${consequence} (${error})`);
+    return error === undefined;
   }
 }

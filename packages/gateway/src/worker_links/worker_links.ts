@@ -7,6 +7,11 @@ type LinkMessage = { opens: string } | { closes: string } | { use: string; port:
 /** Takes a port to another worker. One of the two ends is the first. */
 export type TakePort = (port: MessagePort, isFirst: boolean) => void;
 
+/** Time in milliseconds after which a port is made again that a part closed by itself, such as one that was told nonsense */
+const pauseMs = 10_000;
+
+const afterPause = (act: () => void): void => void setTimeout(act, pauseMs).unref();
+
 /** One run of another worker */
 interface Peer {
   /** Whether the other worker is the one that makes ports */
@@ -26,6 +31,8 @@ export class WorkerLinks {
   constructor(
     /** Number of this worker, and the id that all workers of the node have until the process ends */
     private readonly own: { index: number; process: Uint8Array },
+    /** Calls a function after a pause. */
+    private readonly later = afterPause,
   ) {}
 
   /** Returns bytes that are the same at all workers of this process, and nowhere else. */
@@ -40,14 +47,15 @@ export class WorkerLinks {
     const peer: Peer = { makes: worker < this.own.index, port, opens: new Set(), ports: new Map() };
     this.#peers.set(worker, peer);
     port.on('message', (message: LinkMessage) => this.#take(peer, message));
+    port.once('close', () => peer.opens.clear());
     // Nothing here is a reason for the thread to go on.
     port.unref();
     for (const use of this.#uses.keys()) port.postMessage({ opens: use } satisfies LinkMessage);
   }
 
   /**
-   * Calls `take` with a port to each worker that opens the same use, also later. A port whose other end is gone is closed. Returns a
-   * function that ends this, and closes the ports.
+   * Calls `take` with a port to each worker that opens the same use, also later, and with another one a while after an end of it was
+   * closed. A port whose other end is gone is closed. Returns a function that ends this, and closes the ports.
    */
   open(use: string, take: TakePort): () => void {
     this.#close(use);
@@ -96,7 +104,17 @@ export class WorkerLinks {
       return;
     }
     peer.ports.set(use, port);
+    port.once('close', () => this.#lose(peer, use, port));
     take(port, isFirst);
+  }
+
+  /** Makes a port again that closed although both workers have the use open. */
+  #lose(peer: Peer, use: string, port: MessagePort): void {
+    if (peer.ports.get(use) !== port) return;
+    peer.ports.delete(use);
+    this.later(() => {
+      if (!peer.ports.has(use)) this.#join(peer, use);
+    });
   }
 
   #forget(peer: Peer, use: string): void {

@@ -18,10 +18,17 @@ export function sendBytes(port: MessagePort, bytes: AsyncIterable<Buffer>): void
 }
 
 /** Returns the bytes that `sendBytes` gives to the other end. They end with an error when that end fails. */
-export async function* receiveBytes(port: MessagePort): AsyncGenerator<Buffer, void, undefined> {
+export function receiveBytes(port: MessagePort): AsyncGenerator<Buffer, void, undefined> {
+  const closed = new AbortController();
+  // A port tells once of its end, which may be long before somebody asks.
+  port.once('close', () => closed.abort());
+  return received(port, closed.signal);
+}
+
+async function* received(port: MessagePort, closed: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
   try {
     for (;;) {
-      const piece = await ask(port);
+      const piece = await ask(port, closed);
       if ('failed' in piece) throw new Error(piece.failed);
       if ('ended' in piece) return;
       yield Buffer.from(piece.bytes.buffer);
@@ -31,12 +38,13 @@ export async function* receiveBytes(port: MessagePort): AsyncGenerator<Buffer, v
   }
 }
 
-function ask(port: MessagePort): Promise<Piece> {
+function ask(port: MessagePort, closed: AbortSignal): Promise<Piece> {
   return new Promise((resolve, reject) => {
     const onClose = (): void => reject(new Error('the bytes end early'));
-    port.once('close', onClose);
+    if (closed.aborted) return onClose();
+    closed.addEventListener('abort', onClose, { once: true });
     port.once('message', (piece: Piece) => {
-      port.off('close', onClose);
+      closed.removeEventListener('abort', onClose);
       resolve(piece);
     });
     port.postMessage('next');

@@ -14,6 +14,7 @@ import type { AdminSources } from '../observability/admin_server.js';
 import { streamOf } from '../observability/log.js';
 import type { LoadedNode } from '../schema/loaded.js';
 import { workerCount } from '../schema/workers.js';
+import { ChannelAway } from '../channels/channel_away.js';
 import { channelWorker } from '../channels/channel_worker.js';
 import type { Published, Title } from '../channels/publication.js';
 import { CertificateSource } from '../tls/certificate_source.js';
@@ -443,7 +444,7 @@ export class WorkersNode implements RunningNode {
     const { channels, routes } = this.#loaded.node;
     if (!Object.hasOwn(channels, channel) || routes.some(({ media }) => media?.channel === channel)) return undefined;
     const home = this.pool.serving.find(({ index }) => index === channelWorker);
-    if (!home) return Promise.reject(new Error('the worker with the channels does not serve'));
+    if (!home) return Promise.reject(new ChannelAway());
     const { port1, port2 } = new MessageChannel();
     sendBytes(port1, bytes);
     const given = { channel, title, port: port2 };

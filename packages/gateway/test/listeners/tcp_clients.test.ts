@@ -160,6 +160,7 @@ it('listeners that count together have one limit, of all clients and of each net
   expect(listeners.map(({ hits }) => hits['tcp_network_connections'])).toEqual([1, 1]);
   for (const last of [2, 3]) expect(admit(listeners[1], `198.51.100.${last}`)).toBeDefined();
   expect(admit(listeners[0], '203.0.113.1')).toBeUndefined();
+  expect(listeners.map(({ hits }) => hits['tcp_connections'])).toEqual([1, 0]);
   own[0]!.emit('close');
   expect(admit(listeners[1], address)).toBeDefined();
 });

@@ -24,7 +24,7 @@ export interface ParsedQuery {
 }
 
 const ofCounters = new Set(['rate', 'increase']);
-const ofRanges = new Set([...ofCounters, 'changes']);
+const ofRanges = new Set([...ofCounters, 'changes', 'avg_over_time']);
 
 /** Parses a query as Prometheus does. Variables of Grafana are replaced before. */
 export function parseQuery(text: string): ParsedQuery {

@@ -72,7 +72,18 @@ it('a part of a group is not taken but closed, and a manager that is not there i
   expect(isOpen(descriptor)).toBe(true);
   store.dropRest();
   expect(isOpen(descriptor)).toBe(false);
-  expect(warnings).toEqual([expect.stringContaining('does not keep the sockets over a restart (ECONNREFUSED)')]);
+  store.keep(new Map(sockets.slice(1)));
+  const unused = expect.stringContaining(
+    'may keep sockets that no node uses, and their addresses with them (ECONNREFUSED)',
+  );
+  expect(warnings).toEqual([unused, unused]);
+  const another = new SocketStore({
+    socketName: '@sheaf-test-nobody',
+    passed: new Map(),
+    warn: (text) => warnings.push(text),
+  });
+  another.keep(new Map(sockets.slice(1)));
+  expect(warnings[2]).toContain('does not keep the sockets over a restart (ECONNREFUSED)');
 });
 
 it('sockets of a node that did not start are not offered again', () => {

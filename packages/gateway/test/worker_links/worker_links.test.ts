@@ -11,8 +11,8 @@ function connect(left: WorkerLinks, right: WorkerLinks): void {
   right.connect(0, port2);
 }
 
-function openPair(): [WorkerLinks, WorkerLinks] {
-  const [left, right] = [new WorkerLinks({ index: 0, process }), new WorkerLinks({ index: 1, process })];
+function openPair(later?: (act: () => void) => void): [WorkerLinks, WorkerLinks] {
+  const [left, right] = [new WorkerLinks({ index: 0, process }, later), new WorkerLinks({ index: 1, process }, later)];
   connect(left, right);
   return [left, right];
 }
@@ -52,8 +52,36 @@ it('a use that closes ends its ports at both workers, and may open again', async
   await expect.poll(() => [one.ports.length - one.closed, again.ports.length - again.closed]).toEqual([1, 1]);
   // The use was taken over, so this closes nothing.
   two.close();
+  const heard: unknown[] = [];
+  one.ports.at(-1)!.on('message', (message) => heard.push(message));
+  again.ports.at(-1)!.postMessage('still here');
+  await expect.poll(() => heard).toEqual(['still here']);
   again.close();
   await expect.poll(() => one.ports.length - one.closed).toBe(0);
+});
+
+it('a port that one worker closes is made again after a pause, for uses that are still open', async () => {
+  const pauses: (() => void)[] = [];
+  const [left, right] = openPair((act) => pauses.push(act));
+  const [one, other] = [open(left, 'media'), open(left, 'other')];
+  const [two, ended] = [open(right, 'media'), open(right, 'other')];
+  await expect.poll(() => [two.ports.length, ended.ports.length]).toEqual([1, 1]);
+  two.ports[0]!.close();
+  other.ports[0]!.close();
+  await expect.poll(() => pauses.length).toBe(4);
+  expect([one.ports.length, two.ports.length]).toEqual([1, 1]);
+  ended.close();
+  // What comes after the news of the end has brought it.
+  const after = [open(right, 'after'), open(left, 'after')];
+  await expect.poll(() => after.map(({ ports }) => ports.length)).toEqual([1, 1]);
+  for (const act of pauses) act();
+  await expect
+    .poll(() => [one.firsts, two.firsts])
+    .toEqual([
+      [true, true],
+      [false, false],
+    ]);
+  expect([other.ports.length, ended.ports.length]).toEqual([1, 1]);
 });
 
 it('the successor of a worker gets new ports, and those of the worker before are closed', async () => {

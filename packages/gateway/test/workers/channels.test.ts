@@ -9,7 +9,7 @@ import {
   type WatchedChannel,
 } from '@sheaf/native';
 import * as Moq from '@moq/net';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { GatewayStatus } from '../../src/observability/status.js';
 import { adminHeader } from '../../src/observability/admin_server.js';
 import { connect } from '../support/http3_client.js';
@@ -133,7 +133,15 @@ it('a channel ends with the worker that has it, for all receivers, who join its 
   const channels = await Promise.all(clients.map(watch));
   await Promise.all(channels.map((channel) => reaches(channel, 'want')));
   const withdrawn = channels.map((channel) => once(channel, 'close'));
-  await crash(site.node, 0);
+  const crashed = crash(site.node, 0);
+  await vi.waitFor(() => expect(site.node.pool.serving).toHaveLength(workers - 1), { interval: 1 });
+  const refused = await publishBytes(site, 'live', Buffer.from('too early'));
+  expect([refused.status, refused.headers.get('retry-after'), await refused.text()]).toEqual([
+    503,
+    '1',
+    expect.stringContaining('the worker with the channels starts again'),
+  ]);
+  await crashed;
   expect(await Promise.all(withdrawn)).toEqual(clients.map(() => ['withdrawn']));
   const again = await Promise.all(clients.map(watch));
   await Promise.all(again.map((channel) => reaches(channel, 'want')));

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { connect as connectTcp, type AddressInfo } from 'node:net';
+import { connect as connectTcp, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Http3Client } from '@sheaf/native';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -23,6 +23,7 @@ async function startSilent(): Promise<RunningWorkers> {
   });
   const { port } = upstream.address() as AddressInfo;
   return startWorkers(`listen: 127.0.0.1:0
+http: 127.0.0.1:0
 workers: 2
 limits: { connections_per_network: ${most} }
 routes: [{ upstream: { to: "http://127.0.0.1:${port}", connections: 100 } }]
@@ -78,6 +79,24 @@ it('two workers have as many TCP connections of a network as one, and a crash gi
   for (let index = most + 2; index < 2 * most + 2; index++) await openTcp(index);
   const stays = (): number => 2 * most + 2 - closed.filter(Boolean).length;
   await vi.waitFor(() => expect(stays()).toBe(most), 10_000);
+});
+
+it('connections at `listen` take no places of those at `http`, also where the system chooses both ports', async () => {
+  const site = await startSilent();
+  const openTo = async (port: number): Promise<Socket> => {
+    const socket = connectTcp(port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    await once(socket, 'connect');
+    return socket;
+  };
+  for (let index = 0; index < most; index++) await openTo(site.port);
+  const taken = async (): Promise<number> =>
+    (await site.workers()).reduce((sum, { tcpConnections = 0 }) => sum + tcpConnections, 0);
+  await expect.poll(taken, { timeout: 10_000 }).toBe(most);
+  const plain = await openTo(site.node.httpAddress!.port);
+  plain.write('no request\r\n\r\n');
+  const [response] = (await once(plain, 'data')) as [Buffer];
+  expect(String(response)).toMatch(/^HTTP\/1\.1 400 /);
 });
 
 it('a user has as many tunnels at two workers as at one', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { MessageChannel } from 'node:worker_threads';
 import { expect, it } from 'vitest';
 import { receiveBytes, sendBytes } from '../../src/workers/relayed_bytes.js';
@@ -38,6 +39,15 @@ it('an error of the sender reaches the receiver, and so does its end', async () 
   await closing.received.next();
   closing.port.close();
   await expect(closing.received.next()).rejects.toThrow('end early');
+});
+
+it('a sender that ended while nobody asked is an error for everybody who asks afterwards', async () => {
+  const { port1, port2 } = new MessageChannel();
+  const received = receiveBytes(port2);
+  const over = once(port2, 'close');
+  port1.close();
+  await over;
+  await expect(received.next()).rejects.toThrow('end early');
 });
 
 it('a receiver that wants no more ends the sender', async () => {

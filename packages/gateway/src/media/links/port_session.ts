@@ -11,9 +11,13 @@ import { SendWindow } from './send_window.js';
 /** Bytes on their way to the other end, beside one piece that exceeds them */
 const maxUnread = 1_024 * 1_024;
 
-/** Streams that this end has open at one time. Each track that crosses needs two or more, for as long as it is read. */
+/**
+ * Requests that this end has open at one time, and groups. Each track that crosses needs a request for as long as it is read, and a
+ * stream for each of its groups.
+ */
 const maxStreams = 8_192;
 
+type CloseReason = Awaited<MoqTransport['closed']>;
 type SendStream = SendingHalf['stream'];
 
 /** A session with another thread of this process. It ends when the port is closed, or the other thread ends. */
@@ -24,13 +28,16 @@ export class PortSession implements MoqTransport {
   readonly #window = new SendWindow(maxUnread);
   readonly #sending = new Map<number, SendingHalf>();
   readonly #receiving = new Map<number, ReceivingHalf>();
-  /** Halves that are not over yet, of each stream that this end opened */
-  readonly #opened = new Map<number, number>();
+  /** Halves that are not over yet, of each stream that this end opened. Requests take no place of groups, nor groups one of requests. */
+  readonly #requests = new Map<number, number>();
+  readonly #groups = new Map<number, number>();
   readonly #changed = new Wakeup();
   #acceptBoth!: ReadableStreamDefaultController<MoqBidirectionalStream>;
   #acceptOne!: ReadableStreamDefaultController<ReadableStream<Uint8Array>>;
   #next: number;
   #over = false;
+  /** What ended it, if this end did */
+  #reason: CloseReason = { closeCode: 0, reason: '' };
 
   constructor(
     private readonly port: MessagePort,
@@ -46,7 +53,7 @@ export class PortSession implements MoqTransport {
     this.closed = new Promise((resolve) => {
       port.once('close', () => {
         this.#end();
-        resolve({ closeCode: 0, reason: '' });
+        resolve(this.#reason);
       });
     });
     port.on('message', (message: PortMessage) => this.#take(message));
@@ -63,16 +70,19 @@ export class PortSession implements MoqTransport {
     return this.#send(await this.#open(false));
   }
 
-  close(): void {
+  /** The other end learns only that it is over. */
+  close(reason: Partial<CloseReason> = {}): void {
+    this.#reason = { ...this.#reason, ...reason };
     this.port.close();
   }
 
   async #open(both: boolean): Promise<number> {
-    while (this.#opened.size >= maxStreams && !this.#over) await this.#changed.wait();
+    const opened = both ? this.#requests : this.#groups;
+    while (opened.size >= maxStreams && !this.#over) await this.#changed.wait();
     if (this.#over) throw gone();
     const id = this.#next;
     this.#next += 2;
-    this.#opened.set(id, both ? 2 : 1);
+    opened.set(id, both ? 2 : 1);
     this.#post({ opens: id, both });
     return id;
   }
@@ -130,11 +140,12 @@ export class PortSession implements MoqTransport {
 
   /** Notes that one half of a stream is over. */
   #finish(id: number): void {
-    const left = this.#opened.get(id);
+    const opened = this.#requests.has(id) ? this.#requests : this.#groups;
+    const left = opened.get(id);
     if (left === undefined) return;
-    if (left > 1) this.#opened.set(id, left - 1);
+    if (left > 1) opened.set(id, left - 1);
     else {
-      this.#opened.delete(id);
+      opened.delete(id);
       this.#changed.notify();
     }
   }

@@ -10,12 +10,13 @@ export interface MoqStream {
   sent: SentBytes;
 }
 
-/** What waits for the peer to allow streams, in one session */
+/** Requests that wait for the peer to allow streams, in one session, and groups that do */
 const maxOpening = 256;
 
 /** Makes the streams of one session, and reads them within its allowance. */
 export class MoqStreams {
-  #opening = 0;
+  /** Those that wait, by kind: neither takes the places of the other */
+  readonly #opening = { requests: 0, groups: 0 };
 
   constructor(
     readonly session: MoqTransport,
@@ -31,7 +32,9 @@ export class MoqStreams {
 
   /** Opens a request of this type and sends its first message. @throws MediaError `too_large` when too many wait */
   async request(type: number, message: Uint8Array): Promise<MoqStream> {
-    const stream = await this.#open(() => this.session.createBidirectionalStream({ waitUntilAvailable: true }));
+    const stream = await this.#open('requests', () =>
+      this.session.createBidirectionalStream({ waitUntilAvailable: true }),
+    );
     const opened = this.accept(stream);
     await opened.sent.write(Buffer.concat([varint(type), message]));
     return opened;
@@ -39,7 +42,7 @@ export class MoqStreams {
 
   /** Opens a unidirectional stream, when the peer allows one. */
   unidirectional(): ReturnType<MoqTransport['createUnidirectionalStream']> {
-    return this.#open(() => this.session.createUnidirectionalStream({ waitUntilAvailable: true }));
+    return this.#open('groups', () => this.session.createUnidirectionalStream({ waitUntilAvailable: true }));
   }
 
   /** Ends a stream early, in both directions. */
@@ -54,15 +57,15 @@ export class MoqStreams {
     this.session.close({ closeCode: error.streamErrorCode, reason: error.message.slice(0, 200) });
   }
 
-  async #open<Stream>(create: () => Promise<Stream>): Promise<Stream> {
+  async #open<Stream>(kind: 'requests' | 'groups', create: () => Promise<Stream>): Promise<Stream> {
     // Only this one fails: what waits may be the requests of viewers, for whom a publisher must not lose its session.
-    if (this.#opening >= maxOpening)
-      throw new MediaError('too_large', `${maxOpening} streams wait for the peer to allow them`);
-    this.#opening += 1;
+    if (this.#opening[kind] >= maxOpening)
+      throw new MediaError('too_large', `${maxOpening} ${kind} wait for the peer to allow them`);
+    this.#opening[kind] += 1;
     try {
       return await create();
     } finally {
-      this.#opening -= 1;
+      this.#opening[kind] -= 1;
     }
   }
 }

@@ -90,6 +90,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
   get channel(): Channel | undefined {
     return this.#channel;
   }
+
   /** Client for the requests of clients; undefined until the peer has accepted this node */
   get client(): Http3Client | undefined {
     return this.#channel ? this.#client : undefined;

@@ -56,13 +56,15 @@ export interface TcpOptions {
 export function createTcp(parts: ListenerParts, address: ListenAddress, { secure, socket }: TcpOptions): TcpListener {
   const { service, options, certificate, balancers, proxies, shared, altSvc } = parts;
   const { limits } = options;
+  // With port 0, addresses of both uses may be the same text.
+  const name = `tcp ${secure ? 'listen' : 'http'} ${formatAddress(address)}`;
   return new TcpListener({
     address,
     socket,
     handler: service.handler,
     takers: service.takers,
     limits,
-    ...(shared && { workers: shared.worker.count, counts: shared.counts(`tcp ${formatAddress(address)}`) }),
+    ...(shared && { workers: shared.worker.count, counts: shared.counts(name) }),
     balancers,
     proxies,
     ...(secure && { certificate: certificate.pair, minimumTls: certificate.minimumTls, altSvc }),

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
 import { PortSession } from '../../../src/media/links/port_session.js';
@@ -65,6 +66,18 @@ it('a stream that is abandoned fails for its reader, also while a write waits', 
   await expect(read()).rejects.toMatchObject({ kind: 'cancelled' });
 });
 
+it('requests and groups wait for places of their own kind', async () => {
+  const [left] = openPair();
+  for (let count = 0; count < 8_192; count++) await left.createBidirectionalStream();
+  let opened = false;
+  const waiting = left.createBidirectionalStream().then(() => (opened = true));
+  await left.createUnidirectionalStream();
+  await nextTurn();
+  expect(opened).toBe(false);
+  left.close();
+  await expect(waiting).rejects.toMatchObject({ kind: 'cancelled' });
+});
+
 it('the end of the port ends the session and all streams at both ends', async () => {
   const [left, right] = openPair();
   const { readable, writable } = await left.createBidirectionalStream();
@@ -77,6 +90,13 @@ it('the end of the port ends the session and all streams at both ends', async ()
     await expect(stream.getReader().read()).rejects.toMatchObject({ kind: 'cancelled' });
   await expect(writable.getWriter().closed).rejects.toMatchObject({ kind: 'cancelled' });
   await expect(left.createUnidirectionalStream()).rejects.toMatchObject({ kind: 'cancelled' });
+});
+
+it('the end that closes a session for a violation knows why, and the other one that it is over', async () => {
+  const [left, right] = openPair();
+  const why = { closeCode: 15, reason: 'a length of no message' };
+  left.close(why);
+  expect(await Promise.all([left.closed, right.closed])).toEqual([why, { closeCode: 0, reason: '' }]);
 });
 
 /** Two workers with the broadcasts of a route */

@@ -1,4 +1,5 @@
 import { ReadableStream, WritableStream } from 'node:stream/web';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { WebTransportSession } from '@sheaf/native';
 import { expect, it, vi } from 'vitest';
 import { MemoryBudget } from '../../../src/media/model/memory_budget.js';
@@ -18,6 +19,7 @@ it('a request beyond those that wait for the peer fails alone, and the session s
   const streams = new MoqStreams(session as unknown as WebTransportSession, new Allowance(1_000));
   for (let index = 0; index < 256; index += 1) void streams.request(2, Buffer.of());
   await expect(streams.request(2, Buffer.of())).rejects.toMatchObject({ kind: 'too_large' });
+  expect(await Promise.race([streams.unidirectional(), nextTurn('waits')])).toBe('waits');
   expect(close).not.toHaveBeenCalled();
 });
 
