@@ -59,7 +59,7 @@ export const publish: Command<PublishOptions> = {
       });
     if (status !== 200)
       throw new UserError('ADMIN_UNREACHABLE', `${address} answered: ${text.trim()}`, {
-        hint: 'is it the admin address of a gateway?',
+        hint: status === 503 ? 'try again in a second' : 'is it the admin address of a gateway?',
       });
     const { bytes, sha256 } = JSON.parse(text) as Published;
     await printLine(world.stdout, json ? text.trim() : `${bytes} bytes given to the channel, sha256 ${sha256}`);
