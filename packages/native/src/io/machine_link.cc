@@ -132,6 +132,15 @@ Owner MachineLink::pass_on(const quic::Datagram& datagram, const quic::DatagramH
   return Owner::kAnother;
 }
 
+std::optional<std::string> MachineLink::scope_of_lost(quic::Bytes server_id) {
+  const std::lock_guard lock(sending_);
+  const std::vector<machines::Machine>& machines = fleet_.machines();
+  for (std::size_t i = 0; i < machines.size(); ++i)
+    if (std::ranges::equal(machines[i].server_id, server_id) && lost(i))
+      return machines[i].reset_scope;
+  return std::nullopt;
+}
+
 void MachineLink::ask_all() {
   timer_->set(monotonic_now() + config_.between_queries);
   const std::lock_guard lock(sending_);

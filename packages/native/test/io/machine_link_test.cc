@@ -39,7 +39,8 @@ class FleetMachine {
     return {.server_id = {number_},
             .address = link->local_address(),
             .opens = !missing,
-            .missing = missing};
+            .missing = missing,
+            .reset_scope = "listener"};
   }
   // Where this machine sees a datagram of a connection of `other`
   Owner owner_of(const FleetMachine& other, bool first = false) {
@@ -117,9 +118,11 @@ TEST_F(MachineLinkTest, AMachineIsLostWhenNeitherOthersNorThisOneHearOfIt) {
   // Its heartbeats arrive, so only the way to it has failed.
   EXPECT_EQ(survivor.owner_of(other), Owner::kAnother);
   EXPECT_EQ(survivor.link->lost_machines(), 0u);
+  EXPECT_EQ(survivor.link->scope_of_lost(gone.server_id), std::nullopt);
   survivor.link->set_machines({gone});
   EXPECT_TRUE(run_until([&] { return is_lost(); }));
   EXPECT_EQ(survivor.link->lost_machines(), 1u);
+  EXPECT_EQ(survivor.link->scope_of_lost(gone.server_id), "listener");
   // Somebody else's connections are none of its.
   EXPECT_EQ(survivor.owner_of(survivor), Owner::kNobody);
   EXPECT_EQ(survivor.owner_of(other, true), Owner::kNobody);

@@ -9,6 +9,7 @@ import {
 import type { ForwardingStatus } from '../../observability/status.js';
 import type { FleetView } from '../../registry/fleet_view.js';
 import type { LoadedGateway } from '../../schema/loaded.js';
+import { listenerScope } from '../../tls/reset_secret.js';
 import type { SecretsSource } from '../../tls/secrets_source.js';
 import { formatAddress, listenError } from '../../values/listen_error.js';
 import type { ListenAddress } from '../../values/scalars.js';
@@ -119,13 +120,14 @@ export class Forwarding {
 
   #livingMachines(): KnownMachine[] {
     const { view } = this.#options;
-    return view.nodes.flatMap(({ own, serverId, forwarding, state, draining }) => {
+    return view.nodes.flatMap(({ own, serverId, forwarding, listen, state, draining }) => {
       if (own || !forwarding || serverId?.byteLength !== this.#serverId.byteLength) return [];
       // Of two nodes with one id, the registry says whose it is.
       const holder = view.byServerId(serverId);
       if (holder?.forwarding !== forwarding || serverId.equals(this.#serverId)) return [];
       const opens = state === 'alive' && !draining;
-      return [{ serverId, ...forwarding, opens, missing: state !== 'alive' }];
+      const resetScope = listenerScope(listen);
+      return [{ serverId, ...forwarding, opens, missing: state !== 'alive', resetScope }];
     });
   }
 
