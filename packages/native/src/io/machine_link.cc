@@ -74,7 +74,12 @@ void MachineLink::set_secrets(const quic::ServerSecrets& secrets) {
   fleet_ = machines::Fleet(config_.server, secrets, config_.shares_first);
   fleet_.set_machines(machines);
   config_.secrets = secrets;
-  make_peers({});
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    Peer& peer = peers_[i];
+    peer.sealer = {secrets.front(), machines[i].server_id, random_};
+    // A machine that lives may not have the new secret yet, and cannot answer until then.
+    if (!peer.contact.silent()) peer.contact = {};
+  }
   opener_ = machines::ForwardOpener(secrets, config_.server.id);
 }
 

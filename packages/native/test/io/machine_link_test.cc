@@ -177,6 +177,28 @@ TEST_F(MachineLinkTest, AMachineThatIsBackHasItsConnectionsAgain) {
   EXPECT_TRUE(run_until([&] { return !is_lost(); }));
 }
 
+TEST_F(MachineLinkTest, ALostMachineStaysLostWhenTheSecretsAreRenewed) {
+  introduce();
+  pass_time();
+  const auto gone = other.described(true);
+  other.link.reset();
+  survivor.link->set_machines({gone});
+  ASSERT_TRUE(run_until([&] { return is_lost(); }));
+  survivor.link->set_secrets({quic::server_secret(3), quic::server_secret(1)});
+  EXPECT_TRUE(is_lost());
+}
+
+// It cannot answer until it has the new secret.
+TEST_F(MachineLinkTest, AMachineWithoutTheNewSecretIsNotLost) {
+  introduce();
+  pass_time();
+  survivor.link->set_secrets({quic::server_secret(3), quic::server_secret(1)});
+  introduce(true);
+  pass_time();
+  EXPECT_EQ(survivor.owner_of(other), Owner::kAnother);
+  EXPECT_GT(other.link->counts().refused, 0u);
+}
+
 // A machine at another address is another one, of which nothing is known.
 TEST_F(MachineLinkTest, AMachineThatMovedHasToAnswerFirst) {
   introduce();
