@@ -604,10 +604,18 @@ export interface NativeGrantSealer {
   close(): void;
 }
 
+/** Another machine, as {@link NativeMachineLink} wants it */
+interface NativeMachine extends NativeAddress {
+  serverId: Uint8Array;
+  opens: boolean;
+  missing: boolean;
+  resetScope: string;
+}
+
 /** `src/binding/machine_link_object.h` */
 export interface NativeMachineLink {
   address(): SocketAddress;
-  setMachines(machines: readonly (NativeAddress & { serverId: Uint8Array; opens: boolean; missing: boolean })[]): void;
+  setMachines(machines: readonly NativeMachine[]): void;
   setSecrets(secrets: readonly ServerSecret[]): void;
   counts(): [sent: number, dropped: number, received: number, refused: number];
   lostMachines(): number;

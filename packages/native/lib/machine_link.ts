@@ -22,6 +22,8 @@ export interface Machine {
    * connections get stateless resets here. Default false.
    */
   missing?: boolean;
+  /** The `resetScope` of the servers that its clients have connections to. Default: the empty text. */
+  resetScope?: string;
 }
 
 /** Options of {@link openMachineLink}. */
@@ -97,7 +99,7 @@ class Link implements MachineLink {
     for (const { serverId } of machines) {
       if (serverId.byteLength !== this.#idLength) throw new TypeError('all machines have server ids of one length');
     }
-    this.#native.setMachines(machines.map((machine) => ({ opens: true, missing: false, ...machine })));
+    this.#native.setMachines(machines.map((machine) => ({ opens: true, missing: false, resetScope: '', ...machine })));
   }
 
   updateSecrets(secrets: readonly ServerSecret[]): void {

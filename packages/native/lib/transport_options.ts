@@ -183,7 +183,8 @@ export interface ServerOptions extends TransportOptions {
   /**
    * Any text that names this server among all with the same `secrets`, and stays the same over restarts. Stateless resets are
    * worth something only for connections of servers with the same text, so that no server gives away how to reset those of
-   * another one. A server with a `serverId` is named by that instead. Default: the empty text.
+   * another one. A `serverId` is part of the name as well: then the text tells apart the listeners of one machine, and other
+   * machines have to know it ({@link MachineLink}). Default: the empty text.
    */
   resetScope?: string;
   /**

@@ -77,6 +77,7 @@ export class Fleet implements RegistrySource {
       trust: this.#trust,
       own: new Set(own.map(({ name }) => name)),
       holderOf: (serverId) => this.#serverIds.holderOf(serverId),
+      isRecent: () => this.#feed.age !== undefined && this.#feed.age < times.suspect,
       suspectMs: times.suspect,
       goneMs: times.gone,
       failed: (error) => this.#warnOnce(`a change of the fleet has no effect here: ${errorMessage(error)}`),

@@ -44,6 +44,8 @@ export interface FleetNode extends FleetNodeDescription {
 export interface FleetView {
   /** All nodes that are not gone, by name */
   readonly nodes: readonly FleetNode[];
+  /** Whether the registry told something within the time after which a silent node is suspect. What the view says is old otherwise. */
+  readonly isRecent: boolean;
   node(name: string): FleetNode | undefined;
   /**
    * Returns the node whose connections have this server id; suspect ones as well, since connections may live there. Of two that

@@ -11,6 +11,8 @@ export interface RosterOptions {
   own: ReadonlySet<string>;
   /** Returns who holds the claim of a server id, if that is known. */
   holderOf: (serverId: Buffer) => string | undefined;
+  /** Whether the registry told something a short time ago */
+  isRecent: () => boolean;
   suspectMs: number;
   goneMs: number;
   /** Hears of listeners that fail. */
@@ -33,6 +35,7 @@ export class Roster implements FleetView {
   readonly #heard = new Map<string, Heard>();
   readonly #listeners = new Set<() => void>();
   #nodes: readonly FleetNode[] = [];
+  #isRecent = false;
 
   constructor(options: RosterOptions) {
     this.#options = options;
@@ -40,6 +43,10 @@ export class Roster implements FleetView {
 
   get nodes(): readonly FleetNode[] {
     return this.#nodes;
+  }
+
+  get isRecent(): boolean {
+    return this.#isRecent;
   }
 
   node(name: string): FleetNode | undefined {
@@ -102,7 +109,8 @@ export class Roster implements FleetView {
 
   /** Tells listeners what differs for them: a counter alone does not. */
   #update(): void {
-    const before = this.#nodes;
+    const before = [this.#isRecent, this.#nodes];
+    this.#isRecent = this.#options.isRecent();
     this.#nodes = [...this.#heard]
       .filter(([, { state }]) => state !== 'gone')
       .map(([name, { entry, publicKey, state }]): FleetNode => {
@@ -110,7 +118,7 @@ export class Roster implements FleetView {
         return { ...description, name, state, publicKey, own: this.#options.own.has(name) };
       })
       .sort((left, right) => (left.name < right.name ? -1 : 1));
-    if (JSON.stringify(before) === JSON.stringify(this.#nodes)) return;
+    if (JSON.stringify(before) === JSON.stringify([this.#isRecent, this.#nodes])) return;
     for (const changed of [...this.#listeners]) this.#tell(changed);
   }
 

@@ -1,6 +1,7 @@
 import { createPrivateKey, hkdfSync } from 'node:crypto';
 import type { CertificatePair } from '@sheaf/native';
-import type { ListenAddresses } from '../values/scalars.js';
+import { formatAddress } from '../values/listen_error.js';
+import type { ListenAddress, ListenAddresses } from '../values/scalars.js';
 
 const secretBytes = 32;
 
@@ -20,6 +21,14 @@ export function resetSecret({ privateKey }: CertificatePair, host: string, liste
   const about = `sheaf tokens and resets ${listenerName(host, listen)}`;
   // RFC 5869 §2.2: extraction, since a private key is no uniformly random text
   return Buffer.from(hkdfSync('sha256', key, '', about, secretBytes));
+}
+
+/**
+ * Returns a text that no other listener with this server id has, and that is the same after a restart. Other machines make it from
+ * what the registry tells.
+ */
+export function listenerScope(listen: readonly ListenAddress[]): string {
+  return listen.map(formatAddress).sort().join(' ');
 }
 
 /** Returns a text that no other listener of a fleet has, and that is the same after a restart. */

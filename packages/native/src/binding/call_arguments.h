@@ -16,6 +16,20 @@ inline std::uint64_t number_argument(const Napi::CallbackInfo& info, std::size_t
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
+// Returns the empty text for anything else.
+inline std::string text_value(const Napi::Value& value) {
+  std::size_t size = 0;
+  napi_get_value_string_utf8(value.Env(), value, nullptr, 0, &size);
+  std::string text(size + 1, '\0');
+  napi_get_value_string_utf8(value.Env(), value, text.data(), text.size(), &size);
+  text.resize(size);
+  return text;
+}
+
+inline std::string text_argument(const Napi::CallbackInfo& info, std::size_t index) {
+  return text_value(info[index]);
+}
+
 // Reads a field of an object. A missing or negative one is 0.
 inline std::uint64_t number(const Napi::Object& object, const char* name) {
   const double value = object.Get(name).ToNumber().DoubleValue();

@@ -48,7 +48,7 @@ ReceiverEnd* receiver_of(EndpointParts& parts, const Napi::CallbackInfo& info) {
 Napi::Value serve_channel(EndpointParts& parts, const Napi::CallbackInfo& info) {
   const auto node = ChannelSourceObject::node_of(info[2]);
   const auto location = locate(parts, info);
-  const auto client = io::parse_address(info[3].ToString().Utf8Value(), 0);
+  const auto client = io::parse_address(text_argument(info, 3), 0);
   if (!node || !location || !client || location->hosted.channels.serves(*node)) {
     return Napi::Boolean::New(info.Env(), false);
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "binding/address_argument.h"
+#include "binding/call_arguments.h"
 #include "binding/channel_settings.h"
 #include "binding/javascript_buffer.h"
 #include "binding/shared_channels.h"
@@ -23,7 +24,7 @@ constexpr napi_type_tag k_source_type{0x5be1094c77d2a3f6, 0xa60d3e918c25f47b};
 
 // Returns for how many milliseconds clients of this address may not join.
 double held_down(channel_node::SourceNode& node, const Napi::Value& address) {
-  const auto client = io::parse_address(address.ToString().Utf8Value(), 0);
+  const auto client = io::parse_address(text_value(address), 0);
   if (!client) return 0;
   const auto held = node.hold();
   const std::chrono::duration<double, std::milli> left =
@@ -90,7 +91,7 @@ void ChannelSourceObject::stop() {
 }
 
 std::shared_ptr<channel_node::SourceNode> ChannelSourceObject::node_of(const Napi::Value& value) {
-  if (value.IsString()) return SharedChannels::find(value.ToString());
+  if (value.IsString()) return SharedChannels::find(text_value(value));
   if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&k_source_type)) return nullptr;
   const auto node = Unwrap(value.As<Napi::Object>())->node_;
   return node && !node->closed() ? node : nullptr;

@@ -93,7 +93,8 @@ void MachineLinkObject::set_machines(const Napi::CallbackInfo& info) {
     machines.push_back({.server_id = {id.Data(), id.Data() + id.ByteLength()},
                         .address = *address,
                         .opens = each.Get("opens").ToBoolean(),
-                        .missing = each.Get("missing").ToBoolean()});
+                        .missing = each.Get("missing").ToBoolean(),
+                        .reset_scope = text(each, "resetScope")});
   }
   link_->set_machines(machines);
 }

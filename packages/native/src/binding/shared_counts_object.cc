@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "binding/call_arguments.h"
+
 namespace sheaf::binding {
 
 namespace {
@@ -30,16 +32,6 @@ std::shared_ptr<quic::SharedCounts> counts_named(const std::string& name) {
   auto made = std::make_shared<quic::SharedCounts>();
   table.counts[name] = made;
   return made;
-}
-
-// Reads a text without a conversion (binding/call_arguments.h).
-std::string text_argument(const Napi::CallbackInfo& info, std::size_t index) {
-  std::size_t size = 0;
-  napi_get_value_string_utf8(info.Env(), info[index], nullptr, 0, &size);
-  std::string text(size + 1, '\0');
-  napi_get_value_string_utf8(info.Env(), info[index], text.data(), text.size(), &size);
-  text.resize(size);
-  return text;
 }
 
 // Calls `each(name)` for each line of a text.

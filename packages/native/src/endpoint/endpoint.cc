@@ -411,7 +411,9 @@ void Endpoint::send_stateless_reset(const Datagram& datagram, Owner owner, Time 
   if (datagram.payload.size() <= k_min_reset) return;
   const ConnectionId id(datagram.payload.subspan(1, keys_.ids()->id_length()));
   if (!stateless_resets_.take(now)) return limits_.count(LimitHit::kStatelessResets);
-  const auto token = owner == Owner::kLost ? keys_.reset_token_of_other(id) : keys_.reset_token(id);
+  const auto scope = [&](Bytes server) { return config_.placement->scope_of_lost(server); };
+  const auto token =
+      owner == Owner::kLost ? keys_.reset_token_of_other(id, scope) : keys_.reset_token(id);
   if (!token) return;
   const std::size_t size = std::min(datagram.payload.size() - 1, k_max_reset);
   std::array<std::uint8_t, k_max_reset> out;

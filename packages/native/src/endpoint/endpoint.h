@@ -83,6 +83,9 @@ class Endpoint final : private EndpointLimits::Listener {
   void make_room(const std::optional<NetworkKey>& network, Time now) {
     limits_.make_room(network, now);
   }
+  // Gives the places of all connections to other endpoints with the same limits. Nothing may be
+  // received afterwards.
+  void give_places() { limits_.give_places(); }
   // Refuses new connections from now on.
   void stop_accepting() { accepting_ = false; }
 

@@ -29,9 +29,9 @@ struct EndpointConfig {
   std::shared_ptr<TlsContext> server_tls;
   // For tokens and stateless resets that outlive the process; empty: the keys are random.
   ServerSecrets secrets;
-  // Names this server among all with the same secrets, unless `server` does. Each has reset keys of
-  // its own: one that made tokens for connections of another would be an oracle for them (RFC 9000
-  // §21.11).
+  // Names this endpoint among all with the same secrets, and among those of one server if `server`
+  // is there. Each has reset keys of its own: one that made tokens for connections of another would
+  // be an oracle for them (RFC 9000 §21.11).
   std::string reset_scope;
   // Behind balancers that find servers by connection ids. The number of the first secret stands in
   // the ids; without secrets it is 0, and the ids cannot be encrypted.

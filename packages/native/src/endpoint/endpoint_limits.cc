@@ -49,6 +49,10 @@ Admission::Load EndpointLimits::load_from(const Address& remote) const {
 Admission::Decision EndpointLimits::admit(const Address& remote, bool validated, Time now) {
   Admission::Load load = load_from(remote);
   if (admission_.full(load)) {
+    // Anybody can write any address into a packet. Only a client that is there costs others their
+    // connections.
+    if (!validated && config_.admission.retry != RetryPolicy::kNever)
+      return Admission::Decision::kRetry;
     const bool all = load.connections >= config_.admission.max_connections;
     const NetworkKey key = network_of(remote);
     const bool tried = evict_idle(all ? nullptr : &key, 1 + load.connections / 100, now);

@@ -44,6 +44,7 @@ class EndpointLimits {
   void make_room(const std::optional<NetworkKey>& network, Time now) {
     evict_idle(network ? &*network : nullptr, 1 + slots_.size() / 100, now);
   }
+  void give_places() { counts_.give_all(); }
   // Returns how many bytes a new connection from this address may use.
   std::uint64_t memory_for(const Address& remote) const {
     return governor_.share(networks_.of(remote).memory);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "connection/transmit.h"
 #include "crypto/datagram.h"
@@ -41,6 +42,8 @@ class Placement {
   // Passes on a datagram of no connection here. Only where no other has its connection, a stateless
   // reset is right: it would end the connection (RFC 9000 §10.3).
   virtual Owner pass_on(const Datagram& datagram, const DatagramHeader& header, Origin origin) = 0;
+  // Returns the reset scope of another server (EndpointConfig::reset_scope), as long as it is lost.
+  virtual std::optional<std::string> scope_of_lost(Bytes server_id) const = 0;
   // Asks the other endpoints to close idle connections, of this network or of any: all together
   // have as many as there may be.
   virtual void ask_for_room(const std::optional<NetworkKey>& network) = 0;

@@ -17,15 +17,15 @@ void derive_reset_key(const ServerSecret& secret, const std::string& scope, Rese
   derive_key(secret, "sheaf resets " + scope, out.value);
 }
 
-// The id in hexadecimal
-std::string scope_of(Bytes server_id) {
+// The id in hexadecimal, and the listener
+std::string scope_of(Bytes server_id, std::string_view listener) {
   constexpr std::string_view k_digits = "0123456789abcdef";
   std::string out;
   for (const std::uint8_t byte : server_id) {
     out += k_digits[byte >> 4];
     out += k_digits[byte & 0xf];
   }
-  return out;
+  return out.append(" ").append(listener);
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ ServerKeys::ServerKeys(const ServerSecrets& secrets, std::string scope,
                        const std::optional<RoutableIds::Server>& server,
                        std::shared_ptr<RoutableIds::Nonces> nonces,
                        const std::optional<SteeringMark>& mark, Random& random)
-    : scope_(server ? scope_of(server->id) : std::move(scope)),
+    : scope_(server ? scope_of(server->id, scope) : std::move(scope)),
       server_(server),
       nonces_(std::move(nonces)),
       mark_(mark) {
@@ -100,12 +100,15 @@ std::optional<StatelessResetToken> ServerKeys::reset_token(const ConnectionId& i
   return maker->ids->reset_token(id);
 }
 
-std::optional<StatelessResetToken> ServerKeys::reset_token_of_other(const ConnectionId& id) const {
+std::optional<StatelessResetToken> ServerKeys::reset_token_of_other(
+    const ConnectionId& id, const ScopeOfServer& scope_of_server) const {
   for (const Keys& keys : keys_) {
     const auto server = keys.ids->server_of(id);
     if (!server) continue;
+    const auto scope = scope_of_server(*server);
+    if (!scope) return std::nullopt;
     ResetKey key;
-    derive_reset_key(keys.secret, scope_of(*server), key);
+    derive_reset_key(keys.secret, scope_of(*server, *scope), key);
     return stateless_reset_token(key.value, id);
   }
   return std::nullopt;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@ class ServerKeys {
 
   // `server` is there when balancers find the server by its ids; `nonces` are those of all keys
   // that the server had and has.
-  // Resets are those of the server id, and without one those of `scope`: no other server with the
+  // Resets are those of `scope`, and of the server id if there is one: no other endpoint with the
   // same secrets has the same. All ids have the mark, if there is one.
   ServerKeys(const ServerSecrets& secrets, std::string scope,
              const std::optional<RoutableIds::Server>& server,
@@ -42,9 +43,12 @@ class ServerKeys {
                             Time now) const;
   // Returns the token of an id that this server may have made with one of these secrets.
   std::optional<StatelessResetToken> reset_token(const ConnectionId& id) const;
+  // Returns the scope that a server has, or nothing for one that is not known.
+  using ScopeOfServer = std::function<std::optional<std::string>(Bytes server_id)>;
   // Returns the token of an id as the server has it whose id it names. Sending it gives away how to
   // reset the connection (RFC 9000 §21.11), so that server must be gone.
-  std::optional<StatelessResetToken> reset_token_of_other(const ConnectionId& id) const;
+  std::optional<StatelessResetToken> reset_token_of_other(
+      const ConnectionId& id, const ScopeOfServer& scope_of_server) const;
 
  private:
   struct Keys {

@@ -17,9 +17,10 @@ void SharedCounts::give_locked(const std::string& name, std::size_t count) {
   if (found->second == 0) counts_.erase(found);
 }
 
-HeldCounts::~HeldCounts() {
+void HeldCounts::give_all() {
   const std::lock_guard lock(all_->mutex_);
   for (const auto& [name, count] : held_) all_->give_locked(name, count);
+  held_.clear();
 }
 
 std::optional<std::size_t> HeldCounts::take(std::span<const SharedCounts::Claim> claims) {

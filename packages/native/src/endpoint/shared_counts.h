@@ -31,11 +31,11 @@ class SharedCounts {
 };
 
 // What one thread holds. It gives everything back when it is destroyed, as a thread that fails
-// does.
+// does, and before that by `give_all`.
 class HeldCounts {
  public:
   explicit HeldCounts(std::shared_ptr<SharedCounts> all) : all_(std::move(all)) {}
-  ~HeldCounts();
+  ~HeldCounts() { give_all(); }
   HeldCounts(const HeldCounts&) = delete;
   HeldCounts& operator=(const HeldCounts&) = delete;
 
@@ -44,6 +44,7 @@ class HeldCounts {
   std::optional<std::size_t> take(std::span<const SharedCounts::Claim> claims);
   // Gives one of `name` back, which this thread took.
   void give(const std::string& name);
+  void give_all();
   // Returns how many all threads hold.
   std::size_t count(const std::string& name) const { return all_->count(name); }
 

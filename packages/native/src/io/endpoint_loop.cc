@@ -373,6 +373,8 @@ void EndpointLoop::close(std::function<void()> done) {
   if (!sockets_.empty()) flush_closing();
   closing_ = true;
   leave_workers();
+  // Whoever has the endpoint may keep it for long.
+  endpoint_.give_places();
   // Runs when the last handle or socket releases it.
   const std::shared_ptr<void> closed(nullptr, [done = std::move(done)](void*) {
     if (done) done();

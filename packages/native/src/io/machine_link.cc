@@ -74,7 +74,12 @@ void MachineLink::set_secrets(const quic::ServerSecrets& secrets) {
   fleet_ = machines::Fleet(config_.server, secrets, config_.shares_first);
   fleet_.set_machines(machines);
   config_.secrets = secrets;
-  make_peers({});
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    Peer& peer = peers_[i];
+    peer.sealer = {secrets.front(), machines[i].server_id, random_};
+    // A machine that lives may not have the new secret yet, and cannot answer until then.
+    if (!peer.contact.silent()) peer.contact = {};
+  }
   opener_ = machines::ForwardOpener(secrets, config_.server.id);
 }
 
@@ -119,17 +124,26 @@ Owner MachineLink::pass_on(const quic::Datagram& datagram, const quic::DatagramH
   }
   if (!owner) return Owner::kNobody;
   const machines::Machine& machine = fleet_.machines()[*owner];
-  const bool may_be_lost = peers_[*owner].contact.late();
-  if (may_be_lost && header.kind == quic::DatagramHeader::Kind::kShort)
-    unanswered_.keep(machine.server_id, datagram);
   if (!rate_.take(monotonic_now())) {
     ++dropped_;
     return Owner::kAnother;
   }
+  const bool may_be_lost = peers_[*owner].contact.late();
+  if (may_be_lost && header.kind == quic::DatagramHeader::Kind::kShort)
+    unanswered_.keep(machine.server_id, datagram);
   const std::size_t size = peers_[*owner].sealer.seal(datagram, buffer_);
   const bool sent = send(quic::Bytes(buffer_).first(size), machine.address);
   ++(sent ? sent_ : dropped_);
   return Owner::kAnother;
+}
+
+std::optional<std::string> MachineLink::scope_of_lost(quic::Bytes server_id) {
+  const std::lock_guard lock(sending_);
+  const std::vector<machines::Machine>& machines = fleet_.machines();
+  for (std::size_t i = 0; i < machines.size(); ++i)
+    if (std::ranges::equal(machines[i].server_id, server_id) && lost(i))
+      return machines[i].reset_scope;
+  return std::nullopt;
 }
 
 void MachineLink::ask_all() {
@@ -174,10 +188,16 @@ void MachineLink::take(const quic::Datagram& sealed, quic::Time now) {
 }
 
 void MachineLink::take_answer(const machines::Nonce& nonce) {
+  // Anybody can send what looks like an answer, so it must not take the lock that all workers need.
+  // Only the loop's thread, which is this one, changes contacts.
+  const auto peer =
+      std::ranges::find_if(peers_, [&](const Peer& each) { return each.contact.awaits(nonce); });
+  if (peer == peers_.end()) {
+    ++refused_;
+    return;
+  }
   const std::lock_guard lock(sending_);
-  const bool taken =
-      std::ranges::any_of(peers_, [&](Peer& peer) { return peer.contact.take(nonce); });
-  if (!taken) ++refused_;
+  peer->contact.take(nonce);
 }
 
 void MachineLink::answer(const machines::Nonce& nonce, const Address& to, quic::Time now) {

@@ -56,6 +56,7 @@ class MachineLink final : public workers::Elsewhere {
   void close(std::function<void()> done);
 
   quic::Owner pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) override;
+  std::optional<std::string> scope_of_lost(quic::Bytes server_id) override;
 
  private:
   struct Peer {

@@ -26,9 +26,11 @@ class Contact {
     open_ = std::min(open_ + 1, k_enough + 1);
     return nonce_;
   }
-  // Takes a response. Returns whether it belongs to a query that had none.
+  // Whether a response belongs to a query that had none
+  bool awaits(const Nonce& nonce) const { return open_ > 0 && nonce == nonce_; }
+  // Takes a response. Returns whether it was awaited.
   bool take(const Nonce& nonce) {
-    if (open_ == 0 || nonce != nonce_) return false;
+    if (!awaits(nonce)) return false;
     open_ = 0;
     answers_ = true;
     return true;

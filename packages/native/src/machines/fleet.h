@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "connection/routable_ids.h"
@@ -19,6 +20,8 @@ struct Machine {
   bool opens = true;
   // Whether others, too, hear nothing of it. It may be alive all the same.
   bool missing = false;
+  // Of its stateless resets (quic::EndpointConfig::reset_scope)
+  std::string reset_scope;
 };
 
 // Tells which machine of a fleet a datagram belongs to. All machines that know the same others come

@@ -132,25 +132,31 @@ std::optional<ForwardOpener::Opened> ForwardOpener::open(MutableBytes sealed, qu
   });
   if (known != senders_.end()) {
     senders_.splice(senders_.begin(), senders_, known);
-    return open_with(*senders_.front().aead, sealed, counter);
+    return open_with(senders_.front(), sealed, counter);
   }
   if (!new_salts_.take(now)) return std::nullopt;
-  Sender sender{.secret_number = number, .salt = {}, .aead = make_key(number, salt)};
+  Sender sender{
+      .secret_number = number, .salt = {}, .aead = make_key(number, salt), .next_query = 0};
   if (!sender.aead) return std::nullopt;
   std::ranges::copy(salt, sender.salt.begin());
-  const auto opened = open_with(*sender.aead, sealed, counter);
+  const auto opened = open_with(sender, sealed, counter);
   if (!opened) return std::nullopt;
   senders_.push_front(std::move(sender));
   if (senders_.size() > k_max_senders) senders_.pop_back();
   return opened;
 }
 
-std::optional<ForwardOpener::Opened> ForwardOpener::open_with(quic::Aead& aead, MutableBytes sealed,
+std::optional<ForwardOpener::Opened> ForwardOpener::open_with(Sender& sender, MutableBytes sealed,
                                                               quic::PacketNumber counter) {
+  const bool is_query = sealed.front() == k_query;
+  if (is_query && counter < sender.next_query) return std::nullopt;
   const MutableBytes payload = sealed.subspan(k_header_length);
-  if (!aead.open_in_place(sealed.first(k_header_length), payload, {}, counter)) return std::nullopt;
+  if (!sender.aead->open_in_place(sealed.first(k_header_length), payload, {}, counter))
+    return std::nullopt;
   const MutableBytes clear = payload.first(payload.size() - quic::k_aead_tag_length);
-  return sealed.front() == k_query ? read_query(clear) : read_datagram(clear);
+  if (!is_query) return read_datagram(clear);
+  sender.next_query = counter + 1;
+  return read_query(clear);
 }
 
 }  // namespace sheaf::machines

@@ -20,7 +20,8 @@ namespace sheaf::machines {
 // follow from a secret of the fleet, from the receiver's server id, and from a salt of the sender
 // (docs/reference/wire.md#forwarded-datagrams). In front of the client's datagram stand its address
 // and its ECN mark. A sealed datagram that is repeated is a repeated datagram of the client, which
-// QUIC bears. Queries are sealed in the same way, and hold a nonce.
+// QUIC bears. Queries are sealed in the same way, and hold a nonce. One that is repeated opens
+// nothing: it would cost an answer each time.
 inline constexpr std::size_t k_salt_length = 16;
 // How much longer than the client's datagram the sealed one may be
 inline constexpr std::size_t k_forward_overhead =
@@ -76,13 +77,14 @@ class ForwardOpener {
     std::uint8_t secret_number = 0;
     std::array<std::uint8_t, k_salt_length> salt{};
     std::unique_ptr<quic::Aead> aead;
+    quic::PacketNumber next_query = 0;  // queries before this one were there
   };
   // A key for each salt that anybody makes up would cost an HKDF and a place. Those that opened a
   // datagram are kept before others.
   static constexpr double k_new_salts = 100;  // per second
 
   std::unique_ptr<quic::Aead> make_key(std::uint8_t secret_number, quic::Bytes salt) const;
-  static std::optional<Opened> open_with(quic::Aead& aead, quic::MutableBytes sealed,
+  static std::optional<Opened> open_with(Sender& sender, quic::MutableBytes sealed,
                                          quic::PacketNumber counter);
 
   quic::ServerSecrets secrets_;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "connection/transmit.h"
 #include "crypto/datagram.h"
 #include "endpoint/placement.h"
@@ -14,6 +17,8 @@ class Elsewhere {
   // knows. Any thread calls it.
   virtual quic::Owner pass_on(const quic::Datagram& datagram,
                               const quic::DatagramHeader& header) = 0;
+  // Returns the reset scope of another machine that is lost. Any thread calls it.
+  virtual std::optional<std::string> scope_of_lost(quic::Bytes) { return std::nullopt; }
 };
 
 }  // namespace sheaf::workers

@@ -25,6 +25,11 @@ quic::Owner WorkerGroup::pass_to(Elsewhere* const& place, const quic::Datagram& 
   return place ? place->pass_on(datagram, header) : quic::Owner::kNobody;
 }
 
+std::optional<std::string> WorkerGroup::scope_of_lost(quic::Bytes server_id) {
+  const std::shared_lock lock(elsewhere_mutex_);
+  return machines_ ? machines_->scope_of_lost(server_id) : std::nullopt;
+}
+
 void WorkerGroup::set_reading(bool reading) {
   reading_ = reading;
   for (Member& member : members_) member.mailbox.wake();

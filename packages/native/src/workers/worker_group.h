@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <string>
 #include <vector>
 
 #include "crypto/replay_record.h"
@@ -56,6 +57,8 @@ class WorkerGroup {
   quic::Owner pass_to_machine(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
     return pass_to(machines_, datagram, header);
   }
+  // Returns the reset scope of a machine that is lost.
+  std::optional<std::string> scope_of_lost(quic::Bytes server_id);
   // What nobody knows is another's as well when another process has taken over: only that one may
   // open connections, and reset them.
   quic::Owner pass_to_predecessor(const quic::Datagram& datagram,

@@ -20,6 +20,9 @@ class WorkerPlacement final : public quic::Placement {
   void remove(const quic::ConnectionId& id) override;
   quic::Owner pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header,
                       quic::Origin origin) override;
+  std::optional<std::string> scope_of_lost(quic::Bytes server_id) const override {
+    return group_->scope_of_lost(server_id);
+  }
   void ask_for_room(const std::optional<quic::NetworkKey>& network) override {
     group_->ask_for_room(worker_, network);
   }

@@ -195,6 +195,29 @@ TEST(AdmissionTest, IdleConnectionsMakeRoomForNewOnes) {
   EXPECT_EQ(closed, 1);
 }
 
+TEST(AdmissionTest, NobodyMakesRoomForAnAddressThatIsMadeUp) {
+  EndpointPair::Options options;
+  options.admission.max_connections = 1;
+  EndpointPair pair(options);
+  pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  pair.run_for(3s);
+  const auto evicted = [&] {
+    return pair.server->stats().limit_hits[static_cast<std::size_t>(LimitHit::kIdleEvicted)];
+  };
+  bool arrives = false;
+  pair.filter = [&](bool to_server, std::vector<std::uint8_t>&, AddressPair&) {
+    return to_server || arrives;
+  };
+  pair.connect();
+  pair.run_for(1s);
+  EXPECT_EQ(evicted(), 0u);
+  EXPECT_GT(pair.server->stats().retries_sent, 0u);
+  arrives = true;
+  pair.run_for(3s);
+  EXPECT_EQ(evicted(), 1u);
+}
+
 TEST(AdmissionTest, AnAddressTokenIsGoodForOneConnection) {
   EndpointPair::Options options;
   options.admission.retry = RetryPolicy::kAlways;

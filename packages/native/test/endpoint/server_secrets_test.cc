@@ -180,14 +180,30 @@ TEST_P(ServerIdTest, AnotherServerOfTheFleetDoesNotReset) {
   EXPECT_EQ(pair.server->stats().stateless_resets_sent, 0u);
 }
 
-// Says of all datagrams that their server is lost.
+// Listeners of one machine may live at the same time: an old one drains where another was opened.
+TEST_P(ServerIdTest, AnotherListenerOfTheServerDoesNotReset) {
+  ConnectionDriver& client = pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  pair.move_server_to("another");
+  EXPECT_FALSE(is_reset(client));
+}
+
+// Says of all datagrams that their server is lost, and of its listener what it is called.
 class LostServers final : public Placement {
  public:
+  explicit LostServers(std::optional<std::string> scope = "") : scope_(std::move(scope)) {}
   std::optional<SteeringMark> mark() const override { return std::nullopt; }
   void add(const ConnectionId&, Source) override {}
   void remove(const ConnectionId&) override {}
   Owner pass_on(const Datagram&, const DatagramHeader&, Origin) override { return Owner::kLost; }
+  std::optional<std::string> scope_of_lost(Bytes server_id) const override {
+    EXPECT_EQ(server_id.size(), 8u);
+    return scope_;
+  }
   void ask_for_room(const std::optional<NetworkKey>&) override {}
+
+ private:
+  std::optional<std::string> scope_;
 };
 
 TEST_P(ServerIdTest, AnotherServerResetsForOneThatIsLost) {
@@ -198,6 +214,16 @@ TEST_P(ServerIdTest, AnotherServerResetsForOneThatIsLost) {
   pair.run_for(1s);
   pair.replace_server_by(server(6), std::make_shared<LostServers>());
   EXPECT_TRUE(is_reset(client));
+}
+
+TEST_P(ServerIdTest, AnotherServerResetsAsTheListenerThatIsLost) {
+  ConnectionDriver& client = pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  pair.replace_server_by(server(6), std::make_shared<LostServers>("another"));
+  EXPECT_FALSE(is_reset(client));
+  pair.replace_server_by(server(6), std::make_shared<LostServers>(std::nullopt));
+  EXPECT_FALSE(is_reset(client));
+  EXPECT_EQ(pair.server->stats().stateless_resets_sent, 0u);
 }
 
 TEST_P(ServerIdTest, AnotherServerResetsWithTheSecretThatTheIdNames) {

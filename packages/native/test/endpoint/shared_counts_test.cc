@@ -50,6 +50,17 @@ TEST_F(SharedCountsTest, AThreadThatEndsGivesBackWhatItHolds) {
   EXPECT_EQ(all->count("b"), 0u);
 }
 
+TEST_F(SharedCountsTest, WhoeverHasGivenAllHoldsNothing) {
+  HeldCounts one(all);
+  HeldCounts other(all);
+  ASSERT_FALSE(take(one, {{"name", 2}}));
+  ASSERT_FALSE(take(other, {{"name", 2}}));
+  one.give_all();
+  EXPECT_EQ(all->count("name"), 1u);
+  one.give("name");
+  EXPECT_EQ(all->count("name"), 1u);
+}
+
 TEST_F(SharedCountsTest, NobodyGivesWhatOthersHold) {
   HeldCounts first(all);
   HeldCounts second(all);

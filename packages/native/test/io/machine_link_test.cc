@@ -39,7 +39,8 @@ class FleetMachine {
     return {.server_id = {number_},
             .address = link->local_address(),
             .opens = !missing,
-            .missing = missing};
+            .missing = missing,
+            .reset_scope = "listener"};
   }
   // Where this machine sees a datagram of a connection of `other`
   Owner owner_of(const FleetMachine& other, bool first = false) {
@@ -117,9 +118,11 @@ TEST_F(MachineLinkTest, AMachineIsLostWhenNeitherOthersNorThisOneHearOfIt) {
   // Its heartbeats arrive, so only the way to it has failed.
   EXPECT_EQ(survivor.owner_of(other), Owner::kAnother);
   EXPECT_EQ(survivor.link->lost_machines(), 0u);
+  EXPECT_EQ(survivor.link->scope_of_lost(gone.server_id), std::nullopt);
   survivor.link->set_machines({gone});
   EXPECT_TRUE(run_until([&] { return is_lost(); }));
   EXPECT_EQ(survivor.link->lost_machines(), 1u);
+  EXPECT_EQ(survivor.link->scope_of_lost(gone.server_id), "listener");
   // Somebody else's connections are none of its.
   EXPECT_EQ(survivor.owner_of(survivor), Owner::kNobody);
   EXPECT_EQ(survivor.owner_of(other, true), Owner::kNobody);
@@ -172,6 +175,28 @@ TEST_F(MachineLinkTest, AMachineThatIsBackHasItsConnectionsAgain) {
   uv_run(&loop, UV_RUN_NOWAIT);
   other.open(&loop, gone.address);
   EXPECT_TRUE(run_until([&] { return !is_lost(); }));
+}
+
+TEST_F(MachineLinkTest, ALostMachineStaysLostWhenTheSecretsAreRenewed) {
+  introduce();
+  pass_time();
+  const auto gone = other.described(true);
+  other.link.reset();
+  survivor.link->set_machines({gone});
+  ASSERT_TRUE(run_until([&] { return is_lost(); }));
+  survivor.link->set_secrets({quic::server_secret(3), quic::server_secret(1)});
+  EXPECT_TRUE(is_lost());
+}
+
+// It cannot answer until it has the new secret.
+TEST_F(MachineLinkTest, AMachineWithoutTheNewSecretIsNotLost) {
+  introduce();
+  pass_time();
+  survivor.link->set_secrets({quic::server_secret(3), quic::server_secret(1)});
+  introduce(true);
+  pass_time();
+  EXPECT_EQ(survivor.owner_of(other), Owner::kAnother);
+  EXPECT_GT(other.link->counts().refused, 0u);
 }
 
 // A machine at another address is another one, of which nothing is known.

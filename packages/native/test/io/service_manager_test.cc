@@ -8,6 +8,8 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -110,6 +112,27 @@ TEST(ServiceManager, IsWaitedForAsLongAsTheCallerWants) {
     ;
   EXPECT_EQ(pass_to_service_manager(own_name("@"), "FDSTORE=1", -1, 20), EAGAIN);
   EXPECT_EQ(await_service_manager(own_name("@"), 20), EAGAIN);
+}
+
+TEST(ServiceManager, IsWaitedForWhateverSignalsCome) {
+  ManagerSocket manager(own_name("@"));
+  struct sigaction before {};
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  {
+    const std::jthread signals([waiting = pthread_self()](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        pthread_kill(waiting, SIGUSR1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+    });
+    EXPECT_EQ(await_service_manager(own_name("@"), 40), ETIMEDOUT);
+    while (notify_service_manager(own_name("@"), "WATCHDOG=1") == 0)
+      ;
+    EXPECT_EQ(pass_to_service_manager(own_name("@"), "FDSTORE=1", -1, 40), EAGAIN);
+  }
+  EXPECT_EQ(sigaction(SIGUSR1, &before, nullptr), 0);
 }
 
 TEST(ServiceManager, HasActedOnAllOnceItClosesWhatCameLast) {

@@ -17,13 +17,17 @@ constexpr std::uint8_t k_machines = 5;
 
 std::vector<std::uint8_t> server(std::uint8_t number) { return {0, number}; }
 
+Machine machine(std::uint8_t number, bool opens = true) {
+  return {server(number), {}, opens, false, {}};
+}
+
 Fleet fleet_of(std::uint8_t own, bool encrypted = true, std::uint8_t count = k_machines,
                bool shares_first = true) {
   Fleet fleet({.id = server(own), .encrypted = encrypted},
               {quic::server_secret(1), quic::server_secret(2)}, shares_first);
   std::vector<Machine> machines;
   for (std::uint8_t other = 0; other < count; ++other)
-    if (other != own) machines.push_back({server(other), {}});
+    if (other != own) machines.push_back(machine(other));
   fleet.set_machines(std::move(machines));
   return fleet;
 }
@@ -92,7 +96,7 @@ TEST(Fleet, FirstPacketsStayWhereMachinesHaveAddressesOfTheirOwn) {
 TEST(Fleet, NewConnectionsGoToMachinesThatTakeThem) {
   quic::SeededRandom random(5);
   Fleet fleet({.id = server(0)}, {quic::server_secret(1)}, true);
-  fleet.set_machines({{server(1), {}, false}, {server(2), {}}});
+  fleet.set_machines({machine(1, false), machine(2)});
   RoutableIds ids({.id = server(1)}, quic::server_secret(1), 1,
                   std::make_shared<RoutableIds::Nonces>());
   for (int i = 0; i < 100; ++i) {

@@ -141,6 +141,19 @@ TEST(ForwardedDatagram, AQueryBringsItsNonceToItsReceiverAlone) {
   EXPECT_EQ(*brought, nonce);
 }
 
+TEST(ForwardedDatagram, AQueryOpensOnceAndNoneBeforeItDoes) {
+  Pair pair;
+  std::array<std::array<std::uint8_t, k_query_length>, 3> queries;
+  for (auto& query : queries) pair.sealer.seal_query({}, query);
+  const auto opens = [&](std::array<std::uint8_t, k_query_length> query) {
+    return pair.opener.open(query, k_now).has_value();
+  };
+  EXPECT_TRUE(opens(queries[1]));
+  EXPECT_FALSE(opens(queries[1]));
+  EXPECT_FALSE(opens(queries[0]));
+  EXPECT_TRUE(opens(queries[2]));
+}
+
 TEST(ForwardedDatagram, ResponsesAreTheNonceAndShorterThanQueries) {
   Nonce nonce;
   nonce.fill(0x33);

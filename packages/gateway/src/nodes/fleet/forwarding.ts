@@ -1,26 +1,11 @@
-import {
-  maxMachines,
-  openMachineLink,
-  type Machine,
-  type MachineLink,
-  type MachineLinkCounts,
-  type WorkerGroup,
-} from '@sheaf/native';
+import { openMachineLink, type MachineLink, type MachineLinkCounts, type WorkerGroup } from '@sheaf/native';
 import type { ForwardingStatus } from '../../observability/status.js';
 import type { FleetView } from '../../registry/fleet_view.js';
 import type { LoadedGateway } from '../../schema/loaded.js';
 import type { SecretsSource } from '../../tls/secrets_source.js';
 import { formatAddress, listenError } from '../../values/listen_error.js';
 import type { ListenAddress } from '../../values/scalars.js';
-
-/**
- * Time in milliseconds for which a machine that the registry no longer knows is kept: its clients hear from this one that their
- * connections are gone. Longer than most of them wait
- */
-const keptMs = 10 * 60_000;
-
-/** Another machine, as the link wants it */
-type KnownMachine = Machine & { serverId: Buffer };
+import { KnownMachines } from './known_machines.js';
 
 export interface ForwardingOptions {
   loaded: LoadedGateway;
@@ -34,13 +19,11 @@ export interface ForwardingOptions {
 export class Forwarding {
   readonly #link: MachineLink;
   readonly #options: ForwardingOptions;
-  readonly #serverId: Buffer;
+  readonly #known: KnownMachines;
   readonly #unwatch: () => void;
   #machines = 0;
-  /** Machines that the registry knew, by server id, and until when they are kept */
-  readonly #gone = new Map<string, { machine: KnownMachine; until: number }>();
-  /** Those that it knew last */
-  #known: readonly KnownMachine[] = [];
+  /** Runs when a machine is kept no longer. */
+  #timer: NodeJS.Timeout | undefined;
   /** What the link was given last, as text */
   #given = '';
 
@@ -55,12 +38,13 @@ export class Forwarding {
     const { connection_ids: ids, forward } = loaded.node;
     if (!ids || !forward) throw new Error(`${loaded.name} passes nothing on`);
     const { listen, first_packets: first } = forward;
-    this.#serverId = Buffer.from(ids.server_id, 'hex');
+    const serverId = Buffer.from(ids.server_id, 'hex');
+    this.#known = new KnownMachines(serverId, view);
     try {
       this.#link = openMachineLink({
         ...listen,
         group,
-        serverId: { id: this.#serverId, encrypted: ids.encrypted },
+        serverId: { id: serverId, encrypted: ids.encrypted },
         secrets: secrets.secrets,
         sharesFirst: first === 'shared',
       });
@@ -97,47 +81,21 @@ export class Forwarding {
 
   close(): void {
     this.#unwatch();
+    clearTimeout(this.#timer);
     this.#link.close();
   }
 
-  /**
-   * Connections may live on a node whose heartbeats are missing, so it stays. When it does not answer the link either, its clients
-   * get stateless resets: also for a time after the registry has forgotten it.
-   */
   #follow(): void {
-    const known = this.#livingMachines();
-    this.#keepGone(known);
-    this.#known = known;
-    const gone = [...this.#gone.values()].map(({ machine }) => ({ ...machine, opens: false, missing: true }));
-    const machines = [...known, ...gone].slice(0, maxMachines);
+    const now = performance.now();
+    const machines = this.#known.update(now);
+    const end = this.#known.nextEnd;
+    clearTimeout(this.#timer);
+    // A timer may come a little early.
+    this.#timer = end === undefined ? undefined : setTimeout(() => this.#follow(), end - now + 1).unref();
     const text = JSON.stringify(machines);
     if (text === this.#given) return;
     this.#link.setMachines(machines);
     this.#given = text;
     this.#machines = machines.length;
-  }
-
-  #livingMachines(): KnownMachine[] {
-    const { view } = this.#options;
-    return view.nodes.flatMap(({ own, serverId, forwarding, state, draining }) => {
-      if (own || !forwarding || serverId?.byteLength !== this.#serverId.byteLength) return [];
-      // Of two nodes with one id, the registry says whose it is.
-      const holder = view.byServerId(serverId);
-      if (holder?.forwarding !== forwarding || serverId.equals(this.#serverId)) return [];
-      const opens = state === 'alive' && !draining;
-      return [{ serverId, ...forwarding, opens, missing: state !== 'alive' }];
-    });
-  }
-
-  #keepGone(known: readonly KnownMachine[]): void {
-    const now = performance.now();
-    const here = new Set(known.map(({ serverId }) => serverId.toString('hex')));
-    for (const machine of this.#known) {
-      const id = machine.serverId.toString('hex');
-      if (here.has(id)) continue;
-      this.#gone.set(id, { machine, until: now + keptMs });
-      setTimeout(() => this.#follow(), keptMs).unref();
-    }
-    for (const [id, { until }] of this.#gone) if (here.has(id) || until <= now + 1) this.#gone.delete(id);
   }
 }

@@ -8,7 +8,7 @@ import { createQuicListener } from '../../listeners/quic_listener.js';
 import { TcpListener, type ListeningSocket } from '../../listeners/tcp_listener.js';
 import type { FrontOptions } from '../../schema/front.js';
 import type { CertificateSource } from '../../tls/certificate_source.js';
-import { listenerName, resetSecret } from '../../tls/reset_secret.js';
+import { listenerName, listenerScope, resetSecret } from '../../tls/reset_secret.js';
 import type { SecretsSource } from '../../tls/secrets_source.js';
 import type { ValuePath } from '../../values/document.js';
 import { formatAddress, listenError } from '../../values/listen_error.js';
@@ -199,7 +199,7 @@ export class ClientPort {
       ticketSecrets: secrets?.secrets,
       shared: shared?.udp('listen'),
       resetSecret: this.#resetSecret(certificate.pair),
-      resetScope: listenerName(hostname(), this.#address),
+      resetScope: this.#resetScope(),
       connectionIds: options.connection_ids,
       handler: service.handler,
       connects: service.connects,
@@ -222,6 +222,12 @@ export class ClientPort {
   /** Outlives the process where no file of secrets does. */
   #resetSecret(pair: CertificatePair): Buffer {
     return resetSecret(pair, hostname(), this.#address);
+  }
+
+  /** Behind balancers, the server id names the machine. */
+  #resetScope(): string {
+    const isNamed = this.#parts.options.connection_ids !== undefined;
+    return isNamed ? listenerScope(eachAddress(this.#address)) : listenerName(hostname(), this.#address);
   }
 
   #refuse(error: unknown, address: ListenAddress, protocol: 'TCP' | 'UDP'): never {
