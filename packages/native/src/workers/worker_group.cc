@@ -60,7 +60,9 @@ void WorkerGroup::ask_for_room(unsigned from, const RoomRequest& network) {
   const std::lock_guard lock(room_mutex_);
   for (unsigned worker = 0; worker < members_.size(); ++worker) {
     if (worker == from) continue;
-    members_[worker].room_request = network;
+    std::optional<RoomRequest>& request = members_[worker].room_request;
+    const bool differs = request && *request != network;
+    request.emplace(differs ? RoomRequest() : network);
     members_[worker].mailbox.wake();
   }
 }

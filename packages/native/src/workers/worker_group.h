@@ -94,7 +94,7 @@ class WorkerGroup {
     std::atomic<std::uint64_t> passed_on = 0;
     std::atomic<std::uint64_t> taken = 0;
     std::atomic<std::uint64_t> lost = 0;
-    std::optional<RoomRequest> room_request;  // the latest
+    std::optional<RoomRequest> room_request;  // of any network, when several were asked for
   };
 
   void set(Elsewhere*& place, Elsewhere* elsewhere);

@@ -173,6 +173,25 @@ void keep_busy(WorkerWorld& world, Client& client) {
   client.endpoint->wake(*client.driver, world.now);
 }
 
+TEST(Workers, DifferentRequestsForRoomAreOneForAnyNetwork) {
+  WorkerGroup group(quic::Steering(2, 11, {}));
+  group.join(1, [] {});
+  quic::NetworkKey one{};
+  quic::NetworkKey other{};
+  other[0] = 1;
+  group.ask_for_room(0, one);
+  group.ask_for_room(0, one);
+  const auto same = group.take_room_request(1);
+  ASSERT_TRUE(same.has_value());
+  EXPECT_EQ(*same, one);
+  group.ask_for_room(0, one);
+  group.ask_for_room(0, other);
+  const auto any = group.take_room_request(1);
+  ASSERT_TRUE(any.has_value());
+  EXPECT_FALSE(any->has_value());
+  EXPECT_FALSE(group.take_room_request(1).has_value());
+}
+
 // However connections are spread, workers have the whole limit together, and no more.
 TEST(Workers, ALimitIsThatOfAllWorkers) {
   constexpr std::size_t k_most = 12;
