@@ -21,7 +21,7 @@ namespace sheaf::machines {
 // (docs/reference/wire.md#forwarded-datagrams). In front of the client's datagram stand its address
 // and its ECN mark. A sealed datagram that is repeated is a repeated datagram of the client, which
 // QUIC bears. Queries are sealed in the same way, and hold a nonce. One that is repeated opens
-// nothing: it would cost an answer each time.
+// nothing: it would cost a response each time.
 inline constexpr std::size_t k_salt_length = 16;
 // How much longer than the client's datagram the sealed one may be
 inline constexpr std::size_t k_forward_overhead =
