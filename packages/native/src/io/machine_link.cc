@@ -188,8 +188,8 @@ void MachineLink::take(const quic::Datagram& sealed, quic::Time now) {
 }
 
 void MachineLink::take_answer(const machines::Nonce& nonce) {
-  // Anybody can send what looks like a response, so it must not take the lock that all workers need.
-  // Only the loop's thread, which is this one, changes contacts.
+  // Anybody can send what looks like a response, so it must not take the lock that all workers
+  // need. Only the loop's thread, which is this one, changes contacts.
   const auto peer =
       std::ranges::find_if(peers_, [&](const Peer& each) { return each.contact.awaits(nonce); });
   if (peer == peers_.end()) {
