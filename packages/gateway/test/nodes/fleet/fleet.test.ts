@@ -288,10 +288,11 @@ it('metrics tell whether the registry answers, who is there, and what was refuse
   const site = await here.start(document(answered('/local')));
   await new FileDriver(registry).heartbeat('node.stranger', Buffer.from('x'));
   await expect.poll(() => site.status().registry?.refused['unknown']).toBe(1);
-  const response = await fetch(`http://127.0.0.1:${site.node.adminAddress!.port}/metrics`);
-  const text = await response.text();
+  const metrics = async (): Promise<string> =>
+    (await fetch(`http://127.0.0.1:${site.node.adminAddress!.port}/metrics`)).text();
+  await expect.poll(metrics).toContain('sheaf_fleet_nodes{state="alive"} 1');
+  const text = await metrics();
   expect(text).toContain('sheaf_registry_connected 1');
   expect(text).toContain('sheaf_registry_refused_entries_total{reason="unknown"} 1');
-  expect(text).toContain('sheaf_fleet_nodes{state="alive"} 1');
   expect(text).toMatch(/sheaf_registry_age_seconds \d/);
 });
