@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <variant>
 
 #include "machines/fleet.h"
 #include "machines/forwarded_datagram.h"
@@ -14,8 +15,8 @@ sheaf::quic::ServerSecret fuzzed_secret() {
 
 }  // namespace
 
-// Opens bytes from the network as a forwarded datagram, and looks for the machine of a client's
-// datagram. What is sealed must open again.
+// Opens bytes from the network as a forwarded datagram, a query or a response, and looks for the
+// machine of a client's datagram. What is sealed must open again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sheaf;
   const std::vector<std::uint8_t> own = {1, 2};
@@ -24,6 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   machines::ForwardOpener opener({fuzzed_secret()}, own);
   std::vector<std::uint8_t> bytes(data, data + size);
   if (opener.open(bytes, k_now)) std::abort();  // nobody guesses a tag
+  machines::read_answer(bytes);
 
   machines::Fleet fleet({.id = own}, {fuzzed_secret()}, true);
   fleet.set_machines({{other, {}}});
@@ -39,6 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   datagram.path.remote.family = quic::Address::Family::kIpv4;
   sealed.resize(sealer.seal(datagram, sealed));
   const auto opened = opener.open(sealed, k_now);
-  if (!opened || !std::ranges::equal(opened->payload, payload)) std::abort();
+  const auto* client = opened ? std::get_if<quic::Datagram>(&*opened) : nullptr;
+  if (!client || !std::ranges::equal(client->payload, payload)) std::abort();
   return 0;
 }

@@ -21,7 +21,7 @@ struct Machine {
   // Whether others, too, hear nothing of it. It may be alive all the same.
   bool missing = false;
   // Of its stateless resets (quic::EndpointConfig::reset_scope)
-  std::string reset_scope;
+  std::string reset_scope = {};
 };
 
 // Tells which machine of a fleet a datagram belongs to. All machines that know the same others come
