@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import {
   createHttp3Server,
@@ -16,6 +15,7 @@ import {
 import { expect, it, onTestFinished } from 'vitest';
 import { createDevCertificate } from '../../src/tls/dev_certificate.js';
 import { connect } from '../support/http3_client.js';
+import { startMulticastRelay } from '../support/multicast_relay.js';
 
 const group = { address: '232.98.7.3', port: 5503 };
 
@@ -109,26 +109,19 @@ it('brings it by multicast to several receivers, and costs no copies then', asyn
 });
 
 it('brings it by a relay that sends to the group, and by copies while that sends nothing', async () => {
-  const [relay, sender] = [createSocket('udp4'), createSocket('udp4')];
-  onTestFinished(() => void [relay, sender].map((socket) => socket.close()));
-  for (const socket of [relay, sender]) {
-    socket.bind(0, '127.0.0.1');
-    await once(socket, 'listening');
-  }
-  sender.setMulticastInterface('127.0.0.1');
-  let passes = true;
-  relay.on('message', (packet) => passes && sender.send(packet, group.port + 1, group.address));
+  const relayed = { ...group, port: group.port + 1 };
+  const relay = await startMulticastRelay(relayed);
   const { watch } = await open({
-    group: { ...group, port: group.port + 1 },
+    group: relayed,
     source: '127.0.0.1',
-    relay: { address: '127.0.0.1', port: relay.address().port },
+    relay: { address: '127.0.0.1', port: relay.port },
   });
   const channel = await watch();
   await reaches(channel, 'receiving');
   await expect.poll(() => channel.status()!.fromGroup).toBeGreaterThan(0);
-  passes = false;
+  relay.passes = () => false;
   await reaches(channel, 'unicast');
-  passes = true;
+  relay.passes = () => true;
   await reaches(channel, 'receiving');
 });
 

@@ -1,4 +1,3 @@
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import {
   readFrames,
@@ -9,11 +8,12 @@ import {
   type WatchedChannel,
 } from '@sheaf/native';
 import * as Moq from '@moq/net';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { GatewayStatus } from '../../src/observability/status.js';
 import { adminHeader } from '../../src/observability/admin_server.js';
 import { connect } from '../support/http3_client.js';
 import { addGroup, announcement, connectMoq, framesOf, publish } from '../support/moq_client.js';
+import { startMulticastRelay } from '../support/multicast_relay.js';
 import { crash, startWorkers, type RunningWorkers } from '../support/workers.js';
 
 const workers = 3;
@@ -86,30 +86,10 @@ it.each([
   await expect.poll(async () => (await channelsOf(site))?.[0]?.receivers).toBe(workers - 1);
 });
 
-/** A program that sends packets on to a group: all, some or none of them */
-async function startRelay() {
-  const [relay, sender] = [createSocket('udp4'), createSocket('udp4')];
-  onTestFinished(() => void [relay, sender].map((socket) => socket.close()));
-  for (const socket of [relay, sender]) {
-    socket.bind(0, '127.0.0.1');
-    await once(socket, 'listening');
-  }
-  sender.setMulticastInterface('127.0.0.1');
-  const state = { passes: (_count: number): boolean => true };
-  let count = 0;
-  relay.on('message', (packet) => {
-    count += 1;
-    if (state.passes(count)) sender.send(packet, 5512, '232.98.7.9');
-  });
-  return {
-    state,
-    options: `{ group: "232.98.7.9:5512", source: 127.0.0.1, relay: "127.0.0.1:${relay.address().port}" }`,
-  };
-}
-
 it('what a group loses, and what it does not bring while it is silent, comes by copies at each worker', async () => {
-  const { state, options } = await startRelay();
-  const site = await startWorkers(yaml(options));
+  const relay = await startMulticastRelay({ address: '232.98.7.9', port: 5512 });
+  const channel = `{ group: "232.98.7.9:5512", source: 127.0.0.1, relay: "127.0.0.1:${relay.port}" }`;
+  const site = await startWorkers(yaml(channel));
   const channels = await Promise.all((await connectToEach(site)).map(watch));
   await Promise.all(channels.map((channel) => reaches(channel, 'receiving')));
   const body = Buffer.alloc(700_000, 'all of it');
@@ -118,12 +98,12 @@ it('what a group loses, and what it does not bring while it is silent, comes by 
     await publishBytes(site, 'live', body);
     for (const received of await Promise.all(arriving)) expect(received.equals(body)).toBe(true);
   };
-  state.passes = (count) => count % 10 !== 0;
+  relay.passes = (count) => count % 10 !== 0;
   await publishAll();
-  state.passes = () => false;
+  relay.passes = () => false;
   await Promise.all(channels.map((channel) => reaches(channel, 'unicast')));
   await publishAll();
-  state.passes = () => true;
+  relay.passes = () => true;
   await Promise.all(channels.map((channel) => reaches(channel, 'receiving')));
 });
 
