@@ -11,6 +11,7 @@ import {
   secretsOf,
   type PodOptions,
 } from './kubernetes_pod.js';
+import { disruptionBudget, metadata, type KubernetesProgram } from './kubernetes_object.js';
 import { kubernetesNats, type KubernetesNats } from './kubernetes_nats.js';
 import { wantedNats } from './nats.js';
 import { sysctlFile } from './sysctl.js';
@@ -18,10 +19,9 @@ import { sysctlFile } from './sysctl.js';
 const labels = (node: LoadedNode): string =>
   `app.kubernetes.io/name: sheaf, app.kubernetes.io/instance: ${quoted(node.name)}`;
 
-const metadata = (node: LoadedNode): string => `metadata:
-  name: ${objectName(node)}
-  labels: { ${labels(node)} }
-`;
+const programOf = (node: LoadedNode): KubernetesProgram => ({ name: objectName(node), labels: labels(node) });
+
+const budgetReason = 'Machines are emptied one after the other, so that each pod can drain.';
 
 const deploymentRule = `  # At least two, so that one can be replaced while the other serves.
   replicas: 2
@@ -50,7 +50,7 @@ topologySpreadConstraints:
   return `# ${hostNetwork ? 'One pod on each machine' : 'The pods'} of the node ${node.name}. Written by \`sheaf deploy kubernetes\`, for Kubernetes 1.30 and newer.
 apiVersion: apps/v1
 kind: ${hostNetwork ? 'DaemonSet' : 'Deployment'}
-${metadata(node)}spec:
+${metadata(programOf(node))}spec:
 ${hostNetwork ? daemonSetRule : deploymentRule}  selector:
     matchLabels: { ${labels(node)} }
   template:
@@ -80,22 +80,11 @@ function service(node: LoadedNode, { hostNetwork }: PodOptions): string {
   return `# Where clients reach the node ${node.name}. Written by \`sheaf deploy kubernetes\`.
 apiVersion: v1
 kind: Service
-${metadata(node)}spec:
+${metadata(programOf(node))}spec:
 ${kind}  selector: { ${labels(node)} }
   ports:
 ${ports.join('')}`;
 }
-
-const disruptionBudget = (
-  node: LoadedNode,
-): string => `# Machines are emptied one after the other, so that each pod can drain. Written by \`sheaf deploy kubernetes\`.
-apiVersion: policy/v1
-kind: PodDisruptionBudget
-${metadata(node)}spec:
-  maxUnavailable: 1
-  selector:
-    matchLabels: { ${labels(node)} }
-`;
 
 function secretGenerators(node: LoadedNode, ofNats = ''): string {
   const secrets = secretsOf(node);
@@ -146,7 +135,7 @@ export function kubernetesDeployment({ node, text, file }: DeploymentSource, opt
       ...ignoredFiles(),
       { path: workloadFile, text: workload(node, options) },
       { path: 'service.yaml', text: service(node, options) },
-      { path: 'disruption-budget.yaml', text: disruptionBudget(node) },
+      { path: 'disruption-budget.yaml', text: disruptionBudget(budgetReason, programOf(node)) },
       { path: 'kustomization.yaml', text: kustomization(node, resources, nats) },
       {
         path: 'sheaf.yaml',

@@ -1,5 +1,6 @@
 import { containerUser } from './containers.js';
 import type { Deployment } from './deployment.js';
+import { disruptionBudget, metadata, type KubernetesProgram } from './kubernetes_object.js';
 import {
   authorizationCommand,
   credentialsAdvice,
@@ -18,10 +19,7 @@ const nameOf = ({ site }: WantedNats): string => `nats-${site.toLowerCase().repl
 const labels = (wanted: WantedNats): string =>
   `app.kubernetes.io/name: nats, app.kubernetes.io/instance: ${nameOf(wanted)}`;
 
-const metadata = (wanted: WantedNats): string => `metadata:
-  name: ${nameOf(wanted)}
-  labels: { ${labels(wanted)} }
-`;
+const programOf = (wanted: WantedNats): KubernetesProgram => ({ name: nameOf(wanted), labels: labels(wanted) });
 
 /** Names by which nodes and other servers find each server */
 const natsHosts = (wanted: WantedNats): string[] =>
@@ -32,7 +30,7 @@ const service = (
 ): string => `# A name for each server of NATS. Written by \`sheaf deploy kubernetes\`.
 apiVersion: v1
 kind: Service
-${metadata(wanted)}spec:
+${metadata(programOf(wanted))}spec:
   clusterIP: None
   # Servers find each other before they are ready.
   publishNotReadyAddresses: true
@@ -42,23 +40,15 @@ ${metadata(wanted)}spec:
     - { name: cluster, port: ${natsPorts.cluster}, targetPort: cluster }
 `;
 
-const budget = (
-  wanted: WantedNats,
-): string => `# Two of three servers are needed to write. Written by \`sheaf deploy kubernetes\`.
-apiVersion: policy/v1
-kind: PodDisruptionBudget
-${metadata(wanted)}spec:
-  maxUnavailable: 1
-  selector:
-    matchLabels: { ${labels(wanted)} }
-`;
+const budget = (wanted: WantedNats): string =>
+  disruptionBudget('Two of three servers are needed to write.', programOf(wanted));
 
 const policy = (
   wanted: WantedNats,
 ): string => `# Servers of NATS take each other at their word, so nobody else reaches their port. Written by \`sheaf deploy kubernetes\`.
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
-${metadata(wanted)}spec:
+${metadata(programOf(wanted))}spec:
   podSelector:
     matchLabels: { ${labels(wanted)} }
   policyTypes: [Ingress]
@@ -113,7 +103,7 @@ function statefulSet(wanted: WantedNats): string {
   return `# Three servers of NATS with JetStream for the registry of the fleet. Written by \`sheaf deploy kubernetes\`.
 apiVersion: apps/v1
 kind: StatefulSet
-${metadata(wanted)}spec:
+${metadata(programOf(wanted))}spec:
   replicas: ${servers}
   serviceName: ${nameOf(wanted)}
   # Servers need each other to begin.

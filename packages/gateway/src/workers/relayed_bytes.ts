@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import { errorMessage } from '../errors/user_error.js';
 
 /** The response to a request for the next bytes */
 type Piece = { bytes: Uint8Array } | { ended: true } | { failed: string };
@@ -11,7 +12,7 @@ export function sendBytes(port: MessagePort, bytes: AsyncIterable<Buffer>): void
   port.on('message', () => {
     iterator.next().then(
       (next) => post(next.done === true ? { ended: true } : { bytes: new Uint8Array(next.value) }),
-      (error: unknown) => post({ failed: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => post({ failed: errorMessage(error) }),
     );
   });
   port.once('close', () => void iterator.return?.().catch(() => undefined));
