@@ -106,6 +106,12 @@ export class Backend extends FrontNode {
     ]);
   }
 
+  /** Another process accepts connections from now on, also those that the gateway hands over. */
+  override stopAccepting(): void {
+    super.stopAccepting();
+    this.#guests.replace();
+  }
+
   /** Drains clients of the gateway first, so that they can change to other backends. */
   override close(drainMs = this.#loaded.node.limits.drain): Promise<void> {
     this.#guests.stop();

@@ -4,6 +4,7 @@ import type { ConnectHandler, ConnectHandlers } from '../listeners/quic_listener
 import type { LoadedGateway, LoadedNode } from '../schema/loaded.js';
 import type { NodeConfiguration } from '../schema/node.js';
 import { pathsAlone } from '../multi_end/primary/backend_route.js';
+import type { BackendWatch } from '../multi_end/primary/backend_watch.js';
 import { Primary, returnsBy } from '../multi_end/primary/primary.js';
 import { ReturnLink } from '../direct_return/gateway/return_link.js';
 import { ReturnOffers } from '../direct_return/gateway/return_offers.js';
@@ -120,6 +121,12 @@ export class Gateway extends FrontNode {
     ]);
   }
 
+  /** Another process accepts connections from now on, also those of backends. */
+  override stopAccepting(): void {
+    super.stopAccepting();
+    this.#primary?.stopAccepting();
+  }
+
   #use(loaded: LoadedGateway): void {
     this.#loaded = loaded;
     this.#primary?.useRoutes(loaded.node.routes);
@@ -189,18 +196,19 @@ export class Gateway extends FrontNode {
   }
 
   #routesTo(primary: Primary): SiteParts['toBackends'] {
-    const offers = primary.runs.size > 0 ? this.#offersOf(primary) : undefined;
+    const offers = this.#offersOf(primary);
     return (backends, ways) => {
-      if (ways.includes('return')) return primary.route(backends, offers?.of(ways));
+      if (ways.includes('return')) return primary.route(backends, offers.of(ways));
       return primary.route(backends, ways.includes('path') ? pathsAlone : undefined);
     };
   }
 
   /** Lets backends send responses from the address of this gateway. */
-  #offersOf({ identity, runs }: Primary): ReturnOffers {
+  #offersOf(primary: Primary): ReturnOffers {
     const { log } = this.front;
-    const links = new Map([...runs].map(([name, link]) => [name, new ReturnLink({ ...identity, link, log })]));
-    return new ReturnOffers({ links, log });
+    const links = new WeakMap<BackendWatch, ReturnLink>();
+    primary.eachRuns((watch, link) => links.set(watch, new ReturnLink({ ...primary.identity, link, log })));
+    return new ReturnOffers({ linkOf: (backend) => links.get(backend), log });
   }
 
   async #openTunnels({ routes, congestion }: NodeConfiguration, before?: Tunnels): Promise<Tunnels | undefined> {

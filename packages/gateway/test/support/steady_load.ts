@@ -165,15 +165,17 @@ async function openMultiEnd(port: number, kept: Kept): Promise<{ ends: BackendCl
 
 /** Requests on connections of their own */
 function freshPages(port: number): Asked[] {
-  const over3 = async (): Promise<string> => {
+  const over3 = async (path: string): Promise<string> => {
     const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true });
-    const text = await textOf(client, page);
+    const text = await textOf(client, path);
     await client.close();
     return text;
   };
   const bodyOf = async (answer: Promise<{ body: Buffer }>): Promise<string> => (await answer).body.toString();
   return [
-    { name: 'new HTTP/3', of: 'fresh', ask: over3 },
+    { name: 'new HTTP/3', of: 'fresh', ask: () => over3(page) },
+    { name: 'new returned', of: 'backend', ask: () => over3(returnedPage) },
+    { name: 'new proxied', of: 'backend', ask: () => bodyOf(get(port, pageOfBackend)) },
     { name: 'new HTTP/2', of: 'fresh', ask: () => bodyOf(getByHttp2(port, page)) },
     { name: 'new HTTP/1.1', of: 'fresh', ask: () => bodyOf(get(port, page)) },
   ];

@@ -42,6 +42,11 @@ it(`${upgrades} upgrades of a gateway and of its backend under load fail no requ
     // New connections are those of the new process, and old ones stay with the first.
     await load.turn({ kept: ['even'], fresh: now, backend: any });
     resident.backend.push(await upgrade(backend));
+    // The gateway asks the new process, while the first one still has clients.
+    await vi.waitFor(
+      async () => expect((await get(site.gateway.listen, '/one/a.txt')).body.toString()).toBe(now[0]),
+      60_000,
+    );
     await load.turn({ kept: ['even'], fresh: now, backend: any });
     resident.first.push(await residentBytes(first.pid));
   }

@@ -26,8 +26,8 @@ const unreachableNetworks = 10_000;
 const unreachableMs = 600_000;
 
 export interface ReturnOffersOptions {
-  /** The sessions by the names of their backends */
-  links: ReadonlyMap<string, ReturnLink>;
+  /** Returns the session with a backend. */
+  linkOf(backend: BackendWatch): ReturnLink | undefined;
   log: Logger;
 }
 
@@ -62,12 +62,12 @@ export class ReturnOffers implements Offers {
   }
 
   offer(exchange: Exchange, backend: BackendWatch, backends: BackendsInTurn): Offer | FallbackReason {
-    const { links, log } = this.#options;
+    const { linkOf, log } = this.#options;
     const obstacle = obstacleIn(exchange);
     if (obstacle) return obstacle;
     const url = exchange.request.authority + exchange.pathname + exchange.search;
     if (this.#small.has(url)) return 'small';
-    const link = links.get(backend.name);
+    const link = linkOf(backend);
     if (!link?.open) return backend.returns ? 'no-runs' : 'no-return';
     // The body of a request of HTTP/3 is the request itself.
     const request = exchange.request.body as ServerRequest;

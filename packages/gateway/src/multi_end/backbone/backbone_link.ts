@@ -40,6 +40,9 @@ const connectTimeoutMs = 3_000;
  */
 const mostAttempts = 256;
 
+/** Time in milliseconds between looks for responses that are missing, on a connection that the peer has said farewell on */
+const leavePollMs = 100;
+
 /** Maximum of clients' requests that are proxied to one node at a time */
 export const maxProxied = 256;
 /**
@@ -72,8 +75,12 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
   /** Number of successive attempts that reached another worker than the one that was wanted */
   #missed = 0;
   #latestRun: string | undefined;
+  /** Whether no other connection follows this one */
+  #retired = false;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  /** Clients of connections that the peer has said farewell on, with requests in flight */
+  readonly #leaving = new Set<Http3Client>();
 
   constructor(options: BackboneLinkOptions) {
     super();
@@ -82,7 +89,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
 
   /** Connects, and connects again after every loss, until `close`. */
   start(): void {
-    if (this.#state !== 'closed') return;
+    if (this.#state !== 'closed' || this.#retired) return;
     this.#attempt();
     this.#options.after?.on('open', this.#onFirst);
   }
@@ -103,7 +110,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
   async whenOpen(patienceMs: number): Promise<Http3Client> {
     if (this.client) return this.client;
     this.start();
-    if (this.#failures > 0) throw this.#unreachable();
+    if (this.#failures > 0 || this.#retired) throw this.#unreachable();
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(timer);
@@ -143,12 +150,19 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     void this.#client?.close().catch(() => undefined);
   }
 
+  /** Connects no more. The connection that is open goes on until its end. */
+  retire(): void {
+    this.#retired = true;
+    clearTimeout(this.#timer);
+    if (this.#state === 'waiting') this.#state = 'closed';
+  }
+
   async close(): Promise<void> {
     this.#state = 'closed';
     this.#options.after?.off('open', this.#onFirst);
     clearTimeout(this.#timer);
     this.#channel?.close('the node is stopping');
-    await this.#client?.close().catch(() => undefined);
+    for (const client of [this.#client, ...this.#leaving]) await client?.close().catch(() => undefined);
     await this.#running;
   }
 
@@ -205,8 +219,20 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
       return await Promise.race([lost, this.#talk(client)]);
     } finally {
       this.#client = undefined;
-      await client.close().catch(() => undefined);
+      if (this.#state !== 'closed' && this.#channel && this.#farewell !== undefined) this.#leave(client);
+      else await client.close().catch(() => undefined);
     }
+  }
+
+  /** Closes a connection when it has brought all responses. Those of a connection that is cut have ended already. */
+  #leave(client: Http3Client): void {
+    this.#leaving.add(client);
+    const timer = setInterval(() => {
+      if (client.openRequests > 0) return;
+      clearInterval(timer);
+      this.#leaving.delete(client);
+      void client.close().catch(() => undefined);
+    }, leavePollMs).unref();
   }
 
   async #talk(client: Http3Client): Promise<string> {
@@ -300,6 +326,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     this.#session = undefined;
     this.#farewell = undefined;
     channel?.lost(reason);
+    if (this.#retired) this.#state = 'closed';
     if (this.#state !== 'closed') {
       if (reason === anotherWorker) return this.#attempt();
       // Another process may serve there already.

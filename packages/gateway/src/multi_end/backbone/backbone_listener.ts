@@ -77,6 +77,8 @@ export class BackboneListener extends EventEmitter<BackboneEvents> {
   readonly #known = new WeakSet<ServedConnection>();
   readonly #strangers: Strangers;
   readonly #channels = new Set<Channel>();
+  /** Whether another process takes calls at the same address */
+  #retired = false;
   #address!: ListenAddress;
 
   private constructor(options: BackboneListenerOptions, server: Http3Server) {
@@ -115,6 +117,12 @@ export class BackboneListener extends EventEmitter<BackboneEvents> {
 
   get address(): ListenAddress {
     return this.#address;
+  }
+
+  /** Makes the callers call again, whom another process at the same address answers. What they have asked here is answered. */
+  retire(): void {
+    this.#retired = true;
+    for (const channel of this.#channels) channel.close('another process has taken the place of this one');
   }
 
   async close(): Promise<void> {
@@ -179,6 +187,8 @@ export class BackboneListener extends EventEmitter<BackboneEvents> {
     this.#channels.add(channel);
     channel.once('close', () => {
       this.#channels.delete(channel);
+      // The caller leaves by itself, once it has its responses.
+      if (this.#retired) return;
       this.#known.delete(connection);
       dismiss(connection);
     });

@@ -3,7 +3,7 @@ import { publicKeyBytes, signatureBytes } from '../../values/node_key.js';
 import { grantKeyKind, maxSealed, sessionBytes, snapshotKind } from './sealed_message.js';
 
 /** Version of the protocol. Nodes of different versions do not talk, so a site runs one release. */
-export const backboneVersion = 5;
+export const backboneVersion = 6;
 
 /** Maximum size of a message of the engine: a lease, its return or a report */
 const maxLease = 512;
@@ -12,8 +12,12 @@ const maxReason = 200;
 export const nonceBytes = 32;
 export const runBytes = 16;
 
-/** Whether a backend accepts connections, or lets the ones that it has end */
-export type BackendState = 'serving' | 'draining';
+/**
+ * States of a backend, by their codes. It accepts connections, or lets the ones that it has end. One that another process has
+ * replaced accepts none, and keeps those that it has.
+ */
+const backendStates = ['serving', 'draining', 'replaced'] as const;
+export type BackendState = (typeof backendStates)[number];
 
 /**
  * Messages between nodes, in order, over one stream. A gateway calls its backend. It numbers each connection that it
@@ -133,7 +137,7 @@ function writeFields(writer: FieldWriter, message: BackboneMessage): FieldWriter
     case 'pong':
       return writer
         .integer(message.sequence, 4)
-        .integer(message.state === 'draining' ? 1 : 0, 1)
+        .integer(backendStates.indexOf(message.state), 1)
         .integer(message.load, 2)
         .integer(message.connections, 4)
         .integer(message.requests, 4)
@@ -196,7 +200,7 @@ function readFields(reader: FieldReader, type: MessageType): BackboneMessage {
       return {
         type,
         sequence: reader.integer(4),
-        state: flag(reader) ? 'draining' : 'serving',
+        state: stateOf(reader),
         load: reader.integer(2),
         connections: reader.integer(4),
         requests: reader.integer(4),
@@ -221,6 +225,12 @@ export class BackboneVersionMismatch extends BackboneViolation {
       `the other node speaks version ${theirs} of the backbone, this one ${backboneVersion}: run the same release of Sheaf on both`,
     );
   }
+}
+
+function stateOf(reader: FieldReader): BackendState {
+  const state = backendStates[reader.integer(1)];
+  if (state === undefined) throw new BackboneViolation('the state of a backend is unknown');
+  return state;
 }
 
 function flag(reader: FieldReader): boolean {

@@ -28,6 +28,7 @@ export class HostedGuests {
   readonly #done = new Set<Channel>();
   #onDone: (() => void) | undefined;
   #stopping = false;
+  #replaced = false;
   #drains = false;
 
   constructor(options: HostedGuestsOptions) {
@@ -39,7 +40,8 @@ export class HostedGuests {
   }
 
   get state(): BackendState {
-    return this.#stopping || this.#drains ? 'draining' : 'serving';
+    if (this.#stopping || this.#drains) return 'draining';
+    return this.#replaced ? 'replaced' : 'serving';
   }
 
   /** Whether the gateway is connected */
@@ -65,6 +67,12 @@ export class HostedGuests {
     channel.on('message', (message) => this.#onMessage(message, attached, channel));
   }
 
+  /** Accepts no more connections: gateways find another process at the same address. Those that are here stay. */
+  replace(): void {
+    this.#replaced = true;
+    this.#announce();
+  }
+
   /** Drains all connections, since the process is about to end. */
   stop(): void {
     this.#stopping = true;
@@ -88,6 +96,7 @@ export class HostedGuests {
 
   #refusal(): string | undefined {
     if (this.state === 'draining') return 'the backend is draining';
+    if (this.state === 'replaced') return 'another process has taken the place of this one';
     return this.count >= this.#options.most ? 'the backend has as many connections as it may' : undefined;
   }
 

@@ -51,11 +51,12 @@ function tookOver(offer: Offer, response: WholeResponse, ended: (error?: Error) 
  * if `delivery` is `proxy`. The gateway proxies their requests over the backbone.
  */
 export class BackendRoute implements Target {
-  readonly #backends: readonly BackendWatch[];
+  readonly #backends: () => readonly BackendWatch[];
   readonly #log: Logger;
   readonly #offers: Offers | undefined;
 
-  constructor(backends: readonly BackendWatch[], log: Logger, offers?: Offers) {
+  /** `backends` returns the ones to ask at the moment. */
+  constructor(backends: () => readonly BackendWatch[], log: Logger, offers?: Offers) {
     this.#backends = backends;
     this.#log = log;
     this.#offers = offers;
@@ -113,7 +114,7 @@ export class BackendRoute implements Target {
   }
 
   #turns(exchange: Exchange, body: ReceivedBody): BackendsInTurn {
-    return new BackendsInTurn(this.#backends, exchange, () => mayProxyAgain(exchange.request, body, undefined));
+    return new BackendsInTurn(this.#backends(), exchange, () => mayProxyAgain(exchange.request, body, undefined));
   }
 
   async #proxy(exchange: Exchange, body: ReceivedBody, backends: BackendsInTurn, first?: First): Promise<void> {

@@ -27,6 +27,8 @@ export interface BackendWatchOptions {
   addresses: HandOversOptions['addresses'];
   /** Whether a registry says that others come first. It is a hint: a backend that answers is not lost. */
   isDoubtful: () => boolean;
+  /** Hears once that another process has taken the place of this one. */
+  onReplaced(): void;
   /** Traces hand-overs */
   tracer?: Tracer | undefined;
   log: Logger;
@@ -56,7 +58,7 @@ export interface Asker {
 
 type Pong = Extract<BackboneMessage, { type: 'pong' }>;
 
-/** Watches one backend of a gateway, and hands over connections while it serves. */
+/** Watches one process of a backend, or those that start in its place, and hands over connections while it serves. */
 export class BackendWatch {
   readonly handOvers: HandOvers;
   proxied = 0;
@@ -82,6 +84,10 @@ export class BackendWatch {
   #runsClosed = Promise.resolve();
   /** Number of requests of this gateway when the backend last reported its requests */
   #ownThen = 0;
+  /** Whether the process has said that another one took its place */
+  #replaced = false;
+  /** Called once nothing needs this process; undefined until others are asked instead of it */
+  #onNeedless: (() => void) | undefined;
   /** Whether the operator drains the backend */
   #drains = false;
   #checkFailed = false;
@@ -92,6 +98,8 @@ export class BackendWatch {
   /** A backend that was heard counts as lost by this one. */
   readonly #loss: Silence;
   #timer: NodeJS.Timeout | undefined;
+  #onHeard!: () => void;
+  readonly #heard = new Promise<void>((resolve) => (this.#onHeard = resolve));
 
   constructor(options: BackendWatchOptions) {
     this.#options = options;
@@ -112,13 +120,14 @@ export class BackendWatch {
     return this.#options.reference.name;
   }
 
-  get id(): number {
-    return this.#options.reference.id;
-  }
-
   /** Connection for the requests of clients */
   get link(): BackboneLink {
     return this.#options.requests;
+  }
+
+  /** Connection for runs, if a route lets the backend send from the gateway's address */
+  get runs(): BackboneLink | undefined {
+    return this.#options.runs;
   }
 
   get state(): BackendHealth {
@@ -153,6 +162,11 @@ export class BackendWatch {
     return this.places.count + this.returning.count;
   }
 
+  /** Resolves once the process was heard, and takes requests. */
+  async ready(): Promise<void> {
+    await Promise.all([this.#heard, this.link.opened()]);
+  }
+
   start(): void {
     const { reference, link, requests } = this.#options;
     link.start();
@@ -168,6 +182,20 @@ export class BackendWatch {
     this.#wantsRuns = false;
     const { link, requests, runs } = this.#options;
     await Promise.all([link.close(), requests.close(), runs?.close()]);
+  }
+
+  /**
+   * Leaves the process to its clients: `next` watches the one in its place. Resolves once it is closed, when it has none any
+   * more, and no exchange needs it.
+   */
+  async leaveTo(next: BackendWatch): Promise<void> {
+    const { link, requests, runs } = this.#options;
+    for (const each of [link, requests, runs]) each?.retire();
+    this.handOvers.leaveTo((connection) => next.addConnection(connection));
+    const needless = new Promise<void>((resolve) => (this.#onNeedless = resolve));
+    if (this.#pong) this.#noteDraining(this.#pong);
+    await needless;
+    await this.close();
   }
 
   /** Drains the backend, or puts it back into service. */
@@ -233,12 +261,19 @@ export class BackendWatch {
     this.#channel = undefined;
     this.handOvers.detach();
     // A backend that announced its end is gone, unless another process takes its place at once. Others may return soon.
-    this.#setGone(this.#gone || (!wasOpen && this.#pong?.state === 'draining'));
+    this.#setGone(this.#gone || this.#left || (!wasOpen && this.#pong?.state === 'draining'));
+  }
+
+  /** Whether others are asked instead */
+  get #left(): boolean {
+    return this.#onNeedless !== undefined;
   }
 
   #onMessage(message: BackboneMessage): void {
     if (message.type !== 'pong') return this.handOvers.onMessage(message);
     this.#pong = message;
+    this.#onHeard();
+    if (message.state === 'replaced') this.#noteReplaced();
     this.#setRuns(message.returns);
     this.#noteDraining(message);
     this.#ownThen = this.#own;
@@ -246,6 +281,12 @@ export class BackendWatch {
     this.#loss.heard();
     this.#loss.watch();
     this.#setGone(false);
+  }
+
+  #noteReplaced(): void {
+    if (this.#replaced) return;
+    this.#replaced = true;
+    this.#options.onReplaced();
   }
 
   #setGone(gone: boolean): void {
@@ -261,7 +302,8 @@ export class BackendWatch {
     const channel = this.#channel;
     if (state === 'draining' && this.#drained?.channel === channel) return;
     this.#drained = undefined;
-    if (!channel || state === 'serving') return;
+    // Exchanges come here for as long as the process in its place is not there yet.
+    if (!channel || state !== 'draining' || (this.#replaced && !this.#left)) return;
     const drained = (this.#drained = { channel });
     this.dependents.whenNone(() => {
       if (this.#drained === drained) channel.send({ type: 'done' });
@@ -287,6 +329,7 @@ export class BackendWatch {
   }
 
   #tick(): void {
+    if (this.handOvers.count === 0 && this.dependents.count === 0) this.#onNeedless?.();
     this.#ping();
     void this.#check();
     this.handOvers.handOverWaiting();
@@ -317,7 +360,8 @@ export class BackendWatch {
     const state = this.#assess();
     this.#state = state;
     if (state === before) return;
-    this.#options.log[state === 'lost' || state === 'unhealthy' ? 'warn' : 'info'](
+    const grave = (state === 'lost' || state === 'unhealthy') && !this.#left;
+    this.#options.log[grave ? 'warn' : this.#left ? 'debug' : 'info'](
       { backend: this.name, before, state },
       'a backend changed',
     );

@@ -5,6 +5,10 @@ export class Dependents {
   readonly #present = new Set<Exchange>();
   #whenNone: (() => void)[] = [];
 
+  get count(): number {
+    return this.#present.size;
+  }
+
   add(exchange: Exchange): void {
     this.#present.add(exchange);
   }

@@ -56,10 +56,17 @@ export class HandOvers {
   readonly #unsaid: { number: number; code: number }[] = [];
   #link: { channel: Channel; sealer: Sealer } | undefined;
   #serves = false;
+  /** Takes the connections that the backend does not have; absent while they may go to it */
+  #elsewhere: ((connection: ServerConnection) => void) | undefined;
   #next = 1;
 
   constructor(options: HandOversOptions) {
     this.#options = options;
+  }
+
+  /** Number of connections that the backend has, or is about to have */
+  get count(): number {
+    return this.#byNumber.size;
   }
 
   /** Number of connections that were offered to their clients */
@@ -86,6 +93,7 @@ export class HandOvers {
 
   /** Adds a connection whose client speaks Multi-End. */
   add(connection: ServerConnection): void {
+    if (this.#elsewhere) return this.#elsewhere(connection);
     this.#waiting.set(connection, { retryAt: 0, failures: 0 });
     this.handOverWaiting();
   }
@@ -102,6 +110,14 @@ export class HandOvers {
     this.#serves = true;
     // Connections whose last requests are still finishing follow once the backend has released them.
     this.handOverWaiting();
+  }
+
+  /** Hands over no more. `take` gets the connections that the backend does not have, now and when they come back from it. */
+  leaveTo(take: (connection: ServerConnection) => void): void {
+    this.#elsewhere = take;
+    const waiting = [...this.#waiting.keys()];
+    this.#waiting.clear();
+    for (const connection of waiting) take(connection);
   }
 
   /** Stops new hand-overs, and new requests on connections that the backend has. */
@@ -270,6 +286,7 @@ export class HandOvers {
   }
 
   #wait({ connection, since, failures }: HandedOver): void {
+    if (this.#elsewhere) return this.#elsewhere(connection);
     const counted = performance.now() - since > goodMs ? 0 : failures;
     this.#waiting.set(connection, { retryAt: performance.now() + backOffMs(counted, pauses), failures: counted + 1 });
   }

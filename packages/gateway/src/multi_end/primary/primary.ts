@@ -20,6 +20,7 @@ import { within } from '../../values/within.js';
 import type { SharedUdp } from '../../values/shared_udp.js';
 import { BackendRoute, type Offers } from './backend_route.js';
 import type { BackendReport } from '../../observability/backend_report.js';
+import { BackendProcesses } from './backend_processes.js';
 import { BackendWatch } from './backend_watch.js';
 import { describeRoutes, routesHeader, type RouteMap } from '../protocol/route_map.js';
 
@@ -36,6 +37,8 @@ export interface PrimaryOptions {
   log: Logger;
 }
 
+export type RunsListener = (watch: BackendWatch, runs: BackboneLink) => void;
+
 export interface NodeIdentity {
   key: NodeKey;
   sodium: Sodium;
@@ -45,13 +48,13 @@ export interface NodeIdentity {
 /** The part of a gateway that serves as the primary of its backends */
 export class Primary {
   readonly #options: PrimaryOptions;
-  readonly #backends = new Map<string, BackendWatch>();
-  /** Connections for runs, of backends with a route for which they send from the gateway's address */
-  readonly runs = new Map<string, BackboneLink>();
+  readonly #backends = new Map<string, BackendProcesses>();
+  /** Hears of each connection for runs. */
+  #onRuns: RunsListener | undefined;
   #identity!: NodeIdentity;
-  readonly #byId = new Map<number, BackendWatch>();
+  readonly #byId = new Map<number, BackendProcesses>();
   /** Backends with a route for which clients ask them directly */
-  #direct: readonly BackendWatch[] = [];
+  #direct: readonly BackendProcesses[] = [];
   #listener!: BackboneListener;
   #routeMap!: RouteMap;
   #handler: RequestHandler | undefined;
@@ -82,11 +85,14 @@ export class Primary {
 
   /** Returns the target of a route to these backends. `offers` makes responses go past this gateway. */
   route(names: readonly string[], offers?: Offers): Target {
-    return new BackendRoute(
-      names.flatMap((name) => this.#backends.get(name) ?? []),
-      this.#options.log,
-      offers,
-    );
+    const backends = names.flatMap((name) => this.#backends.get(name) ?? []);
+    return new BackendRoute(() => backends.map(({ current }) => current), this.#options.log, offers);
+  }
+
+  /** Tells `listener` of the connection for runs of each process of a backend that a route lets send from the gateway's address. */
+  eachRuns(listener: RunsListener): void {
+    this.#onRuns = listener;
+    for (const { current } of this.#backends.values()) if (current.runs) listener(current, current.runs);
   }
 
   /** Tells clients these routes from now on. Connections that are open keep the backends that they know. */
@@ -109,7 +115,7 @@ export class Primary {
 
   /** Resolves once all backends can be asked, or after this time in milliseconds. */
   async linked(ms: number): Promise<void> {
-    await within(Promise.all([...this.#backends.values()].map(({ link }) => link.opened())), ms);
+    await within(Promise.all([...this.#backends.values()].map(({ current }) => current.link.opened())), ms);
   }
 
   /** Returns headers for clients that can use them. */
@@ -128,6 +134,11 @@ export class Primary {
     return backend !== undefined;
   }
 
+  /** Another process answers backends from now on. */
+  stopAccepting(): void {
+    this.#listener.retire();
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#backends.values()].map((backend) => backend.close()));
     await this.#listener.close();
@@ -144,7 +155,7 @@ export class Primary {
       const publicKey = await publicKeyOf(reference.identity);
       callers.set(reference.name, publicKey);
       this.#checkPorts(reference);
-      const backend = this.#watch(reference, publicKey);
+      const backend = new BackendProcesses(reference.id, (onReplaced) => this.#watch(reference, publicKey, onReplaced));
       this.#backends.set(reference.name, backend);
       this.#byId.set(reference.id, backend);
     }
@@ -176,7 +187,7 @@ export class Primary {
   }
 
   /** Makes the connections to a backend, which are opened later. */
-  #watch(reference: LoadedBackendReference, publicKey: NodePublicKey): BackendWatch {
+  #watch(reference: LoadedBackendReference, publicKey: NodePublicKey, onReplaced: () => void): BackendWatch {
     const { loaded, module, running, log, tracer } = this.#options;
     const { key, sodium, run } = this.#identity;
     const common = {
@@ -194,8 +205,7 @@ export class Primary {
     const runs = returnsBy(loaded.node.routes, reference.name)
       ? new BackboneLink({ ...common, use: 'runs', after: link })
       : undefined;
-    if (runs) this.runs.set(reference.name, runs);
-    return new BackendWatch({
+    const watch = new BackendWatch({
       reference,
       link,
       requests,
@@ -204,23 +214,24 @@ export class Primary {
       sodium,
       addresses: () => running.addressesOf(reference.name, reference.addresses),
       isDoubtful: () => running.isDoubtful(reference.name),
+      onReplaced,
       tracer,
       log,
     });
+    if (runs) this.#onRuns?.(watch, runs);
+    return watch;
   }
 
   #onConnection(connection: ServerConnection): void {
     connection.once('multiEndReady', () => {
       for (const backend of this.#direct) backend.addConnection(connection);
     });
-    connection.on('backendMessage', (backend, bytes) =>
-      this.#byId.get(backend)?.handOvers.onBackendMessage(connection, bytes),
-    );
+    connection.on('backendMessage', (backend, bytes) => this.#byId.get(backend)?.onBackendMessage(connection, bytes));
     connection.on('backendPathAbandoned', (backend, code) =>
-      this.#byId.get(backend)?.handOvers.onPathAbandoned(connection, code),
+      this.#byId.get(backend)?.onPathAbandoned(connection, code),
     );
     connection.once('close', () => {
-      for (const backend of this.#backends.values()) backend.handOvers.remove(connection);
+      for (const backend of this.#backends.values()) backend.removeConnection(connection);
     });
   }
 

@@ -87,9 +87,8 @@ beforeEach(() => (warnings = []));
 /** Handles the exchange. `offers` stay the same for a whole test if they are passed. */
 function handle(backends: FakeBackend[], these?: ReturnOffers): Promise<void> {
   const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) });
-  const links = new Map(backends.map(({ name }) => [name, link as unknown as ReturnLink]));
-  offers = these ?? new ReturnOffers({ links, log });
-  return begin(new BackendRoute(backends as unknown as BackendWatch[], log, offers), exchange);
+  offers = these ?? new ReturnOffers({ linkOf: () => link as unknown as ReturnLink, log });
+  return begin(new BackendRoute(() => backends as unknown as BackendWatch[], log, offers), exchange);
 }
 
 const handedOff = (): Promise<void> => vi.waitFor(() => expect(response.handedOff).toBeDefined(), 30_000);
@@ -364,7 +363,7 @@ describe('what backends decline', () => {
 });
 
 it('a client that may ask the backends itself gets no offer', () => {
-  offers = new ReturnOffers({ links: new Map(), log: pino({ level: 'silent' }) });
+  offers = new ReturnOffers({ linkOf: () => undefined, log: pino({ level: 'silent' }) });
   const ask = (ways: Delivery[], multiEnd: boolean): unknown => {
     const one = fakeExchange(response, { httpVersion: '2', connection: { multiEnd } });
     return offers.of(ways).offer(one, undefined as never, undefined as never);

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import type { ClientResponse, Http3Client, ServerRequest, ServerResponse } from '@sheaf/native';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -322,3 +323,21 @@ async function text(response: ClientResponse): Promise<string> {
   for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
+
+test('a node whose place another process takes is called anew, and answers what it was asked', async () => {
+  const node = link({ use: 'requests' });
+  const first = await opened(node);
+  const body = new PassThrough();
+  body.write('begin ');
+  const response = await node.client!.request({ method: 'POST', path: '/images/1', body });
+  const farewell = once(node, 'close');
+  listener.retire();
+  expect(await farewell).toEqual(['another process has taken the place of this one']);
+  expect(await opened(node)).not.toBe(first);
+  const other = await node.client!.request({ method: 'POST', path: '/images/2', body: Buffer.from('other') });
+  expect(await text(other)).toBe('other');
+  // Longer than a node that is dismissed may stay
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  body.end('end');
+  expect(await text(response)).toBe('begin end');
+});

@@ -39,17 +39,17 @@ const messages: BackboneMessage[] = [
   { type: 'drain', drains: true },
   { type: 'done' },
   { type: 'ping', sequence: 5 },
-  {
+  ...(['serving', 'draining', 'replaced'] as const).map((state): BackboneMessage => ({
     type: 'pong',
     sequence: 5,
-    state: 'draining',
+    state,
     load: 1_000,
     connections: 6,
     requests: 7,
     bytesSent: 2 ** 47,
     returns: true,
     bytesReceived: 0,
-  },
+  })),
 ];
 
 test('every message arrives as it was sent, however the stream is cut', () => {

@@ -195,6 +195,19 @@ describe('a backend', () => {
     expect(sent.at(-1)).toMatchObject({ type: 'refused', reason: 'the backend is draining' });
   });
 
+  it('keeps guests when another process takes its place, and takes no more', () => {
+    const { channel, sealer } = channelOf();
+    channel.receive(snapshot(sealer, 1));
+    guests.replace();
+    expect(sent.at(-1)).toMatchObject({ type: 'pong', state: 'replaced' });
+    expect([taken[0]!.guest.done, guests.count]).toEqual([[], 1]);
+    channel.receive(snapshot(sealer, 2));
+    const reason = 'another process has taken the place of this one';
+    expect(sent.at(-1)).toMatchObject({ type: 'refused', connection: 2, reason });
+    guests.stop();
+    expect([guests.state, taken[0]!.guest.done]).toEqual(['draining', ['drain']]);
+  });
+
   it('is needed until every gateway is done, or gone', async () => {
     const [one, other] = [channelOf('one'), channelOf('other')];
     one.channel.receive({ type: 'done' });

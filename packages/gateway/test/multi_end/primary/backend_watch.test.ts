@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import type { ServerConnection } from '@sheaf/native';
 import { pino } from 'pino';
 import { beforeEach, expect, it, vi } from 'vitest';
 import type { BackboneMessage, BackendState } from '../../../src/multi_end/backbone/messages.js';
@@ -15,6 +16,9 @@ class FakeLink extends EventEmitter {
   }
   start(): void {
     this.done.push('start');
+  }
+  retire(): void {
+    this.done.push('retire');
   }
   close(): Promise<void> {
     this.done.push('close');
@@ -47,6 +51,7 @@ beforeEach(() => {
     key: NodeKey.generate(),
     sodium,
     addresses: () => [],
+    onReplaced: () => sent.push('replaced'),
     log: pino({ level: 'silent' }),
   } as unknown as BackendWatchOptions);
   link.emit('open', channel, {});
@@ -118,6 +123,45 @@ it('tells a backend that drains when no exchange needs it', () => {
   expect(done()).toBe(1);
   says('draining');
   expect(done()).toBe(2);
+});
+
+it('stays with a process that was replaced until the other one is there, no client is left and no exchange needs it', async () => {
+  const says = (state: BackendState): void => void channel.emit('message', pong(true, 0, state));
+  const next = { addConnection: vi.fn() };
+  const exchange = fakeExchange(new FakeResponse());
+  watch.start();
+  says('serving');
+  says('replaced');
+  says('replaced');
+  expect([watch.state, sent.filter((type) => type === 'replaced')]).toEqual(['serving', ['replaced']]);
+  // It would stop, while new exchanges still come to it.
+  says('draining');
+  expect(sent).not.toContain('done');
+  watch.dependents.add(exchange);
+  let closed = false;
+  const left = watch.leaveTo(next as unknown as BackendWatch).then(() => (closed = true));
+  const connection = {} as ServerConnection;
+  watch.addConnection(connection);
+  expect(next.addConnection.mock.calls).toEqual([[connection]]);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect([closed, sent.includes('done')]).toEqual([false, false]);
+  watch.dependents.delete(exchange);
+  expect(sent).toContain('done');
+  await left;
+  expect([link, requests].map(({ done }) => done)).toEqual([
+    ['start', 'retire', 'close'],
+    ['start', 'retire', 'close'],
+  ]);
+});
+
+it('takes a process that was replaced for lost as soon as its connection ends', async () => {
+  watch.start();
+  channel.emit('message', pong(true));
+  channel.emit('message', pong(true, 0, 'replaced'));
+  void watch.leaveTo(watch);
+  link.emit('close', 'the process has ended');
+  expect(watch.state).toBe('lost');
+  await watch.close();
 });
 
 // Each turn of its loop takes longer than the backend may be silent, and what the backend answers is read in the next but one.
