@@ -2,7 +2,7 @@
 export interface RegistryEntry {
   key: string;
   revision: number;
-  /** Undefined where the value is larger than `maxValueBytes`, or nobody wants it */
+  /** Undefined where the value is larger than its reader takes */
   value: Buffer | undefined;
 }
 
@@ -18,9 +18,19 @@ export interface RegistryWatch {
   close(): void;
 }
 
+/**
+ * Returns the longest value of a key, in bytes, that is read; 0 where nobody reads it. A longer one costs no memory. Default:
+ * `maxValueBytes`, which bounds it, too.
+ */
+export type MaxBytes = (key: string) => number;
+
+/** Returns how many bytes of the value of a key are read at most. */
+export const readBytes = (key: string, maxBytes: MaxBytes = () => maxValueBytes): number =>
+  Math.min(maxBytes(key), maxValueBytes);
+
 export interface WatchHandlers {
-  /** Whether the value of a key is wanted. Without it, all are. */
-  isWanted?: (key: string) => boolean;
+  /** See `MaxBytes` */
+  maxBytes?: MaxBytes;
   /** An entry changed after the watch was opened. */
   changed(entry: RegistryEntry): void;
   /** The watch ended by itself. Watches may also go silent without this. */
@@ -64,8 +74,8 @@ export interface RegistryDriver {
   /** Begins to connect, without waiting for it. */
   open(): void;
   get(key: string): Promise<RegistryEntry | undefined>;
-  /** Reads the entries of the wanted keys. What nobody wants has no value here, and costs no memory. */
-  list(isWanted?: (key: string) => boolean): Promise<RegistryListing>;
+  /** Reads all entries. */
+  list(maxBytes?: MaxBytes): Promise<RegistryListing>;
   watch(handlers: WatchHandlers): Promise<RegistryWatch>;
   /** Writes a value if the key has the revision `expected`; 0 stands for no value. Returns the new revision. @throws RevisionConflict */
   compareAndSet(key: string, value: Uint8Array, expected: number): Promise<number>;

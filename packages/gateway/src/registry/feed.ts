@@ -110,20 +110,22 @@ export class Feed {
     this.#watch?.close();
   }
 
+  readonly #maxBytes = (key: string): number => this.#options.readerOf(key)?.maxBytes ?? 0;
+
   #open(): Promise<void> {
     this.#opening ??= this.#replaceWatch().finally(() => (this.#opening = undefined));
     return this.#opening;
   }
 
   async #replaceWatch(): Promise<void> {
-    const { driver, readerOf } = this.#options;
+    const { driver } = this.#options;
     const before = this.#watch;
     this.#watch = undefined;
     before?.close();
     if (this.#closed) return;
     try {
       const watch = await driver.watch({
-        isWanted: (key) => readerOf(key) !== undefined,
+        maxBytes: this.#maxBytes,
         changed: (entry) => this.#watch === watch && this.#onChange(entry),
         ended: () => {
           if (this.#watch === watch) this.#watch = undefined;
@@ -139,10 +141,10 @@ export class Feed {
 
   /** Reads all that is there, and notes what the watch should have told. */
   async #audit(): Promise<void> {
-    const { driver, readerOf, refusals, now } = this.#options;
+    const { driver, refusals, now } = this.#options;
     this.#auditedAt = now();
     try {
-      const { entries, more } = await driver.list((key) => readerOf(key) !== undefined);
+      const { entries, more } = await driver.list(this.#maxBytes);
       this.#noteAnswer();
       if (more)
         refusals.add('*', this.#auditedAt, new EntryRefused('excess', `there are more than ${maxEntries} keys`));

@@ -6,8 +6,9 @@ import { systemErrorCode } from '../errors/user_error.js';
 import {
   isRegistryKey,
   maxEntries,
-  maxValueBytes,
+  readBytes,
   RevisionConflict,
+  type MaxBytes,
   type RegistryDriver,
   type RegistryEntry,
   type RegistryListing,
@@ -62,27 +63,26 @@ export class FileDriver implements RegistryDriver {
 
   async get(key: string): Promise<RegistryEntry | undefined> {
     const latest = (await this.#latest()).get(key);
-    return latest === undefined ? undefined : this.#read({ key, revision: latest });
+    return latest === undefined ? undefined : this.#read({ key, revision: latest }, readBytes(key));
   }
 
-  async list(isWanted: (key: string) => boolean = () => true): Promise<RegistryListing> {
+  async list(maxBytes?: MaxBytes): Promise<RegistryListing> {
     const latest = [...(await this.#latest())].map(([key, revision]) => ({ key, revision }));
     const entries: RegistryEntry[] = [];
     for (const name of latest.slice(0, maxEntries)) {
-      const entry = isWanted(name.key) ? await this.#read(name) : { ...name, value: undefined };
+      const entry = await this.#read(name, readBytes(name.key, maxBytes));
       if (entry) entries.push(entry);
     }
     return { entries, more: latest.length > maxEntries };
   }
 
-  async watch({ isWanted = () => true, changed, ended }: WatchHandlers): Promise<RegistryWatch> {
+  async watch({ maxBytes, changed, ended }: WatchHandlers): Promise<RegistryWatch> {
     await this.#make();
     const watcher: FSWatcher = watch(this.#directory, { persistent: false }, (_event, file) => {
       const name = file === null ? undefined : parse(file);
       // A file that is removed is an older revision.
       if (!name) return;
-      if (!isWanted(name.key)) changed({ ...name, value: undefined });
-      else void this.#read(name, false).then((entry) => entry && changed(entry), ended);
+      void this.#read(name, readBytes(name.key, maxBytes), false).then((entry) => entry && changed(entry), ended);
     });
     watcher.on('error', ended);
     return { close: () => watcher.close() };
@@ -142,14 +142,16 @@ export class FileDriver implements RegistryDriver {
   }
 
   /** Reads a revision, or the newest one when that is gone. */
-  async #read(name: Name, orNewer = true): Promise<RegistryEntry | undefined> {
-    const path = this.#pathOf(name);
+  async #read(name: Name, maxBytes: number, orNewer = true): Promise<RegistryEntry | undefined> {
+    if (maxBytes === 0) return { ...name, value: undefined };
     try {
-      return { ...name, value: await readRegular(path) };
+      return { ...name, value: await readRegular(this.#pathOf(name), maxBytes) };
     } catch (error) {
       if (systemErrorCode(error) !== 'ENOENT') throw error;
       const newer = orNewer ? (await this.#latest()).get(name.key) : undefined;
-      return newer === undefined || newer === name.revision ? undefined : this.#read({ ...name, revision: newer });
+      return newer === undefined || newer === name.revision
+        ? undefined
+        : this.#read({ ...name, revision: newer }, maxBytes);
     }
   }
 
@@ -189,13 +191,13 @@ export class FileDriver implements RegistryDriver {
 }
 
 /** Returns undefined unless it is a regular file of a length that is read: links lead elsewhere, and pipes never end. */
-async function readRegular(path: string): Promise<Buffer | undefined> {
+async function readRegular(path: string, maxBytes: number): Promise<Buffer | undefined> {
   if (!(await lstat(path)).isFile()) return undefined;
   // What has taken the place of the file meanwhile neither blocks nor is followed.
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stats = await handle.stat();
-    if (!stats.isFile() || stats.size > maxValueBytes) return undefined;
+    if (!stats.isFile() || stats.size > maxBytes) return undefined;
     const value = Buffer.alloc(stats.size);
     const { bytesRead } = await handle.read(value, 0, value.length, 0);
     return value.subarray(0, bytesRead);

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import type { KV } from '@nats-io/kv';
+import type { KV, KvEntry } from '@nats-io/kv';
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
 import { orLate } from '../values/or_late.js';
 import {
   maxEntries,
   maxValueBytes,
+  readBytes,
   RevisionConflict,
+  type MaxBytes,
   type RegistryDriver,
   type RegistryEntry,
   type RegistryListing,
@@ -69,14 +71,14 @@ export class NatsDriver implements RegistryDriver {
     return entry?.operation === 'PUT' ? entryOf(entry) : undefined;
   }
 
-  async list(isWanted: (key: string) => boolean = () => true): Promise<RegistryListing> {
+  async list(maxBytes?: MaxBytes): Promise<RegistryListing> {
     const all = await stoppedIfLate(this.#kv.history());
     const newest = new Map<string, RegistryEntry>();
     const read = async (): Promise<boolean> => {
       for await (const entry of all) {
         if (entry.operation !== 'PUT') newest.delete(entry.key);
         else if (newest.size >= maxEntries && !newest.has(entry.key)) return true;
-        else newest.set(entry.key, isWanted(entry.key) ? entryOf(entry) : unread(entry));
+        else newest.set(entry.key, entryOf(entry, maxBytes));
       }
       return false;
     };
@@ -88,10 +90,10 @@ export class NatsDriver implements RegistryDriver {
     }
   }
 
-  async watch({ changed, ended }: WatchHandlers): Promise<RegistryWatch> {
+  async watch({ maxBytes, changed, ended }: WatchHandlers): Promise<RegistryWatch> {
     const changes = await stoppedIfLate(this.#kv.watch({ include: 'updates' }));
     const read = async (): Promise<void> => {
-      for await (const entry of changes) if (entry.operation === 'PUT') changed(entryOf(entry));
+      for await (const entry of changes) if (entry.operation === 'PUT') changed(entryOf(entry, maxBytes));
     };
     void read()
       .catch(() => undefined)
@@ -203,12 +205,8 @@ async function authenticatorOf(file: string): Promise<NonNullable<NodeConnection
   return usernamePasswordAuthenticator(user, password.join(':'));
 }
 
-function entryOf({ key, revision, value }: { key: string; revision: number; value: Uint8Array }): RegistryEntry {
-  return { key, revision, value: value.length > maxValueBytes ? undefined : Buffer.from(value) };
-}
-
-function unread({ key, revision }: { key: string; revision: number }): RegistryEntry {
-  return { key, revision, value: undefined };
+function entryOf({ key, revision, value }: KvEntry, maxBytes?: MaxBytes): RegistryEntry {
+  return { key, revision, value: value.length > readBytes(key, maxBytes) ? undefined : Buffer.from(value) };
 }
 
 /** Opens a series of entries, which is stopped if it opens too late. */

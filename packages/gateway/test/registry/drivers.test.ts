@@ -97,6 +97,24 @@ describe.each(Object.entries(registries))('a registry in %s', (_name, make) => {
     expect(seen.get('node.a')).toBe('20');
   });
 
+  it('holds no value that is longer than its reader takes, or that nobody reads', async () => {
+    const registry = await make();
+    const [writer, reader] = [await opened(registry), await opened(registry)];
+    const maxBytes = (key: string): number => (key.startsWith('node.') ? 4 : 0);
+    const seen: RegistryEntry[] = [];
+    const watch = await reader.watch({ maxBytes, changed: (entry) => seen.push(entry), ended: () => undefined });
+    for (const [key, text] of [
+      ['node.a', '4444'],
+      ['node.b', '55555'],
+      ['other', 'x'],
+    ] as const)
+      await writer.heartbeat(key, bytes(text));
+    const wanted = ['node.a=4444', 'node.b=undefined', 'other=undefined'];
+    expect(texts((await reader.list(maxBytes)).entries)).toEqual(wanted);
+    await expect.poll(() => texts(seen)).toEqual(wanted);
+    watch.close();
+  });
+
   it('takes values up to its bound', async () => {
     const registry = await make();
     const driver = await opened(registry);
@@ -125,14 +143,6 @@ it('a directory with pipes, and with links that lead out of it, is read all the 
   await writeFile(join(directory, 'node.a@1'), 'a');
   const { entries } = await new FileDriver(directory).list();
   expect(texts(entries)).toEqual(['node.a=a', 'pipe=undefined', 'zero=undefined']);
-});
-
-it('values that nobody wants are not read', async () => {
-  const directory = await temporaryDirectory();
-  const driver = new FileDriver(directory);
-  await Promise.all(['node.a', 'other'].map((key) => driver.heartbeat(key, bytes('x'))));
-  const { entries } = await driver.list((key) => key === 'node.a');
-  expect(texts(entries)).toEqual(['node.a=x', 'other=undefined']);
 });
 
 it.each(['../escape@1', 'no revision', 'a@0', 'a@x', '.draft-1', 'a..b@1'])(
