@@ -8,6 +8,8 @@ export type RefusalReason =
   | 'forged'
   /** It is older than what was there before. */
   | 'replayed'
+  /** Another node has what it claims. */
+  | 'taken'
   | 'oversized'
   | 'malformed'
   /** The key changes too often. */
@@ -19,6 +21,7 @@ export const refusalReasons: readonly RefusalReason[] = [
   'unknown',
   'forged',
   'replayed',
+  'taken',
   'oversized',
   'malformed',
   'flood',

@@ -67,10 +67,14 @@ export class ServerIds implements EntryReader {
       return false;
     }
     const claim = this.#read(key, value);
-    if (before && this.#options.trust.knows(before.claim.name) && claim.at <= before.claim.at) {
+    if (before && this.#options.trust.knows(before.claim.name)) {
       // A list may be read later than the changes after it; and what was read from the copy is there again.
-      if (revision <= before.revision) return false;
-      throw new EntryRefused('replayed', `${key} is older than the claim of \`${before.claim.name}\` before`);
+      const isOlder = claim.at <= before.claim.at;
+      if (isOlder && revision <= before.revision) return false;
+      if (isOlder)
+        throw new EntryRefused('replayed', `${key} is older than the claim of \`${before.claim.name}\` before`);
+      if (!this.#isFreeFor(claim.name, before.claim))
+        throw new EntryRefused('taken', `\`${claim.name}\` claims ${key}, which \`${before.claim.name}\` has`);
     }
     if (!before && this.#claims.size >= maxClaims)
       throw new EntryRefused('excess', `there are ${maxClaims} claims beside ${key}`);
@@ -84,8 +88,8 @@ export class ServerIds implements EntryReader {
     const key = keyOf(node.serverId);
     const present = await driver.get(key);
     const claim = present?.value && this.#readable(key, present.value);
-    const isFree = !claim || claim.name === node.name || now() - claim.at >= freeMs;
-    if (!isFree) {
+    // What another one has written over the claim of this node counts for nobody, and goes.
+    if (claim && !this.#isFreeFor(node.name, claim) && this.holderOf(node.serverId) !== node.name) {
       this.conflicts.set(
         node.name,
         `the server id ${node.serverId.toString('hex')} of \`${node.name}\` is that of \`${claim.name}\`: give one of them another \`server_id\``,
@@ -95,6 +99,11 @@ export class ServerIds implements EntryReader {
     this.conflicts.delete(node.name);
     if (claim?.name === node.name && now() - claim.at < renewMs) return;
     await this.#write(node, key, present?.revision ?? 0);
+  }
+
+  /** Whether a node may claim what has this claim. */
+  #isFreeFor(name: string, claim: Claim): boolean {
+    return claim.name === name || this.#options.now() - claim.at >= freeMs;
   }
 
   async #write({ name, key: nodeKey }: ClaimingNode, key: string, expected: number): Promise<void> {

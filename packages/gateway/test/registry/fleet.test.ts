@@ -1,4 +1,4 @@
-import { readdir, rename, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { systemErrorCode } from '../../src/errors/user_error.js';
@@ -137,11 +137,16 @@ it('processes of one directory keep their copies beside each other, and read tho
   const { driver } = await registry();
   const keys = keysOf('a', 'b', 'c');
   const state = await temporaryDirectory();
-  const join = async (name: string) =>
+  const start = async (name: string) =>
     joinFleet({ driver: driver(), keys, name, more: { copy: Copy.of(state, 'test', [name]) } });
-  const [first, second] = [await join('a'), await join('b')];
+  const [first, second] = [await start('a'), await start('b')];
   await expect.poll(() => seenBy(second)).toEqual({ a: 'alive', b: 'alive' });
-  await expect.poll(async () => (await readdir(state)).filter((file) => file.endsWith('.json'))).toHaveLength(2);
+  const copies = async (): Promise<string[]> => {
+    const files = (await readdir(state)).filter((file) => file.endsWith('.json'));
+    return Promise.all(files.map((file) => readFile(join(state, file), 'utf8')));
+  };
+  await expect.poll(async () => (await copies()).length).toBe(2);
+  await expect.poll(async () => (await copies()).join()).toContain('"node.b"');
   first.vanish();
   second.vanish();
   // Other nodes run here now, and the registry has lost everything.

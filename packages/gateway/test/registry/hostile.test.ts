@@ -147,28 +147,56 @@ it('a claim of a server id by a stranger, or in the name of another, is none', a
   expect(member.fleet.status().conflicts).toEqual([]);
 });
 
-/** Claims of two nodes, read by a third one at 10,000,000 ms */
-async function claims() {
+/** Claims of two nodes, read by a third one at this time in milliseconds */
+async function claims(now = (): number => 10_000_000) {
   const keys = keysOf('a', 'b');
   const trust = new Trust();
   await trust.use(knownFrom(keys));
   const driver = new FileDriver(join(await temporaryDirectory(), 'registry'));
-  const ids = new ServerIds({ driver, site: 'test', trust, now: () => 10_000_000 });
+  const ids = new ServerIds({ driver, site: 'test', trust, now });
   const claim = (name: string, at: number, key = keys.get(name) ?? NodeKey.generate()): Buffer =>
     signEntry(key, { site: 'test', key: 'sid.0a' }, Buffer.from(JSON.stringify({ name, at })));
   const accept = (value: Buffer, revision: number): boolean => ids.accept({ key: 'sid.0a', value, revision });
-  return { claim, accept, holder: () => ids.holderOf(Buffer.of(10)) };
+  return { ids, driver, keys, claim, accept, holder: () => ids.holderOf(Buffer.of(10)) };
 }
 
 it('an older claim of a server id does not come back, and none of a time far ahead comes', async () => {
   const { claim, accept, holder } = await claims();
-  const old = claim('b', 1_000);
+  const old = claim('a', 1_000);
   expect([accept(old, 1), accept(claim('a', 2_000), 2), holder()]).toEqual([true, true, 'a']);
   expect(() => accept(old, 3)).toThrow(expect.objectContaining({ reason: 'replayed' }) as Error);
   expect(() => accept(claim('b', 20_000_000), 4)).toThrow(expect.objectContaining({ reason: 'malformed' }) as Error);
   expect(holder()).toBe('a');
   // The registry was lost, and counts anew.
-  expect([accept(claim('b', 3_000), 1), holder()]).toEqual([true, 'b']);
+  expect([accept(claim('a', 3_000), 1), holder()]).toEqual([true, 'a']);
+});
+
+it('a node takes no server id of another one, until that has not claimed it for a day', async () => {
+  let now = 10_000_000;
+  const { claim, accept, holder } = await claims(() => now);
+  accept(claim('a', now), 1);
+  for (const ahead of [0, 1, 3_599_999])
+    expect(() => accept(claim('b', now + ahead), 2 + ahead)).toThrow(
+      expect.objectContaining({ reason: ahead === 0 ? 'replayed' : 'taken' }) as Error,
+    );
+  expect(holder()).toBe('a');
+  now += 24 * 3_600_000;
+  expect([accept(claim('b', now), 5), holder()]).toEqual([true, 'b']);
+});
+
+it('a node writes its claim again when another one has written over it', async () => {
+  const { ids, driver, keys, claim, accept } = await claims();
+  const node = { name: 'a', key: keys.get('a')!, serverId: Buffer.of(10) };
+  await ids.claim(node);
+  const own = (await driver.get('sid.0a'))!;
+  accept(own.value!, own.revision);
+  const stolen = claim('b', 10_000_001);
+  expect(() => accept(stolen, 2)).toThrow(expect.objectContaining({ reason: 'taken' }) as Error);
+  await driver.heartbeat('sid.0a', stolen);
+  await ids.claim(node);
+  const again = (await driver.get('sid.0a'))!;
+  expect([again.revision, again.value?.equals(own.value!)]).toEqual([3, true]);
+  expect([...ids.conflicts]).toEqual([]);
 });
 
 it('a claim of nobody costs no signature', async () => {
