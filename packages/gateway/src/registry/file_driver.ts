@@ -3,6 +3,7 @@ import { constants, watch, type FSWatcher } from 'node:fs';
 import { link, lstat, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemErrorCode } from '../errors/user_error.js';
+import { readIfRegular } from '../values/regular_file.js';
 import {
   isRegistryKey,
   maxEntries,
@@ -193,15 +194,6 @@ export class FileDriver implements RegistryDriver {
 /** Returns undefined unless it is a regular file of a length that is read: links lead elsewhere, and pipes never end. */
 async function readRegular(path: string, maxBytes: number): Promise<Buffer | undefined> {
   if (!(await lstat(path)).isFile()) return undefined;
-  // What has taken the place of the file meanwhile neither blocks nor is followed.
-  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stats = await handle.stat();
-    if (!stats.isFile() || stats.size > maxBytes) return undefined;
-    const value = Buffer.alloc(stats.size);
-    const { bytesRead } = await handle.read(value, 0, value.length, 0);
-    return value.subarray(0, bytesRead);
-  } finally {
-    await handle.close();
-  }
+  // A link that has taken the place of the file meanwhile is not followed.
+  return readIfRegular(path, maxBytes, constants.O_NOFOLLOW);
 }

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import type { KV, KvEntry } from '@nats-io/kv';
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
 import { orLate } from '../values/or_late.js';
+import { readSmallFile } from '../values/regular_file.js';
 import {
   maxEntries,
   maxValueBytes,
@@ -32,6 +32,8 @@ const timeoutMs = 2_000;
 const pauseMs = 500;
 /** JetStream's code for an update of another revision than the last one */
 const wrongLastSequence = 10_071;
+/** JetStream's code where there is no bucket of the name */
+const streamNotFound = 10_059;
 /** Bytes of one key and its headers, at most */
 const overheadBytes = 1_024;
 
@@ -46,6 +48,7 @@ export class NatsDriver implements RegistryDriver {
   #bucket: KV | undefined;
   #connected = false;
   #closed = false;
+  #opening = false;
   #pause: NodeJS.Timeout | undefined;
 
   constructor(options: NatsOptions) {
@@ -61,18 +64,21 @@ export class NatsDriver implements RegistryDriver {
   }
 
   open(): void {
-    this.#open().catch(() => {
-      if (!this.#closed) this.#pause = setTimeout(() => this.open(), pauseMs).unref();
-    });
+    if (this.#opening) return;
+    this.#opening = true;
+    clearTimeout(this.#pause);
+    void this.#open()
+      .catch(() => this.#openLater())
+      .finally(() => (this.#opening = false));
   }
 
   async get(key: string): Promise<RegistryEntry | undefined> {
-    const entry = await inTime(this.#kv.get(key));
+    const entry = await this.#ask((kv) => kv.get(key));
     return entry?.operation === 'PUT' ? entryOf(entry) : undefined;
   }
 
   async list(maxBytes?: MaxBytes): Promise<RegistryListing> {
-    const all = await stoppedIfLate(this.#kv.history());
+    const all = await this.#openSeries((kv) => kv.history());
     const newest = new Map<string, RegistryEntry>();
     const read = async (): Promise<boolean> => {
       for await (const entry of all) {
@@ -91,7 +97,7 @@ export class NatsDriver implements RegistryDriver {
   }
 
   async watch({ maxBytes, changed, ended }: WatchHandlers): Promise<RegistryWatch> {
-    const changes = await stoppedIfLate(this.#kv.watch({ include: 'updates' }));
+    const changes = await this.#openSeries((kv) => kv.watch({ include: 'updates' }));
     const read = async (): Promise<void> => {
       for await (const entry of changes) if (entry.operation === 'PUT') changed(entryOf(entry, maxBytes));
     };
@@ -103,14 +109,14 @@ export class NatsDriver implements RegistryDriver {
 
   async compareAndSet(key: string, value: Uint8Array, expected: number): Promise<number> {
     try {
-      return await inTime(expected === 0 ? this.#kv.create(key, value) : this.#kv.update(key, value, expected));
+      return await this.#ask((kv) => (expected === 0 ? kv.create(key, value) : kv.update(key, value, expected)));
     } catch (error) {
-      throw (error as { code?: unknown }).code === wrongLastSequence ? new RevisionConflict(key) : error;
+      throw hasCode(error, wrongLastSequence) ? new RevisionConflict(key) : error;
     }
   }
 
   heartbeat(key: string, value: Uint8Array): Promise<number> {
-    return inTime(this.#kv.put(key, value));
+    return this.#ask((kv) => kv.put(key, value));
   }
 
   async close(): Promise<void> {
@@ -120,9 +126,37 @@ export class NatsDriver implements RegistryDriver {
     await this.#connection?.close().catch(() => undefined);
   }
 
-  get #kv(): KV {
+  #ask<Value>(operation: (kv: KV) => Promise<Value>): Promise<Value> {
+    return inTime(this.#begin(operation));
+  }
+
+  /** Opens a series of entries, which is stopped if it opens too late. */
+  async #openSeries<Series extends { stop(): void }>(open: (kv: KV) => Promise<Series>): Promise<Series> {
+    const opening = this.#begin(open);
+    try {
+      return await inTime(opening);
+    } catch (error) {
+      void opening.then(
+        (series) => series.stop(),
+        () => undefined,
+      );
+      throw error;
+    }
+  }
+
+  /** Begins an operation. When there is no bucket any more, makes another one: all that nodes say comes again. */
+  async #begin<Value>(operation: (kv: KV) => Promise<Value>): Promise<Value> {
     if (!this.#bucket) throw new Error('there is no connection to the registry yet');
-    return this.#bucket;
+    try {
+      return await operation(this.#bucket);
+    } catch (error) {
+      if (hasCode(error, streamNotFound)) this.open();
+      throw error;
+    }
+  }
+
+  #openLater(): void {
+    if (!this.#closed) this.#pause = setTimeout(() => this.open(), pauseMs).unref();
   }
 
   async #open(): Promise<void> {
@@ -190,16 +224,15 @@ export class NatsDriver implements RegistryDriver {
     }
     this.#connected = false;
     // Some faults, such as refused credentials, end a connection for good.
-    if (!this.#closed) this.#pause = setTimeout(() => this.open(), pauseMs).unref();
+    this.#openLater();
   }
 }
 
 async function authenticatorOf(file: string): Promise<NonNullable<NodeConnectionOptions['authenticator']>> {
   const { credsAuthenticator, nkeyAuthenticator, usernamePasswordAuthenticator } =
     await import('@nats-io/transport-node');
-  const bytes = await readFile(file);
-  const text = bytes.toString('utf8').trim();
-  if (text.includes('-----BEGIN NATS USER JWT-----')) return credsAuthenticator(bytes);
+  const text = (await readSmallFile(file)).trim();
+  if (text.includes('-----BEGIN NATS USER JWT-----')) return credsAuthenticator(Buffer.from(text));
   if (/^SU[A-Z2-7]{56}$/.test(text)) return nkeyAuthenticator(Buffer.from(text));
   const [user = '', ...password] = text.split(':');
   return usernamePasswordAuthenticator(user, password.join(':'));
@@ -209,18 +242,7 @@ function entryOf({ key, revision, value }: KvEntry, maxBytes?: MaxBytes): Regist
   return { key, revision, value: value.length > readBytes(key, maxBytes) ? undefined : Buffer.from(value) };
 }
 
-/** Opens a series of entries, which is stopped if it opens too late. */
-async function stoppedIfLate<Series extends { stop(): void }>(opening: Promise<Series>): Promise<Series> {
-  try {
-    return await inTime(opening);
-  } catch (error) {
-    void opening.then(
-      (series) => series.stop(),
-      () => undefined,
-    );
-    throw error;
-  }
-}
+const hasCode = (error: unknown, code: number): boolean => (error as { code?: unknown }).code === code;
 
 /** Rejects when a server answers too late. */
 function inTime<Value>(operation: Promise<Value>): Promise<Value> {

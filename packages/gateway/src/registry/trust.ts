@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { nodeKeyFile, NodeKey, NodePublicKey } from '../values/node_key.js';
+import { readSmallFile } from '../values/regular_file.js';
 import type { LoadedRegistry, NodeKeySource } from '../schema/loaded.js';
 
 /** The nodes whose entries are read, by name */
@@ -42,7 +42,7 @@ export async function publicKeyIfThere(identity: NodePublicKey | NodeKeySource):
   const { name, directory, key, publicKey } = identity;
   if (publicKey) return publicKey;
   try {
-    const pem = await readFile(key === 'dev' ? nodeKeyFile(directory, name) : key.file, 'utf8');
+    const pem = await readSmallFile(key === 'dev' ? nodeKeyFile(directory, name) : key.file);
     return NodeKey.fromPem(pem).publicKey;
   } catch {
     return undefined;

@@ -1,8 +1,8 @@
 import { createHash, createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { CertificatePair } from '@sheaf/native';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
 import type { TlsOptions } from '../schema/tls.js';
+import { readSmallFile } from '../values/regular_file.js';
 
 export type CertificateFiles = Exclude<TlsOptions, 'dev'>;
 
@@ -58,7 +58,7 @@ export function certificateExpiry(pair: CertificatePair): Date {
 
 async function readPem(option: CertificateError['option'], file: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    return await readSmallFile(file);
   } catch (error) {
     const code = systemErrorCode(error) ?? 'unknown error';
     const hint =

@@ -8,9 +8,10 @@ import {
   verify,
   type KeyObject,
 } from 'node:crypto';
-import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { link, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
+import { readSmallFile } from './regular_file.js';
 
 /** Sizes of Ed25519 keys and signatures in bytes (RFC 8032 §5.1) */
 export const publicKeyBytes = 32;
@@ -151,7 +152,7 @@ const othersMayRead = 0o004;
 export async function readNodeKey(file: string): Promise<NodeKey> {
   const refuse = (message: string, hint: string, cause?: unknown): UserError =>
     new UserError('KEY_UNUSABLE', message, { hint, cause });
-  const [pem, { mode }] = await Promise.all([readFile(file, 'utf8'), stat(file)]).catch((error: unknown) => {
+  const [pem, { mode }] = await Promise.all([readSmallFile(file), stat(file)]).catch((error: unknown) => {
     throw refuse(
       `the node key ${file} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`,
       'make one with `sheaf keys new`, or correct `key`',

@@ -1,5 +1,6 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
+import { readSmallFile } from './regular_file.js';
 
 /** Mode bits that let others than the owner use a file; and those that let others than its group read it, or change it */
 const othersMay = 0o077;
@@ -25,7 +26,7 @@ export async function readSecretFile(
   file: string,
   { noun, option }: { noun: string; option: string },
 ): Promise<string> {
-  const [text, state] = await Promise.all([readFile(file, 'utf8'), stat(file)]).catch((error: unknown) => {
+  const [text, state] = await Promise.all([readSmallFile(file), stat(file)]).catch((error: unknown) => {
     throw unusable(
       `${noun}, ${file}, cannot be read (${systemErrorCode(error) ?? 'unknown error'})`,
       `correct \`${option}\`, or make the file readable for this user`,

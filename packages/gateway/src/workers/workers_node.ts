@@ -218,20 +218,19 @@ export class WorkersNode implements RunningNode {
   /** Makes all workers ready for another configuration, or none. @throws UserError */
   async prepare(loaded: LoadedNode): Promise<Prepared> {
     if (loaded.role !== 'gateway' && loaded.role !== 'backend') throw new Error(`a ${loaded.role} is no ${this.role}`);
+    // A file that nobody brings holds up no worker.
+    const certificate = await this.#certificateFor(loaded);
     const leave = await this.pool.turn();
-    let certificate: CertificateSource | undefined;
     const giveBack = (): void => {
-      if (certificate !== this.#certificate) certificate?.close();
+      if (certificate !== this.#certificate) certificate.close();
       leave();
     };
     try {
-      certificate = await this.#certificateFor(loaded);
       const prepared = await this.#prepareParts(loaded, certificate);
-      const next = certificate;
       return {
         ...prepared,
         commit: () => {
-          this.#use(loaded, next);
+          this.#use(loaded, certificate);
           prepared.commit();
           leave();
         },

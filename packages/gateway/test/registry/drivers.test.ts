@@ -154,6 +154,23 @@ it.each(['../escape@1', 'no revision', 'a@0', 'a@x', '.draft-1', 'a..b@1'])(
   },
 );
 
+it('a bucket that is lost with all that it had is made again', async () => {
+  const server = await startNats();
+  const driver = await opened(() => new NatsDriver({ servers: [server.url], bucket: 'fleet', replicas: 1 }));
+  await driver.heartbeat('node.a', bytes('a'));
+  let again = 0;
+  driver.reconnected = () => void (again += 1);
+  const { connect } = await import('@nats-io/transport-node');
+  const connection = await connect({ servers: server.url });
+  onTestFinished(() => connection.close());
+  const { jetstreamManager } = await import('@nats-io/jetstream');
+  await (await jetstreamManager(connection)).streams.delete('KV_fleet');
+  await expect(driver.list()).rejects.toThrow();
+  await expect.poll(() => again).toBe(1);
+  expect((await driver.list()).entries).toEqual([]);
+  expect(await driver.heartbeat('node.a', bytes('a'))).toBe(1);
+});
+
 it('a server that asks for a password and for TLS gets both, and others get nothing', async () => {
   const directory = await temporaryDirectory();
   const { certificate, privateKey } = await createDevCertificate(['localhost', '127.0.0.1'], new Date());

@@ -28,23 +28,29 @@ export interface ReloadingSite {
   /** Files beside the configuration */
   files?: Record<string, string | Buffer>;
   now?: () => Date;
+  /** Time in milliseconds in which the nodes get ready */
+  readyMs?: number;
 }
 
 /** The nodes of a configuration file, of which the first is a gateway; they stop with the test. */
-export async function startReloading({ yaml, files = {}, now }: ReloadingSite): Promise<Reloading> {
+export async function startReloading({ yaml, files = {}, ...more }: ReloadingSite): Promise<Reloading> {
   const directory = await temporaryDirectory();
   await writeFiles(directory, { ...files, 'sheaf.yaml': yaml });
-  return startReloadingFile(join(directory, 'sheaf.yaml'), now);
+  return startReloadingFile(join(directory, 'sheaf.yaml'), more);
 }
 
 /** The same for a file that exists */
-export async function startReloadingFile(file: string, now = () => new Date()): Promise<Reloading> {
+export async function startReloadingFile(
+  file: string,
+  { now = () => new Date(), ...more }: Pick<ReloadingSite, 'now' | 'readyMs'> = {},
+): Promise<Reloading> {
   const log: Record<string, unknown>[] = [];
   const running = await RunningConfiguration.start({
     file,
     choose: ({ nodes }) => nodes,
     node: { logStream: logTo(log) },
     now,
+    ...more,
   });
   onTestFinished(() => running.close(0));
   const [gateway] = running.nodes;

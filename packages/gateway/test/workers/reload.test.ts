@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { freePort } from '../../src/client.js';
 import { createDevCertificate } from '../../src/tls/dev_certificate.js';
+import { workerTimes } from '../../src/workers/worker_times.js';
 import { collect, get } from '../support/client.js';
 import { ask, connect } from '../support/http3_client.js';
 import { crash, startWorkers, threadOf, type RunningWorkers } from '../support/workers.js';
@@ -39,6 +40,21 @@ export default () => undefined;
   });
   expect(await site.change(yamlOf('new'))).toMatchObject({ accepted: true });
   expect((await site.status()).configuration).not.toHaveProperty('refused');
+});
+
+it('an application that never loads in a worker holds up no later reload', async () => {
+  const { change } = workerTimes;
+  const restore = (): void => void (workerTimes.change = change);
+  onTestFinished(restore);
+  const never = 'await new Promise(() => undefined);\nexport default () => undefined;\n';
+  const site = await startWorkers(yamlOf('old'), { ...files, 'chat.mjs': never });
+  workerTimes.change = 2_000;
+  const outcome = await site.change(yamlOf('new').replace('[{', '[{ path: /chat, webtransport: ./chat.mjs }, {'));
+  expect(outcome).toMatchObject({ accepted: false, refusal: { code: 'RELOAD_REFUSED' } });
+  expect(await answers(site)).toEqual(new Set(['old']));
+  restore();
+  expect(await site.change(yamlOf('new'))).toMatchObject({ accepted: true });
+  expect(await answers(site)).toEqual(new Set(['new']));
 });
 
 it('a worker that ends during a reload makes it fail, and its successor runs as the others', async () => {

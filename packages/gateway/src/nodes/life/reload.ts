@@ -8,6 +8,22 @@ export interface Prepared {
   abandon(): Promise<void>;
 }
 
+/**
+ * Waits until a part is ready, or `end` rejects. It then abandons the part as soon as it is ready: nothing else can stop what it waits
+ * for, such as a module that never loads.
+ */
+export async function readyBefore(end: Promise<never>, preparing: Promise<Prepared>): Promise<Prepared> {
+  try {
+    return await Promise.race([preparing, end]);
+  } catch (error) {
+    void preparing.then(
+      (late) => late.abandon(),
+      () => undefined,
+    );
+    throw error;
+  }
+}
+
 /** Prepares one part after the other. If one fails, abandons those before. */
 export async function prepareAll(steps: readonly (() => Promise<Prepared>)[]): Promise<Prepared> {
   const ready: Prepared[] = [];

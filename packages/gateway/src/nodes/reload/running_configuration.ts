@@ -12,7 +12,7 @@ import type {
 import type { UpgradeOutcome } from '../../observability/upgrade_report.js';
 import type { Fleet } from '../../registry/fleet.js';
 import { openFleet } from '../fleet/open_fleet.js';
-import { prepareAll, type Prepared } from '../life/reload.js';
+import { prepareAll, readyBefore, type Prepared } from '../life/reload.js';
 import type { NodeOptions, RunningNode } from '../life/running_node.js';
 import { closeNodes, startNodes } from '../start_nodes.js';
 import { Predecessors } from '../../upgrade/predecessors.js';
@@ -34,11 +34,16 @@ export interface RunningConfigurationOptions {
   succession?: Succession;
   /** Returns the time of day. */
   now: () => Date;
+  /** Time in milliseconds in which all gets ready for another configuration */
+  readyMs?: number;
   /** Directory for what nodes keep over a restart. Default: `.sheaf` beside the file */
   stateDirectory?: string | undefined;
   /** Hears of each reload, whoever asked for it. */
   onReload?: { begins(): void; ended(): void };
 }
+
+/** Time in milliseconds in which all gets ready for another configuration. Workers have less. */
+const readyMs = 60_000;
 
 /** Maximum of warnings that wait for the log of the first node */
 const maxUntold = 16;
@@ -60,7 +65,8 @@ export class RunningConfiguration implements ReloadSource {
   #seen: number | undefined;
   /** Warnings that came before there was a log */
   readonly #untold: string[] = [];
-  #closed = false;
+  /** Ends a reload that runs. */
+  readonly #stopping = new AbortController();
   /** The reload that runs */
   #running: Promise<ReloadOutcome> | undefined;
   /** The one that begins after it, for all who ask meanwhile */
@@ -169,7 +175,7 @@ export class RunningConfiguration implements ReloadSource {
 
   /** Drains all nodes. A reload that runs ends before. */
   async close(drainMs?: number): Promise<void> {
-    this.#closed = true;
+    this.#stopping.abort();
     await this.#running;
     // After an upgrade, the process that took over decides about those before.
     const earlier = this.upgrader?.busy ? undefined : this.#options.succession?.predecessors;
@@ -278,7 +284,7 @@ export class RunningConfiguration implements ReloadSource {
   async #reload(): Promise<ReloadOutcome> {
     let version: string | undefined;
     try {
-      if (this.#closed) throw new UserError('RELOAD_REFUSED', 'the node is stopping', { hint: 'start it again' });
+      if (this.#stopping.signal.aborted) throw stopping();
       if (this.upgrader?.busy)
         throw new UserError('RELOAD_REFUSED', 'another process takes over', {
           hint: 'that one reads the file as it is now',
@@ -290,7 +296,7 @@ export class RunningConfiguration implements ReloadSource {
       version = loaded.version;
       const chosen = this.#checked(loaded);
       const changes = this.#chosen.flatMap((before) => changesOf(before, byName(chosen, before.name)));
-      const prepared = await this.#prepare(chosen);
+      const prepared = await this.#inTime((end) => readyBefore(end, this.#prepare(chosen)));
       // It never rejects, so that nothing comes between the change and the report of it.
       if (loaded.registry) await this.#fleet?.use(loaded.registry.known);
       prepared.commit();
@@ -299,6 +305,22 @@ export class RunningConfiguration implements ReloadSource {
       return this.#accept(loaded, chosen, changes, prepared.warnings);
     } catch (error) {
       return this.#refuse(error, version);
+    }
+  }
+
+  /** Calls `work` with a promise that rejects when it takes too long, or when the nodes stop. */
+  async #inTime<Result>(work: (end: Promise<never>) => Promise<Result>): Promise<Result> {
+    const { signal } = this.#stopping;
+    let end!: (reason: Error) => void;
+    const ended = new Promise<never>((_resolve, reject) => (end = reject));
+    const stop = (): void => end(stopping());
+    const timer = setTimeout(() => end(notReady()), this.#options.readyMs ?? readyMs).unref();
+    signal.addEventListener('abort', stop);
+    try {
+      return await work(ended);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
     }
   }
 
@@ -344,6 +366,13 @@ export class RunningConfiguration implements ReloadSource {
     return refusal;
   }
 }
+
+const stopping = (): UserError => new UserError('RELOAD_REFUSED', 'the node is stopping', { hint: 'start it again' });
+
+const notReady = (): UserError =>
+  new UserError('RELOAD_REFUSED', 'the node was not ready for the configuration in time', {
+    hint: 'look for a module, a file or an upstream that does not come, and try again',
+  });
 
 /** Says a change in a few words: `routes /api added`. */
 export function describeChange({ option, change, name }: ConfigurationChange): string {

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import type { ClientOptions } from '@sheaf/native';
 import type { LoadedGateway, LoadedUplink } from '../../schema/loaded.js';
+import { readSmallFile } from '../../values/regular_file.js';
 import { isWildcard, type ListenAddress } from '../../values/scalars.js';
 import { UserError } from '../../errors/user_error.js';
 import { certificateHash, readCertificateFiles } from '../../tls/certificate_files.js';
@@ -47,7 +47,7 @@ async function configuredTrust(certificate: TrustOptions | undefined): Promise<T
   if (certificate === undefined) return {};
   if (certificate === 'insecure') return { insecure: true };
   if (certificate.hash !== undefined) return { certificateHashes: certificate.hash };
-  return { certificateAuthority: await readFile(certificate.ca ?? '', 'utf8') };
+  return { certificateAuthority: await readSmallFile(certificate.ca ?? '') };
 }
 
 /** Trusts the certificate of a gateway in the same file. */

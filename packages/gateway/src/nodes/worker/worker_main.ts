@@ -8,7 +8,6 @@ import type {
   WorkerCalls,
   WorkerStart,
 } from '../../workers/messages.js';
-import { Exclusive } from '../../workers/exclusive.js';
 import { sendError } from '../../workers/sent_error.js';
 import { PortLog } from './port_log.js';
 import { WorkerServer } from './worker_server.js';
@@ -17,8 +16,6 @@ if (!parentPort) throw new Error('this file runs in a worker of a node');
 const port = parentPort;
 const post = (message: FromWorker): void => port.postMessage(message);
 
-/** What is abandoned may still get ready. */
-const changes = new Exclusive();
 const log = new PortLog((lines) => post({ news: 'log', lines }));
 try {
   const server = await WorkerServer.open(workerData as WorkerStart, log);
@@ -46,12 +43,12 @@ async function answer(server: WorkerServer, { call, id, given }: Extract<ToWorke
 function perform(server: WorkerServer, call: keyof WorkerCalls, given: unknown): unknown {
   switch (call) {
     case 'prepare':
-      return changes.run(() => server.prepare(given as SentConfiguration));
+      return server.prepare(given as SentConfiguration);
     case 'commit':
       server.commit();
       return undefined;
     case 'abandon':
-      return changes.run(() => server.abandon());
+      return server.abandon();
     case 'answer':
       return undefined;
     case 'report':

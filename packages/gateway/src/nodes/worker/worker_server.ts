@@ -22,6 +22,13 @@ import { Gateway } from '../gateway.js';
 import type { Prepared } from '../life/reload.js';
 import type { PortLog } from './port_log.js';
 
+/** A change to another configuration */
+interface Preparation {
+  /** What is ready for it, once it is */
+  parts?: Prepared;
+  before: SentConfiguration;
+}
+
 /** The copy of a node that one worker runs */
 export class WorkerServer {
   readonly #start: WorkerStart;
@@ -35,7 +42,7 @@ export class WorkerServer {
   /** Resolves with the notice `begin`; undefined after it, and where there is nothing to wait for */
   #begins: Promise<void> | undefined;
   #begin: () => void = () => undefined;
-  #prepared: { parts: Prepared; before: SentConfiguration } | undefined;
+  #prepared: Preparation | undefined;
 
   private constructor(start: WorkerStart) {
     this.#start = start;
@@ -69,29 +76,35 @@ export class WorkerServer {
 
   /** Gets ready for another configuration. Returns warnings. @throws UserError */
   async prepare(sent: SentConfiguration): Promise<string[]> {
-    const before = this.#sent;
+    const prepared: Preparation = { before: this.#sent };
+    this.#prepared = prepared;
     this.#sent = sent;
     try {
       const parts = await this.#node.prepare(this.#load(sent.source));
-      this.#prepared = { parts, before };
+      prepared.parts = parts;
+      if (this.#prepared !== prepared) {
+        await parts.abandon();
+        throw new Error('the worker got ready too late');
+      }
       return [...parts.warnings];
     } catch (error) {
-      this.#sent = before;
+      if (this.#prepared === prepared) await this.abandon();
       throw error;
     }
   }
 
   commit(): void {
-    this.#prepared?.parts.commit();
+    this.#prepared?.parts?.commit();
     this.#prepared = undefined;
   }
 
+  /** Gives up what gets ready, also before it is. */
   async abandon(): Promise<void> {
     if (!this.#prepared) return;
     const { parts, before } = this.#prepared;
     this.#prepared = undefined;
     this.#sent = before;
-    await parts.abandon();
+    await parts?.abandon();
   }
 
   async report(): Promise<WorkerReport> {

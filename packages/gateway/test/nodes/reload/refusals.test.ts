@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { createDevCertificate } from '../../../src/tls/dev_certificate.js';
 import { freePort } from '../../../src/client.js';
 import { get } from '../../support/client.js';
@@ -85,6 +86,54 @@ it('a certificate that does not go with its key changes nothing', async () => {
   const tls = `tls: { cert: ${join(site.directory, 'cert.pem')}, key: ${join(site.directory, 'key.pem')} }\n`;
   await expectRefusal(site, `${before}${tls}`, 'CONFIG_CERTIFICATE');
   expect(site.gateway.certificate.hash).toBe(hash);
+});
+
+/** A module that never loads */
+const never = 'await new Promise(() => undefined);\nexport default () => undefined;\n';
+const withModule = `${before}  - { path: /app, webtransport: ./app.mjs }\n`.replace(
+  'routes: [{ files: ./old }]',
+  'routes:\n  - { files: ./old }',
+);
+
+it('an application that never loads changes nothing, and holds up no later reload', async () => {
+  const site = await start({ files: { ...files, 'app.mjs': never }, readyMs: 300 });
+  await expectRefusal(site, withModule, 'RELOAD_REFUSED');
+  expect(await site.change(before.replace('old', 'new'))).toMatchObject({ accepted: true });
+  expect((await get(site.port, '/a.txt')).body.toString()).toBe('new');
+});
+
+it('what gets ready too late is closed again', async () => {
+  const site = await start({ readyMs: 300 });
+  const [listen, http] = [await freePort(), await freePort()];
+  const module = `export default () => undefined;\nawait new Promise((go) => (globalThis.goOn${http} = go));\n`;
+  await writeFile(join(site.directory, 'app.mjs'), module);
+  await expectRefusal(
+    site,
+    withModule.replace(':0', `:${listen}`).replace('\n', `\nhttp: 127.0.0.1:${http}\n`),
+    'RELOAD_REFUSED',
+  );
+  (globalThis as unknown as Record<string, () => void>)[`goOn${http}`]!();
+  await vi.waitFor(async () => {
+    for (const opened of [listen, http]) {
+      const again = createServer().listen(opened, '127.0.0.1');
+      await once(again, 'listening');
+      again.close();
+    }
+  }, 10_000);
+  expect((await get(site.port, '/a.txt')).body.toString()).toBe('old');
+});
+
+it('nodes stop while they wait for an application that never loads', async () => {
+  const site = await start({ files: { ...files, 'app.mjs': never } });
+  const outcome = site.change(withModule);
+  await site.running.close(0);
+  expect(await outcome).toMatchObject({ accepted: false, refusal: { message: 'the node is stopping' } });
+});
+
+it('a pipe in place of a certificate changes nothing', async () => {
+  const site = await start();
+  execFileSync('mkfifo', [join(site.directory, 'pipe.pem')]);
+  await expectRefusal(site, `${before}tls: { cert: ./pipe.pem, key: ./pipe.pem }\n`, 'CONFIG_CERTIFICATE');
 });
 
 it('a document that is accepted clears the refusal of the one before, and has its own version and time', async () => {
