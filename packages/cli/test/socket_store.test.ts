@@ -1,4 +1,3 @@
-import { readdirSync, readlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -7,6 +6,7 @@ import { connectHttp3 } from '@sheaf/native';
 import { expect, it, onTestFinished } from 'vitest';
 import { pageOf } from './support/page_of.js';
 import { freePort } from './support/process.js';
+import { socketsOf } from './support/process_sockets.js';
 import { managedService, type ManagedService } from './support/restarting_manager.js';
 import { temporaryDirectory } from './support/world.js';
 
@@ -25,13 +25,6 @@ async function managedSite(yaml: string): Promise<Site> {
   await configure(yaml);
   return { port, service: await managedService(['up'], directory), configure };
 }
-
-/** Inodes of the sockets that a process has */
-const socketsOf = (pid: number): number[] =>
-  readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
-    const [, inode] = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? [];
-    return inode === undefined ? [] : [Number(inode)];
-  });
 
 /** Names without what they hash */
 const shortNames = (kept: Record<string, number>): string[] =>

@@ -694,7 +694,7 @@ interface Addon {
   passToServiceManager(socketName: string, message: string, descriptor: number, waitMs: number): string | undefined;
   awaitServiceManager(socketName: string, waitMs: number): string | undefined;
   /** `src/io/bound_socket.h` */
-  boundAddress(descriptor: number, ofTcp: boolean): NativeAddress | undefined;
+  boundSocket(descriptor: number, ofTcp: boolean): (NativeAddress & { shared: boolean }) | undefined;
 }
 
 let loaded: Addon | undefined;

@@ -1,5 +1,6 @@
 import type { WorkerCounts, WorkerGroup } from '@sheaf/native';
 import type { LoadedBackend, LoadedGateway } from '../schema/loaded.js';
+import { transportsOf } from '../schema/listening.js';
 import { workerCount } from '../schema/workers.js';
 import { serverIdOf } from '../listeners/quic_listener.js';
 import { listenError } from '../values/listen_error.js';
@@ -12,7 +13,7 @@ import { namedSockets } from '../upgrade/socket_names.js';
 import type { TakenSockets } from '../upgrade/taken_sockets.js';
 import { canonicalText } from '../values/canonical.js';
 import type { SentSockets } from './messages.js';
-import { closeTcp, openSockets, takeOver, transportsOf, type OpenSockets, type Refuse } from './open_sockets.js';
+import { closeTcp, openSockets, takeOver, type OpenSockets, type Refuse } from './open_sockets.js';
 import { Bequeathed, type SocketLegacy } from './socket_legacy.js';
 import { sumOf } from './sums.js';
 

@@ -1,16 +1,10 @@
 import { closeSync } from 'node:fs';
 import { openSharedTcp, openWorkerGroup, type WorkerGroup, type WorkerGroupOptions } from '@sheaf/native';
 import { systemErrorCode } from '../errors/user_error.js';
-import type { SocketInheritance, SocketUse } from '../upgrade/messages.js';
+import type { Transport } from '../schema/listening.js';
+import type { SocketInheritance } from '../upgrade/messages.js';
 import { canonicalText } from '../values/canonical.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
-
-/** What a node listens by, for each use of an address */
-export const transportsOf: Readonly<Record<SocketUse, readonly Transport[]>> = {
-  listen: ['TCP', 'UDP'],
-  http: ['TCP'],
-  backbone: ['UDP'],
-};
 
 /** Number of attempts to find a port that is free for TCP and UDP, when the configuration lets the system choose */
 const portAttempts = 8;
@@ -25,7 +19,6 @@ export interface OpenSockets {
   udp: WorkerGroup | undefined;
 }
 
-export type Transport = 'TCP' | 'UDP';
 export type Refuse = (error: unknown, address: ListenAddress, transport: Transport) => unknown;
 
 interface Wanted {

@@ -42,9 +42,9 @@ quic::Result<std::shared_ptr<WorkerSockets>, SocketError> WorkerSockets::adopt(
   for (const std::vector<Descriptor>& at_address : sockets) {
     if (at_address.size() != steering.workers())
       return SocketError{EINVAL, "there is not one socket for each worker"};
-    const auto address = bound_address(at_address.front().number(), BoundKind::kUdp);
-    if (!address) return SocketError{ENOTSOCK, "a descriptor is no bound socket"};
-    made->addresses_.push_back(*address);
+    const auto bound = bound_socket(at_address.front().number(), BoundKind::kUdp);
+    if (!bound) return SocketError{ENOTSOCK, "a descriptor is no bound socket"};
+    made->addresses_.push_back(bound->address);
   }
   made->sockets_ = std::move(sockets);
   made->start_steering(steer);

@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
+import { connect } from 'node:net';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connectHttp3 } from '@sheaf/native';
+import { expect, it, onTestFinished } from 'vitest';
+import { deployed, makeSite } from './support/deployable.js';
+import { missing } from './support/deploy_checks.js';
+import { pageOf } from './support/page_of.js';
+import { freePort, launchCommand, program } from './support/process.js';
+import { socketsOf } from './support/process_sockets.js';
+import { managedService, type ManagedService } from './support/restarting_manager.js';
+import { temporaryDirectory } from './support/world.js';
+
+interface Site {
+  directory: string;
+  port: number;
+  http: number;
+  /** Returns a configuration with the site in this directory, and with these further lines. */
+  yaml(site: string, further: string): string;
+}
+
+async function makeNode(further: string): Promise<Site> {
+  const [directory, port, http] = [await temporaryDirectory(), await freePort(), await freePort()];
+  await makeSite(directory);
+  await writeFile(join(directory, 'site', 'a.txt'), 'hello');
+  const yaml: Site['yaml'] = (site, lines) => `listen: 127.0.0.1:${port}
+http: 127.0.0.1:${http}
+tls: { cert: ./cert.pem, key: ./key.pem }
+routes: [{ files: ${site} }]
+${lines}`;
+  await writeFile(join(directory, 'sheaf.yaml'), yaml('./site', further));
+  return { directory, port, http, yaml };
+}
+
+/** A service with the sockets of the unit that `sheaf deploy` writes for it */
+async function deployedService({ directory, yaml }: Site, further: string): Promise<ManagedService> {
+  // A unit hides /tmp, where the site is. The manager of this test hides nothing.
+  const { out } = await deployed(yaml('/srv/site', further), 'systemd', '--socket-unit');
+  return managedService(['up'], directory, join(out, 'sheaf@gateway.socket'));
+}
+
+/** Returns the status of `/a.txt` over HTTP/2. */
+async function statusOverHttp2(port: number): Promise<unknown> {
+  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+  const stream = session.request({ ':path': '/a.txt' });
+  const [headers] = (await once(stream, 'response')) as [IncomingHttpHeaders];
+  await once(stream.resume(), 'end');
+  session.close();
+  return headers[':status'];
+}
+
+/** Returns the status of `/a.txt` over HTTP/3. */
+async function statusOverHttp3(port: number): Promise<number> {
+  const client = await connectHttp3({ host: '127.0.0.1', port, serverName: 'localhost', insecure: true });
+  const { status } = await client.request({ path: '/a.txt' });
+  await client.close();
+  return status;
+}
+
+const served = (port: number): Promise<unknown[]> =>
+  Promise.all([
+    statusOverHttp3(port),
+    statusOverHttp3(port),
+    statusOverHttp2(port),
+    statusOverHttp2(port),
+    pageOf({ port }),
+  ]);
+const all = [200, 200, 200, 200, 'hello'];
+
+it.each([['several workers', 'workers: 2\n', 6]])(
+  'a node with %s serves by the sockets of its unit, also clients that came while it was stopped',
+  async (_what, yaml, count) => {
+    const site = await makeNode(yaml);
+    const service = await deployedService(site, yaml);
+    const opened = await service.opened();
+    expect(opened).toHaveLength(count);
+    // Before its first start, clients wait as well.
+    const waiting = served(site.port);
+    const first = await service.start();
+    expect(await waiting).toEqual(all);
+    expect(socketsOf(first)).toEqual(expect.arrayContaining(opened));
+    await service.kill(first, 'SIGTERM');
+    const between = served(site.port);
+    const tcp = connect(site.port, '127.0.0.1');
+    onTestFinished(() => void tcp.destroy());
+    await once(tcp, 'connect');
+    await service.start();
+    expect(await between).toEqual(all);
+    // The manager has them, and needs no copies.
+    expect(service.kept()).toEqual({});
+    expect(service.err()).not.toContain('warning: the service manager');
+  },
+);
+
+it('a node whose unit has other sockets than it needs says so, and does not start', async () => {
+  const site = await makeNode('workers: 3\n');
+  const service = await deployedService(site, 'workers: 2\n');
+  await service.startInVain();
+  expect(service.err()).toContain('SOCKETS_UNFIT');
+  expect(service.err()).toContain(`has opened 2 sockets of TCP 127.0.0.1:${site.port}, and not 3`);
+});
+
+const activate = '/usr/bin/systemd-socket-activate';
+const absent = missing(activate, ['--version']);
+
+it.skipIf(absent !== undefined)(
+  `a node serves by sockets that systemd itself opened${absent === undefined ? '' : ` (skipped: ${absent})`}`,
+  async () => {
+    const { directory, port, http } = await makeNode('workers: 1\n');
+    // One run opens sockets of one kind, and passes on what it got.
+    const inner = [activate, '-d', '-l', `127.0.0.1:${port}`, '--fdname=sheaf', process.execPath, program, 'up'];
+    const args = ['-l', `127.0.0.1:${port}`, '-l', `127.0.0.1:${http}`, ...inner];
+    const running = launchCommand(activate, args, directory);
+    onTestFinished(() => void running.child.kill('SIGKILL'));
+    await expect.poll(() => running.err()).toContain('Listening on');
+    expect(await served(port)).toEqual(all);
+    expect(running.err()).not.toContain('warning');
+  },
+);
