@@ -32,25 +32,31 @@ const shortNames = (kept: Record<string, number>): string[] =>
     .map((name) => name.replace(/[0-9a-f]{32}/, ''))
     .sort();
 
-it('the successor of a killed process serves by the same sockets, also what came in between', async () => {
-  const { port, service } = await managedSite('workers: 2\n');
-  const first = await service.start();
-  const kept = service.kept();
-  expect(shortNames(kept)).toEqual(['listen--tcp-0-0', 'listen--tcp-0-1', 'listen--udp-0-0', 'listen--udp-0-1']);
-  await service.kill(first);
-  const overTcp = Promise.all([pageOf({ port }), pageOf({ port }), pageOf({ port }), pageOf({ port })]);
-  const overUdp = connectHttp3({ host: '127.0.0.1', port, serverName: 'localhost', insecure: true });
-  const waiting = connect(port, '127.0.0.1');
-  onTestFinished(() => void waiting.destroy());
-  await once(waiting, 'connect');
-  const second = await service.start();
-  expect(await overTcp).toEqual(['hello', 'hello', 'hello', 'hello']);
-  const client = await overUdp;
-  expect((await client.request({ path: '/a.txt' })).status).toBe(200);
-  await client.close();
-  expect(service.kept()).toEqual(kept);
-  expect(socketsOf(second)).toEqual(expect.arrayContaining(Object.values(kept)));
-});
+it.each([
+  ['a node with workers', 'workers: 2\n', ['tcp-0-0', 'tcp-0-1', 'udp-0-0', 'udp-0-1']],
+  ['a node without', '', ['tcp-0-0', 'udp-0-0']],
+])(
+  'the successor of a killed process serves by the same sockets, also what came in between: %s',
+  async (_, yaml, names) => {
+    const { port, service } = await managedSite(yaml);
+    const first = await service.start();
+    const kept = service.kept();
+    expect(shortNames(kept)).toEqual(names.map((name) => `listen--${name}`));
+    await service.kill(first);
+    const overTcp = Promise.all([pageOf({ port }), pageOf({ port }), pageOf({ port }), pageOf({ port })]);
+    const overUdp = connectHttp3({ host: '127.0.0.1', port, serverName: 'localhost', insecure: true });
+    const waiting = connect(port, '127.0.0.1');
+    onTestFinished(() => void waiting.destroy());
+    await once(waiting, 'connect');
+    const second = await service.start();
+    expect(await overTcp).toEqual(['hello', 'hello', 'hello', 'hello']);
+    const client = await overUdp;
+    expect((await client.request({ path: '/a.txt' })).status).toBe(200);
+    await client.close();
+    expect(service.kept()).toEqual(kept);
+    expect(socketsOf(second)).toEqual(expect.arrayContaining(Object.values(kept)));
+  },
+);
 
 it('what another configuration does not want is closed before its nodes open their own', async () => {
   const { port, service, configure } = await managedSite('workers: 2\n');
@@ -62,9 +68,11 @@ it('what another configuration does not want is closed before its nodes open the
   expect(service.messages().at(-1)).toMatch(/^STOPPING=1\n/);
   expect(Object.keys(service.kept()).filter((name) => name in before)).toEqual([]);
   expect(shortNames(service.kept())).toEqual(['listen--tcp-0-0', 'listen--udp-0-0']);
+  // Whether a thread of its own serves makes no difference to them.
+  const kept = service.kept();
   await configure('');
   await service.start();
-  expect(service.kept()).toEqual({});
+  expect(service.kept()).toEqual(kept);
   expect(await pageOf({ port })).toBe('hello');
 });
 

@@ -69,7 +69,10 @@ const served = (port: number): Promise<unknown[]> =>
   ]);
 const all = [200, 200, 200, 200, 'hello'];
 
-it.each([['several workers', 'workers: 2\n', 6]])(
+it.each([
+  ['several workers', 'workers: 2\n', 6],
+  ['no workers', '', 3],
+])(
   'a node with %s serves by the sockets of its unit, also clients that came while it was stopped',
   async (_what, yaml, count) => {
     const site = await makeNode(yaml);

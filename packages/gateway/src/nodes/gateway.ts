@@ -249,7 +249,7 @@ export class Gateway extends FrontNode {
       module: await loadNativeModule(),
       running: this.#options.running ?? new RunningAddresses(),
       worker: this.#options.shared?.worker,
-      shared: this.#options.shared?.udp('backbone'),
+      shared: front.sockets?.udp('backbone'),
       tracer,
       log: front.log,
     });

@@ -1,6 +1,6 @@
-import { eachAddress, type ListenAddress } from '../values/scalars.js';
+import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 import type { LoadedNode } from './loaded.js';
-import { workerCount } from './workers.js';
+import { workerCount, type WorkersOption } from './workers.js';
 
 export type Transport = 'TCP' | 'UDP';
 
@@ -11,6 +11,13 @@ export const transportsOf: Readonly<Record<'listen' | 'http' | 'backbone', reado
   backbone: ['UDP'],
 };
 
+type ListenedAddresses = Readonly<Partial<Record<keyof typeof transportsOf, ListenAddresses | undefined>>>;
+
+/** What options say about sockets */
+export interface ListeningOptions extends ListenedAddresses {
+  workers?: WorkersOption;
+}
+
 /** An address where a node needs sockets, one for each worker */
 export interface ListeningPlace {
   use: keyof typeof transportsOf;
@@ -20,15 +27,12 @@ export interface ListeningPlace {
 }
 
 /** Returns where a node needs sockets, in the order in which they are opened. */
-export function listeningPlaces({ node }: LoadedNode): ListeningPlace[] {
-  const addresses = {
-    listen: 'listen' in node ? node.listen : undefined,
-    http: 'http' in node ? node.http : undefined,
-    backbone: 'backbone' in node ? node.backbone : undefined,
-  };
-  const sockets = 'workers' in node ? workerCount(node) : 1;
+export function listeningPlaces({ node }: Pick<LoadedNode, 'node'>): ListeningPlace[] {
+  // What tunnel nodes listen by is for programs of their own machine.
+  const options: ListeningOptions = 'listen' in node ? node : {};
+  const sockets = workerCount(options);
   return (Object.keys(transportsOf) as ListeningPlace['use'][]).flatMap((use) => {
-    const address = addresses[use];
+    const address = options[use];
     const places = address ? eachAddress(address) : [];
     return transportsOf[use].flatMap((transport) => places.map((local) => ({ use, transport, local, sockets })));
   });

@@ -23,6 +23,10 @@ export class OpenedSockets {
     this.#sockets = sockets;
   }
 
+  get size(): number {
+    return this.#sockets.length;
+  }
+
   /** Returns the sockets at an address, in the order of the manager. A node knows them from now on. */
   at(transport: OpenedSocket['transport'], local: ListenAddress): OpenedSocket[] {
     const found = this.#sockets.filter(

@@ -44,6 +44,11 @@ export class SocketStore {
     this.#stored = new Set([...passed.kept.keys(), ...stored]);
   }
 
+  /** Whether there is a manager that may keep sockets */
+  get present(): boolean {
+    return (this.#socketName ?? '') !== '' || this.#stored.size > 0 || this.opened.size > 0;
+  }
+
   /** Takes sockets of the process before, in the order of their names. Undefined when one is missing: a part of a group is of no use. */
   take(names: readonly string[]): number[] | undefined {
     if (!names.every((name) => this.#passed.has(name))) return undefined;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { boundSocket, type SteeringKey } from '@sheaf/native';
 import { UserError } from '../errors/user_error.js';
-import { listeningPlaces, transportsOf, type Transport } from '../schema/listening.js';
+import { listeningPlaces, transportsOf, type ListeningOptions, type Transport } from '../schema/listening.js';
 import { workerCount } from '../schema/workers.js';
 import type { NodeInheritance, SocketInheritance, SocketUse } from '../upgrade/messages.js';
 import type { OpenedSocket } from '../upgrade/opened_sockets.js';
@@ -11,20 +11,21 @@ import { TakenSockets } from '../upgrade/taken_sockets.js';
 import { canonicalText } from '../values/canonical.js';
 import { formatAddress } from '../values/listen_error.js';
 import { eachAddress, type ListenAddresses } from '../values/scalars.js';
-import type { LoadedServer } from './node_sockets.js';
+import type { ListeningNode } from './node_sockets.js';
 
 /** Takes the sockets that the service manager opened or kept for these nodes, and lets go of all others. @throws UserError */
-export function takeStored(nodes: readonly LoadedServer[], store: SocketStore): Map<string, TakenSockets> {
+export function takeStored(nodes: readonly ListeningNode[], store: SocketStore): Map<string, TakenSockets> {
   const taken = nodes.map((loaded) => [loaded.name, new TakenSockets(storedFor(loaded, store))] as const);
   store.dropRest();
   return new Map(taken);
 }
 
-function storedFor(loaded: LoadedServer, store: SocketStore): NodeInheritance {
-  const { name, node } = loaded;
+function storedFor(loaded: ListeningNode, store: SocketStore): NodeInheritance {
+  const { name } = loaded;
+  const options: ListeningOptions = loaded.node;
   const sockets: NodeInheritance['sockets'] = {};
   for (const use of Object.keys(transportsOf) as SocketUse[]) {
-    const address = node[use];
+    const address = options[use];
     const stored = address && socketsAt(loaded, use, address, store);
     if (stored) sockets[use] = stored;
   }
@@ -33,15 +34,16 @@ function storedFor(loaded: LoadedServer, store: SocketStore): NodeInheritance {
 
 /** Returns the sockets at an address of the configuration; undefined unless all of them are there. @throws UserError */
 function socketsAt(
-  loaded: LoadedServer,
+  loaded: ListeningNode,
   use: SocketUse,
   address: ListenAddresses,
   store: SocketStore,
 ): SocketInheritance | undefined {
   const configured = canonicalText(address);
+  const options: ListeningOptions = loaded.node;
   const slots = (transport: Transport): undefined[][] =>
     transportsOf[use].includes(transport)
-      ? eachAddress(address).map(() => Array<undefined>(workerCount(loaded.node)).fill(undefined))
+      ? eachAddress(address).map(() => Array<undefined>(workerCount(options)).fill(undefined))
       : [];
   const named = socketNames({ node: loaded.name, use, configured }, { tcp: slots('TCP'), udp: slots('UDP') });
   const names = [...named.tcp.flat(), ...named.udp.flat()];
@@ -63,7 +65,7 @@ function socketsAt(
  * Returns the sockets that the service manager opened for a use of the node, in the order of their names; undefined when there are
  * none. @throws UserError when they are others than the node needs: the manager has the address, and gives it to nobody else
  */
-function openedFor(loaded: LoadedServer, wanted: SocketUse, { opened }: SocketStore): OpenedSocket[] | undefined {
+function openedFor(loaded: ListeningNode, wanted: SocketUse, { opened }: SocketStore): OpenedSocket[] | undefined {
   const places = listeningPlaces(loaded).filter(({ use }) => use === wanted);
   const found = places.map((place) => ({ ...place, opened: opened.at(place.transport, place.local) }));
   if (found.every((place) => place.opened.length === 0)) return undefined;

@@ -308,7 +308,8 @@ export class WorkersNode implements RunningNode {
 
   async #listen(): Promise<void> {
     const [taken, waits] = [this.#taken, this.#waits];
-    (await this.#sockets.prepare(this.#loaded, { drainMs: 0, taken, waits })).commit();
+    const { node: options, place } = this.#loaded;
+    (await this.#sockets.prepare({ options, place }, { drainMs: 0, taken, waits })).commit();
     if (this.#waits) this.#waitForOperators();
     else await this.#admit();
   }
@@ -409,7 +410,8 @@ export class WorkersNode implements RunningNode {
     let opened: OpenedSockets;
     return prepareAll([
       async () => {
-        const sockets = await this.#sockets.prepare(loaded, { drainMs: this.#loaded.node.limits.drain });
+        const { drain: drainMs } = this.#loaded.node.limits;
+        const sockets = await this.#sockets.prepare({ options: node, place }, { drainMs });
         ({ opened } = sockets);
         return sockets;
       },
