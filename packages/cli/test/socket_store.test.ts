@@ -92,3 +92,40 @@ it('the manager keeps what a reload opens, and what the process has after an upg
   expect(await pageOf({ port })).toBe('hello');
   process.kill(Number(service.messages().at(-1)!.split('=').at(-1)), 'SIGKILL');
 });
+
+it('all nodes that the main thread serves keep their sockets, over a reload and a crash', async () => {
+  const directory = await temporaryDirectory();
+  const [site, backbone, images, edge, http] = await Promise.all([1, 2, 3, 4, 5].map(() => freePort()));
+  await writeFile(join(directory, 'a.txt'), 'hello');
+  const configure = (further: string): Promise<void> =>
+    writeFile(
+      join(directory, 'sheaf.yaml'),
+      `nodes:
+  site: { role: gateway, listen: "127.0.0.1:${site}", backbone: "127.0.0.1:${backbone}", backends: [images], routes: [{ backends: [images] }]${further} }
+  images: { role: backend, listen: "127.0.0.1:${images}", backbone: "127.0.0.1:0", primary: site, routes: [{ files: . }] }
+  laptop: { role: edge, listen: "127.0.0.1:${edge}", gateway: site }
+`,
+    );
+  await configure('');
+  const service = await managedService(['up'], directory);
+  const first = await service.start();
+  const before = service.kept();
+  expect(shortNames(before)).toEqual([
+    'backbone--udp-0-0',
+    'backbone--udp-0-0',
+    ...Array<string>(3).fill('listen--tcp-0-0'),
+    ...Array<string>(3).fill('listen--udp-0-0'),
+  ]);
+  await configure(`, http: "127.0.0.1:${http}"`);
+  process.kill(first, 'SIGHUP');
+  await expect.poll(() => shortNames(service.kept())).toContain('http--tcp-0-0');
+  expect(service.kept()).toMatchObject(before);
+  const kept = service.kept();
+  await service.kill(first);
+  const pages = Promise.all([site!, images!, edge!].map((port) => pageOf({ port })));
+  const second = await service.start();
+  expect(await pages).toEqual(['hello', 'hello', 'hello']);
+  expect((await fetch(`http://127.0.0.1:${http}/a.txt`)).status).toBe(200);
+  expect(service.kept()).toEqual(kept);
+  expect(socketsOf(second)).toEqual(expect.arrayContaining(Object.values(kept)));
+});

@@ -105,6 +105,27 @@ it('a node whose unit has other sockets than it needs says so, and does not star
   expect(service.err()).toContain(`has opened 2 sockets of TCP 127.0.0.1:${site.port}, and not 3`);
 });
 
+it('what a reload opens is kept beside the sockets of the unit, also after an upgrade', async () => {
+  const site = await makeNode('workers: 1\n');
+  const service = await deployedService(site, 'workers: 1\n');
+  const first = await service.start();
+  const other = await freePort();
+  const yaml = site.yaml('./site', 'workers: 1\n').replace(`http: 127.0.0.1:${site.http}`, `http: 127.0.0.1:${other}`);
+  await writeFile(join(site.directory, 'sheaf.yaml'), yaml);
+  process.kill(first, 'SIGHUP');
+  await expect.poll(() => Object.keys(service.kept())).toEqual([expect.stringMatching(/^http-/)]);
+  const kept = service.kept();
+  process.kill(first, 'SIGUSR2');
+  await expect.poll(() => service.messages().at(-1), { timeout: 30_000 }).toMatch(/^READY=1\n[^]*MAINPID=/);
+  expect(service.kept()).toEqual(kept);
+  process.kill(Number(service.messages().at(-1)!.split('=').at(-1)), 'SIGKILL');
+  await service.start();
+  expect(await served(site.port)).toEqual(all);
+  expect((await fetch(`http://127.0.0.1:${other}/a.txt`)).status).toBe(200);
+  expect(service.kept()).toEqual(kept);
+  expect(service.err()).toContain(`has opened TCP 127.0.0.1:${site.http}, where no node listens`);
+});
+
 const activate = '/usr/bin/systemd-socket-activate';
 const absent = missing(activate, ['--version']);
 
