@@ -3,6 +3,7 @@ import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { connect } from 'node:net';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { GatewayStatus } from '@sheaf/gateway';
 import { connectHttp3 } from '@sheaf/native';
 import { expect, it, onTestFinished } from 'vitest';
 import { deployed, makeSite } from './support/deployable.js';
@@ -17,21 +18,24 @@ interface Site {
   directory: string;
   port: number;
   http: number;
+  admin: number;
   /** Returns a configuration with the site in this directory, and with these further lines. */
   yaml(site: string, further: string): string;
 }
 
 async function makeNode(further: string): Promise<Site> {
-  const [directory, port, http] = [await temporaryDirectory(), await freePort(), await freePort()];
+  const directory = await temporaryDirectory();
+  const [port, http, admin] = [await freePort(), await freePort(), await freePort()];
   await makeSite(directory);
   await writeFile(join(directory, 'site', 'a.txt'), 'hello');
   const yaml: Site['yaml'] = (site, lines) => `listen: 127.0.0.1:${port}
 http: 127.0.0.1:${http}
+admin: 127.0.0.1:${admin}
 tls: { cert: ./cert.pem, key: ./key.pem }
 routes: [{ files: ${site} }]
 ${lines}`;
   await writeFile(join(directory, 'sheaf.yaml'), yaml('./site', further));
-  return { directory, port, http, yaml };
+  return { directory, port, http, admin, yaml };
 }
 
 /** A service with the sockets of the unit that `sheaf deploy` writes for it */
@@ -96,6 +100,16 @@ it.each([
     expect(service.err()).not.toContain('warning: the service manager');
   },
 );
+
+it('the kernel finds the worker of a connection id among the sockets of a unit', async () => {
+  const site = await makeNode('workers: 3\n');
+  const service = await deployedService(site, 'workers: 3\n');
+  await service.start();
+  for (let i = 0; i < 8; i++) expect(await statusOverHttp3(site.port)).toBe(200);
+  const status = (await (await fetch(`http://127.0.0.1:${site.admin}/status`)).json()) as GatewayStatus;
+  expect(status.steering).toBe('ids');
+  expect(status.workers!.map(({ datagrams }) => datagrams.passedOn)).toEqual([0, 0, 0]);
+});
 
 it('a node whose unit has other sockets than it needs says so, and does not start', async () => {
   const site = await makeNode('workers: 3\n');
