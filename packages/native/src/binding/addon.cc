@@ -108,8 +108,8 @@ Napi::Value await_service_manager(const Napi::CallbackInfo& info) {
   return error_name(info.Env(), sheaf::io::await_service_manager(socket, wait_ms));
 }
 
-// Arguments: descriptor, whether it is to be a listener of TCP. Returns an address with `shared`, or
-// undefined.
+// Arguments: descriptor, whether it is to be a listener of TCP. Returns an address with `shared`,
+// or undefined.
 Napi::Value bound_socket(const Napi::CallbackInfo& info) {
   const auto kind = sheaf::binding::flag_argument(info, 1) ? sheaf::io::BoundKind::kTcp
                                                            : sheaf::io::BoundKind::kUdp;

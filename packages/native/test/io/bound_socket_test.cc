@@ -25,7 +25,8 @@ TEST(BoundSocket, IsFoundByItsKind) {
     const auto opened = UdpSocket::open(*parse_address("::1", 0), {.reuse_port = shared});
     ASSERT_TRUE(opened);
     const int udp = (*opened)->descriptor();
-    EXPECT_EQ(bound_socket(udp, BoundKind::kUdp), (BoundSocket{(*opened)->local_address(), shared}));
+    EXPECT_EQ(bound_socket(udp, BoundKind::kUdp),
+              (BoundSocket{(*opened)->local_address(), shared}));
     EXPECT_EQ(bound_socket(udp, BoundKind::kTcp), std::nullopt);
   }
 }
