@@ -1,4 +1,6 @@
+import type { ValuePath } from '../values/document.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
+import type { ConnectionIdsOptions } from './connection_ids.js';
 import type { LoadedNode } from './loaded.js';
 import { workerCount, type WorkersOption } from './workers.js';
 
@@ -16,6 +18,13 @@ type ListenedAddresses = Readonly<Partial<Record<keyof typeof transportsOf, List
 /** What options say about sockets */
 export interface ListeningOptions extends ListenedAddresses {
   workers?: WorkersOption;
+  connection_ids?: ConnectionIdsOptions | undefined;
+}
+
+/** The part of a configuration that sockets are opened for */
+export interface ListeningConfiguration {
+  options: ListeningOptions;
+  place(path: ValuePath): string;
 }
 
 /** An address where a node needs sockets, one for each worker */

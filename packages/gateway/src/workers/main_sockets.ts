@@ -1,14 +1,9 @@
 import { duplicateDescriptor } from '@sheaf/native';
 import type { KeptSockets } from '../nodes/front/given_sockets.js';
+import type { ListeningConfiguration } from '../schema/listening.js';
 import type { Prepared } from '../nodes/life/reload.js';
 import type { TakenSockets } from '../upgrade/taken_sockets.js';
-import {
-  NodeSockets,
-  type ListeningNode,
-  type OpenedSockets,
-  type SocketsConfiguration,
-  type SocketsPreparation,
-} from './node_sockets.js';
+import { NodeSockets, type ListeningNode, type OpenedSockets, type SocketsPreparation } from './node_sockets.js';
 
 /** The sockets of a node that the main thread serves: those of a single worker */
 export class MainSockets implements KeptSockets {
@@ -23,7 +18,7 @@ export class MainSockets implements KeptSockets {
     return sockets;
   }
 
-  prepare(configuration: SocketsConfiguration, drainMs: number): Promise<Prepared> {
+  prepare(configuration: ListeningConfiguration, drainMs: number): Promise<Prepared> {
     return this.#prepare(configuration, { drainMs });
   }
 
@@ -48,7 +43,7 @@ export class MainSockets implements KeptSockets {
     return this.#sockets.close();
   }
 
-  async #prepare(configuration: SocketsConfiguration, preparation: SocketsPreparation): Promise<Prepared> {
+  async #prepare(configuration: ListeningConfiguration, preparation: SocketsPreparation): Promise<Prepared> {
     const { opened, ...prepared } = await this.#sockets.prepare(configuration, preparation);
     this.#opened = opened;
     return prepared;

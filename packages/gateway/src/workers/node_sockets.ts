@@ -1,6 +1,5 @@
 import type { WorkerCounts, WorkerGroup } from '@sheaf/native';
-import type { ConnectionIdsOptions } from '../schema/connection_ids.js';
-import { transportsOf, type ListeningOptions } from '../schema/listening.js';
+import { transportsOf, type ListeningConfiguration } from '../schema/listening.js';
 import type { LoadedBackend, LoadedEdge, LoadedGateway } from '../schema/loaded.js';
 import { workerCount } from '../schema/workers.js';
 import { serverIdOf } from '../listeners/quic_listener.js';
@@ -13,7 +12,6 @@ import type { SocketUse } from '../upgrade/messages.js';
 import { namedSockets } from '../upgrade/socket_names.js';
 import type { TakenSockets } from '../upgrade/taken_sockets.js';
 import { canonicalText } from '../values/canonical.js';
-import type { ValuePath } from '../values/document.js';
 import type { SentSockets } from './messages.js';
 import { closeTcp, openSockets, takeOver, type OpenSockets, type Refuse } from './open_sockets.js';
 import { Bequeathed, type SocketLegacy } from './socket_legacy.js';
@@ -23,12 +21,6 @@ export type LoadedServer = LoadedGateway | LoadedBackend;
 
 /** A node that listens for clients, with workers or without */
 export type ListeningNode = LoadedServer | LoadedEdge;
-
-/** What a configuration says about sockets */
-export interface SocketsConfiguration {
-  options: ListeningOptions & { connection_ids?: ConnectionIdsOptions | undefined };
-  place(path: ValuePath): string;
-}
 
 /** How sockets are opened for a configuration */
 export interface SocketsPreparation {
@@ -72,7 +64,7 @@ export class NodeSockets {
    * @throws UserError when a port is not available
    */
   async prepare(
-    { options, place }: SocketsConfiguration,
+    { options, place }: ListeningConfiguration,
     { drainMs, taken, waits = false }: SocketsPreparation,
   ): Promise<Prepared & { opened: OpenedSockets }> {
     const workers = workerCount(options);
@@ -197,7 +189,7 @@ export class OpenedSockets {
 }
 
 const refusal =
-  (place: SocketsConfiguration['place'], use: SocketUse): Refuse =>
+  (place: ListeningConfiguration['place'], use: SocketUse): Refuse =>
   (error, address, transport) =>
     listenError(error, address, transport, place([use]));
 

@@ -1,7 +1,7 @@
 import type { ListeningSocket } from '../../listeners/tcp_listener.js';
+import type { ListeningConfiguration } from '../../schema/listening.js';
 import type { SharedUdp } from '../../values/shared_udp.js';
 import type { Prepared } from '../life/reload.js';
-import type { FrontConfiguration } from './front.js';
 
 /** Sockets that a node gets, instead of opening its own */
 export interface GivenSockets {
@@ -16,7 +16,7 @@ export interface KeptSockets extends GivenSockets {
    * Opens what another configuration adds. Connections of what it does not have get `drainMs`. @throws UserError when a port is not
    * available
    */
-  prepare(configuration: Pick<FrontConfiguration, 'options' | 'place'>, drainMs: number): Promise<Prepared>;
+  prepare(configuration: ListeningConfiguration, drainMs: number): Promise<Prepared>;
   /** Returns the sockets in use by the names under which the service manager keeps them. */
   named(node: string): [name: string, descriptor: number][];
   /** Takes no more connections. */
