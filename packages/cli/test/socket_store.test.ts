@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connectHttp3 } from '@sheaf/native';
 import { expect, it, onTestFinished } from 'vitest';
 import { pageOf } from './support/page_of.js';
-import { freePort } from './support/process.js';
+import { freePort, start } from './support/process.js';
 import { socketsOf } from './support/process_sockets.js';
 import { managedService, type ManagedService } from './support/restarting_manager.js';
 import { temporaryDirectory } from './support/world.js';
@@ -128,4 +128,33 @@ it('all nodes that the main thread serves keep their sockets, over a reload and 
   expect((await fetch(`http://127.0.0.1:${http}/a.txt`)).status).toBe(200);
   expect(service.kept()).toEqual(kept);
   expect(socketsOf(second)).toEqual(expect.arrayContaining(Object.values(kept)));
+});
+
+it('a gateway without workers joins a backend of its machine at its port, and keeps its sockets', async () => {
+  const directory = await temporaryDirectory();
+  const [port, backbone, listen, ofBackend] = await Promise.all([1, 2, 3, 4].map(() => freePort()));
+  await writeFile(join(directory, 'a.txt'), 'hello');
+  await writeFile(
+    join(directory, 'sheaf.yaml'),
+    `nodes:
+  site: { role: gateway, listen: "127.0.0.1:${port}", backbone: "127.0.0.1:${backbone}", backends: [images], routes: [{ backends: [images] }] }
+  images:
+    role: backend
+    listen: 127.0.0.1:${listen}
+    backbone: 127.0.0.1:${ofBackend}
+    primary: site
+    return: { from: "127.0.0.1:${port}", via: own-address }
+    routes: [{ files: . }]
+`,
+  );
+  const backend = start(['up', '--node', 'images'], directory);
+  await expect.poll(() => backend.out(), { timeout: 30_000 }).toContain('ready');
+  const service = await managedService(['up', '--node', 'site'], directory);
+  const first = await service.start();
+  const kept = service.kept();
+  await service.kill(first);
+  const page = pageOf({ port: port! });
+  await service.start();
+  expect(await page).toBe('hello');
+  expect(service.kept()).toEqual(kept);
 });

@@ -660,6 +660,7 @@ interface Addon {
     steers: boolean,
     inherited: Pick<InheritedGroup, 'descriptors' | 'key'> | undefined,
     waits: boolean,
+    sharesPort: boolean,
   ) => NativeWorkerGroup;
   /** Throws with `code` set to the system's error name. */
   createDatagramPair(): [number, number];

@@ -1,6 +1,7 @@
 import type { Http3Server, ServedConnection } from '@sheaf/native';
 import { ChannelServer } from '../channels/channel_server.js';
 import type { ConnectHandler, ConnectHandlers } from '../listeners/quic_listener.js';
+import { sharesPort } from '../schema/listening.js';
 import type { LoadedGateway, LoadedNode } from '../schema/loaded.js';
 import type { NodeConfiguration } from '../schema/node.js';
 import { pathsAlone } from '../multi_end/primary/backend_route.js';
@@ -48,7 +49,7 @@ function frontOf(loaded: LoadedGateway): FrontConfiguration {
       ...node,
       multiEnd: backends.length > 0,
       returnPaths: backends.some(({ name }) => returnsBy(node.routes, name)),
-      sharesPort: backends.some(({ sharesAddress }) => sharesAddress),
+      sharesPort: sharesPort(loaded),
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { ValuePath } from '../values/document.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 import type { ConnectionIdsOptions } from './connection_ids.js';
-import type { LoadedNode } from './loaded.js';
+import type { LoadedBackend, LoadedEdge, LoadedGateway, LoadedNode } from './loaded.js';
 import { workerCount, type WorkersOption } from './workers.js';
 
 export type Transport = 'TCP' | 'UDP';
@@ -19,12 +19,24 @@ type ListenedAddresses = Readonly<Partial<Record<keyof typeof transportsOf, List
 export interface ListeningOptions extends ListenedAddresses {
   workers?: WorkersOption;
   connection_ids?: ConnectionIdsOptions | undefined;
+  /** Whether a backend on this machine sends from the port of `listen` */
+  sharesPort?: boolean;
 }
 
 /** The part of a configuration that sockets are opened for */
 export interface ListeningConfiguration {
   options: ListeningOptions;
   place(path: ValuePath): string;
+}
+
+/** Returns what the sockets of a node depend on. */
+export function listeningOf(loaded: LoadedGateway | LoadedBackend | LoadedEdge): ListeningConfiguration {
+  return { options: { ...loaded.node, sharesPort: sharesPort(loaded) }, place: loaded.place };
+}
+
+/** Whether a backend of the same file sends from an address of a gateway's machine */
+export function sharesPort(loaded: LoadedNode): boolean {
+  return loaded.role === 'gateway' && loaded.backends.some(({ sharesAddress }) => sharesAddress);
 }
 
 /** An address where a node needs sockets, one for each worker */

@@ -1,6 +1,6 @@
 import { duplicateDescriptor } from '@sheaf/native';
 import type { KeptSockets } from '../nodes/front/given_sockets.js';
-import type { ListeningConfiguration } from '../schema/listening.js';
+import { listeningOf, type ListeningConfiguration } from '../schema/listening.js';
 import type { Prepared } from '../nodes/life/reload.js';
 import type { TakenSockets } from '../upgrade/taken_sockets.js';
 import { NodeSockets, type ListeningNode, type OpenedSockets, type SocketsPreparation } from './node_sockets.js';
@@ -12,9 +12,9 @@ export class MainSockets implements KeptSockets {
   #opened!: OpenedSockets;
 
   /** Opens all sockets, or takes those of an earlier process. @throws UserError when a port is not available */
-  static async open({ node, place }: ListeningNode, taken: TakenSockets | undefined): Promise<MainSockets> {
+  static async open(loaded: ListeningNode, taken: TakenSockets | undefined): Promise<MainSockets> {
     const sockets = new MainSockets();
-    (await sockets.#prepare({ options: node, place }, { drainMs: 0, taken })).commit();
+    (await sockets.#prepare(listeningOf(loaded), { drainMs: 0, taken })).commit();
     return sockets;
   }
 

@@ -78,6 +78,7 @@ export class NodeSockets {
         transports: transportsOf[use],
         serverId: use === 'listen' ? serverId : {},
         waits,
+        sharesPort: use === 'listen' && workers === 1 && (options.sharesPort ?? false),
       };
       const inherited = taken?.take(use, canonicalText(address));
       opened[use] = inherited ? takeOver(inherited, wanted) : openSockets({ ...wanted, refuse: refusal(place, use) });

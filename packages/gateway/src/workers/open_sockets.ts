@@ -29,6 +29,8 @@ interface Wanted {
   serverId: Pick<WorkerGroupOptions, 'serverId'>;
   /** Whether datagrams wait in the sockets until `read` */
   waits: boolean;
+  /** Whether sockets that send from the port alone may be there already */
+  sharesPort: boolean;
 }
 
 /** Explains an error of the system. */
@@ -48,7 +50,7 @@ export function openSockets(wanted: Explained): OpenSockets {
 }
 
 /** With port 0, the system chooses the port of the first socket, which all others must have. */
-function tryOpen({ address, workers, transports, serverId, waits, refuse }: Explained): OpenSockets {
+function tryOpen({ address, workers, transports, serverId, waits, sharesPort, refuse }: Explained): OpenSockets {
   const configured = canonicalText(address);
   const sockets: OpenSockets = { configured, address, tcp: [], udp: undefined };
   const [wantsTcp, wantsUdp] = [transports.includes('TCP'), transports.includes('UDP')];
@@ -65,7 +67,8 @@ function tryOpen({ address, workers, transports, serverId, waits, refuse }: Expl
     }
     if (wantsUdp) {
       sockets.udp = attempted(
-        () => openWorkerGroup({ workers, addresses: eachAddress({ ...address, port }), ...serverId, waits }),
+        () =>
+          openWorkerGroup({ workers, addresses: eachAddress({ ...address, port }), ...serverId, waits, sharesPort }),
         (error) => {
           const { address: refused = address.address } = error as { address?: string };
           return refuse(error, { address: refused, port }, 'UDP');

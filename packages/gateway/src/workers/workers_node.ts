@@ -12,6 +12,7 @@ import { prepareAll, type Prepared } from '../nodes/life/reload.js';
 import type { Entrance, NodeLegacy, NodeOptions, RunningNode } from '../nodes/life/running_node.js';
 import type { AdminSources } from '../observability/admin_server.js';
 import { streamOf } from '../observability/log.js';
+import { listeningOf } from '../schema/listening.js';
 import type { LoadedNode } from '../schema/loaded.js';
 import { workerCount } from '../schema/workers.js';
 import { ChannelAway } from '../channels/channel_away.js';
@@ -308,8 +309,7 @@ export class WorkersNode implements RunningNode {
 
   async #listen(): Promise<void> {
     const [taken, waits] = [this.#taken, this.#waits];
-    const { node: options, place } = this.#loaded;
-    (await this.#sockets.prepare({ options, place }, { drainMs: 0, taken, waits })).commit();
+    (await this.#sockets.prepare(listeningOf(this.#loaded), { drainMs: 0, taken, waits })).commit();
     if (this.#waits) this.#waitForOperators();
     else await this.#admit();
   }
@@ -411,7 +411,7 @@ export class WorkersNode implements RunningNode {
     return prepareAll([
       async () => {
         const { drain: drainMs } = this.#loaded.node.limits;
-        const sockets = await this.#sockets.prepare({ options: node, place }, { drainMs });
+        const sockets = await this.#sockets.prepare(listeningOf(loaded), { drainMs });
         ({ opened } = sockets);
         return sockets;
       },
