@@ -4,7 +4,6 @@ import { connect } from 'node:net';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GatewayStatus } from '@sheaf/gateway';
-import { connectHttp3 } from '@sheaf/native';
 import { expect, it, onTestFinished } from 'vitest';
 import { deployed, makeSite } from './support/deployable.js';
 import { missing } from './support/deploy_checks.js';
@@ -12,6 +11,7 @@ import { pageOf } from './support/page_of.js';
 import { freePort, launchCommand, program } from './support/process.js';
 import { socketsOf } from './support/process_sockets.js';
 import { managedService, type ManagedService } from './support/restarting_manager.js';
+import { answerToOnePacket, statusOverHttp3 } from './support/waiting_clients.js';
 import { temporaryDirectory } from './support/world.js';
 
 interface Site {
@@ -55,14 +55,6 @@ async function statusOverHttp2(port: number): Promise<unknown> {
   return headers[':status'];
 }
 
-/** Returns the status of `/a.txt` over HTTP/3. */
-async function statusOverHttp3(port: number): Promise<number> {
-  const client = await connectHttp3({ host: '127.0.0.1', port, serverName: 'localhost', insecure: true });
-  const { status } = await client.request({ path: '/a.txt' });
-  await client.close();
-  return status;
-}
-
 const served = (port: number): Promise<unknown[]> =>
   Promise.all([
     statusOverHttp3(port),
@@ -89,11 +81,13 @@ it.each([
     expect(await waiting).toEqual(all);
     expect(socketsOf(first)).toEqual(expect.arrayContaining(opened));
     await service.kill(first, 'SIGTERM');
+    const answers = Promise.all(Array.from({ length: 8 }, () => answerToOnePacket(site.port)));
     const between = served(site.port);
     const tcp = connect(site.port, '127.0.0.1');
     onTestFinished(() => void tcp.destroy());
     await once(tcp, 'connect');
     await service.start();
+    expect(await answers).toEqual(Array(8).fill(0));
     expect(await between).toEqual(all);
     // The manager has them, and needs no copies.
     expect(service.kept()).toEqual({});

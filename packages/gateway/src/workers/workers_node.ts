@@ -197,9 +197,12 @@ export class WorkersNode implements RunningNode {
   /** Starts the workers. @throws UserError when none of them can serve */
   async start(): Promise<void> {
     this.#warnings = await this.pool.start();
-    if (!this.#waits) this.#life.serve(this.#addresses(), this.#warnings);
     // The process before serves well without this one.
-    else if (!this.pool.ready) throw new Error('a worker has failed; the log has more');
+    if (this.#waits && !this.pool.ready) throw new Error('a worker has failed; the log has more');
+    if (this.#waits) return;
+    // A worker passes on what waited in its sockets, also to the one that starts last.
+    this.#sockets.read();
+    this.#life.serve(this.#addresses(), this.#warnings);
   }
 
   /** Returns what all workers did, as of the latest `refresh`. */
@@ -308,8 +311,8 @@ export class WorkersNode implements RunningNode {
   }
 
   async #listen(): Promise<void> {
-    const [taken, waits] = [this.#taken, this.#waits];
-    (await this.#sockets.prepare(listeningOf(this.#loaded), { drainMs: 0, taken, waits })).commit();
+    const preparation = { drainMs: 0, taken: this.#taken, waits: true };
+    (await this.#sockets.prepare(listeningOf(this.#loaded), preparation)).commit();
     if (this.#waits) this.#waitForOperators();
     else await this.#admit();
   }
