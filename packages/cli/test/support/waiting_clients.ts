@@ -4,8 +4,8 @@ import { connectHttp3, QuicError } from '@sheaf/native';
 import { onTestFinished } from 'vitest';
 
 /**
- * Sends one packet, and no other: a first one of a version that nobody speaks (RFC 9000 §6.1). Resolves once it was answered, with
- * the version in the answer. Only a socket that is there already has it for a process that starts later.
+ * Sends one packet, and no other: a first one of a version that nobody speaks (RFC 9000 §6.1). Resolves with the
+ * version in what comes back. Only a socket that is there already has it for a process that starts later.
  */
 export async function answerToOnePacket(port: number): Promise<number> {
   const packet = Buffer.alloc(1200);
@@ -16,8 +16,8 @@ export async function answerToOnePacket(port: number): Promise<number> {
   const socket = createSocket('udp4');
   onTestFinished(() => void socket.close());
   socket.send(packet, port, '127.0.0.1');
-  const [answer] = (await once(socket, 'message')) as [Buffer];
-  return answer.readUInt32BE(1);
+  const [received] = (await once(socket, 'message')) as [Buffer];
+  return received.readUInt32BE(1);
 }
 
 /** Returns the status of `/a.txt` over HTTP/3. On a busy machine, a server may start later than a client gives up. */
