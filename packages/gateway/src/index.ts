@@ -33,7 +33,9 @@ export {
 } from './nodes/reload/running_configuration.js';
 export type { ConfigurationStatus, ReloadOutcome } from './observability/configuration_report.js';
 export type { UpgradeOutcome } from './observability/upgrade_report.js';
+export { listeningPlaces } from './schema/listening.js';
 export { passedSockets } from './upgrade/passed_sockets.js';
+export { openedName } from './upgrade/socket_names.js';
 export { SocketStore } from './upgrade/socket_store.js';
 export { Succession } from './upgrade/succession.js';
 export { publishDocument, publishSecrets } from './nodes/fleet/publish.js';
@@ -43,7 +45,7 @@ export { FileState } from './tls/file_state.js';
 export { watchFile } from './nodes/reload/watch_file.js';
 export type { Published } from './channels/publication.js';
 export { browserUrl } from './values/browser_url.js';
-export { listenError } from './values/listen_error.js';
+export { formatAddress, listenError } from './values/listen_error.js';
 export { certificateNames } from './configuration/certificate_names.js';
 export type {
   ChannelStatus,

@@ -660,6 +660,7 @@ interface Addon {
     steers: boolean,
     inherited: Pick<InheritedGroup, 'descriptors' | 'key'> | undefined,
     waits: boolean,
+    sharesPort: boolean,
   ) => NativeWorkerGroup;
   /** Throws with `code` set to the system's error name. */
   createDatagramPair(): [number, number];
@@ -694,7 +695,7 @@ interface Addon {
   passToServiceManager(socketName: string, message: string, descriptor: number, waitMs: number): string | undefined;
   awaitServiceManager(socketName: string, waitMs: number): string | undefined;
   /** `src/io/bound_socket.h` */
-  boundAddress(descriptor: number, ofTcp: boolean): NativeAddress | undefined;
+  boundSocket(descriptor: number, ofTcp: boolean): (NativeAddress & { shared: boolean }) | undefined;
 }
 
 let loaded: Addon | undefined;

@@ -22,6 +22,8 @@ export interface WorkerGroupOptions {
   steering?: 'ids' | 'addresses';
   /** Sockets of the process that this one takes over from, instead of new ones at `addresses`. The group closes them. */
   inherited?: Pick<InheritedGroup, 'descriptors' | 'key'>;
+  /** As in the {@link ServerOptions} of the workers, of which there is one then. Default false. */
+  sharesPort?: boolean;
   /** Reads nothing before {@link WorkerGroup.read}. Default false. */
   waits?: boolean;
 }
@@ -63,12 +65,23 @@ class Group implements WorkerGroup {
   readonly addresses: readonly SocketAddress[];
   readonly steering: 'ids' | 'addresses';
 
-  constructor({ workers, addresses, serverId, steering = 'ids', inherited, waits = false }: WorkerGroupOptions) {
+  constructor({
+    workers,
+    addresses,
+    serverId,
+    steering = 'ids',
+    inherited,
+    waits = false,
+    sharesPort = false,
+  }: WorkerGroupOptions) {
+    // The kernel would count the sockets of others among those of the workers.
+    if (sharesPort && workers > 1) throw new TypeError('several workers cannot join a port that others have');
     if (!Number.isInteger(workers) || workers < 1 || workers > maxWorkers)
       throw new TypeError(`a group has 1 to ${maxWorkers} workers, not ${workers}`);
     if (addresses.length === 0 && !inherited) throw new TypeError('a group of workers needs an address');
     const idLength = connectionIdLength(serverId);
-    this.#native = new (addon().WorkerGroup)(workers, addresses, idLength, steering === 'ids', inherited, waits);
+    const byIds = steering === 'ids';
+    this.#native = new (addon().WorkerGroup)(workers, addresses, idLength, byIds, inherited, waits, sharesPort);
     this.number = this.#native.number();
     this.addresses = this.#native.addresses();
     this.steering = this.#native.steered() ? 'ids' : 'addresses';

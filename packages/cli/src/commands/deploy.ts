@@ -16,6 +16,7 @@ interface DeployOptions {
   out: string | undefined;
   node: string | undefined;
   program: string;
+  socketUnit: boolean;
   image: string;
   hostNetwork: boolean;
   force: boolean;
@@ -49,6 +50,11 @@ export const deploy: Command<DeployOptions> = {
         requiresArg: true,
         describe: 'systemd: path of `sheaf` on the machine',
       })
+      .option('socket-unit', {
+        type: 'boolean',
+        default: false,
+        describe: 'systemd: let it open the ports, also while the node is stopped, and give the node no right to do so',
+      })
       .option('image', {
         type: 'string',
         default: 'sheaf:local',
@@ -67,7 +73,7 @@ export const deploy: Command<DeployOptions> = {
     const target = options.target as DeployTarget;
     const shown = shownPath(options.file, world.cwd);
     const node = await wantedNode(shown, options);
-    refuseUnfit(node, target);
+    refuseUnfit(node, target, { socketUnit: target === 'systemd' && options.socketUnit });
     const text = await readFile(shown, 'utf8');
     const deployment = generators[target]({ node, text, file: shown }, options);
     await writeDeployment(deployment, options.out ?? join('deploy', target), options.force, world);

@@ -52,10 +52,6 @@ export function sendsTransparently({ node }: LoadedNode): boolean {
   return 'return' in node && node.return?.via === 'transparent';
 }
 
-/** Whether a node could share its port among workers, and does not. */
-export const lacksWorkers = (loaded: LoadedNode): boolean =>
-  (loaded.role === 'gateway' || loaded.role === 'backend') && loaded.node.workers === undefined;
-
 /** Whether a node could share secrets with others, and does not. */
 export const lacksSecrets = (loaded: LoadedNode): boolean =>
   loaded.role !== 'tunnel' && loaded.node.secrets === undefined;

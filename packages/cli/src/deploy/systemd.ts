@@ -1,13 +1,7 @@
 import { basename } from 'node:path';
 import { filesOfNode, moveFiles, type LoadedNode, type NodeFile } from '@sheaf/gateway';
-import {
-  lacksWorkers,
-  reservedPort,
-  sendsTransparently,
-  stopSeconds,
-  type Deployment,
-  type DeploymentSource,
-} from './deployment.js';
+import { reservedPort, sendsTransparently, stopSeconds, type Deployment, type DeploymentSource } from './deployment.js';
+import { socketUnit } from './systemd_socket.js';
 import { sysctlFile } from './sysctl.js';
 import { templateUnit } from './systemd_unit.js';
 
@@ -22,10 +16,17 @@ function placeOf({ name }: LoadedNode, file: NodeFile): string {
   return file.kind === 'qlog' ? `/var/lib/sheaf/${name}/qlog` : file.path;
 }
 
+export interface SystemdOptions {
+  /** Path of `sheaf` on the machine */
+  program: string;
+  /** Whether systemd opens the sockets of the node */
+  socketUnit: boolean;
+}
+
 /** What the kernel permits to this node alone, with the reason */
-function capabilitiesOf(node: LoadedNode): { name: string; why: string }[] {
+function capabilitiesOf(node: LoadedNode, { socketUnit: opened }: SystemdOptions): { name: string; why: string }[] {
   return [
-    ...(reservedPort(node) === undefined ? [] : [{ name: 'CAP_NET_BIND_SERVICE', why: 'ports below 1024' }]),
+    ...(opened || reservedPort(node) === undefined ? [] : [{ name: 'CAP_NET_BIND_SERVICE', why: 'ports below 1024' }]),
     ...(sendsTransparently(node) ? [{ name: 'CAP_NET_RAW', why: "packets from a gateway's address" }] : []),
   ];
 }
@@ -40,8 +41,8 @@ function credentialSettings(node: LoadedNode): string {
 ${lines.join('')}`;
 }
 
-function capabilitySettings(node: LoadedNode): string {
-  const capabilities = capabilitiesOf(node);
+function capabilitySettings(node: LoadedNode, options: SystemdOptions): string {
+  const capabilities = capabilitiesOf(node, options);
   if (capabilities.length === 0) return '';
   const names = capabilities.map(({ name }) => name).join(' ');
   return `
@@ -51,27 +52,34 @@ AmbientCapabilities=${names}
 `;
 }
 
+const socketSettings = (name: string): string => `
+[Unit]
+# It opens the ports. Without it, the node would have no right to those below 1024.
+Requires=sheaf@${name}.socket
+After=sheaf@${name}.socket
+`;
+
 /** Returns the settings of one node, which belong beside the template unit. */
 const nodeSettings = (
   node: LoadedNode,
+  options: SystemdOptions,
 ): string => `# What the node ${node.name} needs beside sheaf@.service. Written by \`sheaf deploy systemd\`.
-
+${options.socketUnit ? socketSettings(node.name) : ''}
 [Service]
 # Longer than limits.drain: requests in flight end, connections are closed, the log is written.
 TimeoutStopSec=${stopSeconds(node)}s
-${credentialSettings(node)}${capabilitySettings(node)}`;
+${credentialSettings(node)}${capabilitySettings(node, options)}`;
 
-/** Makes a hardened unit of systemd for one node. `program` is the path of `sheaf` on the machine. */
-export function systemdDeployment(
-  { node, text, file }: DeploymentSource,
-  { program }: { program: string },
-): Deployment {
+/** Makes a hardened unit of systemd for one node, and one that opens its sockets where that is wanted. */
+export function systemdDeployment({ node, text, file }: DeploymentSource, options: SystemdOptions): Deployment {
   const { name } = node;
   const unit = `sheaf@${name}.service`;
+  const socket = options.socketUnit ? `sheaf@${name}.socket` : undefined;
   return {
     files: [
-      { path: 'sheaf@.service', text: templateUnit(program) },
-      { path: `${unit}.d/node.conf`, text: nodeSettings(node) },
+      { path: 'sheaf@.service', text: templateUnit(options.program) },
+      { path: `${unit}.d/node.conf`, text: nodeSettings(node, options) },
+      ...(socket === undefined ? [] : [{ path: socket, text: socketUnit(node) }]),
       {
         path: `${name}.yaml`,
         text: `# For ${unit}: files have the paths where the service finds them. Written by \`sheaf deploy systemd\`.\n${moveFiles(text, file, name, (each) => placeOf(node, each))}`,
@@ -80,15 +88,14 @@ export function systemdDeployment(
     ],
     next: [
       `sudo install -D -m 0644 ${name}.yaml /etc/sheaf/${name}.yaml`,
-      'sudo install -D -m 0644 -t /etc/systemd/system sheaf@.service',
+      `sudo install -D -m 0644 -t /etc/systemd/system ${['sheaf@.service', ...(socket ? [socket] : [])].join(' ')}`,
       `sudo install -D -m 0644 -t /etc/systemd/system/${unit}.d ${unit}.d/node.conf`,
       'sudo install -D -m 0644 -t /etc/sysctl.d 60-sheaf.conf && sudo sysctl --system',
-      `sudo systemctl daemon-reload && sudo systemctl enable --now ${unit}`,
-      ...(lacksWorkers(node)
-        ? ['# without `workers`, such as `workers: 1`, clients are refused while the node is started again']
-        : []),
+      `sudo systemctl daemon-reload && sudo systemctl enable --now ${[...(socket ? [socket] : []), unit].join(' ')}`,
       '# after a certificate was renewed:',
       `sudo systemctl restart ${unit}`,
+      ...(socket ? ['# after another `listen`, `http`, `backbone` or `workers`, which opens other sockets:'] : []),
+      ...(socket ? [`sudo systemctl restart ${socket}`] : []),
     ],
   };
 }

@@ -22,7 +22,7 @@ NotifyAccess=all
 ExecStart=${program} up /etc/sheaf/%i.yaml --node %i
 # Reads the configuration again, and keeps the old one where the new one has a fault.
 ExecReload=/bin/kill -HUP $MAINPID
-# The manager keeps the sockets of nodes with \`workers\` open while no process runs: clients wait meanwhile, and are not refused.
+# The manager keeps the sockets of clients open between a process and the next one: clients wait meanwhile, and are not refused.
 FileDescriptorStoreMax=1024
 WatchdogSec=10s
 Restart=always

@@ -1,4 +1,4 @@
-import { filesOfNode, isLoopback, NodePublicKey, UserError, type LoadedNode } from '@sheaf/gateway';
+import { filesOfNode, isLoopback, listeningPlaces, NodePublicKey, UserError, type LoadedNode } from '@sheaf/gateway';
 import { clientPorts, sendsTransparently } from './deployment.js';
 
 /** Something in a configuration that does not work where the node is deployed */
@@ -151,12 +151,33 @@ const checks = {
   kubernetes: [...inContainers, unreachablePorts],
 } as const;
 
+const socketUnits = (loaded: LoadedNode): Problem[] => [
+  ...(listeningPlaces(loaded).length === 0
+    ? [
+        {
+          message: `\`${loaded.name}\` serves programs of its own machine, and a socket unit is for clients`,
+          hint: 'leave out --socket-unit',
+          at: [],
+        },
+      ]
+    : []),
+  ...('workers' in loaded.node && loaded.node.workers === 'auto'
+    ? [
+        {
+          message: 'a socket unit has a socket for each worker, and `auto` does not say how many there are',
+          hint: 'write the number, such as `workers: 4`, or leave out --socket-unit',
+          at: ['workers'],
+        },
+      ]
+    : []),
+];
+
 /** Where nodes are deployed */
 export type DeployTarget = keyof typeof checks;
 
 /** Refuses a node that would not work there. @throws UserError with the first reason */
-export function refuseUnfit(loaded: LoadedNode, target: DeployTarget): void {
-  for (const check of checks[target])
+export function refuseUnfit(loaded: LoadedNode, target: DeployTarget, { socketUnit }: { socketUnit: boolean }): void {
+  for (const check of [...checks[target], ...(socketUnit ? [socketUnits] : [])])
     for (const { message, hint, at } of check(loaded))
       throw new UserError('DEPLOYMENT_UNFIT', message, { hint, place: loaded.place(at) });
 }

@@ -23,12 +23,29 @@ describe.skipIf(analyze !== undefined)(`units of systemd${because(analyze)}`, ()
     ['of one of several nodes', sitesYaml, 'site', ['--node', 'site']],
     ['that sends from the address of another machine', sitesYaml, 'images', ['--node', 'images']],
     ['without ports below 1024', sitesYaml, 'laptop', ['--node', 'laptop']],
+    ['with sockets that systemd opens', `${gatewayYaml}workers: 2\n`, 'gateway', ['--socket-unit']],
   ])('are valid, and expose little: %s', async (_what, yaml, name, args) => {
     const { out } = await deployed(yaml, 'systemd', '--program', program, ...args);
     const unit = `./sheaf@${name}.service`;
     expect(await ended('systemd-analyze', ['verify', unit], out)).toEqual({ code: 0, output: '' });
     const security = await ended('systemd-analyze', ['security', '--offline=true', '--threshold=20', unit], out);
     expect(security).toMatchObject({ code: 0, output: expect.stringContaining('Overall exposure level') });
+  });
+
+  it('that open sockets are valid', async () => {
+    const { out, files } = await deployed(
+      sitesYaml,
+      'systemd',
+      '--program',
+      program,
+      '--node',
+      'site',
+      '--socket-unit',
+    );
+    const unit = './sheaf@site.socket';
+    expect(await ended('systemd-analyze', ['verify', unit], out)).toEqual({ code: 0, output: '' });
+    await writeFile(join(out, unit), files['sheaf@site.socket']!.replace('=[::]:443', '=[::]:port'));
+    expect((await ended('systemd-analyze', ['verify', unit], out)).output).toContain('Failed to parse address');
   });
 
   it('would be refused without what hardens them', async () => {
@@ -73,8 +90,31 @@ describe('what belongs to one node', () => {
     expect(files['gateway.yaml']).toContain('files: "/srv/site"');
     expect(printed).toContain('wrote out/sheaf@gateway.service.d/node.conf\n');
     expect(printed).toContain('systemctl enable --now sheaf@gateway.service');
-    expect(printed).toContain('# without `workers`');
-    expect((await deployed(`${gatewayYaml}workers: 1\n`, 'systemd')).printed).not.toContain('# without `workers`');
+  });
+
+  it('is a unit with a socket for each worker at each address, and no right to open ports', async () => {
+    const { files, printed } = await deployed(
+      `${gatewayYaml.replace('":443"', '["[2001:db8::1]:443", "192.0.2.1:443"]')}http: 192.0.2.1:80\nworkers: 2\n`,
+      ...['systemd', '--socket-unit'],
+    );
+    const unit = files['sheaf@gateway.socket']!;
+    expect(unit.match(/^Listen.*$/gm)).toEqual(
+      ['Stream=[2001:db8::1]:443', 'Stream=192.0.2.1:443', 'Datagram=[2001:db8::1]:443', 'Datagram=192.0.2.1:443']
+        .concat('Stream=192.0.2.1:80')
+        .flatMap((line) => [`Listen${line}`, `Listen${line}`]),
+    );
+    expect(unit).toContain('ReusePort=yes\n');
+    const settings = files['sheaf@gateway.service.d/node.conf'];
+    expect(settings).toContain('Requires=sheaf@gateway.socket\n');
+    expect(settings).not.toContain('CAP_');
+    expect(printed).toContain('systemctl enable --now sheaf@gateway.socket sheaf@gateway.service');
+    expect(printed).toContain('sudo systemctl restart sheaf@gateway.socket');
+    const backend = await deployed(sitesYaml, 'systemd', '--node', 'images', '--socket-unit');
+    expect(backend.files['sheaf@images.socket']!.match(/^Listen.*$/gm)).toEqual([
+      'ListenStream=10.0.0.2:4434',
+      'ListenDatagram=10.0.0.2:4434',
+      'ListenDatagram=10.0.0.2:4533',
+    ]);
   });
 
   it('has no capability where it needs none, and that of a backend where it does', async () => {

@@ -53,6 +53,18 @@ describe('a node that would not work there is refused, with a fix', () => {
       ['kubernetes'],
       'sheaf keys new gateway',
     ],
+    [
+      'workers without a number',
+      `${gatewayYaml}workers: auto\n`,
+      ['systemd', '--socket-unit'],
+      'write the number, such as `workers: 4`',
+    ],
+    [
+      'sockets for programs of its machine',
+      sitesYaml,
+      ['systemd', '--node', 'laptop', '--socket-unit'],
+      'leave out --socket-unit',
+    ],
     ['a gateway of this machine', edge, ['systemd', '--node', 'laptop'], 'gateway: { address:'],
   ])('%s', async (_what, yaml, args, fix) => {
     const { code, err } = await refused(yaml, ...args);

@@ -28,7 +28,12 @@ export function launch(
   nodeArgs: readonly string[] = [],
   file = program,
 ): RunningProcess {
-  const child = spawn(process.execPath, [...nodeArgs, file, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  return launchCommand(process.execPath, [...nodeArgs, file, ...args], cwd);
+}
+
+/** Any program, which the caller kills */
+export function launchCommand(command: string, args: readonly string[], cwd: string): RunningProcess {
+  const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   const text = { out: '', err: '' };
   child.stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (text.err += chunk.toString()));

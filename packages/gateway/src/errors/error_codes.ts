@@ -73,6 +73,10 @@ export const errorCodes = {
     meaning: 'A backend cannot send from an address that its `return` names.',
   },
   PORT_TAKEN: { exitCode: exitCodes.environment, meaning: 'Another process already has the address and port.' },
+  SOCKETS_UNFIT: {
+    exitCode: exitCodes.environment,
+    meaning: 'The sockets that the service manager has opened for a node are not those that its configuration needs.',
+  },
   PORT_FORBIDDEN: { exitCode: exitCodes.environment, meaning: 'The system does not allow this user to have the port.' },
   ADDRESS_UNAVAILABLE: {
     exitCode: exitCodes.environment,

@@ -256,7 +256,7 @@ export class Backend extends FrontNode {
       key,
       run,
       address: node.backbone,
-      shared: this.#options.shared?.udp('backbone'),
+      shared: this.front.sockets?.udp('backbone'),
       callers,
       takesRuns: this.#returns !== undefined,
       hint,

@@ -1,6 +1,7 @@
 import type { Http3Server, ServedConnection } from '@sheaf/native';
 import { ChannelServer } from '../channels/channel_server.js';
 import type { ConnectHandler, ConnectHandlers } from '../listeners/quic_listener.js';
+import { sharesPort } from '../schema/listening.js';
 import type { LoadedGateway, LoadedNode } from '../schema/loaded.js';
 import type { NodeConfiguration } from '../schema/node.js';
 import { pathsAlone } from '../multi_end/primary/backend_route.js';
@@ -49,7 +50,7 @@ function frontOf(loaded: LoadedGateway): FrontConfiguration {
       ...node,
       multiEnd: backends.length > 0,
       returnPaths: backends.some(({ name }) => returnsBy(node.routes, name)),
-      sharesPort: backends.some(({ sharesAddress }) => sharesAddress),
+      sharesPort: sharesPort(loaded),
     },
   };
 }
@@ -257,7 +258,7 @@ export class Gateway extends FrontNode {
       module: await loadNativeModule(),
       running: this.#options.running ?? new RunningAddresses(),
       worker: this.#options.shared?.worker,
-      shared: this.#options.shared?.udp('backbone'),
+      shared: front.sockets?.udp('backbone'),
       tracer,
       log: front.log,
     });

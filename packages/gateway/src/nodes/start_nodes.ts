@@ -10,6 +10,7 @@ import { hasWorkers } from '../schema/workers.js';
 import type { ListenAddress } from '../values/scalars.js';
 import { Edge } from './edge/edge.js';
 import { Backend } from './backend.js';
+import type { FrontNodeOptions } from './front/front.js';
 import type { NodeOptions, RunningNode } from './life/running_node.js';
 import { cannotTakeOver } from './upgrade/unfit.js';
 import { TunnelNode } from './tunnel/tunnel_node.js';
@@ -17,6 +18,8 @@ import { describeNode } from './fleet/describe_node.js';
 import { Gateway } from './gateway.js';
 import { RunningAddresses } from '../values/running_addresses.js';
 import type { TakenSockets } from '../upgrade/taken_sockets.js';
+import { MainSockets } from '../workers/main_sockets.js';
+import type { ListeningNode } from '../workers/node_sockets.js';
 import { takeStored } from '../workers/stored_sockets.js';
 import { WorkersNode } from '../workers/workers_node.js';
 
@@ -30,23 +33,29 @@ const workerCode = new URL('../../dist/nodes/worker/worker_main.js', import.meta
  */
 export async function startNodes(nodes: readonly LoadedNode[], options: NodeOptions = {}): Promise<RunningNode[]> {
   const started = new Map<LoadedNode, RunningNode>();
+  /** Sockets of nodes that the main thread serves, in a service whose manager may keep them */
+  const kept = new Map<LoadedNode, MainSockets>();
   const running = new RunningAddresses({ elsewhere: options.fleet?.view });
   try {
-    const servers = nodes.filter(runsWorkers);
+    const servers = nodes.filter(({ role }) => role !== 'tunnel') as ListeningNode[];
     // What a process before this one left may be at the addresses that others want.
     const stored = options.succession ? undefined : options.store && takeStored(servers, options.store);
-    for (const loaded of servers)
-      started.set(loaded, await openWorkers(loaded, stored?.get(loaded.name), { ...options, running }));
+    for (const loaded of servers) {
+      const taken = stored?.get(loaded.name);
+      if (runsWorkers(loaded)) started.set(loaded, await openWorkers(loaded, taken, { ...options, running }));
+      else if (options.store?.present && !options.succession) kept.set(loaded, await MainSockets.open(loaded, taken));
+    }
     for (const role of ['backend', 'gateway', 'edge', 'tunnel'] as const) {
       for (const loaded of nodes) {
         if (loaded.role !== role) continue;
         const opened = started.get(loaded);
         if (opened instanceof WorkersNode) await opened.start();
-        else started.set(loaded, await startNode(loaded, { ...options, running }));
+        else started.set(loaded, await startNode(loaded, { ...options, running, kept: kept.get(loaded) }));
       }
     }
   } catch (error) {
     await closeNodes([...started.values()], 0);
+    for (const sockets of kept.values()) await sockets.close();
     throw error;
   }
   return nodes.map((loaded) => started.get(loaded)).filter((node) => node !== undefined);
@@ -55,7 +64,10 @@ export async function startNodes(nodes: readonly LoadedNode[], options: NodeOpti
 type Server = LoadedGateway | LoadedBackend;
 type StartOptions = NodeOptions & { running: RunningAddresses };
 
-async function startNode(loaded: LoadedNode, options: StartOptions): Promise<RunningNode> {
+async function startNode(
+  loaded: LoadedNode,
+  options: StartOptions & Pick<FrontNodeOptions, 'kept'>,
+): Promise<RunningNode> {
   const { running } = options;
   if (options.succession) throw cannotTakeOver(loaded);
   switch (loaded.role) {

@@ -15,6 +15,9 @@ export interface SocketPlace {
   configured: string;
 }
 
+/** Name of all sockets that the service manager opens for a service (FileDescriptorName= of systemd.socket(5)) */
+export const openedName = 'sheaf';
+
 const pattern = /^(?:listen|http|backbone)-[0-9a-f]{32}-(tcp|udp)-\d+-\d+$/;
 
 /**

@@ -1,5 +1,7 @@
 import { closeSync } from 'node:fs';
 import { awaitServiceManager, removeStoredDescriptor, storeDescriptor } from '@sheaf/native';
+import { copiesOf, type OpenedSocket } from './opened_sockets.js';
+import type { PassedSockets } from './passed_sockets.js';
 
 /** Time in milliseconds that the service manager gets to read what it is told */
 const patienceMs = 1_000;
@@ -12,7 +14,7 @@ export interface SocketStoreOptions {
   /** The environment variable `NOTIFY_SOCKET`; without it nobody keeps sockets */
   socketName: string | undefined;
   /** Sockets that the manager passed to this process */
-  passed: ReadonlyMap<string, number>;
+  passed: PassedSockets;
   /** Names of sockets that the manager keeps beside those */
   stored?: Iterable<string>;
   warn: (warning: string) => void;
@@ -27,6 +29,8 @@ export class SocketStore {
   readonly #warn: SocketStoreOptions['warn'];
   /** Those of the process before that nobody has taken */
   readonly #passed: Map<string, number>;
+  /** Those that the manager opened itself */
+  readonly opened: PassedSockets['opened'];
   /** Names of all that the manager has */
   readonly #stored: Set<string>;
   readonly #taken = new Set<string>();
@@ -35,8 +39,14 @@ export class SocketStore {
   constructor({ socketName, passed, stored = [], warn }: SocketStoreOptions) {
     this.#socketName = socketName;
     this.#warn = warn;
-    this.#passed = new Map(passed);
-    this.#stored = new Set([...passed.keys(), ...stored]);
+    this.#passed = new Map(passed.kept);
+    this.opened = passed.opened;
+    this.#stored = new Set([...passed.kept.keys(), ...stored]);
+  }
+
+  /** Whether there is a manager that may keep sockets */
+  get present(): boolean {
+    return (this.#socketName ?? '') !== '' || this.#stored.size > 0 || this.opened.size > 0;
   }
 
   /** Takes sockets of the process before, in the order of their names. Undefined when one is missing: a part of a group is of no use. */
@@ -50,6 +60,13 @@ export class SocketStore {
     });
   }
 
+  /** Takes sockets that the manager opened, which it has from now on by these names: it needs no copy of them. */
+  takeOpened(names: readonly string[], sockets: readonly OpenedSocket[]): number[] {
+    for (const name of names) this.#stored.add(name);
+    for (const name of names) this.#taken.add(name);
+    return copiesOf(sockets);
+  }
+
   /**
    * Closes what was not taken since the last time, also at the manager, so that the addresses are free. Taken sockets whose node did not
    * start are among these when the next attempt begins.
@@ -59,6 +76,10 @@ export class SocketStore {
     this.#passed.clear();
     const rest = [...this.#stored].filter((name) => !this.#taken.has(name));
     this.#taken.clear();
+    for (const address of this.opened.unknown)
+      this.#warn(
+        `warning: the service manager has opened ${address}, where no node listens: clients wait there in vain`,
+      );
     if (rest.length === 0) return;
     this.#attempt(keepsUnused, () => this.#remove(rest) ?? awaitServiceManager(this.#socketName, patienceMs));
   }

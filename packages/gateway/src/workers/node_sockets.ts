@@ -1,5 +1,6 @@
 import type { WorkerCounts, WorkerGroup } from '@sheaf/native';
-import type { LoadedBackend, LoadedGateway } from '../schema/loaded.js';
+import { transportsOf, type ListeningConfiguration } from '../schema/listening.js';
+import type { LoadedBackend, LoadedEdge, LoadedGateway } from '../schema/loaded.js';
 import { workerCount } from '../schema/workers.js';
 import { serverIdOf } from '../listeners/quic_listener.js';
 import { listenError } from '../values/listen_error.js';
@@ -12,14 +13,17 @@ import { namedSockets } from '../upgrade/socket_names.js';
 import type { TakenSockets } from '../upgrade/taken_sockets.js';
 import { canonicalText } from '../values/canonical.js';
 import type { SentSockets } from './messages.js';
-import { closeTcp, openSockets, takeOver, transportsOf, type OpenSockets, type Refuse } from './open_sockets.js';
+import { closeTcp, openSockets, takeOver, type OpenSockets, type Refuse } from './open_sockets.js';
 import { Bequeathed, type SocketLegacy } from './socket_legacy.js';
 import { sumOf } from './sums.js';
 
 export type LoadedServer = LoadedGateway | LoadedBackend;
 
+/** A node that listens for clients, with workers or without */
+export type ListeningNode = LoadedServer | LoadedEdge;
+
 /** How sockets are opened for a configuration */
-interface Preparation {
+export interface SocketsPreparation {
   /** Time in milliseconds for connections of the sockets that it does not have */
   drainMs: number;
   /** Sockets of an earlier process, at the start */
@@ -60,14 +64,13 @@ export class NodeSockets {
    * @throws UserError when a port is not available
    */
   async prepare(
-    loaded: LoadedServer,
-    { drainMs, taken, waits = false }: Preparation,
+    { options, place }: ListeningConfiguration,
+    { drainMs, taken, waits = false }: SocketsPreparation,
   ): Promise<Prepared & { opened: OpenedSockets }> {
-    const { node } = loaded;
-    const workers = workerCount(node);
+    const workers = workerCount(options);
     const opened: Partial<Record<SocketUse, OpenSockets>> = {};
     // Balancers read the ids of clients; those of the backbone are random.
-    const serverId = serverIdOf(node.connection_ids);
+    const serverId = serverIdOf(options.connection_ids);
     const open = (use: SocketUse) => (address: ListenAddresses) => {
       const wanted = {
         address,
@@ -75,16 +78,17 @@ export class NodeSockets {
         transports: transportsOf[use],
         serverId: use === 'listen' ? serverId : {},
         waits,
+        sharesPort: use === 'listen' && workers === 1 && (options.sharesPort ?? false),
       };
       const inherited = taken?.take(use, canonicalText(address));
-      opened[use] = inherited ? takeOver(inherited, wanted) : openSockets({ ...wanted, refuse: refusal(loaded, use) });
+      opened[use] = inherited ? takeOver(inherited, wanted) : openSockets({ ...wanted, refuse: refusal(place, use) });
       return Promise.resolve(opened[use]);
     };
     const leaveMs = drainMs + graceMs;
     const prepared = await prepareAll([
-      () => this.#places.listen.prepare(node.listen, open('listen'), leaveMs),
-      () => this.#places.http.prepare(node.http, open('http'), leaveMs),
-      () => this.#places.backbone.prepare(node.backbone, open('backbone'), leaveMs),
+      () => this.#places.listen.prepare(options.listen, open('listen'), leaveMs),
+      () => this.#places.http.prepare(options.http, open('http'), leaveMs),
+      () => this.#places.backbone.prepare(options.backbone, open('backbone'), leaveMs),
     ]);
     return { ...prepared, opened: new OpenedSockets(opened) };
   }
@@ -186,7 +190,7 @@ export class OpenedSockets {
 }
 
 const refusal =
-  ({ place }: LoadedServer, use: SocketUse): Refuse =>
+  (place: ListeningConfiguration['place'], use: SocketUse): Refuse =>
   (error, address, transport) =>
     listenError(error, address, transport, place([use]));
 

@@ -1,16 +1,10 @@
 import { closeSync } from 'node:fs';
 import { openSharedTcp, openWorkerGroup, type WorkerGroup, type WorkerGroupOptions } from '@sheaf/native';
 import { systemErrorCode } from '../errors/user_error.js';
-import type { SocketInheritance, SocketUse } from '../upgrade/messages.js';
+import type { Transport } from '../schema/listening.js';
+import type { SocketInheritance } from '../upgrade/messages.js';
 import { canonicalText } from '../values/canonical.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
-
-/** What a node listens by, for each use of an address */
-export const transportsOf: Readonly<Record<SocketUse, readonly Transport[]>> = {
-  listen: ['TCP', 'UDP'],
-  http: ['TCP'],
-  backbone: ['UDP'],
-};
 
 /** Number of attempts to find a port that is free for TCP and UDP, when the configuration lets the system choose */
 const portAttempts = 8;
@@ -25,7 +19,6 @@ export interface OpenSockets {
   udp: WorkerGroup | undefined;
 }
 
-export type Transport = 'TCP' | 'UDP';
 export type Refuse = (error: unknown, address: ListenAddress, transport: Transport) => unknown;
 
 interface Wanted {
@@ -36,6 +29,8 @@ interface Wanted {
   serverId: Pick<WorkerGroupOptions, 'serverId'>;
   /** Whether datagrams wait in the sockets until `read` */
   waits: boolean;
+  /** Whether sockets that send from the port alone may be there already */
+  sharesPort: boolean;
 }
 
 /** Explains an error of the system. */
@@ -55,7 +50,7 @@ export function openSockets(wanted: Explained): OpenSockets {
 }
 
 /** With port 0, the system chooses the port of the first socket, which all others must have. */
-function tryOpen({ address, workers, transports, serverId, waits, refuse }: Explained): OpenSockets {
+function tryOpen({ address, workers, transports, serverId, waits, sharesPort, refuse }: Explained): OpenSockets {
   const configured = canonicalText(address);
   const sockets: OpenSockets = { configured, address, tcp: [], udp: undefined };
   const [wantsTcp, wantsUdp] = [transports.includes('TCP'), transports.includes('UDP')];
@@ -72,7 +67,8 @@ function tryOpen({ address, workers, transports, serverId, waits, refuse }: Expl
     }
     if (wantsUdp) {
       sockets.udp = attempted(
-        () => openWorkerGroup({ workers, addresses: eachAddress({ ...address, port }), ...serverId, waits }),
+        () =>
+          openWorkerGroup({ workers, addresses: eachAddress({ ...address, port }), ...serverId, waits, sharesPort }),
         (error) => {
           const { address: refused = address.address } = error as { address?: string };
           return refuse(error, { address: refused, port }, 'UDP');

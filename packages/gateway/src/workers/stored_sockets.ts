@@ -1,57 +1,87 @@
 import { randomBytes } from 'node:crypto';
-import { boundAddress, type SteeringKey } from '@sheaf/native';
+import { boundSocket, type SteeringKey } from '@sheaf/native';
+import { UserError } from '../errors/user_error.js';
+import { listeningPlaces, transportsOf, type ListeningOptions, type Transport } from '../schema/listening.js';
 import { workerCount } from '../schema/workers.js';
 import type { NodeInheritance, SocketInheritance, SocketUse } from '../upgrade/messages.js';
+import type { OpenedSocket } from '../upgrade/opened_sockets.js';
 import { socketNames, type PerSocket } from '../upgrade/socket_names.js';
 import type { SocketStore } from '../upgrade/socket_store.js';
 import { TakenSockets } from '../upgrade/taken_sockets.js';
 import { canonicalText } from '../values/canonical.js';
+import { formatAddress } from '../values/listen_error.js';
 import { eachAddress, type ListenAddresses } from '../values/scalars.js';
-import type { LoadedServer } from './node_sockets.js';
-import { transportsOf } from './open_sockets.js';
+import type { ListeningNode } from './node_sockets.js';
 
-/** Takes the sockets that the service manager kept for these nodes, and lets go of all others. */
-export function takeStored(nodes: readonly LoadedServer[], store: SocketStore): Map<string, TakenSockets> {
+/** Takes the sockets that the service manager opened or kept for these nodes, and lets go of all others. @throws UserError */
+export function takeStored(nodes: readonly ListeningNode[], store: SocketStore): Map<string, TakenSockets> {
   const taken = nodes.map((loaded) => [loaded.name, new TakenSockets(storedFor(loaded, store))] as const);
   store.dropRest();
   return new Map(taken);
 }
 
-function storedFor(loaded: LoadedServer, store: SocketStore): NodeInheritance {
-  const { name, node } = loaded;
+function storedFor(loaded: ListeningNode, store: SocketStore): NodeInheritance {
+  const { name } = loaded;
+  const options: ListeningOptions = loaded.node;
   const sockets: NodeInheritance['sockets'] = {};
   for (const use of Object.keys(transportsOf) as SocketUse[]) {
-    const address = node[use];
+    const address = options[use];
     const stored = address && socketsAt(loaded, use, address, store);
     if (stored) sockets[use] = stored;
   }
   return { name, fixed: {}, sockets, drained: [] };
 }
 
-/** Returns the sockets at an address of the configuration; undefined unless all of them are there. */
+/** Returns the sockets at an address of the configuration; undefined unless all of them are there. @throws UserError */
 function socketsAt(
-  { name, node }: LoadedServer,
+  loaded: ListeningNode,
   use: SocketUse,
   address: ListenAddresses,
   store: SocketStore,
 ): SocketInheritance | undefined {
   const configured = canonicalText(address);
-  const slots = (transport: 'TCP' | 'UDP'): undefined[][] =>
+  const options: ListeningOptions = loaded.node;
+  const slots = (transport: Transport): undefined[][] =>
     transportsOf[use].includes(transport)
-      ? eachAddress(address).map(() => Array<undefined>(workerCount(node)).fill(undefined))
+      ? eachAddress(address).map(() => Array<undefined>(workerCount(options)).fill(undefined))
       : [];
-  const names = socketNames({ node: name, use, configured }, { tcp: slots('TCP'), udp: slots('UDP') });
-  const taken = store.take([...names.tcp.flat(), ...names.udp.flat()]);
+  const named = socketNames({ node: loaded.name, use, configured }, { tcp: slots('TCP'), udp: slots('UDP') });
+  const names = [...named.tcp.flat(), ...named.udp.flat()];
+  const opened = openedFor(loaded, use, store);
+  const taken = opened ? store.takeOpened(names, opened) : store.take(names);
   if (!taken) return undefined;
-  const { tcp, udp } = arranged(taken, names);
+  const { tcp, udp } = arranged(taken, named);
   const [transport] = transportsOf[use];
   return {
     configured,
     // With port 0, the system has chosen another one.
-    address: { further: [], ...address, port: boundAddress(taken[0]!, transport!)!.port },
+    address: { further: [], ...address, port: boundSocket(taken[0]!, transport!)!.port },
     tcp,
     ...(udp.length > 0 && { udp: { descriptors: udp, key: newKey(), links: [] } }),
   };
+}
+
+/**
+ * Returns the sockets that the service manager opened for a use of the node, in the order of their names; undefined when there are
+ * none. @throws UserError when they are others than the node needs: the manager has the address, and gives it to nobody else
+ */
+function openedFor(loaded: ListeningNode, wanted: SocketUse, { opened }: SocketStore): OpenedSocket[] | undefined {
+  const places = listeningPlaces(loaded).filter(({ use }) => use === wanted);
+  const found = places.map((place) => ({ ...place, opened: opened.at(place.transport, place.local) }));
+  if (found.every((place) => place.opened.length === 0)) return undefined;
+  for (const { transport, local, sockets, opened: here } of found) {
+    const where = `${transport} ${formatAddress(local)}`;
+    const misfit = (message: string): UserError =>
+      new UserError('SOCKETS_UNFIT', message, {
+        hint: 'run `sheaf deploy systemd --socket-unit` again, install the socket unit, and restart it',
+        place: loaded.place([wanted]),
+      });
+    if (here.length !== sockets)
+      throw misfit(`the service manager has opened ${here.length} sockets of ${where}, and not ${sockets}`);
+    if (sockets > 1 && !here.every(({ bound }) => bound.shared))
+      throw misfit(`the sockets of ${where} do not share their address (\`ReusePort=yes\`)`);
+  }
+  return found.flatMap((place) => place.opened);
 }
 
 /** Puts descriptors where their names are. */

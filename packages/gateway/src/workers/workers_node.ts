@@ -12,6 +12,7 @@ import { prepareAll, type Prepared } from '../nodes/life/reload.js';
 import type { Entrance, NodeLegacy, NodeOptions, RunningNode } from '../nodes/life/running_node.js';
 import type { AdminSources } from '../observability/admin_server.js';
 import { streamOf } from '../observability/log.js';
+import { listeningOf } from '../schema/listening.js';
 import type { LoadedNode } from '../schema/loaded.js';
 import { workerCount } from '../schema/workers.js';
 import { ChannelAway } from '../channels/channel_away.js';
@@ -196,9 +197,12 @@ export class WorkersNode implements RunningNode {
   /** Starts the workers. @throws UserError when none of them can serve */
   async start(): Promise<void> {
     this.#warnings = await this.pool.start();
-    if (!this.#waits) this.#life.serve(this.#addresses(), this.#warnings);
     // The process before serves well without this one.
-    else if (!this.pool.ready) throw new Error('a worker has failed; the log has more');
+    if (this.#waits && !this.pool.ready) throw new Error('a worker has failed; the log has more');
+    if (this.#waits) return;
+    // A worker passes on what waited in its sockets, also to the one that starts last.
+    this.#sockets.read();
+    this.#life.serve(this.#addresses(), this.#warnings);
   }
 
   /** Returns what all workers did, as of the latest `refresh`. */
@@ -306,8 +310,8 @@ export class WorkersNode implements RunningNode {
   }
 
   async #listen(): Promise<void> {
-    const [taken, waits] = [this.#taken, this.#waits];
-    (await this.#sockets.prepare(this.#loaded, { drainMs: 0, taken, waits })).commit();
+    const preparation = { drainMs: 0, taken: this.#taken, waits: true };
+    (await this.#sockets.prepare(listeningOf(this.#loaded), preparation)).commit();
     if (this.#waits) this.#waitForOperators();
     else await this.#admit();
   }
@@ -408,7 +412,8 @@ export class WorkersNode implements RunningNode {
     let opened: OpenedSockets;
     return prepareAll([
       async () => {
-        const sockets = await this.#sockets.prepare(loaded, { drainMs: this.#loaded.node.limits.drain });
+        const { drain: drainMs } = this.#loaded.node.limits;
+        const sockets = await this.#sockets.prepare(listeningOf(loaded), { drainMs });
         ({ opened } = sockets);
         return sockets;
       },

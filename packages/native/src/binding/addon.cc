@@ -108,13 +108,16 @@ Napi::Value await_service_manager(const Napi::CallbackInfo& info) {
   return error_name(info.Env(), sheaf::io::await_service_manager(socket, wait_ms));
 }
 
-// Arguments: descriptor, whether it is to be a listener of TCP. Returns an address or undefined.
-Napi::Value bound_address(const Napi::CallbackInfo& info) {
+// Arguments: descriptor, whether it is to be a listener of TCP. Returns an address with `shared`,
+// or undefined.
+Napi::Value bound_socket(const Napi::CallbackInfo& info) {
   const auto kind = sheaf::binding::flag_argument(info, 1) ? sheaf::io::BoundKind::kTcp
                                                            : sheaf::io::BoundKind::kUdp;
-  const auto bound = sheaf::io::bound_address(info[0].As<Napi::Number>().Int32Value(), kind);
+  const auto bound = sheaf::io::bound_socket(info[0].As<Napi::Number>().Int32Value(), kind);
   if (!bound) return info.Env().Undefined();
-  return sheaf::binding::address_object(info.Env(), *bound);
+  auto out = sheaf::binding::address_object(info.Env(), bound->address);
+  out.Set("shared", bound->shared);
+  return out;
 }
 
 // Returns the descriptors of both ends.
@@ -168,7 +171,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
               Napi::Function::New<pass_to_service_manager>(env, "passToServiceManager"));
   exports.Set("awaitServiceManager",
               Napi::Function::New<await_service_manager>(env, "awaitServiceManager"));
-  exports.Set("boundAddress", Napi::Function::New<bound_address>(env, "boundAddress"));
+  exports.Set("boundSocket", Napi::Function::New<bound_socket>(env, "boundSocket"));
   exports.Set("createDatagramPair",
               Napi::Function::New<create_datagram_pair>(env, "createDatagramPair"));
   exports.Set("returnFreedMemory",

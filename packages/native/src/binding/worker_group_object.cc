@@ -41,7 +41,7 @@ std::vector<std::vector<io::Descriptor>> inherited_sockets(const Napi::Array& by
 
 // Throws and returns nothing when an address is none.
 std::optional<Opened> open_sockets(const Napi::Array& list, const quic::Steering& steering,
-                                   bool steer) {
+                                   bool steer, bool joins) {
   std::vector<quic::Address> addresses;
   for (std::uint32_t i = 0; i < list.Length(); ++i) {
     const auto address = address_argument(list.Get(i));
@@ -51,13 +51,14 @@ std::optional<Opened> open_sockets(const Napi::Array& list, const quic::Steering
     }
     addresses.push_back(*address);
   }
-  return io::WorkerSockets::open(std::move(addresses), steering, steer);
+  return io::WorkerSockets::open(std::move(addresses), steering, steer, joins);
 }
 
 }  // namespace
 
 // Arguments: number of workers, addresses, length of connection ids, whether the kernel shall
-// steer, sockets and key of another process or undefined, whether the workers wait for `read`.
+// steer, sockets and key of another process or undefined, whether the workers wait for `read`,
+// whether sockets of this user may have the addresses already.
 WorkerGroupObject::WorkerGroupObject(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<WorkerGroupObject>(info) {
   const auto workers = static_cast<unsigned>(number_argument(info, 0));
@@ -76,7 +77,8 @@ WorkerGroupObject::WorkerGroupObject(const Napi::CallbackInfo& info)
   } else {
     io::SystemRandom random;
     opened = open_sockets(info[1].As<Napi::Array>(),
-                          {workers, id_length, quic::Steering::random_key(random)}, steer);
+                          {workers, id_length, quic::Steering::random_key(random)}, steer,
+                          flag_argument(info, 6));
   }
   if (!opened) return;
   if (!*opened) {

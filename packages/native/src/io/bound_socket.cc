@@ -27,14 +27,15 @@ bool is_of(int descriptor, BoundKind kind) {
 
 }  // namespace
 
-std::optional<quic::Address> bound_address(int descriptor, BoundKind kind) {
-  if (!is_of(descriptor, kind) || option_of(descriptor, SO_REUSEPORT) != 1) return std::nullopt;
+std::optional<BoundSocket> bound_socket(int descriptor, BoundKind kind) {
+  if (!is_of(descriptor, kind)) return std::nullopt;
   sockaddr_storage address;
   socklen_t length = sizeof address;
   if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0)
     return std::nullopt;
-  const quic::Address bound = from_sockaddr(address);
-  return bound.port == 0 ? std::nullopt : std::optional(bound);
+  const BoundSocket bound{.address = from_sockaddr(address),
+                          .shared = option_of(descriptor, SO_REUSEPORT) == 1};
+  return bound.address.port == 0 ? std::nullopt : std::optional(bound);
 }
 
 }  // namespace sheaf::io

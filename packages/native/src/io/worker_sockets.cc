@@ -24,11 +24,11 @@ quic::Result<Descriptor, SocketError> duplicate(int descriptor, const Address& l
 }  // namespace
 
 quic::Result<std::shared_ptr<WorkerSockets>, SocketError> WorkerSockets::open(
-    std::vector<Address> addresses, const quic::Steering& steering, bool steer) {
+    std::vector<Address> addresses, const quic::Steering& steering, bool steer, bool joins) {
   std::shared_ptr<WorkerSockets> made(new WorkerSockets(steering));
   for (Address& address : addresses) {
     if (!made->addresses_.empty()) address.port = made->addresses_.front().port;
-    const auto status = made->open_at(address);
+    const auto status = made->open_at(address, joins);
     if (!status) return status.error();
     made->addresses_.push_back(address);
   }
@@ -42,9 +42,9 @@ quic::Result<std::shared_ptr<WorkerSockets>, SocketError> WorkerSockets::adopt(
   for (const std::vector<Descriptor>& at_address : sockets) {
     if (at_address.size() != steering.workers())
       return SocketError{EINVAL, "there is not one socket for each worker"};
-    const auto address = bound_address(at_address.front().number(), BoundKind::kUdp);
-    if (!address) return SocketError{ENOTSOCK, "a descriptor is no bound socket"};
-    made->addresses_.push_back(*address);
+    const auto bound = bound_socket(at_address.front().number(), BoundKind::kUdp);
+    if (!bound) return SocketError{ENOTSOCK, "a descriptor is no bound socket"};
+    made->addresses_.push_back(bound->address);
   }
   made->sockets_ = std::move(sockets);
   made->start_steering(steer);
@@ -71,15 +71,15 @@ bool WorkerSockets::attach() const {
   });
 }
 
-// The first socket is bound alone: that fails where another process has the address, and joins no
-// group of its sockets. The others share the address with it from then on.
-quic::Status<SocketError> WorkerSockets::open_at(Address& address) {
+// The first socket is bound alone, unless it joins others: that fails where another process has the
+// address, and joins no group of its sockets. The others share the address with it from then on.
+quic::Status<SocketError> WorkerSockets::open_at(Address& address, bool joins) {
   std::vector<Descriptor>& sockets = sockets_.emplace_back();
   while (sockets.size() < group_->steering().workers()) {
-    const auto opened = UdpSocket::open(address, {.reuse_port = !sockets.empty()});
+    const auto opened = UdpSocket::open(address, {.reuse_port = joins || !sockets.empty()});
     if (!opened) return opened.error();
     const UdpSocket& socket = **opened;
-    if (sockets.empty()) socket.share_address();
+    if (sockets.empty() && !joins) socket.share_address();
     address = socket.local_address();
     auto kept = duplicate(socket.descriptor(), address);
     if (!kept) return kept.error();

@@ -17,9 +17,11 @@ class WorkerSockets {
  public:
   ~WorkerSockets() { group_->set_predecessors(nullptr); }
   // Opens all sockets, or none. All addresses get the port of the first. An address that another
-  // process uses is refused, also when that one would share it.
+  // process uses is refused, also when that one would share it, unless `joins`: then the socket of
+  // a single worker joins those of this user, which receive nothing (io/send_only_socket.h).
   static quic::Result<std::shared_ptr<WorkerSockets>, SocketError> open(
-      std::vector<quic::Address> addresses, const quic::Steering& steering, bool steer);
+      std::vector<quic::Address> addresses, const quic::Steering& steering, bool steer,
+      bool joins = false);
 
   // Takes over the sockets of another process, by address and then by worker, with its steering.
   static quic::Result<std::shared_ptr<WorkerSockets>, SocketError> adopt(
@@ -43,7 +45,7 @@ class WorkerSockets {
     group_->set_predecessors(&predecessors_);
   }
   void start_steering(bool steer);
-  quic::Status<SocketError> open_at(quic::Address& address);
+  quic::Status<SocketError> open_at(quic::Address& address, bool joins);
   bool attach() const;
 
   std::shared_ptr<workers::WorkerGroup> group_;

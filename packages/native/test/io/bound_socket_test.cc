@@ -19,19 +19,22 @@ TEST(BoundSocket, IsFoundByItsKind) {
   const auto listener = open_tcp_listener(*parse_address("127.0.0.1", 0), PortUse::kExclusive);
   ASSERT_TRUE(listener);
   const Descriptor owned(listener->descriptor);
-  EXPECT_EQ(bound_address(owned.number(), BoundKind::kTcp), listener->local);
-  EXPECT_EQ(bound_address(owned.number(), BoundKind::kUdp), std::nullopt);
-  const auto shared = UdpSocket::open(*parse_address("::1", 0), {.reuse_port = true});
-  ASSERT_TRUE(shared);
-  const int udp = (*shared)->descriptor();
-  EXPECT_EQ(bound_address(udp, BoundKind::kUdp), (*shared)->local_address());
-  EXPECT_EQ(bound_address(udp, BoundKind::kTcp), std::nullopt);
+  EXPECT_EQ(bound_socket(owned.number(), BoundKind::kTcp), (BoundSocket{listener->local, true}));
+  EXPECT_EQ(bound_socket(owned.number(), BoundKind::kUdp), std::nullopt);
+  for (const bool shared : {true, false}) {
+    const auto opened = UdpSocket::open(*parse_address("::1", 0), {.reuse_port = shared});
+    ASSERT_TRUE(opened);
+    const int udp = (*opened)->descriptor();
+    EXPECT_EQ(bound_socket(udp, BoundKind::kUdp),
+              (BoundSocket{(*opened)->local_address(), shared}));
+    EXPECT_EQ(bound_socket(udp, BoundKind::kTcp), std::nullopt);
+  }
 }
 
 TEST(BoundSocket, IsNothingElse) {
   const auto expect_none = [](int descriptor) {
-    EXPECT_EQ(bound_address(descriptor, BoundKind::kTcp), std::nullopt);
-    EXPECT_EQ(bound_address(descriptor, BoundKind::kUdp), std::nullopt);
+    EXPECT_EQ(bound_socket(descriptor, BoundKind::kTcp), std::nullopt);
+    EXPECT_EQ(bound_socket(descriptor, BoundKind::kUdp), std::nullopt);
   };
   expect_none(-1);
   std::array<int, 2> ends{};
@@ -40,9 +43,6 @@ TEST(BoundSocket, IsNothingElse) {
   expect_none(Descriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)).number());
   const Descriptor unbound(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   expect_none(unbound.number());
-  const auto alone = UdpSocket::open(*parse_address("127.0.0.1", 0), {});
-  ASSERT_TRUE(alone);
-  expect_none((*alone)->descriptor());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <array>
 #include <vector>
 
+#include "io/send_only_socket.h"
 #include "io/socket_address.h"
 #include "io/steering_program.h"
 
@@ -151,6 +152,18 @@ TEST(WorkerSockets, RefuseAnAddressThatOthersUse) {
   const auto refused = WorkerSockets::open({taken}, steering, true);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().number, EADDRINUSE);
+}
+
+TEST(WorkerSockets, JoinASocketThatSendsAlone) {
+  const auto free = UdpSocket::open(*parse_address("127.0.0.1", 0), {});
+  ASSERT_TRUE(free);
+  const Address taken = (*free)->local_address();
+  (*free)->share_address();
+  const auto sends = SendOnlySocket::open(taken, SendWay::kOwnAddress);
+  ASSERT_TRUE(sends);
+  const Steering steering(1, 8, {});
+  EXPECT_FALSE(WorkerSockets::open({taken}, steering, true));
+  EXPECT_TRUE(WorkerSockets::open({taken}, steering, true, true));
 }
 
 TEST(WorkerSockets, ServeSeveralAddressesAtOnePort) {

@@ -15,6 +15,7 @@ import { formatAddress, listenError } from '../../values/listen_error.js';
 import type { Networks } from '../../values/networks.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../../values/scalars.js';
 import type { Service, Sessions } from './service.js';
+import type { GivenSockets } from './given_sockets.js';
 import type { SharedParts } from './shared_parts.js';
 
 /** Number of attempts to find a free port, when the configuration lets the system choose */
@@ -34,8 +35,10 @@ export interface ListenerParts {
   balancers: Networks | undefined;
   proxies: TrustedProxies | undefined;
   keyLog: string | undefined;
-  /** Present where the sockets are those of several threads */
+  /** Present where the node is one of several alike in this process */
   shared: SharedParts | undefined;
+  /** Default: the listeners open their own. */
+  sockets: GivenSockets | undefined;
   /** Returns the value of Alt-Svc (RFC 7838) once it is known. */
   altSvc: () => string | undefined;
   place(path: ValuePath): string;
@@ -167,9 +170,9 @@ export class ClientPort {
   }
 
   async #listenTcp(): Promise<void> {
-    const { options, shared } = this.#parts;
+    const { options, sockets } = this.#parts;
     const { listen } = options;
-    const given = shared?.takeTcp('listen');
+    const given = sockets?.takeTcp('listen');
     let { port } = listen;
     for (const [index, { address }] of eachAddress(listen).entries()) {
       const wanted = { address, port };
@@ -181,7 +184,7 @@ export class ClientPort {
   }
 
   async #listenQuic(module: NativeModule): Promise<Http3Server> {
-    const { service, options, certificate, secrets, proxies, keyLog, shared, log } = this.#parts;
+    const { service, options, certificate, secrets, proxies, keyLog, sockets, log } = this.#parts;
     if (options.qlog !== undefined) await makeDirectory(options.qlog);
     const server = createQuicListener({
       module,
@@ -197,7 +200,7 @@ export class ClientPort {
       certificate: certificate.pair,
       secrets: secrets?.ofTickets === false ? secrets.secrets : undefined,
       ticketSecrets: secrets?.secrets,
-      shared: shared?.udp('listen'),
+      shared: sockets?.udp('listen'),
       resetSecret: this.#resetSecret(certificate.pair),
       resetScope: this.#resetScope(),
       connectionIds: options.connection_ids,

@@ -19,6 +19,7 @@ import { prepareAll, type Prepared } from '../life/reload.js';
 import type { NodeOptions } from '../life/running_node.js';
 import type { ShutdownStack } from '../life/shutdown_stack.js';
 import { ClientPort, createTcp, type ListenerParts } from './client_port.js';
+import type { GivenSockets, KeptSockets } from './given_sockets.js';
 import type { Service } from './service.js';
 import type { SharedParts } from './shared_parts.js';
 
@@ -28,13 +29,15 @@ export interface FrontNodeOptions extends NodeOptions {
   loadNative?: () => Promise<NativeModule | undefined>;
   /** Present where the node is one of several alike in this process */
   shared?: SharedParts;
+  /** Present where the service manager may keep the sockets of the node */
+  kept?: KeptSockets | undefined;
 }
 
 /** The configuration that the front of a node needs */
 export interface FrontConfiguration {
   name: string;
   role: NodeStatus['role'];
-  options: FrontOptions;
+  options: FrontOptions & { backbone?: ListenAddress | undefined };
   directory: string;
   certificateNames: readonly string[];
   place(path: ValuePath): string;
@@ -77,6 +80,7 @@ export class Front {
     this.#proxies = proxies && new TrustedProxies(proxies);
     this.#clients = new Place((port, drainMs) => port.close(drainMs));
     this.#plain = new Place(({ tcp }, drainMs) => tcp.close(drainMs));
+    this.shutdown.add(() => options.kept?.close());
     this.shutdown.add(() => this.#certificate.close());
     this.shutdown.add(() => this.#secrets?.close());
     this.shutdown.add(() => Promise.all([this.#clients.close(0), this.#plain.close(0)]));
@@ -136,6 +140,17 @@ export class Front {
 
   get adminAddress(): ListenAddress | undefined {
     return this.#life.adminAddress;
+  }
+
+  /** Sockets that the node does not open itself */
+  get sockets(): GivenSockets | undefined {
+    const { kept, shared } = this.#options;
+    return kept ?? shared;
+  }
+
+  /** Returns the sockets that another process can take over after this one has ended, by name. */
+  namedSockets(): [name: string, descriptor: number][] {
+    return this.#options.kept?.named(this.#configuration.name) ?? [];
   }
 
   /** Address where clients find this node, if configured */
@@ -213,7 +228,9 @@ export class Front {
       ? this.#certificate
       : await openCertificate(configuration, this.log, this.#options.shared);
     try {
+      const { kept } = this.#options;
       const listeners = await prepareAll([
+        ...(kept ? [() => kept.prepare(configuration, before.options.limits.drain)] : []),
         () => this.#prepareListeners(configuration, certificate),
         () => Promise.resolve(this.#prepareCertificate(certificate)),
       ]);
@@ -268,6 +285,7 @@ export class Front {
   close(drainMs = this.#configuration.options.limits.drain): Promise<void> {
     return this.#life.close(async () => {
       this.log.info({ requests: this.#service.handler.active }, 'draining');
+      this.#options.kept?.stopListening();
       this.#service.drain?.();
       await Promise.all([this.#clients.close(drainMs), this.#plain.close(drainMs)]);
     });
@@ -306,6 +324,7 @@ export class Front {
       proxies: this.#proxies,
       keyLog: this.#options.keyLog,
       shared: this.#options.shared,
+      sockets: this.sockets,
       altSvc: () => this.#altSvc(),
       place,
       log: this.log,
@@ -353,7 +372,7 @@ export class Front {
 }
 
 async function openPlain(parts: ListenerParts, http: ListenAddress): Promise<Plain> {
-  const tcp = createTcp(parts, http, { secure: false, socket: parts.shared?.takeTcp('http')[0] });
+  const tcp = createTcp(parts, http, { secure: false, socket: parts.sockets?.takeTcp('http')[0] });
   const address = await tcp.listen().catch((error: unknown) => {
     throw listenError(error, http, 'TCP', parts.place(['http']));
   });

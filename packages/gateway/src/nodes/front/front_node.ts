@@ -79,6 +79,11 @@ export abstract class FrontNode implements RunningNode {
     return this.front.certificate;
   }
 
+  /** Returns the sockets that another process can take over after this one has ended, by name. */
+  sockets(): [name: string, descriptor: number][] {
+    return this.front.namedSockets();
+  }
+
   /** Accepts no more TCP connections. Those that are open go on as before. */
   stopAccepting(): void {
     this.front.stopAccepting();

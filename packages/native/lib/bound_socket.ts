@@ -1,0 +1,17 @@
+import { addon } from './addon.js';
+import type { ListenedAddress } from './worker_group_types.js';
+
+/** Where a socket is bound. */
+export interface BoundSocket extends ListenedAddress {
+  /** Whether other sockets may have the same address (SO_REUSEPORT). */
+  shared: boolean;
+}
+
+/**
+ * Returns where a socket is bound that this process got from another one.
+ * @param transport what it has to be: a listening socket of TCP, or one of UDP
+ * @returns undefined for any other descriptor
+ */
+export function boundSocket(descriptor: number, transport: 'TCP' | 'UDP'): BoundSocket | undefined {
+  return addon().boundSocket(descriptor, transport === 'TCP');
+}
