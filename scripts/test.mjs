@@ -23,10 +23,21 @@ function chosenStages(names) {
   return names.length === 0 ? stages : stages.filter((stage) => names.includes(stage.name));
 }
 
-/** Builds what the stages need while earlier ones run. Never rejects: a stage builds again, and reports what does not build. */
+/**
+ * Builds what the stages need while earlier ones run. Resolves with the build folder; undefined without one, or when something did
+ * not build. Never rejects: a stage builds again, and reports what does not build.
+ */
 async function buildMeanwhile(chosen) {
   const targets = chosen.flatMap(({ builds }) => builds ?? []);
-  if (targets.length > 0) await Promise.allSettled([buildSanitized(targets, { patient: true })]);
+  if (targets.length === 0) return undefined;
+  return buildSanitized(targets, { patient: true }).catch(() => undefined);
+}
+
+/** Begins what a stage can do before its turn. Never rejects: what has no result then is done in the stage. */
+async function beginMeanwhile(stage, built) {
+  const build = await built;
+  if (build === undefined) return undefined;
+  return stage.meanwhile?.(build).catch(() => undefined);
 }
 
 async function runStage(stage, options) {
@@ -73,9 +84,10 @@ try {
     fuzzSeconds: Number(values['fuzz-seconds']),
     ...(values['fuzz-seed'] !== undefined && { fuzzSeed: Number(values['fuzz-seed']) }),
   };
-  for (const stage of chosen) {
+  const begun = chosen.map((stage) => beginMeanwhile(stage, built));
+  for (const [index, stage] of chosen.entries()) {
     if (stage.builds !== undefined) await built;
-    results.push(await runStage(stage, options));
+    results.push(await runStage(stage, { ...options, begun: begun[index] }));
   }
   process.exitCode = summarize(results) === 0 ? 0 : 1;
 } catch (error) {

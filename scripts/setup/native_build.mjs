@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { run } from './process.mjs';
 import { root } from './stamp.mjs';
 
+/** Before a command: it runs only while no other program wants a core. */
+export const patiently = ['nice', '-n', '19'];
+
 export const clang = { c: 'clang', cxx: 'clang++' };
 
 /**
@@ -26,8 +29,17 @@ export async function buildNative(name, options, { compiler, targets = ['all'], 
     configure.push(`-DCMAKE_C_COMPILER=${compiler.c}`, `-DCMAKE_CXX_COMPILER=${compiler.cxx}`);
   configure.push(...options.map((option) => `-D${option}=ON`));
   if ((await run('cmake', configure)) !== 0) return undefined;
-  const priority = patient ? ['nice', '-n', '19'] : [];
-  const [command, ...args] = [...priority, 'ninja', '-C', build, '-k', '0', '-j', String(cpus().length), '--quiet'];
+  const [command, ...args] = [
+    ...(patient ? patiently : []),
+    'ninja',
+    '-C',
+    build,
+    '-k',
+    '0',
+    '-j',
+    String(cpus().length),
+    '--quiet',
+  ];
   if ((await run(command, [...args, ...targets])) !== 0) return undefined;
   return build;
 }
