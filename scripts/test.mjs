@@ -24,13 +24,13 @@ function chosenStages(names) {
 }
 
 /**
- * Builds what the stages need while earlier ones run. Resolves with the build folder; undefined without one, or when something did
- * not build. Never rejects: a stage builds again, and reports what does not build.
+ * Builds what the stages need while the set-up and earlier stages run, until `stop` is aborted. Resolves with the build folder;
+ * undefined without one, or when something did not build. Never rejects: a stage builds again, and reports what does not build.
  */
-async function buildMeanwhile(chosen) {
+async function buildMeanwhile(chosen, stop) {
   const targets = chosen.flatMap(({ builds }) => builds ?? []);
   if (targets.length === 0) return undefined;
-  return buildSanitized(targets, { patient: true }).catch(() => undefined);
+  return buildSanitized(targets, { patient: true, stop }).catch(() => undefined);
 }
 
 /** Begins what a stage can do before its turn. Never rejects: what has no result then is done in the stage. */
@@ -68,6 +68,7 @@ function summarize(results) {
   return failed;
 }
 
+const stop = new AbortController();
 try {
   const { values } = parseArgs({
     options: {
@@ -77,9 +78,11 @@ try {
     },
   });
   const chosen = chosenStages(values.stage);
-  await setup('test', new Set(chosen.flatMap((stage) => stage.needs)));
+  let built;
+  await setup('test', new Set(chosen.flatMap((stage) => stage.needs)), {
+    packages: () => (built = buildMeanwhile(chosen, stop.signal)),
+  });
   const results = [];
-  const built = buildMeanwhile(chosen);
   const options = {
     fuzzSeconds: Number(values['fuzz-seconds']),
     ...(values['fuzz-seed'] !== undefined && { fuzzSeed: Number(values['fuzz-seed']) }),
@@ -91,5 +94,6 @@ try {
   }
   process.exitCode = summarize(results) === 0 ? 0 : 1;
 } catch (error) {
+  stop.abort();
   report(error);
 }
