@@ -9,25 +9,32 @@ const tests = 'packages/*/test/**/*.test.ts';
 const longest = [
   // This one builds programs, which uses both cores.
   'packages/bench/test/multi_end/simulated_backends.test.ts',
-  'packages/bench/test/interop/backends/clients.test.ts',
+  'packages/cli/test/multi_end_proxied.test.ts',
   'packages/cli/test/greedy_clients.test.ts',
   'packages/cli/test/direct_return_faults.test.ts',
-  'packages/cli/test/multi_end_proxied.test.ts',
+  'packages/bench/test/interop/backends/clients.test.ts',
   'packages/gateway/test/registry/cluster.test.ts',
   'packages/gateway/test/nodes/fleet/killed.test.ts',
   'packages/cli/test/multi_end_faults_shared_keys.test.ts',
   'packages/cli/test/multi_end_faults_path_keys.test.ts',
+  'packages/gateway/test/upgrade/under_load.test.ts',
+  'packages/gateway/test/nodes/reload/under_load.test.ts',
   'packages/gateway/test/slow_clients/client_timeouts.test.ts',
   'packages/cli/test/process.test.ts',
   'packages/gateway/test/multi_end/backend/unread_responses.test.ts',
   'packages/gateway/test/slow_clients/greedy_clients.test.ts',
   'packages/bench/test/loss/download.test.ts',
+  'packages/gateway/test/workers/steering.test.ts',
   'packages/bench/test/interop/modules.test.ts',
   'packages/bench/test/interop/chromium.test.ts',
   'packages/bench/test/direct_return/bench/direct_return_bench.test.ts',
   'packages/cli/test/multi_end.test.ts',
   'packages/cli/test/several_interfaces.test.ts',
+  'packages/cli/test/upgrade.test.ts',
   'packages/gateway/test/listeners/hostile_http.test.ts',
+  'packages/gateway/test/upgrade/generations.test.ts',
+  'packages/gateway/test/workers/multi_end.test.ts',
+  'packages/bench/test/fleet/fleet_bench.test.ts',
   'packages/bench/test/interop/floods/floods.test.ts',
   'packages/bench/test/interop/firefox.test.ts',
   'packages/bench/test/interop/firefox_site.test.ts',
@@ -51,11 +58,11 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Most of their time goes into waiting for links of a few megabits, timeouts and peers, so `npm test` runs them beside the others. */
+/** Most of their time goes into waiting for links of a few megabits, timeouts and peers. They begin beside the others' longest. */
 const waiting = [
   'packages/bench/test/fleet/fleet_bench.test.ts',
   'packages/bench/test/loss/download.test.ts',
-  'packages/cli/test/{direct_return_faults,media_channel,multi_end*,several_interfaces}.test.ts',
+  'packages/cli/test/direct_return_faults.test.ts',
 ];
 
 /**
@@ -103,12 +110,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        // Tests open sockets and start gateways: two cores are kept busy by few of them.
+        // Tests open sockets and start gateways: two cores are kept busy by few of them. Each of the longest uses a third of one.
         test: {
           name: 'working',
           include: [tests],
           exclude: [...waiting, ...short],
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },

@@ -6,26 +6,32 @@ import { StepError, progress } from './setup/process.mjs';
 import { hashInputs, isFresh, writeStamp } from './setup/stamp.mjs';
 import { checkNode, steps } from './setup/steps.mjs';
 
-/** Brings the checkout up to date for `purpose`, or only the steps in `wanted`. Throws {@link StepError}. */
-export async function setup(purpose, wanted) {
+/**
+ * Brings the checkout up to date for `purpose`, or only the steps in `wanted`. `begins`: called after the steps that it has
+ * as keys. Throws {@link StepError}.
+ */
+export async function setup(purpose, wanted, begins = {}) {
   checkNode();
   const all = steps(purpose).filter((step) => wanted === undefined || wanted.has(step.name));
   await withLock(async () => {
     const numbered = all.map((step, index) => ({ step, position: `[${index + 1}/${all.length}]` }));
     const [system, npm] = ['system', 'npm'].map((part) => numbered.filter(({ step }) => step.first === part));
     // One chain waits for Debian's mirror while the other compiles.
-    await besideEachOther([system, npm]);
+    await besideEachOther([system, npm], begins);
     // Fetches foreign programs while ours compile.
     const rest = numbered.filter(({ step }) => step.first === undefined);
-    await besideEachOther([rest.filter(({ step }) => step.foreign), rest.filter(({ step }) => !step.foreign)]);
+    await besideEachOther([rest.filter(({ step }) => step.foreign), rest.filter(({ step }) => !step.foreign)], begins);
   });
 }
 
 /** Performs the steps of each chain in turn. Reports a failure when nothing runs any more. */
-async function besideEachOther(chains) {
+async function besideEachOther(chains, begins) {
   const outcomes = await Promise.allSettled(
     chains.map(async (chain) => {
-      for (const { step, position } of chain) await perform(step, position);
+      for (const { step, position } of chain) {
+        await perform(step, position);
+        begins[step.name]?.();
+      }
     }),
   );
   const failed = outcomes.find(({ status }) => status === 'rejected');

@@ -23,10 +23,21 @@ function chosenStages(names) {
   return names.length === 0 ? stages : stages.filter((stage) => names.includes(stage.name));
 }
 
-/** Builds what the stages need while earlier ones run. Never rejects: a stage builds again, and reports what does not build. */
-async function buildMeanwhile(chosen) {
+/**
+ * Builds what the stages need while the set-up and earlier stages run, until `stop` is aborted. Resolves with the build folder;
+ * undefined without one, or when something did not build. Never rejects: a stage builds again, and reports what does not build.
+ */
+async function buildMeanwhile(chosen, stop) {
   const targets = chosen.flatMap(({ builds }) => builds ?? []);
-  if (targets.length > 0) await Promise.allSettled([buildSanitized(targets, { patient: true })]);
+  if (targets.length === 0) return undefined;
+  return buildSanitized(targets, { patient: true, stop }).catch(() => undefined);
+}
+
+/** Begins what a stage can do before its turn. Never rejects: what has no result then is done in the stage. */
+async function beginMeanwhile(stage, built) {
+  const build = await built;
+  if (build === undefined) return undefined;
+  return stage.meanwhile?.(build).catch(() => undefined);
 }
 
 async function runStage(stage, options) {
@@ -57,6 +68,7 @@ function summarize(results) {
   return failed;
 }
 
+const stop = new AbortController();
 try {
   const { values } = parseArgs({
     options: {
@@ -66,18 +78,22 @@ try {
     },
   });
   const chosen = chosenStages(values.stage);
-  await setup('test', new Set(chosen.flatMap((stage) => stage.needs)));
+  let built;
+  await setup('test', new Set(chosen.flatMap((stage) => stage.needs)), {
+    packages: () => (built = buildMeanwhile(chosen, stop.signal)),
+  });
   const results = [];
-  const built = buildMeanwhile(chosen);
   const options = {
     fuzzSeconds: Number(values['fuzz-seconds']),
     ...(values['fuzz-seed'] !== undefined && { fuzzSeed: Number(values['fuzz-seed']) }),
   };
-  for (const stage of chosen) {
+  const begun = chosen.map((stage) => beginMeanwhile(stage, built));
+  for (const [index, stage] of chosen.entries()) {
     if (stage.builds !== undefined) await built;
-    results.push(await runStage(stage, options));
+    results.push(await runStage(stage, { ...options, begun: begun[index] }));
   }
   process.exitCode = summarize(results) === 0 ? 0 : 1;
 } catch (error) {
+  stop.abort();
   report(error);
 }

@@ -2,7 +2,7 @@
 // layers.json lets it stand on. The laboratory (`sim/`) is not among them. With --together it writes files into
 // build/together that each include several sources of a folder, and prints these: headers are then read once for all
 // of them, as CMakeLists.txt does it.
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 
 /** As many as in CMakeLists.txt, so that benchmarks measure what ships */
 const filesTogether = 8;
@@ -19,10 +19,11 @@ const sourcesOf = (folder) =>
     .map((file) => `${folder}/${file}`)
     .sort();
 
+const directory = new URL('build/together/', import.meta.url);
+
 /** Writes the files of a folder that include its sources. Returns their paths. */
 function together(folder) {
   const sources = sourcesOf(folder);
-  const directory = new URL('build/together/', import.meta.url);
   mkdirSync(directory, { recursive: true });
   return Array.from({ length: Math.ceil(sources.length / filesTogether) }, (_, index) => {
     const name = `${folder}_${index}.cc`;
@@ -35,7 +36,15 @@ function together(folder) {
   });
 }
 
+/** Writes those of all folders. CMake links what they became, so none stays that a folder has no sources for any more. */
+function allTogether() {
+  const written = [...folders].flatMap(together);
+  for (const file of readdirSync(directory))
+    if (!written.includes(`build/together/${file}`)) rmSync(new URL(file, directory));
+  return written;
+}
+
 const wanted = process.argv.includes('--together')
-  ? [...folders].flatMap(together)
+  ? allTogether()
   : [...folders].flatMap(sourcesOf).map((source) => `src/${source}`);
 console.log(wanted.sort().join(' '));

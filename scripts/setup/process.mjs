@@ -19,13 +19,14 @@ export function exitCode(code, signal) {
 
 /**
  * Runs a command to its end and shows its output, which `onOutput` gets too. Resolves with the exit
- * code (128 + n after signal n).
+ * code (128 + n after signal n). Rejects when `stop` is aborted, which ends it.
  */
-export function run(command, args, { cwd, env, quiet = false, onOutput } = {}) {
+export function run(command, args, { cwd, env, quiet = false, onOutput, stop } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd,
       env: { ...process.env, ...env },
+      signal: stop,
       stdio: onOutput ? ['ignore', 'pipe', 'pipe'] : ['ignore', quiet ? 'ignore' : process.stderr, process.stderr],
     });
     for (const stream of [child.stdout, child.stderr]) {

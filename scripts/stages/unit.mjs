@@ -6,7 +6,7 @@ import { execute } from '../setup/execute.mjs';
 import { sumWithSecondRuns } from './alone.mjs';
 import { failure } from './failure.mjs';
 import { notRun, unitPrograms } from './listed.mjs';
-import { buildSanitized, inParallel } from '../setup/native_build.mjs';
+import { buildSanitized, inParallel, patiently } from '../setup/native_build.mjs';
 
 /** How GoogleTest ends when tests failed. A sanitizer that finds something, leaks at the end included, ends otherwise. */
 const testsFailed = 1;
@@ -16,19 +16,21 @@ const sanitizers = {
   UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1',
 };
 
+/** Programs with sockets, whose peers do not wait for one that gets no core. Time in the others is virtual. */
+const withSockets = ['channel_node_test', 'workers_test', 'io_test', 'switchboard_test', 'tunnel_node_test'];
+
 /** Programs that take the longest, and start first, so that no core waits for them at the end */
 const first = [
+  ...withSockets,
   'direct_return_test',
   'sim_test',
   'multipath_test',
   'channel_test',
-  'channel_node_test',
   'endpoint_test',
-  'scheduler_test',
   'multi_end_test',
-  'recovery_test',
+  'scheduler_test',
   'stream_test',
-  'io_test',
+  'recovery_test',
 ];
 
 export const unit = {
@@ -36,27 +38,42 @@ export const unit = {
   title: 'C++ tests (ASAN, UBSAN)',
   needs: ['packages'],
   builds: 'unit_tests',
-  run: async () => {
+  /** Runs programs while no other one wants a core. Resolves with their results by name. */
+  meanwhile: async (build) => {
+    const programs = builtPrograms(build).filter((name) => !withSockets.includes(name));
+    const run = (name) => runProgram(join(build, 'tests'), name, sanitizers, { patient: true });
+    const results = await inParallel(programs, run);
+    return new Map(programs.map((name, index) => [name, results[index]]));
+  },
+  /** `begun`: the promise of `meanwhile` */
+  run: async ({ begun }) => {
     const build = await buildSanitized([unit.builds]);
     if (build === undefined) return { passed: 0, failures: ['the C++ does not build'], skipped: [] };
-    return runUnitTests(build, () => sanitizers);
+    return runUnitTests(build, () => sanitizers, begun);
   },
 };
 
+function builtPrograms(build) {
+  const declared = unitPrograms();
+  return [...new Set([...first, ...declared.keys()])].filter(
+    (name) => declared.has(name) && existsSync(join(build, 'tests', name)),
+  );
+}
+
 /**
- * Runs every test program of a build folder. `environmentOf` returns the environment variables of a program by its path.
- * A program that ran fewer tests than its sources declare is a failure.
+ * Runs every test program of a build folder that has no result in `earlier`, which resolves with results by name.
+ * `environmentOf` returns the environment variables of a program by its path. A program that ran fewer tests than its sources
+ * declare is a failure.
  */
-export async function runUnitTests(build, environmentOf) {
+export async function runUnitTests(build, environmentOf, earlier) {
   const folder = join(build, 'tests');
   const declared = unitPrograms();
-  const programs = [...new Set([...first, ...declared.keys()])].filter(
-    (name) => declared.has(name) && existsSync(join(folder, name)),
-  );
+  const programs = builtPrograms(build);
   const run = (name) => runProgram(folder, name, environmentOf(join(folder, name)));
   const incomplete = (name, result) =>
     testsIn(result) >= declared.get(name) ? [] : [`${name}: ran ${testsIn(result)} of ${declared.get(name)} tests`];
-  const results = await inParallel(programs, run);
+  const result = async (name) => (withSockets.includes(name) ? undefined : (await earlier)?.get(name)) ?? run(name);
+  const results = await inParallel(programs, result);
   const broken = [
     ...results.flatMap((result) => result.broken),
     ...notRun('test program', [...declared.keys()], programs),
@@ -72,13 +89,12 @@ export async function runUnitTests(build, environmentOf) {
 const testsIn = ({ passed, failures, skipped }) => passed + failures.length + skipped.length;
 
 /** Runs the tests of a program. What ends without a report, or with a finding, is broken. */
-async function runProgram(folder, name, environment) {
+async function runProgram(folder, name, environment, { patient = false } = {}) {
   const report = join(folder, `${name}.json`);
   rmSync(report, { force: true });
   const started = performance.now();
-  const { code, output } = await execute(join(folder, name), ['--gtest_brief=1', `--gtest_output=json:${report}`], {
-    environment,
-  });
+  const [command, ...args] = [...(patient ? patiently : []), join(folder, name), '--gtest_brief=1'];
+  const { code, output } = await execute(command, [...args, `--gtest_output=json:${report}`], { environment });
   const outcome = existsSync(report) ? readReport(name, report) : { passed: 0, failures: [], skipped: [] };
   const expected = outcome.failures.length === 0 ? 0 : testsFailed;
   const broken = code === expected ? [] : [`${name} ended with ${code}`];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
+import { setup } from '../setup.mjs';
 import { withLock } from '../setup/lock.mjs';
 import { run } from '../setup/process.mjs';
 import { filesBelow, root } from '../setup/stamp.mjs';
@@ -73,6 +74,20 @@ test('a program that a signal ended has the exit code that a shell gives it', as
   assert.equal(await run('sh', ['-c', 'kill -TERM $$']), 143);
   assert.equal(await run('sh', ['-c', 'kill -INT $$']), 130);
   assert.equal(await run('sh', ['-c', 'exit 7']), 7);
+});
+
+test('a program ends when it is stopped', async () => {
+  const stop = new AbortController();
+  const ended = assert.rejects(run('sleep', ['1000'], { stop: stop.signal }), { name: 'AbortError' });
+  stop.abort();
+  await ended;
+  await assert.rejects(run('true', [], { stop: stop.signal }), { name: 'AbortError' });
+});
+
+test('what waits for a step of the set-up begins after it', async () => {
+  let begun = 0;
+  await setup('build', new Set(['packages']), { packages: () => (begun += 1), typescript: () => assert.fail() });
+  assert.equal(begun, 1);
 });
 
 test('the set-up leaves signals to what runs after it', async () => {

@@ -18,7 +18,7 @@ import { quinn } from '../peers/quinn.js';
 import { root } from '../programs.js';
 import { startRelay } from '../relay.js';
 import type { Body } from '../site.js';
-import { deliveries, startBackendsSite, type BackendsSite, type Delivery } from './site.js';
+import { deliveries, largeMegabytes, startBackendsSite, type BackendsSite, type Delivery } from './site.js';
 
 const python = join(root, '.sheaf', 'interop', 'bin', 'python');
 const go = (name: string): string => join(root, '.sheaf', 'interop-go', name);
@@ -81,7 +81,7 @@ describe.each(clients)('$slug', (peer, program, tried) => {
   });
 
   describe.each(tried)('delivery: %s', (delivery) => {
-    test('a file of 20 MB from each backend', () => download(peer, delivery, site.files(delivery)));
+    test(`a file of ${largeMegabytes} MB from each backend`, () => download(peer, delivery, site.files(delivery)));
     test('a page of 100 objects', () => download(peer, delivery, site.page(delivery)));
   });
 });

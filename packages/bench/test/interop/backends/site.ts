@@ -19,8 +19,8 @@ type Backend = (typeof backends)[number];
 export const deliveries = ['proxy', 'return'] as const;
 export type Delivery = (typeof deliveries)[number];
 
-/** Enough for other keys and another address in the middle of it */
-const largeBytes = 20_000_000;
+/** Size of a large file: enough for other keys and another address in the middle of it */
+export const largeMegabytes = Number(process.env['SHEAF_INTEROP_MEGABYTES'] ?? 5);
 const objects = 100;
 /** Bytes of the objects of a page, each a little larger than the one before */
 const [leastObject, largestObject] = [500, 100_000];
@@ -48,7 +48,7 @@ export interface BackendsSite {
   certificates: TestCertificates;
   /** Port of the gateway */
   port: number;
-  /** A file of 20 MB on each backend */
+  /** A large file on each backend */
   files(delivery: Delivery): Body[];
   /** 100 objects of a page, on the backends in turns */
   page(delivery: Delivery): Body[];
@@ -92,7 +92,9 @@ async function startIn(
   const file = join(directory, 'sheaf.yaml');
   // JSON is valid YAML.
   writeFileSync(file, JSON.stringify(await configuration(certificates, { port, admin })));
-  const files = backends.map((backend, index) => writeBody(directory, backend, `large-${index}.bin`, largeBytes));
+  const files = backends.map((backend, index) =>
+    writeBody(directory, backend, `large-${index}.bin`, largeMegabytes * 1e6),
+  );
   const page = Array.from({ length: objects }, (_, index) =>
     writeBody(directory, backends[index % backends.length]!, `object-${index}.bin`, sizeOfObject(index)),
   );
