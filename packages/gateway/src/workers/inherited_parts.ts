@@ -4,10 +4,11 @@ import { workerCount } from '../schema/workers.js';
 import type { AdminInheritance, NodeInheritance } from '../upgrade/messages.js';
 import { canonicalText } from '../values/canonical.js';
 import type { ListenAddress } from '../values/scalars.js';
-import type { LoadedServer } from './node_sockets.js';
+import type { LoadedServer, ServerOptions } from '../schema/loaded.js';
 
 /** What sockets and connections depend on, by the name of an option that says it */
-export function fixedOf({ node }: LoadedServer): Record<string, string> {
+export function fixedOf(loaded: LoadedServer): Record<string, string> {
+  const node: ServerOptions = loaded.node;
   return { workers: String(workerCount(node)), connection_ids: canonicalText(node.connection_ids) };
 }
 

@@ -1,5 +1,5 @@
 import type { WorkerCounts, WorkerGroup } from '@sheaf/native';
-import type { LoadedBackend, LoadedGateway } from '../schema/loaded.js';
+import type { LoadedServer, ServerOptions } from '../schema/loaded.js';
 import { workerCount } from '../schema/workers.js';
 import { serverIdOf } from '../listeners/quic_listener.js';
 import { listenError } from '../values/listen_error.js';
@@ -15,8 +15,6 @@ import type { SentSockets } from './messages.js';
 import { closeTcp, openSockets, takeOver, transportsOf, type OpenSockets, type Refuse } from './open_sockets.js';
 import { Bequeathed, type SocketLegacy } from './socket_legacy.js';
 import { sumOf } from './sums.js';
-
-export type LoadedServer = LoadedGateway | LoadedBackend;
 
 /** How sockets are opened for a configuration */
 interface Preparation {
@@ -63,7 +61,7 @@ export class NodeSockets {
     loaded: LoadedServer,
     { drainMs, taken, waits = false }: Preparation,
   ): Promise<Prepared & { opened: OpenedSockets }> {
-    const { node } = loaded;
+    const node: ServerOptions = loaded.node;
     const workers = workerCount(node);
     const opened: Partial<Record<SocketUse, OpenSockets>> = {};
     // Balancers read the ids of clients; those of the backbone are random.

@@ -7,7 +7,7 @@ import type { SocketStore } from '../upgrade/socket_store.js';
 import { TakenSockets } from '../upgrade/taken_sockets.js';
 import { canonicalText } from '../values/canonical.js';
 import { eachAddress, type ListenAddresses } from '../values/scalars.js';
-import type { LoadedServer } from './node_sockets.js';
+import type { LoadedServer, ServerOptions } from '../schema/loaded.js';
 import { transportsOf } from './open_sockets.js';
 
 /** Takes the sockets that the service manager kept for these nodes, and lets go of all others. */
@@ -18,7 +18,8 @@ export function takeStored(nodes: readonly LoadedServer[], store: SocketStore): 
 }
 
 function storedFor(loaded: LoadedServer, store: SocketStore): NodeInheritance {
-  const { name, node } = loaded;
+  const { name } = loaded;
+  const node: ServerOptions = loaded.node;
   const sockets: NodeInheritance['sockets'] = {};
   for (const use of Object.keys(transportsOf) as SocketUse[]) {
     const address = node[use];

@@ -11,8 +11,9 @@ import { NodeLife, type AdminSocket } from '../nodes/life/node_life.js';
 import { prepareAll, type Prepared } from '../nodes/life/reload.js';
 import type { Entrance, NodeLegacy, NodeOptions, RunningNode } from '../nodes/life/running_node.js';
 import type { AdminSources } from '../observability/admin_server.js';
+import type { FrontNodeStatus } from '../observability/status.js';
 import { streamOf } from '../observability/log.js';
-import type { LoadedNode } from '../schema/loaded.js';
+import type { LoadedNode, LoadedServer, ServerOptions } from '../schema/loaded.js';
 import { workerCount } from '../schema/workers.js';
 import { ChannelAway } from '../channels/channel_away.js';
 import { channelWorker } from '../channels/channel_worker.js';
@@ -27,10 +28,10 @@ import type { RunningAddresses, SentNodes } from '../values/running_addresses.js
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 import { idleStatus } from './idle_status.js';
 import { fixedOf, openAdmin, refuseDifferent, type OwnSocket } from './inherited_parts.js';
-import { mergeStatus, type OwnStatus, type ServerStatus } from './merged_status.js';
+import { mergeStatus, type OwnStatus } from './merged_status.js';
 import { MergedMetrics } from './merged_metrics.js';
 import { encodeSecret, openSecrets } from './node_secrets.js';
-import { NodeSockets, type LoadedServer, type OpenedSockets } from './node_sockets.js';
+import { NodeSockets, type OpenedSockets } from './node_sockets.js';
 import { sendBytes } from './relayed_bytes.js';
 import { WorkerPool } from './worker_pool.js';
 import { WorkerThread } from './worker_thread.js';
@@ -53,7 +54,7 @@ interface Files {
   secrets: SecretsSource;
 }
 
-/** A gateway or a backend whose clients are served by several threads. The main thread has what they share. */
+/** A node whose clients are served by several threads. The main thread has what they share. */
 export class WorkersNode implements RunningNode {
   /** The threads that serve clients */
   readonly pool: WorkerPool;
@@ -178,7 +179,8 @@ export class WorkersNode implements RunningNode {
   }
 
   get publicUrl(): string | undefined {
-    return publicUrlOf(this.#loaded.node);
+    const node: ServerOptions = this.#loaded.node;
+    return publicUrlOf(node);
   }
 
   get certificate(): CertificateSource {
@@ -202,7 +204,7 @@ export class WorkersNode implements RunningNode {
   }
 
   /** Returns what all workers did, as of the latest `refresh`. */
-  status(): ServerStatus {
+  status(): FrontNodeStatus {
     const [first, ...others] = this.pool.reports.map(({ status }) => status);
     if (first) return mergeStatus([first, ...others], this.#ownStatus());
     const { isDevelopment: development, hash: sha256, expiry } = this.#certificate;
@@ -217,7 +219,7 @@ export class WorkersNode implements RunningNode {
 
   /** Makes all workers ready for another configuration, or none. @throws UserError */
   async prepare(loaded: LoadedNode): Promise<Prepared> {
-    if (loaded.role !== 'gateway' && loaded.role !== 'backend') throw new Error(`a ${loaded.role} is no ${this.role}`);
+    if (loaded.role === 'tunnel' || loaded.role !== this.role) throw new Error(`a ${loaded.role} is no ${this.role}`);
     const leave = await this.pool.turn();
     let certificate: CertificateSource | undefined;
     const giveBack = (): void => {

@@ -6,6 +6,7 @@ export function cannotTakeOver({ name, role }: { name: string; role: NodeStatus[
   switch (role) {
     case 'gateway':
     case 'backend':
+    case 'edge':
       return new UserError(
         'UPGRADE_REFUSED',
         `\`${name}\` is served by the main thread, whose sockets no other process can take over`,
@@ -13,11 +14,10 @@ export function cannotTakeOver({ name, role }: { name: string; role: NodeStatus[
           hint: 'add `workers: 1` (or more) to the node, and restart it once',
         },
       );
-    case 'edge':
     case 'tunnel':
       return new UserError(
         'UPGRADE_REFUSED',
-        `\`${name}\` is ${role === 'edge' ? 'an edge' : 'a tunnel node'}, whose connection to its gateway no other process can take over`,
+        `\`${name}\` is a tunnel node, whose connection to its gateway no other process can take over`,
         { hint: 'run it in a process of its own (`sheaf up --node NAME`), and restart it for another version' },
       );
   }
