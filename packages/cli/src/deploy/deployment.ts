@@ -54,7 +54,7 @@ export function sendsTransparently({ node }: LoadedNode): boolean {
 
 /** Whether a node could share its port among workers, and does not. */
 export const lacksWorkers = (loaded: LoadedNode): boolean =>
-  (loaded.role === 'gateway' || loaded.role === 'backend') && loaded.node.workers === undefined;
+  loaded.role !== 'tunnel' && loaded.node.workers === undefined;
 
 /** Whether a node could share secrets with others, and does not. */
 export const lacksSecrets = (loaded: LoadedNode): boolean =>

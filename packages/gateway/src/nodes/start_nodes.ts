@@ -56,11 +56,7 @@ async function startNode(loaded: LoadedNode, options: StartOptions): Promise<Run
 }
 
 /** Tells the other nodes of the process and of the fleet where a node listens. */
-function note(
-  loaded: LoadedServer,
-  node: DescribedNode,
-  { running, fleet, reload, succession }: StartOptions,
-): void {
+function note(loaded: LoadedServer, node: DescribedNode, { running, fleet, reload, succession }: StartOptions): void {
   // No other node calls an edge.
   if (loaded.role === 'edge') return;
   const { address, backboneAddress } = node;
