@@ -52,7 +52,7 @@ export {
   storeDescriptor,
   type ServiceState,
 } from './service_manager.js';
-export { boundAddress } from './bound_address.js';
+export { boundAddress, openBoundUdp, type BoundSocket } from './bound_address.js';
 export { duplicateDescriptor, openSharedTcp, type SharedTcp } from './tcp_listener.js';
 export {
   createDatagramPair,

@@ -47,9 +47,9 @@ type StartOptions = NodeOptions & { running: RunningAddresses };
 
 async function startNode(loaded: LoadedNode, options: StartOptions): Promise<RunningNode> {
   const { running } = options;
-  if (options.succession) throw cannotTakeOver(loaded);
   if (loaded.role === 'tunnel')
     return TunnelNode.start(loaded, { ...options, gatewayAddress: gatewayAddress(loaded, running) });
+  if (options.succession) throw cannotTakeOver(loaded);
   const node = await startServer(loaded, options);
   note(loaded, node, options);
   return node;

@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 
 #include "io/socket_address.h"
+#include "io/tcp_listener.h"
+#include "io/udp_socket.h"
 
 namespace sheaf::io {
 
@@ -35,6 +37,16 @@ std::optional<quic::Address> bound_address(int descriptor, BoundKind kind) {
     return std::nullopt;
   const quic::Address bound = from_sockaddr(address);
   return bound.port == 0 ? std::nullopt : std::optional(bound);
+}
+
+quic::Result<BoundUdp, SocketError> open_bound_udp(const quic::Address& local) {
+  const auto socket = UdpSocket::open(local, {.segmentation_offload = false});
+  if (!socket) return socket.error();
+  // Only now: another process that has the port keeps it for itself.
+  (*socket)->share_address();
+  const int copy = duplicate_descriptor((*socket)->descriptor());
+  if (copy < 0) return socket_error(-copy, "fcntl", local);
+  return BoundUdp{.descriptor = copy, .local = (*socket)->local_address()};
 }
 
 }  // namespace sheaf::io

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "io/socket_calls.h"
 #include "util/address.h"
+#include "util/result.h"
 
 namespace sheaf::io {
 
@@ -13,5 +15,15 @@ enum class BoundKind : std::uint8_t { kTcp, kUdp };
 // Returns the address of a socket of this kind that shares it with other sockets (SO_REUSEPORT).
 // Returns nothing for any other descriptor.
 std::optional<quic::Address> bound_address(int descriptor, BoundKind kind);
+
+// A bound UDP socket, which the caller closes.
+struct BoundUdp {
+  int descriptor = -1;
+  quic::Address local;
+};
+
+// Opens a UDP socket whose address sockets of this user may have that are opened later. Refuses a
+// port that anybody else has; port 0 takes a free one.
+quic::Result<BoundUdp, SocketError> open_bound_udp(const quic::Address& local);
 
 }  // namespace sheaf::io

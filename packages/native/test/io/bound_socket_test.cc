@@ -28,6 +28,16 @@ TEST(BoundSocket, IsFoundByItsKind) {
   EXPECT_EQ(bound_address(udp, BoundKind::kTcp), std::nullopt);
 }
 
+TEST(BoundSocket, OfUdpIsNotTaken) {
+  const auto opened = open_bound_udp(*parse_address("127.0.0.1", 0));
+  ASSERT_TRUE(opened);
+  const Descriptor owned(opened->descriptor);
+  EXPECT_EQ(bound_address(owned.number(), BoundKind::kUdp), opened->local);
+  const auto again = open_bound_udp(opened->local);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().number, EADDRINUSE);
+}
+
 TEST(BoundSocket, IsNothingElse) {
   const auto expect_none = [](int descriptor) {
     EXPECT_EQ(bound_address(descriptor, BoundKind::kTcp), std::nullopt);
