@@ -17,6 +17,7 @@ const yamlOf = (edge: string): string => `nodes:
     role: edge
     listen: 127.0.0.1:0
     workers: 2
+    admin: 127.0.0.1:0
     gateway: site
     show_paths: true
     paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2 }]
@@ -117,6 +118,12 @@ it('a broadcast reaches an edge once, and viewers at each of its workers, also a
   expect(media).toMatchObject([
     { route: '/live', state: 'want', joined: 1, broadcasts: 1, viewers: webTransportSessions },
   ]);
+  const page = await (await fetch(`http://127.0.0.1:${edge.node.adminAddress!.port}/metrics`)).text();
+  expect(page.match(/^sheaf_media_channel_state.*$/gm)).toEqual([
+    'sheaf_media_channel_state{route="/live",state="want"} 1',
+  ]);
+  expect(page).toContain('sheaf_media_broadcasts{route="/live"} 1\n');
+  expect(page).toContain(`sheaf_media_viewers{route="/live"} ${webTransportSessions}\n`);
   // The worker that is in the channel
   await crash(edge.node, 0);
   addGroup(video, [Buffer.from('again')]);
