@@ -18,7 +18,7 @@ if (missing !== undefined) console.warn(`skipped: an edge that follows interface
 interface Status {
   gateway: {
     opened: number;
-    connection?: { paths: { state: string; local: { address: string }; bytesReceived: number }[] };
+    connections: { paths: { state: string; local: { address: string }; bytesReceived: number }[] }[];
   };
 }
 
@@ -77,7 +77,7 @@ it.skipIf(missing !== undefined)(
       };
     const status = async () =>
       (JSON.parse((await sheaf('status', '--node', 'laptop', '--json')).stdout) as Status).gateway;
-    const active = async () => ((await status()).connection?.paths ?? []).filter(({ state }) => state === 'active');
+    const active = async () => ((await status()).connections[0]?.paths ?? []).filter(({ state }) => state === 'active');
     const expected = createHash('sha256').update(Buffer.alloc(bytes)).digest('hex');
 
     expect(await fetchZeros()).toMatchObject({ bytes, sha256: expected });

@@ -99,7 +99,7 @@ async function ready(nodes: Nodes): Promise<void> {
 async function openBackends(nodes: Nodes): Promise<number> {
   const asked = await status(nodes, 'laptop');
   return asked.role === 'edge'
-    ? (asked.gateway.connection?.backends ?? []).filter(({ state }) => state === 'open').length
+    ? (asked.gateway.connections[0]?.backends ?? []).filter(({ state }) => state === 'open').length
     : 0;
 }
 

@@ -210,7 +210,10 @@ it('shows the ports of a tunnel node, its tunnels, and its connection to the gat
     ...{ version, pid, state, startedAt, uptimeSeconds },
     node: 'laptop',
     role: 'tunnel',
-    gateway: { address: '203.0.113.7:443', state: 'waiting', opened: 1, reason: 'no response within 5 s' },
+    gateway: {
+      ...{ address: '203.0.113.7:443', state: 'waiting', opened: 1, connections: [] },
+      reason: 'no response within 5 s',
+    },
     listeners: [
       { kind: 'socks5', listen: '127.0.0.1:1080', open: 2, refused: 1 },
       { kind: 'udp', listen: '127.0.0.1:5443', to: 'a.example:443', reason: 'no connection', open: 0, refused: 0 },

@@ -408,6 +408,8 @@ export interface NativeEndpoint {
     connection: number,
     local: NativeAddress,
     program?: NativeAddress,
+    /** Socket that is bound to the address; the port makes a descriptor of its own. Not for a relay */
+    bound?: number,
   ): [port: number, address: SocketAddress] | undefined;
   /**
    * Connects a request for UDP proxying, whose response has come, to a peer of a local port. Returns false when the connection or the
@@ -422,8 +424,8 @@ export interface NativeEndpoint {
   ): boolean;
   /** Drops what a peer has sent. The next packet asks again. */
   refuseTunnelPeer(connection: number, port: number, peer: number): void;
-  /** Closes a local port and ends its tunnels, of which `tunnelOver` tells. */
-  closeTunnelPort(connection: number, port: number): void;
+  /** Closes a local port, and may end its tunnels, of which `tunnelOver` tells. */
+  closeTunnelPort(connection: number, port: number, endsTunnels: boolean): void;
   /**
    * Connects a tunnel whose stream is carried here, as one of its carrier's. Returns also its number; undefined when the endpoint
    * is closed, or the target is no IP address. Throws as `openTunnel`. Bytes for the client come as events, and no more of them
@@ -696,6 +698,8 @@ interface Addon {
   awaitServiceManager(socketName: string, waitMs: number): string | undefined;
   /** `src/io/bound_socket.h` */
   boundSocket(descriptor: number, ofTcp: boolean): (NativeAddress & { shared: boolean }) | undefined;
+  /** Throws with `code` set to the system's error name. */
+  openBoundUdp(local: NativeAddress): { descriptor: number; port: number };
 }
 
 let loaded: Addon | undefined;

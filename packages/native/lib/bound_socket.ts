@@ -7,6 +7,22 @@ export interface BoundSocket extends ListenedAddress {
   shared: boolean;
 }
 
+/** A UDP socket whose descriptor the caller closes. */
+export interface BoundUdp {
+  /** Its descriptor. */
+  descriptor: number;
+  /** UDP port. */
+  port: number;
+}
+
+/**
+ * Opens a UDP socket for `openTunnelPort`, which another process can take over. Refuses a port that anybody else has, and with port 0
+ * takes a free one. Throws with the system's `code`, such as `EADDRINUSE`. The caller closes the descriptor.
+ */
+export function openBoundUdp(local: ListenedAddress): BoundUdp {
+  return addon().openBoundUdp(local);
+}
+
 /**
  * Returns where a socket is bound that this process got from another one.
  * @param transport what it has to be: a listening socket of TCP, or one of UDP

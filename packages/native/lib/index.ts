@@ -52,7 +52,7 @@ export {
   storeDescriptor,
   type ServiceState,
 } from './service_manager.js';
-export { boundSocket, type BoundSocket } from './bound_socket.js';
+export { boundSocket, openBoundUdp, type BoundSocket, type BoundUdp } from './bound_socket.js';
 export { duplicateDescriptor, openSharedTcp, type SharedTcp } from './tcp_listener.js';
 export {
   createDatagramPair,

@@ -4,7 +4,7 @@ import { headBody } from './engine_body.js';
 import { H3_MESSAGE_ERROR, IncomingBody } from './http3_body.js';
 import { contextsField, tunnelContextsHeader, nativeContexts, readTunnelContexts } from './payload_contexts.js';
 import { carriageOptions, tunnelInfoHeader, tunnelOver } from './tunnel.js';
-import type { LocalTunnelOptions, TunnelPort, TunnelRelayOptions } from './tunnel_types.js';
+import type { LocalTunnelOptions, TunnelPort, TunnelPortOptions, TunnelRelayOptions } from './tunnel_types.js';
 import type { ClientRequestOptions, ReceivedResponse } from './types.js';
 
 type Request = (options: ClientRequestOptions) => Promise<ReceivedResponse>;
@@ -12,7 +12,7 @@ type Request = (options: ClientRequestOptions) => Promise<ReceivedResponse>;
 /** Options of a port. Without a program, each peer of it has a tunnel, and `pathTo` gets no target. */
 export type PortOptions = LocalTunnelOptions &
   Pick<TunnelRelayOptions, 'pathTo'> &
-  Partial<Pick<TunnelRelayOptions, 'program'>>;
+  Partial<Pick<TunnelRelayOptions, 'program'> & Pick<TunnelPortOptions, 'bound'>>;
 
 /** A request for the tunnel of a peer, or of a target */
 interface AnsweredRequest {
@@ -47,10 +47,11 @@ class Port implements TunnelPort {
   }
 
   close(): void {
-    if (this.closed) return;
-    this.closed = true;
-    this.endpoint.closeTunnelPort(this.connection, this.number);
-    if (this.over) ports.get(this.endpoint)?.delete(this);
+    this.end(true);
+  }
+
+  leave(): void {
+    this.end(false);
   }
 
   has(number: number): boolean {
@@ -80,6 +81,13 @@ class Port implements TunnelPort {
 
   onReport(stream: number, report: Uint8Array): void {
     if (this.open.has(stream)) this.options.onReport?.(report);
+  }
+
+  private end(endsTunnels: boolean): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.endpoint.closeTunnelPort(this.connection, this.number, endsTunnels);
+    if (this.over) ports.get(this.endpoint)?.delete(this);
   }
 
   private async openTunnel(peer: number, path: string): Promise<void> {
@@ -159,7 +167,7 @@ export function openTunnelPort(
   request: Request,
   options: PortOptions,
 ): TunnelPort | undefined {
-  const opened = endpoint.openTunnelPort(connection, options.local, options.program);
+  const opened = endpoint.openTunnelPort(connection, options.local, options.program, options.bound);
   if (!opened) return undefined;
   const port = new Port(opened[1], endpoint, connection, opened[0], request, options);
   const known = ports.get(endpoint) ?? new Set();

@@ -150,6 +150,8 @@ export interface LocalTunnelOptions extends TunnelCarriage {
 export interface TunnelPortOptions extends LocalTunnelOptions {
   /** Path of the request with the target in it, from the proxy's template (RFC 9298 §2) */
   path: string;
+  /** Descriptor of a socket of `openBoundUdp` at the local address; it stays open after the port. Default: the port opens one. */
+  bound?: number;
 }
 
 /** Options of `openTunnelRelay`. */
@@ -173,6 +175,8 @@ export interface TunnelPort {
   readonly tunnels: number;
   /** Closes the port and ends its tunnels. */
   close(): void;
+  /** Closes the port of `openTunnelPort`, whose tunnels go on: their peers have sockets of their own. */
+  leave(): void;
 }
 
 /** A tunnel that was opened. */

@@ -219,10 +219,11 @@ function roleSections(status: NodeStatus): string[] {
   }
 }
 
-/** Renders the connection to a gateway, while there is one. */
-function renderLink({ connection }: GatewayLinkStatus): string[] {
-  if (!connection) return [];
-  return [renderTable(['to the gateway', ...pathColumns], pathRows(connection)), ...connectionBackends([connection])];
+/** Renders the connections to a gateway, while there are some. */
+function renderLink({ connections }: GatewayLinkStatus): string[] {
+  if (connections.length === 0) return [];
+  const rows = connections.flatMap(pathRows);
+  return [renderTable(['to the gateway', ...pathColumns], rows), ...connectionBackends(connections)];
 }
 
 /** Renders the threads that serve clients, if there are several. */
@@ -365,12 +366,13 @@ function connectionBackends(connections: readonly Connection[]): string[] {
     : [renderTable(['connection', 'backend', 'path', 'address', 'state', 'rtt', 'lease', 'sent', 'received'], rows)];
 }
 
-function describeLink({ address, state, reason, opened, connection }: GatewayLinkStatus): string {
-  const age = connection
-    ? ` for ${formatSeconds(connection.ageMs / 1_000)}, ${connection.streamsOpen}/${connection.streamsTotal} streams`
-    : '';
+function describeLink({ address, state, reason, opened, connections }: GatewayLinkStatus): string {
+  const ages = connections.map(
+    ({ ageMs, streamsOpen, streamsTotal }) =>
+      ` for ${formatSeconds(ageMs / 1_000)}, ${streamsOpen}/${streamsTotal} streams`,
+  );
   const count = `, ${opened} ${opened === 1 ? 'connection' : 'connections'} so far`;
-  return `${address}, ${state}${age}${count}${reason === undefined ? '' : `; ${reason}`}`;
+  return `${address}, ${state}${ages.join(';')}${count}${reason === undefined ? '' : `; ${reason}`}`;
 }
 
 const pathColumns = ['path', 'state', 'local', 'remote', 'rtt', 'lost', 'window', 'sent', 'received'];

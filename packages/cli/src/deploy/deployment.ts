@@ -26,7 +26,7 @@ const closingMs = 15_000;
 
 /** Seconds from the signal to stop until a node has certainly ended. */
 export function stopSeconds({ node }: LoadedNode): number {
-  const drainMs = 'limits' in node ? node.limits.drain : 0;
+  const drainMs = 'drain' in node.limits ? node.limits.drain : 0;
   return Math.ceil((drainMs + closingMs) / 1_000);
 }
 

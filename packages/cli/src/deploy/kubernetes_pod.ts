@@ -141,7 +141,7 @@ const mebibyte = 2 ** 20;
 const processMebibytes = 192;
 
 function resources({ node }: LoadedNode): string {
-  const clients = 'limits' in node ? Math.ceil(node.limits.memory / mebibyte) : 0;
+  const clients = 'memory' in node.limits ? Math.ceil(node.limits.memory / mebibyte) : 0;
   return `# Follows limits.memory. Twice that leaves room for TCP and uploads; a limit for the processor would only delay packets.
 resources:
   requests: { cpu: 100m, memory: ${clients + processMebibytes}Mi }

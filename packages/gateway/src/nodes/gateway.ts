@@ -184,7 +184,7 @@ export class Gateway extends FrontNode {
       refresh: () => site.refresh(),
     });
     this.#warnings = await site.start();
-    if (this.#options.shared?.takesOver) await primary?.linked(linkedMs);
+    if (this.#options.shared?.begins) await primary?.linked(linkedMs);
     front.serve(this.#warnings);
   }
 

@@ -1,25 +1,15 @@
 import { ownKey, publicKeyOf } from '../multi_end/backbone/identity.js';
-import {
-  keySource,
-  type LoadedBackend,
-  type LoadedGateway,
-  type LoadedNode,
-  type LoadedUplink,
-} from '../schema/loaded.js';
+import { keySource, type LoadedNode, type LoadedServer } from '../schema/loaded.js';
 import { hasWorkers } from '../schema/workers.js';
-import type { ListenAddress } from '../values/scalars.js';
-import { Edge } from './edge/edge.js';
-import { Backend } from './backend.js';
 import type { FrontNodeOptions } from './front/front.js';
 import type { NodeOptions, RunningNode } from './life/running_node.js';
 import { cannotTakeOver } from './upgrade/unfit.js';
 import { TunnelNode } from './tunnel/tunnel_node.js';
-import { describeNode } from './fleet/describe_node.js';
-import { Gateway } from './gateway.js';
+import { describeNode, type DescribedNode } from './fleet/describe_node.js';
+import { gatewayAddress, startServer } from './start_server.js';
 import { RunningAddresses } from '../values/running_addresses.js';
 import type { TakenSockets } from '../upgrade/taken_sockets.js';
 import { MainSockets } from '../workers/main_sockets.js';
-import type { ListeningNode } from '../workers/node_sockets.js';
 import { takeStored } from '../workers/stored_sockets.js';
 import { WorkersNode } from '../workers/workers_node.js';
 
@@ -37,7 +27,7 @@ export async function startNodes(nodes: readonly LoadedNode[], options: NodeOpti
   const kept = new Map<LoadedNode, MainSockets>();
   const running = new RunningAddresses({ elsewhere: options.fleet?.view });
   try {
-    const servers = nodes.filter(({ role }) => role !== 'tunnel') as ListeningNode[];
+    const servers = nodes.filter(({ role }) => role !== 'tunnel') as LoadedServer[];
     // What a process before this one left may be at the addresses that others want.
     const stored = options.succession ? undefined : options.store && takeStored(servers, options.store);
     for (const loaded of servers) {
@@ -61,7 +51,6 @@ export async function startNodes(nodes: readonly LoadedNode[], options: NodeOpti
   return nodes.map((loaded) => started.get(loaded)).filter((node) => node !== undefined);
 }
 
-type Server = LoadedGateway | LoadedBackend;
 type StartOptions = NodeOptions & { running: RunningAddresses };
 
 async function startNode(
@@ -69,28 +58,18 @@ async function startNode(
   options: StartOptions & Pick<FrontNodeOptions, 'kept'>,
 ): Promise<RunningNode> {
   const { running } = options;
+  if (loaded.role === 'tunnel')
+    return TunnelNode.start(loaded, { ...options, gatewayAddress: gatewayAddress(loaded, running) });
   if (options.succession) throw cannotTakeOver(loaded);
-  switch (loaded.role) {
-    case 'backend':
-    case 'gateway': {
-      const node =
-        loaded.role === 'backend' ? await Backend.start(loaded, options) : await Gateway.start(loaded, options);
-      note(loaded, node, options);
-      return node;
-    }
-    case 'edge':
-      return Edge.start(loaded, { ...options, gatewayAddress: gatewayAddress(loaded, running) });
-    case 'tunnel':
-      return TunnelNode.start(loaded, { ...options, gatewayAddress: gatewayAddress(loaded, running) });
-  }
+  const node = await startServer(loaded, options);
+  note(loaded, node, options);
+  return node;
 }
 
 /** Tells the other nodes of the process and of the fleet where a node listens. */
-function note(
-  loaded: Server,
-  node: Gateway | Backend | WorkersNode,
-  { running, fleet, reload, succession }: StartOptions,
-): void {
+function note(loaded: LoadedServer, node: DescribedNode, { running, fleet, reload, succession }: StartOptions): void {
+  // No other node calls an edge.
+  if (loaded.role === 'edge') return;
   const { address, backboneAddress } = node;
   running.set(loaded.name, { listen: address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
   const hash = (): string => reload?.status().version ?? '';
@@ -101,13 +80,13 @@ function note(
 }
 
 /** A link between machines leads to threads, even where the node asks for none. */
-const runsWorkers = (loaded: LoadedNode): loaded is Server =>
-  (loaded.role === 'gateway' && (loaded.node.forward !== undefined || hasWorkers(loaded.node))) ||
-  (loaded.role === 'backend' && hasWorkers(loaded.node));
+const runsWorkers = (loaded: LoadedNode): loaded is LoadedServer =>
+  loaded.role !== 'tunnel' &&
+  (hasWorkers(loaded.node) || (loaded.role === 'gateway' && loaded.node.forward !== undefined));
 
 /** Opens the sockets of a node whose clients are served by several threads. @throws UserError */
 async function openWorkers(
-  loaded: Server,
+  loaded: LoadedServer,
   stored: TakenSockets | undefined,
   options: StartOptions,
 ): Promise<WorkersNode> {
@@ -118,15 +97,12 @@ async function openWorkers(
 }
 
 /** Makes the keys that do not exist yet, before several threads look for them at the same time. @throws UserError */
-async function makeKeys(loaded: Server): Promise<void> {
+async function makeKeys(loaded: LoadedServer): Promise<void> {
+  if (loaded.role === 'edge') return;
   const peers = loaded.role === 'backend' ? [loaded.primary] : loaded.backends;
   if (peers.length === 0) return;
   await ownKey(keySource(loaded, loaded.directory));
   for (const { identity } of peers) await publicKeyOf(identity);
-}
-
-function gatewayAddress({ gateway }: LoadedUplink, running: RunningAddresses): ListenAddress | undefined {
-  return gateway && running.listenOf(gateway.name);
 }
 
 /** Drains all nodes at the same time. */

@@ -1,7 +1,13 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { EdgeMediaStatus } from './status.js';
 
-type Read = () => EdgeMediaStatus[];
+/** The routes of an edge to broadcasts */
+export interface MediaSources {
+  status(): EdgeMediaStatus[];
+  /** Returns those whose channel this thread receives. */
+  channels(): EdgeMediaStatus[];
+}
+
 type Plain = [
   Kind: typeof Gauge | typeof Counter,
   name: string,
@@ -9,10 +15,9 @@ type Plain = [
   value: (status: EdgeMediaStatus) => number,
 ];
 
-/** Metrics with one value for each route */
+/** Metrics of channels with one value for each route */
 const plain: Plain[] = [
   [Gauge, 'broadcasts', 'Broadcasts that the channel brings.', ({ broadcasts }) => broadcasts],
-  [Gauge, 'viewers', 'Open sessions.', ({ viewers }) => viewers],
   [Counter, 'channel_joined_total', 'How often the edge joined the channel.', ({ joined }) => joined],
   [
     Counter,
@@ -35,8 +40,18 @@ const plain: Plain[] = [
 ];
 
 /** Metrics of broadcasts that an edge receives by channels */
-export function mediaMetrics(registry: Registry, read: Read): void {
+export function mediaMetrics(registry: Registry, sources: MediaSources): void {
   const registers = [registry];
+  new Gauge({
+    name: 'sheaf_media_viewers',
+    help: 'Open sessions.',
+    labelNames: ['route'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { route, viewers } of sources.status()) this.inc({ route }, viewers);
+    },
+  });
   for (const [Kind, name, help, value] of plain) {
     new Kind({
       name: `sheaf_media_${name}`,
@@ -45,7 +60,7 @@ export function mediaMetrics(registry: Registry, read: Read): void {
       registers,
       collect() {
         this.reset();
-        for (const status of read()) this.inc({ route: status.route }, value(status));
+        for (const status of sources.channels()) this.inc({ route: status.route }, value(status));
       },
     });
   }
@@ -56,7 +71,7 @@ export function mediaMetrics(registry: Registry, read: Read): void {
     registers,
     collect() {
       this.reset();
-      for (const { route, state } of read()) this.set({ route, state }, 1);
+      for (const { route, state } of sources.channels()) this.set({ route, state }, 1);
     },
   });
   new Counter({
@@ -66,7 +81,7 @@ export function mediaMetrics(registry: Registry, read: Read): void {
     registers,
     collect() {
       this.reset();
-      for (const { route, fromGroup, fromUnicast, recovered } of read()) {
+      for (const { route, fromGroup, fromUnicast, recovered } of sources.channels()) {
         this.inc({ route, way: 'group' }, fromGroup);
         this.inc({ route, way: 'unicast' }, fromUnicast);
         this.inc({ route, way: 'repair' }, recovered);

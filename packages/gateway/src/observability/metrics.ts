@@ -5,11 +5,10 @@ import type { SlowReason } from '../slow_clients/slow_clients.js';
 import type { BackendReport } from './backend_report.js';
 import { DeliveryCounts, type BackendDeliveries } from './delivery_counts.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
-import { mediaMetrics } from './media_metrics.js';
+import { mediaMetrics, type MediaSources } from './media_metrics.js';
 import { processMetrics, threadMetrics } from './process_metrics.js';
 import { registryMetrics } from './registry_metrics.js';
 import type { RegistryStatus } from './registry_report.js';
-import type { EdgeMediaStatus } from './status.js';
 import type { SessionObserver } from '../targets/webtransport/session_server.js';
 import { workerMetrics } from './worker_metrics.js';
 
@@ -31,7 +30,7 @@ export interface MetricSources {
   /** Returns what a backend sent from addresses of gateways; undefined when it may not. */
   returned?(): ExecutorStats | undefined;
   /** Present on an edge */
-  media?(): EdgeMediaStatus[];
+  media?: MediaSources;
 }
 
 /** Metrics in Prometheus' format */

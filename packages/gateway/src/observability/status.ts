@@ -166,17 +166,18 @@ export interface ReturnStatus extends ExecutorStats {
   sessions: number;
 }
 
-/** Connection of an edge to its gateway */
+/** How a node is connected to its gateway */
 export interface GatewayLinkStatus {
   /** Host and port */
   address: string;
-  /** `idle`: no request needed it yet. `waiting`: it failed; after a pause, the next request opens it again. */
+  /** `idle`: no request needed a connection yet. `waiting`: it failed; after a pause, the next request opens it again. */
   state: 'idle' | 'connecting' | 'open' | 'waiting';
   /** Why the latest attempt failed, or why the latest connection ended */
   reason?: string;
   /** Number of connections that were opened so far */
   opened: number;
-  connection?: ConnectionStatus;
+  /** The one in use, of each thread that has one */
+  connections: ConnectionStatus[];
 }
 
 /** What an edge receives of a channel of its gateway */

@@ -10,8 +10,8 @@ export function tunnelReport(status: NodeStatus): TunnelReport | undefined {
   if (status.role !== 'gateway' && status.role !== 'tunnel') return undefined;
   const { node, role, state, tunnels: udp, tcpTunnels: tcp } = status;
   if (!udp && !tcp) return undefined;
-  const connections = status.role === 'tunnel' ? [status.gateway.connection] : status.connections;
-  const paths = connections.flatMap((connection) => connection?.paths ?? []).slice(0, mostPaths);
+  const connections = status.role === 'tunnel' ? status.gateway.connections : status.connections;
+  const paths = connections.flatMap(({ paths }) => paths).slice(0, mostPaths);
   return {
     node,
     role,

@@ -4,10 +4,12 @@ import { limitsOptions } from './limits.js';
 import { carriedMediaOptions } from './media.js';
 import { uplinkKeys } from './uplink.js';
 import { pageLoaderOption } from './webtransport.js';
+import { workersOption } from './workers.js';
 
 /** Keys of an edge beside a browser, without its `role` */
 export const edgeConfiguration = z.strictObject({
   listen: frontKeys.listen.prefault('127.0.0.1:4443'),
+  workers: workersOption,
   tls: frontKeys.tls,
   secrets: frontKeys.secrets,
   gateway: uplinkKeys.gateway,

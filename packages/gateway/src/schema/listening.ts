@@ -1,7 +1,7 @@
 import type { ValuePath } from '../values/document.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 import type { ConnectionIdsOptions } from './connection_ids.js';
-import type { LoadedBackend, LoadedEdge, LoadedGateway, LoadedNode } from './loaded.js';
+import type { LoadedNode, LoadedServer } from './loaded.js';
 import { workerCount, type WorkersOption } from './workers.js';
 
 export type Transport = 'TCP' | 'UDP';
@@ -30,7 +30,7 @@ export interface ListeningConfiguration {
 }
 
 /** Returns what the sockets of a node depend on. */
-export function listeningOf(loaded: LoadedGateway | LoadedBackend | LoadedEdge): ListeningConfiguration {
+export function listeningOf(loaded: LoadedServer): ListeningConfiguration {
   return { options: { ...loaded.node, sharesPort: sharesPort(loaded) }, place: loaded.place };
 }
 

@@ -3,6 +3,7 @@ import type { NodeKeyOptions } from './backbone.js';
 import type { EdgeConfiguration } from './edge.js';
 import type { BackendConfiguration, BackendHealthOptions } from './backends.js';
 import type { ValuePath } from '../values/document.js';
+import type { FrontOptions } from './front.js';
 import type { NodeConfiguration } from './node.js';
 import type { ListenAddress } from '../values/scalars.js';
 import type { RegistryOptions } from './registry.js';
@@ -98,8 +99,18 @@ export interface LoadedTunnelNode extends LoadedUplink {
   node: TunnelNodeConfiguration;
 }
 
+/** A node with clients of the web, which several threads can serve */
+export type LoadedServer = LoadedGateway | LoadedBackend | LoadedEdge;
+
+/** What all of them may have in common, each with a role of its own */
+export type ServerOptions = Pick<
+  FrontOptions,
+  'listen' | 'http' | 'admin' | 'tls' | 'secrets' | 'connection_ids' | 'public_url' | 'limits'
+> &
+  Partial<Pick<NodeConfiguration, 'workers' | 'backbone' | 'routes'>>;
+
 /** A valid node, with every path absolute. */
-export type LoadedNode = LoadedGateway | LoadedBackend | LoadedEdge | LoadedTunnelNode;
+export type LoadedNode = LoadedServer | LoadedTunnelNode;
 
 /** The registry of a fleet, with every path absolute */
 export interface LoadedRegistry {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { filePath, hostAndPort, listenAddress } from '../values/scalars.js';
 import { frontKeys } from './front.js';
+import { limitsOptions } from './limits.js';
 import { uplinkKeys } from './uplink.js';
 
 const credentials = z
@@ -50,6 +51,7 @@ export const tunnelNodeConfiguration = z.strictObject({
       'Lets the node listen at addresses other than loopback. Everybody who reaches them uses the gateway as this node then, without credentials.',
     ),
   admin: frontKeys.admin,
+  limits: limitsOptions.pick({ upgrade: true }).prefault({}).describe('Bounds of the node.'),
   log: frontKeys.log,
 });
 

@@ -1,5 +1,6 @@
 import type { Exchange } from '../http/exchange.js';
 import type { ExchangeWatch } from '../http/request_handler.js';
+import { canonicalText } from '../values/canonical.js';
 import { networkOf } from '../values/client_network.js';
 import type { Limits } from '../schema/limits.js';
 import { bySlowness, endSlow, paceOf } from './pace.js';
@@ -113,19 +114,26 @@ export class SlowClients implements ExchangeWatch {
 /** Rate in bytes per millisecond below which clients are slow */
 const slowRate = 1;
 
-/** Watches all clients of a node. `onEnd` receives the reason for each exchange that was ended. */
-export function watchSlowClients(
-  limits: Pick<Limits, 'slow_responses' | 'unread_timeout' | 'body_timeout'>,
-  onEnd: (reason: SlowReason) => void,
-): SlowClients {
-  return new SlowClients({
-    most: limits.slow_responses,
-    shares: true,
-    slowRate,
-    unreadMs: limits.unread_timeout,
-    bodyMs: limits.body_timeout,
-    onEnd,
-  });
+/** The watch over all clients of a node. One bounds all of them, so it stays while its bounds do. */
+export class NodeSlowClients {
+  #bounds = '';
+  #current: SlowClients | undefined;
+
+  /** `onEnd` receives the reason for each exchange that was ended. */
+  constructor(private readonly onEnd: (reason: SlowReason) => void) {}
+
+  /** Returns the watch for these limits. */
+  by({
+    slow_responses: most,
+    unread_timeout: unreadMs,
+    body_timeout: bodyMs,
+  }: Pick<Limits, 'slow_responses' | 'unread_timeout' | 'body_timeout'>): SlowClients {
+    const bounds = canonicalText([most, unreadMs, bodyMs]);
+    if (!this.#current || bounds !== this.#bounds)
+      this.#current = new SlowClients({ most, shares: true, slowRate, unreadMs, bodyMs, onEnd: this.onEnd });
+    this.#bounds = bounds;
+    return this.#current;
+  }
 }
 
 const messages: Record<SlowReason, string> = {

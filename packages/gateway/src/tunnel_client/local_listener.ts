@@ -1,7 +1,9 @@
 import { once } from 'node:events';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { duplicateDescriptor } from '@sheaf/native';
 import { formatAddress } from '../values/listen_error.js';
 import type { ListenAddress } from '../values/scalars.js';
+import type { HeldPort } from './held_port.js';
 
 /** Connections of programs at one port */
 const mostConnections = 1_024;
@@ -13,6 +15,8 @@ export class LocalListener {
   readonly #sockets = new Set<Socket>();
   #address: ListenAddress | undefined;
   #refused = 0;
+  /** Resolves when all connections are over. */
+  #closed: Promise<unknown> = Promise.resolve();
 
   /** `server` reads the sockets; both directions of them end by themselves (`allowHalfOpen`). */
   constructor(server: Server, about: { kind: 'socks5' | 'http' | 'tcp'; to?: string }) {
@@ -27,14 +31,14 @@ export class LocalListener {
     });
   }
 
-  /** Binds the port. Rejects with the system's error. */
-  async listen({ address, port }: ListenAddress): Promise<ListenAddress> {
-    this.#server.listen({ host: address, port });
+  /** Accepts the connections of a port. Rejects with the system's error. */
+  async listen({ address, descriptor }: HeldPort): Promise<void> {
+    this.#server.listen({ fd: duplicateDescriptor(descriptor) });
     await once(this.#server, 'listening');
     // The system has no room for another connection.
     this.#server.on('error', () => this.noteRefused());
-    this.#address = { address, port: (this.#server.address() as AddressInfo).port };
-    return this.#address;
+    this.#closed = new Promise((resolve) => this.#server.once('close', resolve));
+    this.#address = address;
   }
 
   /** Counts a connection that said nothing sensible. */
@@ -47,13 +51,15 @@ export class LocalListener {
     return { ...this.#about, listen, open: this.#sockets.size, refused: this.#refused };
   }
 
+  stopAccepting(): void {
+    if (this.#server.listening) this.#server.close();
+  }
+
   /** Accepts no more connections, and resolves when all are over, after `drainMs` at the latest. */
   async close(drainMs: number): Promise<void> {
-    if (!this.#server.listening) return;
-    const closed = once(this.#server, 'close');
-    this.#server.close();
+    this.stopAccepting();
     const timer = setTimeout(() => this.#sockets.forEach((socket) => socket.destroy()), drainMs);
-    await closed;
+    await this.#closed;
     clearTimeout(timer);
   }
 }

@@ -1,7 +1,7 @@
 import { createSocket, type Socket, type SocketOptions } from 'node:dgram';
 import { once } from 'node:events';
 import { isIP, isIPv6 } from 'node:net';
-import type { Http3Client, SocketAddress, TunnelPort } from '@sheaf/native';
+import { duplicateDescriptor, type Http3Client, type SocketAddress, type TunnelPort } from '@sheaf/native';
 import type { ListenAddress } from '../values/scalars.js';
 import type { ProxyConnection } from './tcp_tunnels.js';
 
@@ -12,6 +12,8 @@ export interface MovingPortOptions {
   gateway: ProxyConnection;
   /** Port 0 takes a free one. */
   local: ListenAddress;
+  /** Descriptor of a socket that is bound there. Default: the port opens one. */
+  bound?: number;
   /** Opens the port over a connection. @throws Error with the system's `code`, such as `EADDRINUSE` */
   open(client: Http3Client, local: SocketAddress): TunnelPort;
   /** The port could not be opened over a connection, and is tried again. */
@@ -55,7 +57,9 @@ export class MovingPort {
     // `bound` has errors of the bind. Later ones say that a packet did not leave, and this socket sends none.
     holder.on('error', () => undefined);
     const bound = once(holder, 'listening');
-    holder.bind({ address, port, exclusive: true });
+    const { bound: descriptor } = this.#options;
+    if (descriptor === undefined) holder.bind({ address, port, exclusive: true });
+    else holder.bind({ fd: duplicateDescriptor(descriptor) });
     await bound;
     if (this.#holder === holder) this.#local = { ...this.#local, port: holder.address().port };
   }
@@ -79,8 +83,16 @@ export class MovingPort {
       // The connection before keeps the port until another one is open. A failed attempt has its pause in `open`.
       if (current) await this.#leftBy(current);
       current = await gateway.open().catch(() => undefined);
+      // What waits for longer than an attempt is of no use any more.
+      if (!current && !this.#port && !this.#holder) this.#holdAgain();
       if (current && !this.#closed && !(await this.#moveTo(current))) current = undefined;
     }
+  }
+
+  /** Leaves the port to another process. Tunnels that are open go on. */
+  leave(): void {
+    this.#port?.leave();
+    this.close();
   }
 
   close(): void {

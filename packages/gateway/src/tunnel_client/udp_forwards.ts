@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { errorMessage } from '../errors/user_error.js';
 import type { Target } from '../tunnels/target_rules.js';
 import { formatAddress } from '../values/listen_error.js';
-import type { ListenAddress } from '../values/scalars.js';
+import type { HeldPort } from './held_port.js';
 import { MovingPort } from './moving_port.js';
 import type { UdpTunnels } from './udp_tunnels.js';
 
@@ -29,20 +29,18 @@ export class UdpForwards {
     this.#log = log;
   }
 
-  /** Adds a port, which carries packets after `run`. Rejects with the system's error when it is not available. */
-  async add(listen: ListenAddress, target: Target): Promise<ListenAddress> {
+  /** Adds a port, whose packets wait until `run`. */
+  add(held: HeldPort, target: Target): void {
     const forward: Forward = {
       target,
-      port: this.#portOf(listen, target, () => forward),
+      port: this.#portOf(held, target, () => forward),
       reason: noConnection,
       refused: 0,
     };
-    await forward.port.hold();
     this.#forwards.push(forward);
-    return forward.port.address;
   }
 
-  /** Carries packets until `close`. */
+  /** Carries packets until `close` or `leave`. */
   async run(): Promise<void> {
     await Promise.all(this.#forwards.map(({ port }) => port.follow()));
   }
@@ -58,18 +56,25 @@ export class UdpForwards {
     }));
   }
 
+  /** Leaves the ports to another process. Tunnels that are open go on. */
+  leave(): void {
+    for (const { port } of this.#forwards) port.leave();
+  }
+
   close(): void {
     for (const { port } of this.#forwards) port.close();
   }
 
-  #portOf(local: ListenAddress, target: Target, forward: () => Forward): MovingPort {
+  #portOf({ address: local, descriptor: bound }: HeldPort, target: Target, forward: () => Forward): MovingPort {
     return new MovingPort({
       gateway: this.#tunnels.gateway,
       local,
+      bound,
       open: (client, address) => {
         const port = client.openTunnelPort({
           ...this.#tunnels.portOptions(client, 'udp', () => (forward().refused += 1)),
           local: address,
+          bound,
           path: this.#tunnels.pathTo(target.host, target.port),
         });
         forward().reason = noConnection;

@@ -37,11 +37,21 @@ const sockets = z.strictObject({
     .optional(),
 });
 
+/** A local port of a tunnel node */
+const port = z.strictObject({
+  /** The key of the configuration that names it, or the protocol of a forward */
+  use: z.enum(['socks5', 'http_proxy', 'tcp', 'udp']),
+  configured: z.string(),
+  address: z.strictObject({ address: z.string(), port: z.number().int().min(1).max(65_535) }),
+  descriptor,
+});
+
 const node = z.strictObject({
   name: z.string(),
   /** What a successor cannot change: connections and sockets depend on it. */
   fixed: z.record(z.string(), z.string()),
   sockets: z.partialRecord(z.enum(['listen', 'http', 'backbone']), sockets),
+  ports: z.array(port).optional(),
   admin: z.strictObject({ configured: z.string(), descriptor }).optional(),
   /** Backends that the operator drains */
   drained: z.array(z.string()),
@@ -95,6 +105,7 @@ export type Hello = z.output<typeof helloMessage>;
 export type Readiness = z.output<typeof readinessMessage>;
 export type NodeInheritance = z.output<typeof node>;
 export type SocketInheritance = z.output<typeof sockets>;
+export type PortInheritance = z.output<typeof port>;
 export type AdminInheritance = NonNullable<NodeInheritance['admin']>;
 export type SocketUse = keyof NodeInheritance['sockets'];
 export type Took = Extract<Readiness, { type: 'ready' }>['took'];

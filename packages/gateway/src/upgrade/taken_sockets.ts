@@ -1,9 +1,17 @@
-import type { AdminInheritance, NodeInheritance, SocketInheritance, SocketUse, Took } from './messages.js';
+import type {
+  AdminInheritance,
+  NodeInheritance,
+  PortInheritance,
+  SocketInheritance,
+  SocketUse,
+  Took,
+} from './messages.js';
 
 /** The sockets that a node takes over, of those that the process before has */
 export class TakenSockets {
   readonly #node: NodeInheritance | undefined;
   readonly #byUse = new Map<SocketUse, SocketInheritance>();
+  readonly #ports = new Set<PortInheritance>();
   #admin: AdminInheritance | undefined;
 
   constructor(node: NodeInheritance | undefined) {
@@ -18,6 +26,15 @@ export class TakenSockets {
     return sockets;
   }
 
+  /** As `take`, for a local port. Several at one address are taken in turn: with port 0 they are different ones. */
+  takePort(use: PortInheritance['use'], configured: string): PortInheritance | undefined {
+    const found = this.#node?.ports?.find(
+      (port) => port.use === use && port.configured === configured && !this.#ports.has(port),
+    );
+    if (found) this.#ports.add(found);
+    return found;
+  }
+
   /** As `take`, for the server of operators */
   takeAdmin(configured: string): AdminInheritance | undefined {
     const admin = this.#node?.admin;
@@ -27,9 +44,13 @@ export class TakenSockets {
 
   /** Descriptors that nobody has taken */
   get rest(): number[] {
-    const { sockets = {}, admin } = this.#node ?? {};
+    const { sockets = {}, ports = [], admin } = this.#node ?? {};
     const left = Object.entries(sockets).filter(([use]) => !this.#byUse.has(use as SocketUse));
-    return [...left.flatMap(([, each]) => descriptorsOf(each)), ...(admin && !this.#admin ? [admin.descriptor] : [])];
+    return [
+      ...left.flatMap(([, each]) => descriptorsOf(each)),
+      ...ports.filter((port) => !this.#ports.has(port)).map((port) => port.descriptor),
+      ...(admin && !this.#admin ? [admin.descriptor] : []),
+    ];
   }
 
   get took(): Took {

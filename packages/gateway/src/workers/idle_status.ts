@@ -1,13 +1,14 @@
-import type { LoadedServer } from './node_sockets.js';
-import type { OwnStatus, ServerStatus } from './merged_status.js';
-import type { FrontStatus } from '../observability/status.js';
+import { formatAddress } from '../values/listen_error.js';
+import type { LoadedEdge, LoadedServer } from '../schema/loaded.js';
+import type { OwnStatus } from './merged_status.js';
+import type { FrontNodeStatus, FrontStatus, GatewayLinkStatus } from '../observability/status.js';
 
 /** Returns the status of a node of which no worker has told anything. */
 export function idleStatus(
   loaded: LoadedServer,
   { life, ...own }: OwnStatus,
   known: Pick<FrontStatus, 'listen' | 'certificate'>,
-): ServerStatus {
+): FrontNodeStatus {
   const front = {
     ...life,
     ...known,
@@ -20,7 +21,20 @@ export function idleStatus(
     connections: [],
     ...own,
   };
-  if (loaded.role === 'gateway') return { ...front, role: 'gateway', routes: [] };
-  const primary = { name: loaded.primary.name, connected: false };
-  return { ...front, role: 'backend', primary, serving: false, guests: 0, routes: [] };
+  switch (loaded.role) {
+    case 'gateway':
+      return { ...front, role: 'gateway', routes: [] };
+    case 'backend': {
+      const primary = { name: loaded.primary.name, connected: false };
+      return { ...front, role: 'backend', primary, serving: false, guests: 0, routes: [] };
+    }
+    case 'edge':
+      return { ...front, role: 'edge', gateway: idleLink(loaded) };
+  }
+}
+
+function idleLink({ node: { gateway: given }, gateway }: LoadedEdge): GatewayLinkStatus {
+  const { host: address, port } =
+    typeof given === 'string' ? { host: given, port: gateway?.node.listen.port ?? 0 } : given.address;
+  return { address: formatAddress({ address, port }), state: 'idle', opened: 0, connections: [] };
 }

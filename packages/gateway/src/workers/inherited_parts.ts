@@ -1,13 +1,12 @@
-import { openSharedTcp } from '@sheaf/native';
 import { UserError } from '../errors/user_error.js';
 import { workerCount } from '../schema/workers.js';
-import type { AdminInheritance, NodeInheritance } from '../upgrade/messages.js';
+import type { NodeInheritance } from '../upgrade/messages.js';
 import { canonicalText } from '../values/canonical.js';
-import type { ListenAddress } from '../values/scalars.js';
-import type { LoadedServer } from './node_sockets.js';
+import type { LoadedServer, ServerOptions } from '../schema/loaded.js';
 
 /** What sockets and connections depend on, by the name of an option that says it */
-export function fixedOf({ node }: LoadedServer): Record<string, string> {
+export function fixedOf(loaded: LoadedServer): Record<string, string> {
+  const node: ServerOptions = loaded.node;
   return { workers: String(workerCount(node)), connection_ids: canonicalText(node.connection_ids) };
 }
 
@@ -19,12 +18,4 @@ export function refuseDifferent(loaded: LoadedServer, { fixed }: NodeInheritance
         hint: 'restart the node, or take this change back',
         place: loaded.place([option]),
       });
-}
-
-/** A socket for operators */
-export type OwnSocket = Pick<AdminInheritance, 'descriptor'>;
-
-export function openAdmin({ address, port }: ListenAddress): OwnSocket {
-  const [descriptor] = openSharedTcp({ address, port }, 1).descriptors;
-  return { descriptor: descriptor! };
 }

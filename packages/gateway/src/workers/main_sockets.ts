@@ -1,9 +1,10 @@
 import { duplicateDescriptor } from '@sheaf/native';
 import type { KeptSockets } from '../nodes/front/given_sockets.js';
+import type { LoadedServer } from '../schema/loaded.js';
 import { listeningOf, type ListeningConfiguration } from '../schema/listening.js';
 import type { Prepared } from '../nodes/life/reload.js';
 import type { TakenSockets } from '../upgrade/taken_sockets.js';
-import { NodeSockets, type ListeningNode, type OpenedSockets, type SocketsPreparation } from './node_sockets.js';
+import { NodeSockets, type OpenedSockets, type SocketsPreparation } from './node_sockets.js';
 
 /** The sockets of a node that the main thread serves: those of a single worker */
 export class MainSockets implements KeptSockets {
@@ -12,7 +13,7 @@ export class MainSockets implements KeptSockets {
   #opened!: OpenedSockets;
 
   /** Opens all sockets, or takes those of an earlier process. @throws UserError when a port is not available */
-  static async open(loaded: ListeningNode, taken: TakenSockets | undefined): Promise<MainSockets> {
+  static async open(loaded: LoadedServer, taken: TakenSockets | undefined): Promise<MainSockets> {
     const sockets = new MainSockets();
     (await sockets.#prepare(listeningOf(loaded), { drainMs: 0, taken })).commit();
     return sockets;

@@ -1,9 +1,13 @@
 import type { BackendHealth, LinkStatus } from '../observability/backend_report.js';
 import type {
   BackendNodeStatus,
+  EdgeMediaStatus,
+  EdgeStatus,
   ForwardingStatus,
+  FrontNodeStatus,
   FrontStatus,
   GatewayBackend,
+  GatewayLinkStatus,
   GatewayStatus,
   LifeStatus,
   RouteStatus,
@@ -11,9 +15,6 @@ import type {
 } from '../observability/status.js';
 import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
 import { meanOf, sumOf } from './sums.js';
-
-/** The status of a worker, of which the main thread makes that of the node */
-export type ServerStatus = GatewayStatus | BackendNodeStatus;
 
 type Some<Value> = readonly [Value, ...Value[]];
 
@@ -26,11 +27,13 @@ export interface OwnStatus {
 }
 
 /** Returns the status of a node of those of its workers. */
-export function mergeStatus(all: Some<ServerStatus>, own: OwnStatus): ServerStatus {
+export function mergeStatus(all: Some<FrontNodeStatus>, own: OwnStatus): FrontNodeStatus {
   const gateways = all.filter((status) => status.role === 'gateway');
   const backends = all.filter((status) => status.role === 'backend');
+  const edges = all.filter((status) => status.role === 'edge');
   if (isSome(gateways)) return { ...mergeFronts(gateways, own), ...mergeGateways(gateways) };
   if (isSome(backends)) return { ...mergeFronts(backends, own), ...mergeBackendNodes(backends) };
+  if (isSome(edges)) return { ...mergeFronts(edges, own), ...mergeEdges(edges) };
   throw new Error('there is no status');
 }
 
@@ -86,6 +89,37 @@ function mergeBackendNodes(all: Some<BackendNodeStatus>): Beside<BackendNodeStat
     routes: mergeRoutes(all.map(({ routes }) => routes)),
     ...(isSome(returns) && { return: sumOf(returns) }),
   };
+}
+
+function mergeEdges(all: Some<EdgeStatus>): Beside<EdgeStatus> {
+  const [{ role }] = all;
+  const media = all.flatMap((status) => (status.media ? [status.media] : []));
+  return {
+    role,
+    gateway: mergeLinks(all.map(({ gateway }) => gateway) as [GatewayLinkStatus]),
+    ...(isSome(media) && { media: mergeMedia(media) }),
+  };
+}
+
+/** The states of a way to a gateway, first what an operator should see of several ones */
+const linkStates: readonly GatewayLinkStatus['state'][] = ['waiting', 'open', 'connecting', 'idle'];
+
+function mergeLinks(all: Some<GatewayLinkStatus>): GatewayLinkStatus {
+  const byState = linkStates.flatMap((state) => all.filter((link) => link.state === state));
+  return {
+    ...(byState[0] ?? all[0]),
+    opened: all.reduce((sum, { opened }) => sum + opened, 0),
+    connections: all.flatMap(({ connections }) => connections),
+  };
+}
+
+/** One worker is in the channels, and the others have copies of what they bring. */
+function mergeMedia(all: Some<EdgeMediaStatus[]>): EdgeMediaStatus[] {
+  return all[0].map((first, index) => {
+    const views = all.flatMap((media) => media[index] ?? []);
+    const joined = views.find((view) => view.joined > 0) ?? first;
+    return { ...joined, viewers: views.reduce((sum, { viewers }) => sum + viewers, 0) };
+  });
 }
 
 /** Threads run by the same routes, or differ for a moment while the configuration changes. */

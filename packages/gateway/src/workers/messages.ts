@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { CertificatePair } from '@sheaf/native';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { Published, Title } from '../channels/publication.js';
-import type { BackendNodeStatus, GatewayStatus } from '../observability/status.js';
+import type { FrontNodeStatus } from '../observability/status.js';
 import type { ConfigurationSource } from '../schema/loaded.js';
 import type { GivenSecrets } from '../tls/secrets_source.js';
 import type { RunningAddress, SentNodes } from '../values/running_addresses.js';
@@ -55,7 +55,7 @@ export type CountedMetric = MetricObjectWithValues<MetricValue<string>>;
 
 /** What a worker does and has */
 export interface WorkerReport {
-  status: GatewayStatus | BackendNodeStatus;
+  status: FrontNodeStatus;
   metrics: CountedMetric[];
 }
 

@@ -3,7 +3,7 @@ import type { ServerSecret } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { SecretsSource } from '../tls/secrets_source.js';
 import type { NodeInheritance } from '../upgrade/messages.js';
-import type { LoadedServer } from './node_sockets.js';
+import type { LoadedServer } from '../schema/loaded.js';
 
 const secretBytes = 32;
 

@@ -1,6 +1,5 @@
 import type { WorkerCounts, WorkerGroup } from '@sheaf/native';
 import { transportsOf, type ListeningConfiguration } from '../schema/listening.js';
-import type { LoadedBackend, LoadedEdge, LoadedGateway } from '../schema/loaded.js';
 import { workerCount } from '../schema/workers.js';
 import { serverIdOf } from '../listeners/quic_listener.js';
 import { listenError } from '../values/listen_error.js';
@@ -16,11 +15,6 @@ import type { SentSockets } from './messages.js';
 import { closeTcp, openSockets, takeOver, type OpenSockets, type Refuse } from './open_sockets.js';
 import { Bequeathed, type SocketLegacy } from './socket_legacy.js';
 import { sumOf } from './sums.js';
-
-export type LoadedServer = LoadedGateway | LoadedBackend;
-
-/** A node that listens for clients, with workers or without */
-export type ListeningNode = LoadedServer | LoadedEdge;
 
 /** How sockets are opened for a configuration */
 export interface SocketsPreparation {

@@ -11,16 +11,16 @@ import { TakenSockets } from '../upgrade/taken_sockets.js';
 import { canonicalText } from '../values/canonical.js';
 import { formatAddress } from '../values/listen_error.js';
 import { eachAddress, type ListenAddresses } from '../values/scalars.js';
-import type { ListeningNode } from './node_sockets.js';
+import type { LoadedServer } from '../schema/loaded.js';
 
 /** Takes the sockets that the service manager opened or kept for these nodes, and lets go of all others. @throws UserError */
-export function takeStored(nodes: readonly ListeningNode[], store: SocketStore): Map<string, TakenSockets> {
+export function takeStored(nodes: readonly LoadedServer[], store: SocketStore): Map<string, TakenSockets> {
   const taken = nodes.map((loaded) => [loaded.name, new TakenSockets(storedFor(loaded, store))] as const);
   store.dropRest();
   return new Map(taken);
 }
 
-function storedFor(loaded: ListeningNode, store: SocketStore): NodeInheritance {
+function storedFor(loaded: LoadedServer, store: SocketStore): NodeInheritance {
   const { name } = loaded;
   const options: ListeningOptions = loaded.node;
   const sockets: NodeInheritance['sockets'] = {};
@@ -34,7 +34,7 @@ function storedFor(loaded: ListeningNode, store: SocketStore): NodeInheritance {
 
 /** Returns the sockets at an address of the configuration; undefined unless all of them are there. @throws UserError */
 function socketsAt(
-  loaded: ListeningNode,
+  loaded: LoadedServer,
   use: SocketUse,
   address: ListenAddresses,
   store: SocketStore,
@@ -65,7 +65,7 @@ function socketsAt(
  * Returns the sockets that the service manager opened for a use of the node, in the order of their names; undefined when there are
  * none. @throws UserError when they are others than the node needs: the manager has the address, and gives it to nobody else
  */
-function openedFor(loaded: ListeningNode, wanted: SocketUse, { opened }: SocketStore): OpenedSocket[] | undefined {
+function openedFor(loaded: LoadedServer, wanted: SocketUse, { opened }: SocketStore): OpenedSocket[] | undefined {
   const places = listeningPlaces(loaded).filter(({ use }) => use === wanted);
   const found = places.map((place) => ({ ...place, opened: opened.at(place.transport, place.local) }));
   if (found.every((place) => place.opened.length === 0)) return undefined;

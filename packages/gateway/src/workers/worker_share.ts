@@ -1,6 +1,6 @@
 import type { Limits } from '../schema/limits.js';
 import type { RouteOptions } from '../schema/routes.js';
-import type { LoadedServer } from './node_sockets.js';
+import type { LoadedServer } from '../schema/loaded.js';
 
 /**
  * Limits of a whole node of which each worker has an equal part: those of rates, and of what a worker takes back from clients of its
@@ -20,8 +20,8 @@ export function shareOf<Loaded extends LoadedServer>(loaded: Loaded, workers: nu
   limits.slow_responses = Math.max(leastSlow, limits.slow_responses);
   // A single connection may need all of that.
   limits.memory = Math.max(limits.memory, limits.connection_memory);
-  const routes = node.routes.map((route) => shareOfRoute(route, share));
-  return { ...loaded, node: { ...node, admin: undefined, limits, routes } };
+  const routes = 'routes' in node && { routes: node.routes.map((route) => shareOfRoute(route, share)) };
+  return { ...loaded, node: { ...node, admin: undefined, limits, ...routes } };
 }
 
 function shareOfRoute(route: RouteOptions, share: (total: number) => number): RouteOptions {

@@ -1,19 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { MessageChannel } from 'node:worker_threads';
 import { createSecureContext } from 'node:tls';
-import { duplicateDescriptor, type CertificatePair } from '@sheaf/native';
+import type { CertificatePair } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { certificateOf, publicUrlOf } from '../nodes/front/front.js';
 import { entrancesOf, trialOf } from '../nodes/front/front_node.js';
 import { processIdBytes } from '../multi_end/backbone/run.js';
 import { Forwarding } from '../nodes/fleet/forwarding.js';
+import { AdminSockets } from '../nodes/life/admin_sockets.js';
 import { NodeLife, type AdminSocket } from '../nodes/life/node_life.js';
 import { prepareAll, type Prepared } from '../nodes/life/reload.js';
 import type { Entrance, NodeLegacy, NodeOptions, RunningNode } from '../nodes/life/running_node.js';
 import type { AdminSources } from '../observability/admin_server.js';
+import type { FrontNodeStatus } from '../observability/status.js';
 import { streamOf } from '../observability/log.js';
 import { listeningOf } from '../schema/listening.js';
-import type { LoadedNode } from '../schema/loaded.js';
+import type { LoadedNode, LoadedServer, ServerOptions } from '../schema/loaded.js';
 import { workerCount } from '../schema/workers.js';
 import { ChannelAway } from '../channels/channel_away.js';
 import { channelWorker } from '../channels/channel_worker.js';
@@ -23,15 +25,15 @@ import { SecretsSource } from '../tls/secrets_source.js';
 import type { Share } from '../upgrade/descriptor_table.js';
 import type { TakenSockets } from '../upgrade/taken_sockets.js';
 import { canonicalText } from '../values/canonical.js';
-import { formatAddress, listenError } from '../values/listen_error.js';
+import { formatAddress } from '../values/listen_error.js';
 import type { RunningAddresses, SentNodes } from '../values/running_addresses.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 import { idleStatus } from './idle_status.js';
-import { fixedOf, openAdmin, refuseDifferent, type OwnSocket } from './inherited_parts.js';
-import { mergeStatus, type OwnStatus, type ServerStatus } from './merged_status.js';
+import { fixedOf, refuseDifferent } from './inherited_parts.js';
+import { mergeStatus, type OwnStatus } from './merged_status.js';
 import { MergedMetrics } from './merged_metrics.js';
 import { encodeSecret, openSecrets } from './node_secrets.js';
-import { NodeSockets, type LoadedServer, type OpenedSockets } from './node_sockets.js';
+import { NodeSockets, type OpenedSockets } from './node_sockets.js';
 import { sendBytes } from './relayed_bytes.js';
 import { WorkerPool } from './worker_pool.js';
 import { WorkerThread } from './worker_thread.js';
@@ -54,7 +56,7 @@ interface Files {
   secrets: SecretsSource;
 }
 
-/** A gateway or a backend whose clients are served by several threads. The main thread has what they share. */
+/** A node whose clients are served by several threads. The main thread has what they share. */
 export class WorkersNode implements RunningNode {
   /** The threads that serve clients */
   readonly pool: WorkerPool;
@@ -73,15 +75,17 @@ export class WorkersNode implements RunningNode {
   #warnings: readonly string[] = [];
   /** Whether connections wait in the sockets, since the process before has not ended to serve yet */
   #waits: boolean;
-  /** A socket for operators that `begin` uses */
-  #admin: OwnSocket | undefined;
 
-  private constructor(loaded: LoadedServer, options: WorkersNodeOptions, life: NodeLife, files: Files) {
+  private constructor(
+    loaded: LoadedServer,
+    options: WorkersNodeOptions,
+    { taken, life, files }: { taken: TakenSockets | undefined; life: NodeLife; files: Files },
+  ) {
     this.#loaded = loaded;
     this.#options = options;
     const { name } = loaded;
     this.#waits = options.succession !== undefined;
-    this.#taken = options.succession?.socketsOf(name) ?? options.stored;
+    this.#taken = taken;
     this.#sockets = new NodeSockets();
     this.#drained = new Set(options.succession?.nodeOf(name)?.drained);
     this.#life = life;
@@ -121,15 +125,17 @@ export class WorkersNode implements RunningNode {
   static async open(loaded: LoadedServer, options: WorkersNodeOptions): Promise<WorkersNode> {
     const { name, role, node, place } = loaded;
     const inherited = options.succession?.nodeOf(name);
-    const openAdminSocket = (wanted: ListenAddress): AdminSocket => opened.#openAdminSocket(wanted);
+    const taken = options.succession?.socketsOf(name) ?? options.stored;
+    const admin = new AdminSockets(taken);
+    const openAdminSocket = (wanted: ListenAddress): AdminSocket => admin.open(wanted);
     const life = new NodeLife({ name, role, options: node, place }, { ...options, openAdminSocket });
-    let opened: WorkersNode;
     try {
       if (inherited) refuseDifferent(loaded, inherited);
       const secrets = await openSecrets(loaded, life.log, inherited);
       const certificate = await openCertificate(loaded, life.log);
-      opened = new WorkersNode(loaded, options, life, { certificate, secrets });
+      const opened = new WorkersNode(loaded, options, { taken, life, files: { certificate, secrets } });
       await opened.#listen();
+      if (options.succession) admin.wait({ admin: node.admin, place });
       return opened;
     } catch (error) {
       await life.shutdown.run();
@@ -179,7 +185,8 @@ export class WorkersNode implements RunningNode {
   }
 
   get publicUrl(): string | undefined {
-    return publicUrlOf(this.#loaded.node);
+    const node: ServerOptions = this.#loaded.node;
+    return publicUrlOf(node);
   }
 
   get certificate(): CertificateSource {
@@ -206,7 +213,7 @@ export class WorkersNode implements RunningNode {
   }
 
   /** Returns what all workers did, as of the latest `refresh`. */
-  status(): ServerStatus {
+  status(): FrontNodeStatus {
     const [first, ...others] = this.pool.reports.map(({ status }) => status);
     if (first) return mergeStatus([first, ...others], this.#ownStatus());
     const { isDevelopment: development, hash: sha256, expiry } = this.#certificate;
@@ -221,7 +228,7 @@ export class WorkersNode implements RunningNode {
 
   /** Makes all workers ready for another configuration, or none. @throws UserError */
   async prepare(loaded: LoadedNode): Promise<Prepared> {
-    if (loaded.role !== 'gateway' && loaded.role !== 'backend') throw new Error(`a ${loaded.role} is no ${this.role}`);
+    if (loaded.role === 'tunnel' || loaded.role !== this.role) throw new Error(`a ${loaded.role} is no ${this.role}`);
     // A file that nobody brings holds up no worker.
     const certificate = await this.#certificateFor(loaded);
     const leave = await this.pool.turn();
@@ -312,32 +319,13 @@ export class WorkersNode implements RunningNode {
   async #listen(): Promise<void> {
     const preparation = { drainMs: 0, taken: this.#taken, waits: true };
     (await this.#sockets.prepare(listeningOf(this.#loaded), preparation)).commit();
-    if (this.#waits) this.#waitForOperators();
-    else await this.#admit();
+    if (!this.#waits) await this.#admit();
   }
 
   /** Reads what other machines and operators send. */
   async #admit(): Promise<void> {
     this.#forward();
     await this.#life.listenAdmin(this.#sources);
-  }
-
-  /** Opens the socket for operators, or takes that of the process before, where requests wait. */
-  #waitForOperators(): void {
-    const { node, place } = this.#loaded;
-    const { admin } = node;
-    if (!admin) return;
-    try {
-      this.#admin = this.#taken?.takeAdmin(canonicalText(admin)) ?? openAdmin(admin);
-    } catch (error) {
-      throw listenError(error, admin, 'TCP', place(['admin']));
-    }
-  }
-
-  #openAdminSocket(wanted: ListenAddress): AdminSocket {
-    const { descriptor: kept } = this.#admin ?? openAdmin(wanted);
-    this.#admin = undefined;
-    return { kept, descriptor: duplicateDescriptor(kept) };
   }
 
   async #isBusy(): Promise<boolean> {

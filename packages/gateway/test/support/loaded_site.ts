@@ -33,6 +33,7 @@ export async function startDownloads(): Promise<Downloads> {
 interface Ports {
   listen: number;
   admin: number;
+  /** Nothing is there on an edge */
   backbone: number;
 }
 
@@ -50,6 +51,7 @@ export interface LoadedSite {
   file: string;
   gateway: Ports;
   backend: Ports;
+  edge: Ports;
   downloads: Downloads;
   /** Returns the configuration of a generation. Each differs in every route but the one for sessions, and in limits. */
   yamlOf(generation: number): string;
@@ -60,22 +62,30 @@ export interface LoadedSite {
 export interface LoadedSiteOptions {
   /** Worker threads of both nodes; default: the main thread serves */
   workers?: number;
+  /** Whether an edge `laptop` leads to the gateway */
+  edge?: boolean;
   /** Whether the nodes know each other by a registry, and the gateway is one of several machines */
   fleet?: boolean;
 }
 
-/** A gateway with all that clients can load, and a backend, as files */
-export async function loadedSite({ workers, fleet = false }: LoadedSiteOptions = {}): Promise<LoadedSite> {
+/** A gateway with all that clients can load, a backend, and maybe an edge, as files */
+export async function loadedSite({
+  workers,
+  edge: withEdge = false,
+  fleet = false,
+}: LoadedSiteOptions = {}): Promise<LoadedSite> {
   const [directory, downloads] = [await temporaryDirectory(), await startDownloads()];
-  const [gateway, backend] = [await freePorts(), await freePorts()];
-  const ofBoth = workers === undefined ? [] : [`    workers: ${workers}`];
+  const [gateway, backend, edge] = [await freePorts(), await freePorts(), await freePorts()];
+  const ofAll = workers === undefined ? [] : [`    workers: ${workers}`];
   const ofFile = fleet ? ['registry: { file: ./registry }'] : [];
   const ofGateway = fleet ? [...machineYaml('01'), `    forward: { listen: 127.0.0.1:${await freePort()} }`] : [];
   const ofBackend = fleet ? machineYaml('02') : [];
   const yamlOf = (generation: number): string =>
     [
-      ...[...ofFile, 'nodes:', gatewayYaml(gateway, downloads.origin, generation), ...ofGateway, ...ofBoth],
-      ...[backendYaml({ backend, gateway }, downloads.origin, generation), ...ofBackend, ...ofBoth, ''],
+      ...[...ofFile, 'nodes:', gatewayYaml(gateway, downloads.origin, generation), ...ofGateway, ...ofAll],
+      ...[backendYaml({ backend, gateway }, downloads.origin, generation), ...ofBackend, ...ofAll],
+      ...(withEdge ? [edgeYaml(edge), ...ofAll] : []),
+      '',
     ].join('\n');
   const write = (generation: number): Promise<void> => writeFiles(directory, { 'sheaf.yaml': yamlOf(generation) });
   await writeFiles(directory, { 'even/a.txt': 'even', 'odd/a.txt': 'odd' });
@@ -83,7 +93,7 @@ export async function loadedSite({ workers, fleet = false }: LoadedSiteOptions =
   for (const name of ['even', 'odd']) await utimes(join(directory, name, 'a.txt'), 1e9, 1e9);
   await writeFile(join(directory, 'secrets'), formatSecrets(renewSecrets([])), { mode: 0o600 });
   await write(0);
-  return { file: join(directory, 'sheaf.yaml'), gateway, backend, downloads, yamlOf, write };
+  return { file: join(directory, 'sheaf.yaml'), gateway, backend, edge, downloads, yamlOf, write };
 }
 
 const addresses = ({ listen, admin, backbone }: Ports): string =>
@@ -121,3 +131,10 @@ ${addresses(backend)}
       - { path: /one/download, upstream: { to: "${origin}", queue: ${100 + generation} } }
       - { path: /one, files: ./${textOf(generation)} }
       - { path: /returned, files: ./${textOf(generation)} }`;
+
+const edgeYaml = ({ listen, admin }: Ports): string => `  laptop:
+    role: edge
+    listen: 127.0.0.1:${listen}
+    admin: 127.0.0.1:${admin}
+    gateway: site
+    paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2 }]`;

@@ -48,6 +48,14 @@ export function publish(connection: Moq.Connection.Established, name: string) {
   return { broadcast, video };
 }
 
+/** Publishes a broadcast with a track `video`, and a catalog that names it, as channels need it. */
+export function publishCataloged(connection: Moq.Connection.Established, name: string) {
+  const published = publish(connection, name);
+  const catalog = { video: { renditions: { video: { codec: 'vp09.00.10.08' } } } };
+  published.broadcast.createTrack('catalog.json').writeJson(catalog);
+  return published;
+}
+
 /** Adds a complete group with these frames, 40 ms apart. */
 export function addGroup(track: Moq.Track.Producer, frames: readonly Uint8Array[]): number {
   const group = track.appendGroup();

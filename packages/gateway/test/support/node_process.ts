@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, vi } from 'vitest';
 import type { ReloadOutcome } from '../../src/observability/configuration_report.js';
-import type { FrontNodeStatus, GatewayStatus } from '../../src/observability/status.js';
+import type { GatewayStatus, NodeStatus } from '../../src/observability/status.js';
 import type { UpgradeOutcome } from '../../src/observability/upgrade_report.js';
 
 /** Makes what is left behind show: V8 would let heaps grow for minutes before it collects garbage. */
@@ -37,7 +37,7 @@ export interface StartedProcess {
 }
 
 /** A process with nodes of a configuration file, and those that take over from it; all end with the test. */
-export async function startProcess<Status extends FrontNodeStatus = GatewayStatus>({
+export async function startProcess<Status extends NodeStatus = GatewayStatus>({
   file,
   admin,
   name = 'all',

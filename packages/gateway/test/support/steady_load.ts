@@ -48,6 +48,8 @@ export interface LoadTarget {
   downloads: Downloads;
   /** Time in milliseconds between two requests of one client */
   pauseMs: number;
+  /** Whether it is an edge, which has no tunnels and no backends */
+  isEdge?: boolean;
 }
 
 export interface SteadyLoad {
@@ -78,19 +80,18 @@ class Kept {
 }
 
 /** Clients of all kinds, some of which keep their connections */
-export async function startLoad({ port, hash, downloads, pauseMs }: LoadTarget): Promise<SteadyLoad> {
+export async function startLoad({ port, hash, downloads, pauseMs, isEdge = false }: LoadTarget): Promise<SteadyLoad> {
   const kept = new Kept();
   onTestFinished(() => kept.close());
   const { clients, pages: ofGateway } = await openKept(port, kept);
-  const multiEnd = await openMultiEnd(port, kept);
+  const multiEnd = isEdge ? { ends: [], pages: [] } : await openMultiEnd(port, kept);
   const bodies = await Promise.all([
     clients[0]!.request({ path: '/download/x' }),
-    multiEnd.ends[0]!.request({ path: '/one/download/x' }),
+    (multiEnd.ends[0] ?? clients[1]!).request({ path: '/one/download/x' }),
   ]).then((responses) => responses.map((response) => collect(response)));
   for (const body of bodies) body.catch(() => undefined);
-  const echoes = [await openEcho(port, hash, kept), await openTunnel(clients[1]!, kept), await openUdp(port, kept)].map(
-    inTurn,
-  );
+  const tunnels = isEdge ? [] : [await openTunnel(clients[1]!, kept), await openUdp(port, kept)];
+  const echoes = [await openEcho(port, hash, kept), ...tunnels].map(inTurn);
   const pages = [...ofGateway, ...multiEnd.pages, ...freshPages(port)];
   // Tunnels that nobody uses would end after a while, as they should.
   const used = echoes.map(({ name, send }) => ({ name, ask: () => send('even') }));

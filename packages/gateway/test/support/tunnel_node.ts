@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { LoadedGateway } from '../../src/schema/loaded.js';
 import { Gateway } from '../../src/nodes/gateway.js';
 import { TunnelNode } from '../../src/nodes/tunnel/tunnel_node.js';
@@ -73,3 +73,41 @@ export async function connectTo(port: number): Promise<Socket> {
   await once(socket, 'connect');
   return socket;
 }
+
+/** Reads so many bytes; what follows stays in the socket. */
+export async function readBytes(socket: Socket, count: number): Promise<Buffer> {
+  let bytes = Buffer.alloc(0);
+  while (bytes.length < count) {
+    const more = socket.read() as Buffer | null;
+    if (more) bytes = Buffer.concat([bytes, more]);
+    else if (socket.readableEnded || socket.destroyed) throw new Error('the connection is over');
+    else await Promise.race([once(socket, 'readable'), once(socket, 'close')]);
+  }
+  if (bytes.length > count) socket.unshift(bytes.subarray(count));
+  return bytes.subarray(0, count);
+}
+
+function socksRequest(host: string, port: number): Buffer {
+  return Buffer.from([5, 1, 0, 5, 1, 0, 3, host.length, ...Buffer.from(host), port >> 8, port & 0xff]);
+}
+
+/** Asks by SOCKS5 in one piece. Returns the reply of RFC 1928 §6. */
+export async function askSocks(port: number, host: string, targetPort: number, more = ''): Promise<[Socket, number]> {
+  const socket = await connectTo(port);
+  socket.write(Buffer.concat([socksRequest(host, targetPort), Buffer.from(more)]));
+  expect(await readBytes(socket, 2)).toEqual(Buffer.from([5, 0]));
+  const reply = await readBytes(socket, 10);
+  expect([...reply.subarray(2)]).toEqual([0, 1, 0, 0, 0, 0, 0, 0]);
+  return [socket, reply[1]!];
+}
+
+/** Asks by HTTP. Returns the head of the response. */
+export async function askHttp(port: number, request: string): Promise<[Socket, string]> {
+  const socket = await connectTo(port);
+  socket.write(request);
+  let head = '';
+  while (!head.endsWith('\r\n\r\n')) head += (await readBytes(socket, 1)).toString('latin1');
+  return [socket, head];
+}
+
+export const connectRequest = (target: string): string => `CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`;

@@ -79,6 +79,26 @@ export function threadOf(node: WorkersNode, worker: number) {
   return found.thread;
 }
 
+/** Opens clients with one QUIC connection each: as many as it takes until each worker has one. */
+export async function openAtEach<Client>(
+  { workers: ask }: Pick<RunningWorkers, 'workers'>,
+  open: () => Promise<Client>,
+): Promise<Client[]> {
+  const counts = async (): Promise<number[]> => (await ask()).map(({ quicConnections = 0 }) => quicConnections);
+  const clients = new Map<number, Client>();
+  let before = await counts();
+  while (clients.size < before.length) {
+    const client = await open();
+    const after = await counts();
+    clients.set(
+      after.findIndex((count, worker) => count > before[worker]!),
+      client,
+    );
+    before = after;
+  }
+  return before.map((_, worker) => clients.get(worker)!);
+}
+
 /** What a node does now, in whatever threads */
 export async function statusOf(node: RunningNode): Promise<NodeStatus> {
   if (node instanceof WorkersNode) await node.refresh();

@@ -3,7 +3,7 @@ import * as Moq from '@moq/net';
 import { expect, it } from 'vitest';
 import { ask, connect } from '../support/http3_client.js';
 import { addGroup, announcement, framesOf, moqOffer, publish, speakMoq } from '../support/moq_client.js';
-import { crash, startWorkers, type RunningWorkers } from '../support/workers.js';
+import { crash, openAtEach, startWorkers, type RunningWorkers } from '../support/workers.js';
 
 const workers = 3;
 const site = 'routes: [{ path: /, files: ./site }]';
@@ -18,22 +18,11 @@ interface Client {
   moq: Moq.Connection.Established;
 }
 
-/** Connects a client to each worker: as many as it takes until each has one. */
-async function connectToEach({ port, workers: ask }: RunningWorkers): Promise<Client[]> {
-  const counts = async (): Promise<number[]> => (await ask()).map(({ quicConnections = 0 }) => quicConnections);
-  const clients = new Map<number, Client>();
-  let before = await counts();
-  while (clients.size < workers) {
-    const http = await connect(port, { webtransport: true });
-    const moq = await speakMoq(await http.openWebTransport('/live', moqOffer), port);
-    const after = await counts();
-    clients.set(
-      after.findIndex((count, worker) => count > before[worker]!),
-      { http, moq },
-    );
-    before = after;
-  }
-  return Array.from({ length: workers }, (_, worker) => clients.get(worker)!);
+const connectToEach = (running: RunningWorkers): Promise<Client[]> => openAtEach(running, () => openMoq(running.port));
+
+async function openMoq(port: number): Promise<Client> {
+  const http = await connect(port, { webtransport: true });
+  return { http, moq: await speakMoq(await http.openWebTransport('/live', moqOffer), port) };
 }
 
 /** Waits for the broadcast, and returns a function that reads the frames of its next group. */

@@ -41,6 +41,13 @@ Napi::Value is_gone(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), sheaf::io::is_gone(descriptor));
 }
 
+Napi::Value bound_object(Napi::Env env, int descriptor, const sheaf::quic::Address& local) {
+  auto out = Napi::Object::New(env);
+  out.Set("descriptor", descriptor);
+  out.Set("port", local.port);
+  return out;
+}
+
 // Arguments: address, whether other sockets of this user may listen there already.
 Napi::Value open_tcp_listener(const Napi::CallbackInfo& info) {
   const auto local = sheaf::binding::address_argument(info[0]);
@@ -55,10 +62,7 @@ Napi::Value open_tcp_listener(const Napi::CallbackInfo& info) {
     sheaf::binding::system_error(info.Env(), opened.error()).ThrowAsJavaScriptException();
     return info.Env().Undefined();
   }
-  auto out = Napi::Object::New(info.Env());
-  out.Set("descriptor", opened->descriptor);
-  out.Set("port", opened->local.port);
-  return out;
+  return bound_object(info.Env(), opened->descriptor, opened->local);
 }
 
 // Arguments: descriptor. Returns another one, or a negative number.
@@ -120,6 +124,21 @@ Napi::Value bound_socket(const Napi::CallbackInfo& info) {
   return out;
 }
 
+// Arguments: address.
+Napi::Value open_bound_udp(const Napi::CallbackInfo& info) {
+  const auto local = sheaf::binding::address_argument(info[0]);
+  if (!local) {
+    sheaf::binding::address_error(info.Env(), info[0]).ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  const auto opened = sheaf::io::open_bound_udp(*local);
+  if (!opened) {
+    sheaf::binding::system_error(info.Env(), opened.error()).ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  return bound_object(info.Env(), opened->descriptor, opened->local);
+}
+
 // Returns the descriptors of both ends.
 Napi::Value create_datagram_pair(const Napi::CallbackInfo& info) {
   auto link = sheaf::io::make_generation_link();
@@ -172,6 +191,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("awaitServiceManager",
               Napi::Function::New<await_service_manager>(env, "awaitServiceManager"));
   exports.Set("boundSocket", Napi::Function::New<bound_socket>(env, "boundSocket"));
+  exports.Set("openBoundUdp", Napi::Function::New<open_bound_udp>(env, "openBoundUdp"));
   exports.Set("createDatagramPair",
               Napi::Function::New<create_datagram_pair>(env, "createDatagramPair"));
   exports.Set("returnFreedMemory",

@@ -129,8 +129,9 @@ Napi::Value open_tunnel(EndpointParts& parts, const Napi::CallbackInfo& info) {
   return end ? address_object(env, end->local_address()) : env.Undefined();
 }
 
-// Arguments: connection, address; for a relay, also the address of its program. Returns the number
-// of the port and its address, or nothing when the connection is gone.
+// Arguments: connection, address; for a relay, also the address of its program; for another port, a
+// descriptor of a socket that is bound there, or nothing. Returns the number of the port and its
+// address, or nothing when the connection is gone.
 Napi::Value open_tunnel_port(EndpointParts& parts, const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   HostedConnection* hosted = parts.connection_of(info);
@@ -138,6 +139,8 @@ Napi::Value open_tunnel_port(EndpointParts& parts, const Napi::CallbackInfo& inf
   const bool relays = !info[2].IsUndefined();
   const auto address = address_argument(info[1]);
   const auto program = relays ? address_argument(info[2]) : address;
+  const auto bound =
+      info[3].IsUndefined() ? std::nullopt : std::optional(info[3].As<Napi::Number>().Int32Value());
   if (!address || !program) {
     address_error(env, info[address ? 2 : 1]).ThrowAsJavaScriptException();
     return env.Undefined();
@@ -145,7 +148,7 @@ Napi::Value open_tunnel_port(EndpointParts& parts, const Napi::CallbackInfo& inf
   if (auto status = open_node(env, parts); !status) return refuse(env, status.error());
   const ProgramPort::Place place{*parts.tunnels, hosted->tunnels, *parts.loop, hosted->driver()};
   auto port = relays ? as_port(RelayPort::open(place, *address, *program))
-                     : as_port(LocalPort::open(place, *address));
+                     : as_port(LocalPort::open(place, *address, bound));
   if (!port) return refuse(env, port.error());
   Napi::Array out = Napi::Array::New(env, 2);
   out.Set(1u, address_object(env, (*port)->address()));
@@ -181,11 +184,13 @@ Napi::Value refuse_tunnel_peer(EndpointParts& parts, const Napi::CallbackInfo& i
   return info.Env().Undefined();
 }
 
-// Arguments: connection, number of the port
+// Arguments: connection, number of the port, whether its tunnels end
 void close_tunnel_port(EndpointParts& parts, const Napi::CallbackInfo& info) {
-  if (HostedConnection* hosted = parts.connection_of(info)) {
-    hosted->tunnels.close_port(number_argument(info, 1));
-  }
+  HostedConnection* hosted = parts.connection_of(info);
+  ProgramPort* port = hosted ? hosted->tunnels.port(number_argument(info, 1)) : nullptr;
+  if (!port) return;
+  if (!flag_argument(info, 2)) port->leave_tunnels();
+  hosted->tunnels.close_port(number_argument(info, 1));
 }
 
 // Arguments: number of a connection that JavaScript carries, options. Returns the local address of

@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 
 #include "io/socket_address.h"
+#include "io/tcp_listener.h"
+#include "io/udp_socket.h"
 
 namespace sheaf::io {
 
@@ -36,6 +38,16 @@ std::optional<BoundSocket> bound_socket(int descriptor, BoundKind kind) {
   const BoundSocket bound{.address = from_sockaddr(address),
                           .shared = option_of(descriptor, SO_REUSEPORT) == 1};
   return bound.address.port == 0 ? std::nullopt : std::optional(bound);
+}
+
+quic::Result<BoundUdp, SocketError> open_bound_udp(const quic::Address& local) {
+  const auto socket = UdpSocket::open(local, {.segmentation_offload = false});
+  if (!socket) return socket.error();
+  // Only now: another process that has the port keeps it for itself.
+  (*socket)->share_address();
+  const int copy = duplicate_descriptor((*socket)->descriptor());
+  if (copy < 0) return socket_error(-copy, "fcntl", local);
+  return BoundUdp{.descriptor = copy, .local = (*socket)->local_address()};
 }
 
 }  // namespace sheaf::io

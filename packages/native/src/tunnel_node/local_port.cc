@@ -2,16 +2,34 @@
 
 #include <algorithm>
 
+#include "io/tcp_listener.h"
 #include "tunnel_node/tunnel_ends.h"
 
 namespace sheaf::tunnel_node {
 
-quic::Result<std::unique_ptr<LocalPort>, io::SocketError> LocalPort::open(
-    const Place& place, const quic::Address& address) {
+namespace {
+
+using OpenedSocket = quic::Result<std::unique_ptr<io::UdpSocket>, io::SocketError>;
+
+OpenedSocket open_socket(const quic::Address& address) {
   auto socket = io::UdpSocket::open(address, {.segmentation_offload = false});
-  if (!socket) return socket.error();
   // Only now: another process that has the port keeps it for itself.
-  (*socket)->share_address();
+  if (socket) (*socket)->share_address();
+  return socket;
+}
+
+OpenedSocket take_socket(const quic::Address& address, int bound) {
+  const int copy = io::duplicate_descriptor(bound);
+  if (copy < 0) return io::socket_error(-copy, "fcntl", address);
+  return io::UdpSocket::adopt(copy, address, {.segmentation_offload = false});
+}
+
+}  // namespace
+
+quic::Result<std::unique_ptr<LocalPort>, io::SocketError> LocalPort::open(
+    const Place& place, const quic::Address& address, std::optional<int> bound) {
+  auto socket = bound ? take_socket(address, *bound) : open_socket(address);
+  if (!socket) return socket.error();
   std::unique_ptr<LocalPort> port(new LocalPort(place, std::move(*socket)));
   if (auto status = place.node.watch(port->socket_->descriptor(), *port); !status) {
     return status.error();

@@ -20,10 +20,11 @@ class LocalPort final : public ProgramPort, private io::PollGroup::Member {
   static constexpr std::size_t k_max_waiting_peers = 256;
   static constexpr std::size_t k_max_waiting_bytes = k_waiting_bytes;
 
-  // Port 0 takes a free one.
+  // Port 0 takes a free one. With the descriptor of a socket that is bound to the address, the port
+  // uses this socket, which stays open after it.
   static quic::Result<std::unique_ptr<LocalPort>, io::SocketError> open(
-      const Place& place, const quic::Address& address);
-  // Ends its tunnels.
+      const Place& place, const quic::Address& address, std::optional<int> bound = std::nullopt);
+  // Ends its tunnels, unless it has left them.
   ~LocalPort() override;
 
   // ProgramPort; its flows are peers.
@@ -35,6 +36,7 @@ class LocalPort final : public ProgramPort, private io::PollGroup::Member {
                                                                  Time now) override;
   void give(FlowId peer, TunnelEnd& tunnel, Time now) override;
   void refuse(FlowId peer) override;
+  void leave_tunnels() override { tunnels_.clear(); }
   // Returns the address of a peer that waits.
   std::optional<quic::Address> find(FlowId peer) const;
 

@@ -48,6 +48,8 @@ class ProgramPort {
   virtual void give(FlowId flow, TunnelEnd& tunnel, Time now) = 0;
   // The flow gets no tunnel, and its packets are dropped. The next one asks again.
   virtual void refuse(FlowId flow) = 0;
+  // Its tunnels no longer end with the port, where they can go on without it.
+  virtual void leave_tunnels() {}
 
  protected:
   // System calls in a turn, so that other sockets get theirs, too

@@ -31,6 +31,16 @@ TEST(BoundSocket, IsFoundByItsKind) {
   }
 }
 
+TEST(BoundSocket, OfUdpIsNotTaken) {
+  const auto opened = open_bound_udp(*parse_address("127.0.0.1", 0));
+  ASSERT_TRUE(opened);
+  const Descriptor owned(opened->descriptor);
+  EXPECT_EQ(bound_socket(owned.number(), BoundKind::kUdp), (BoundSocket{opened->local, true}));
+  const auto again = open_bound_udp(opened->local);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().number, EADDRINUSE);
+}
+
 TEST(BoundSocket, IsNothingElse) {
   const auto expect_none = [](int descriptor) {
     EXPECT_EQ(bound_socket(descriptor, BoundKind::kTcp), std::nullopt);

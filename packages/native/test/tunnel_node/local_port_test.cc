@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tunnel_node/local_port.h"
+#include "io/bound_socket.h"
+#include "io/descriptor.h"
 #include "tunnel_node/tunnel_nodes.h"
 
 namespace sheaf::tunnel_node {
@@ -165,6 +166,35 @@ TEST_F(LocalPorts, EndsItsTunnelsAndIsFreeOnceItIsClosed) {
   EXPECT_TRUE(LocalPort::open({*node, ends, called->loop(), answering->driver}, address));
   ASSERT_TRUE(run_until([&] { return !over.empty(); }));
   EXPECT_EQ(over, std::vector{TunnelOver::kClosed});
+}
+
+// Another process goes on with the port, and peers that have tunnels keep them.
+TEST_F(LocalPorts, LeavesItsTunnelsAndABoundSocket) {
+  const auto bound = io::open_bound_udp(*io::parse_address("127.0.0.1", 0));
+  ASSERT_TRUE(bound);
+  const io::Descriptor owned(bound->descriptor);
+  const auto open = [&] {
+    auto opened = LocalPort::open({*node, ends, called->loop(), answering->driver}, bound->local,
+                                  owned.number());
+    ASSERT_TRUE(opened);
+    number = ends.keep(std::move(*opened));
+  };
+  ends.close_port(number);
+  open();
+  const auto peer = make_peer();
+  send_from(*peer, 200, 0);
+  ASSERT_TRUE(forward(wait_for_peers(1)[0]));
+  const auto other = make_peer();
+  send_from(*other, 100);
+  port().leave_tunnels();
+  ends.close_port(number);
+  open();
+  EXPECT_EQ(port().find(wait_for_peers(1)[0]), other->local_address());
+  send_from(*peer, 200, 1);
+  ASSERT_TRUE(run_until([&] { return at_client.size() == 2; }));
+  EXPECT_EQ(at_client[1][1], 1);
+  EXPECT_TRUE(new_peers().empty());
+  EXPECT_TRUE(over.empty());
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ import { SheafProcess } from './sheaf_process.js';
 
 /** What the tests read of the status of a node. */
 interface UplinkStatus {
-  gateway: { opened: number; connection?: { paths: { id: number; state: string; bytesReceived: number }[] } };
+  gateway: { opened: number; connections: { paths: { id: number; state: string; bytesReceived: number }[] }[] };
 }
 
 export interface LinkedNodesOptions {
@@ -66,7 +66,7 @@ export class LinkedNodes {
 
   /** Bytes that each path has brought so far. */
   async received(): Promise<number[]> {
-    return ((await this.status()).gateway.connection?.paths ?? []).map(({ bytesReceived }) => bytesReceived);
+    return ((await this.status()).gateway.connections[0]?.paths ?? []).map(({ bytesReceived }) => bytesReceived);
   }
 
   /** Waits until each path has brought so many bytes more than `before`: both carry what comes. */

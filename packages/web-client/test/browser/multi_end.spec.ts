@@ -37,13 +37,13 @@ async function waitForBackends(multiEnd: MultiEndSite): Promise<void> {
     .toEqual(['serving', 'serving', 'serving']);
   expect((await fetch(multiEnd.httpUrl)).status).toBe(200);
   await expect
-    .poll(async () => (await multiEnd.edge()).gateway.connection?.backends.map(({ state }) => state))
+    .poll(async () => (await multiEnd.edge()).gateway.connections[0]?.backends.map(({ state }) => state))
     .toEqual(['open', 'open', 'open']);
 }
 
 /** Bytes that came from each backend, directly, in the order of their ids. */
 async function received(multiEnd: MultiEndSite): Promise<number[]> {
-  const backends = (await multiEnd.edge()).gateway.connection?.backends ?? [];
+  const backends = (await multiEnd.edge()).gateway.connections[0]?.backends ?? [];
   return backends.sort((left, right) => left.backend - right.backend).map(({ bytesReceived }) => bytesReceived);
 }
 

@@ -13,7 +13,7 @@ export interface Answer extends LoggedRequest {
 
 /** What the tests read of the nodes' statuses. */
 interface EdgeStatus {
-  gateway: { opened: number; connection?: { backends: { backend: number; state: string; bytesReceived: number }[] } };
+  gateway: { opened: number; connections: { backends: { backend: number; state: string; bytesReceived: number }[] }[] };
 }
 
 interface GatewayStatus {

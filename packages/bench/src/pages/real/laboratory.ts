@@ -126,7 +126,7 @@ export class Laboratory {
     const end = performance.now() + PATHS_MS;
     while (performance.now() < end) {
       const { gateway } = await this.edge.call<EdgeStatus>({ type: 'status' });
-      const active = gateway.connection?.paths.filter(({ state }) => state === 'active') ?? [];
+      const active = gateway.connections[0]?.paths.filter(({ state }) => state === 'active') ?? [];
       if (active.length === count) return;
       await sleep(20);
     }

@@ -1,23 +1,20 @@
-import { WELL_KNOWN_PREFIX } from '@sheaf/web-client/protocol';
 import type { Http3Server, NativeModule } from '@sheaf/native';
-import type { LoadedEdge } from '../../schema/loaded.js';
+import type { PathReport } from '@sheaf/web-client/protocol';
+import type { LoadedEdge, LoadedNode } from '../../schema/loaded.js';
 import type { ListenAddress } from '../../values/scalars.js';
-import { describeListener } from '../front/description.js';
-import { Front, type FrontNodeOptions } from '../front/front.js';
+import { Front, type FrontConfiguration, type FrontNodeOptions } from '../front/front.js';
 import type { Sessions } from '../front/service.js';
 import { FrontNode } from '../front/front_node.js';
-import { RequestHandler } from '../../http/request_handler.js';
-import { WellKnown } from '../site/well_known.js';
+import { prepareAll, type Prepared } from '../life/reload.js';
 import { loadNativeModule } from '../../listeners/native_module.js';
 import { accessLog } from '../../observability/access_log.js';
 import { Metrics } from '../../observability/metrics.js';
 import { combineObservers } from '../../observability/observers.js';
 import type { EdgeStatus } from '../../observability/status.js';
 import { openTracer } from '../../tracing/open_tracer.js';
-import { compileRoute } from '../../http/router.js';
-import { watchSlowClients } from '../../slow_clients/slow_clients.js';
 import { SessionServer, type SessionServerOptions } from '../../targets/webtransport/session_server.js';
 import { CarriedMedia } from './carried_media.js';
+import { EdgeApplication } from './edge_application.js';
 import { Uplink } from '../uplink/uplink.js';
 import { Forwarder, maxUnread } from './forwarder.js';
 import { GatewayBackends } from './gateway_backends.js';
@@ -61,6 +58,10 @@ function acceptSessions(
   };
 }
 
+function frontOf(loaded: LoadedEdge): FrontConfiguration {
+  return { ...loaded, options: { ...loaded.node, alpn: ['h3'], multipath: true } };
+}
+
 /** One running edge, which proxies its clients' requests to its gateway over one connection */
 export class Edge extends FrontNode {
   readonly role = 'edge';
@@ -69,6 +70,7 @@ export class Edge extends FrontNode {
   readonly #options: EdgeOptions;
   #uplink!: Uplink;
   #media!: CarriedMedia;
+  #application!: EdgeApplication;
   /** Leases on the latest connection */
   #leases: LeaseReports | undefined;
 
@@ -80,7 +82,7 @@ export class Edge extends FrontNode {
 
   /** Starts to listen. Connects to the gateway when the first request needs it. @throws UserError */
   static async start(loaded: LoadedEdge, options: EdgeOptions = {}): Promise<Edge> {
-    const front = await Front.open({ ...loaded, options: { ...loaded.node, alpn: ['h3'], multipath: true } }, options);
+    const front = await Front.open(frontOf(loaded), options);
     try {
       const edge = new Edge(loaded, options, front);
       await edge.#start(await loadNativeModule());
@@ -100,6 +102,16 @@ export class Edge extends FrontNode {
     };
   }
 
+  /** Opens what another configuration adds, and leaves everything as it is until `commit`. @throws UserError */
+  prepare(loaded: LoadedNode): Promise<Prepared> {
+    if (loaded.role !== this.role) throw new Error(`a ${loaded.role} is no ${this.role}`);
+    const use = (): void => this.#application.use(loaded.node);
+    return prepareAll([
+      () => this.front.prepare(frontOf(loaded)),
+      () => Promise.resolve({ warnings: [], commit: use, abandon: () => Promise.resolve() }),
+    ]);
+  }
+
   async #start(module: NativeModule): Promise<void> {
     const { front } = this;
     const { node } = this.#loaded;
@@ -108,60 +120,42 @@ export class Edge extends FrontNode {
     this.#uplink = uplink;
     const gateway = uplink.connection;
     front.shutdown.add(() => gateway.close());
-    const media = await CarriedMedia.open(node.media, { gateway, module, log });
+    const { shared } = this.#options;
+    const media = await CarriedMedia.open(node.media, { gateway, module, shared, log });
     this.#media = media;
     front.shutdown.add(() => media.close());
     const metrics = this.#observe(media);
     const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
-    const responses = node.show_paths ? new ResponseReports() : undefined;
-    const handler = new RequestHandler({
-      routes: [
-        ...media.requests,
-        compileRoute(
-          { path: '/' },
-          media.requests.length,
-          new Forwarder({ gateway, backends, log, reports: responses }),
-        ),
-      ],
-      wellKnown: new WellKnown(
-        describeListener(
-          node,
-          () => front.certificate,
-          () => front.address.port,
-        ),
-        {
-          paths: node.show_paths ? () => pathReports(gateway.status(), this.#leases?.latest() ?? new Map()) : undefined,
-          responses: responses && (() => responses.latest()),
-          pageLoader: node.page_loader,
-        },
-      ),
-      wellKnownPrefix: WELL_KNOWN_PREFIX,
-      maxHeaderBytes: node.limits.header_size,
-      slowClients: watchSlowClients(node.limits, (reason) => metrics.slowClientEnded(reason)),
-      observer,
-      tracer: await openTracer(node.tracing),
-      log,
-      timingName: 'sheaf-edge',
-    });
+    const reports = node.show_paths ? new ResponseReports(shared?.worker) : undefined;
+    this.#application = new EdgeApplication(
+      {
+        ...{ front, media, observer, log },
+        forwarder: new Forwarder({ gateway, backends, log, reports }),
+        told: reports ? { paths: () => this.#pathReports(), responses: () => reports.latest() } : {},
+        onSlow: (reason) => metrics.slowClientEnded(reason),
+        tracer: await openTracer(node.tracing),
+      },
+      node,
+    );
     const forwarder = new SessionForwarder({ module, gateway, observer, log });
     await front.listen({
-      handler,
+      handler: this.#application.handler,
       acceptSessions: (native) =>
         Promise.resolve(acceptSessions(native, () => media.sessions, forwarder, { observer, log })),
       registry: metrics.registry,
       status: () => this.status(),
       refresh: () => Promise.resolve(),
     });
-    media.start();
+    await media.start();
     front.serve(this.warnings);
   }
 
+  #pathReports(): PathReport[] {
+    return pathReports(this.#uplink.connection.status(), this.#leases?.latest() ?? new Map());
+  }
+
   #observe(media: CarriedMedia): Metrics {
-    return new Metrics({
-      ...this.frontMetrics,
-      upstreams: () => [],
-      media: () => media.status(),
-    });
+    return new Metrics({ ...this.frontMetrics, upstreams: () => [], media });
   }
 
   #openUplink(module: NativeModule): { uplink: Uplink; backends: GatewayBackends } {

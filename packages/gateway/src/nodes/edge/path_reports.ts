@@ -6,7 +6,10 @@ import type { GatewayLinkStatus } from '../../observability/status.js';
  * Returns what pages learn about the paths to the gateway and to backends; no paths while there is no connection.
  * `leases` are by path.
  */
-export function pathReports({ connection }: GatewayLinkStatus, leases: ReadonlyMap<number, LeaseReport>): PathReport[] {
+export function pathReports(
+  { connections: [connection] }: GatewayLinkStatus,
+  leases: ReadonlyMap<number, LeaseReport>,
+): PathReport[] {
   const backends = new Map(connection?.backends.map(({ path, backend }) => [path, { backend }]));
   const leased = new Map([...leases].map(([path, lease]) => [path, { lease }]));
   return (connection?.paths ?? []).map((path) => ({

@@ -34,10 +34,14 @@ export class RecordedResponse implements PartListener {
 export class ResponseReports {
   /** Responses in the order in which they began */
   readonly #responses = new Map<number, RecordedResponse>();
-  #next = 0;
+  #added = 0;
+
+  /** Several workers of an edge give their responses numbers of which none has two. */
+  constructor(private readonly worker: { index: number; count: number } = { index: 0, count: 1 }) {}
 
   add(): RecordedResponse {
-    const response = new RecordedResponse(this.#next++);
+    const { index, count } = this.worker;
+    const response = new RecordedResponse(index + this.#added++ * count);
     this.#responses.set(response.id, response);
     if (this.#responses.size > MAXIMUM_RESPONSES) this.#forgetOne();
     return response;

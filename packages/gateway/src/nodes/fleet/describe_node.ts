@@ -7,7 +7,7 @@ import { version } from '../../values/version.js';
 /** A running node, as far as others of its fleet need to know it */
 export interface DescribedNode {
   readonly address: ListenAddresses;
-  readonly backboneAddress: ListenAddress | undefined;
+  readonly backboneAddress?: ListenAddress | undefined;
   readonly draining: boolean;
   /** Where it takes datagrams that arrived at other machines */
   readonly forwardingAddress?: ListenAddress | undefined;

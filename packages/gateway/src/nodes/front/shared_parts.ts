@@ -13,8 +13,8 @@ export interface SharedParts extends GivenSockets {
   readonly worker: { process: Uint8Array; index: number; count: number };
   /** Ways to the others */
   readonly links: WorkerLinks;
-  /** Whether another process serves until this one is ready */
-  readonly takesOver: boolean;
+  /** Resolves when the node is to serve. Absent unless another process serves until this one is ready. */
+  readonly begins: Promise<void> | undefined;
   readonly certificate: CertificatePair;
   readonly secrets: SecretsSource;
   /** Returns the counts of a name that all of them have together. */

@@ -73,11 +73,11 @@ function ownOptions(loaded: LoadedNode): Fixed {
   const options = [...optionsOf(loaded)];
   switch (loaded.role) {
     case 'gateway':
+    case 'edge':
       return new Map(options.filter(isFixed));
     case 'backend':
       // Clients know the address of a backend from its gateway.
       return new Map([...options.filter(isFixed), ['listen', loaded.node.listen]]);
-    case 'edge':
     case 'tunnel':
       return new Map(options);
   }

@@ -14,14 +14,13 @@ import type { Metrics } from '../../observability/metrics.js';
 import { combineObservers } from '../../observability/observers.js';
 import { compileRoute, type Route } from '../../http/router.js';
 import type { CertificateSource } from '../../tls/certificate_source.js';
-import { watchSlowClients, type SlowClients } from '../../slow_clients/slow_clients.js';
+import { NodeSlowClients } from '../../slow_clients/slow_clients.js';
 import { isOriginAllowed, pageApplication } from '../../targets/webtransport/page.js';
 import type {
   SessionObserver,
   SessionServerOptions,
   SessionTarget,
 } from '../../targets/webtransport/session_server.js';
-import { canonicalText } from '../../values/canonical.js';
 import type { CompiledRoutes } from './routes.js';
 
 type SiteNode = NodeConfiguration | BackendConfiguration;
@@ -57,14 +56,14 @@ export class Application {
   readonly #observer: RequestObserver & SessionObserver;
   readonly #page: Route<SessionTarget>;
   #rules: ApplicationRules;
-  #slowClients: SlowClients;
+  readonly #slowClients: NodeSlowClients;
 
   constructor(options: ApplicationOptions, rules: ApplicationRules) {
     const { metrics, log } = options;
     this.#options = options;
     this.#rules = rules;
     this.#observer = combineObservers([metrics.observer(), ...(rules.node.log.access ? [accessLog(log)] : [])]);
-    this.#slowClients = this.#watch(rules);
+    this.#slowClients = new NodeSlowClients((reason) => metrics.slowClientEnded(reason));
     const { handler, proxied } = this.#handlerOptions(rules);
     this.handler = new RequestHandler(handler);
     this.proxied = new RequestHandler(proxied);
@@ -77,17 +76,10 @@ export class Application {
 
   /** Answers what begins from now on by other rules. */
   use(rules: ApplicationRules): void {
-    const before = this.#rules;
     this.#rules = rules;
-    // One watch bounds all slow clients, so it stays while its bounds do.
-    if (canonicalText(slowBounds(before)) !== canonicalText(slowBounds(rules))) this.#slowClients = this.#watch(rules);
     const { handler, proxied } = this.#handlerOptions(rules);
     this.handler.use(handler);
     this.proxied.use(proxied);
-  }
-
-  #watch({ node }: ApplicationRules): SlowClients {
-    return watchSlowClients(node.limits, (reason) => this.#options.metrics.slowClientEnded(reason));
   }
 
   #handlerOptions({ node, routes }: ApplicationRules): Record<'handler' | 'proxied', RequestHandlerOptions> {
@@ -108,7 +100,7 @@ export class Application {
     return {
       handler: {
         ...common,
-        slowClients: this.#slowClients,
+        slowClients: this.#slowClients.by(node.limits),
         wellKnown: new WellKnown(describe, { routes: routeMap ?? fallback, pageLoader }),
         routes: [...routes.requests, ...last],
       },
@@ -120,9 +112,3 @@ export class Application {
     };
   }
 }
-
-const slowBounds = ({ node: { limits } }: ApplicationRules) => [
-  limits.slow_responses,
-  limits.unread_timeout,
-  limits.body_timeout,
-];

@@ -108,7 +108,7 @@ export class GatewayConnection {
       state,
       opened: this.#opened,
       ...(this.#reason === undefined ? {} : { reason: this.#reason }),
-      ...(this.#current ? { connection: this.#current.client.status() } : {}),
+      connections: this.#current ? [this.#current.client.status()] : [],
     };
   }
 

@@ -1,6 +1,6 @@
 import { duplicateDescriptor, openSharedCounts } from '@sheaf/native';
 import { parseConfiguration } from '../../configuration/load.js';
-import type { ConfigurationSource } from '../../schema/loaded.js';
+import type { ConfigurationSource, LoadedServer } from '../../schema/loaded.js';
 import { SecretsSource } from '../../tls/secrets_source.js';
 import { RunningAddresses, type SentNodes } from '../../values/running_addresses.js';
 import type { SharedUdp } from '../../values/shared_udp.js';
@@ -14,12 +14,13 @@ import type {
   WorkerStart,
 } from '../../workers/messages.js';
 import { receiveBytes } from '../../workers/relayed_bytes.js';
-import type { LoadedServer } from '../../workers/node_sockets.js';
 import { shareOf } from '../../workers/worker_share.js';
-import { Backend } from '../backend.js';
+import type { Backend } from '../backend.js';
+import type { Edge } from '../edge/edge.js';
 import type { SharedParts } from '../front/shared_parts.js';
-import { Gateway } from '../gateway.js';
+import type { Gateway } from '../gateway.js';
 import type { Prepared } from '../life/reload.js';
+import { startServer } from '../start_server.js';
 import type { PortLog } from './port_log.js';
 
 /** A change to another configuration */
@@ -38,7 +39,7 @@ export class WorkerServer {
   #elsewhere: SentNodes;
   /** What the node takes over when it opens listeners */
   #sent: SentConfiguration;
-  #node!: Gateway | Backend;
+  #node!: Gateway | Backend | Edge;
   /** Resolves with the notice `begin`; undefined after it, and where there is nothing to wait for */
   #begins: Promise<void> | undefined;
   #begin: () => void = () => undefined;
@@ -151,22 +152,19 @@ export class WorkerServer {
 
   async #open(log: PortLog): Promise<void> {
     const { index, keyLog, source } = this.#start;
-    const loaded = this.#load(source);
-    const options = {
+    this.#node = await startServer(this.#load(source), {
       running: this.#running,
       logStream: log,
       worker: index,
       shared: this.#shared(),
       ...(keyLog !== undefined && { keyLog }),
-    };
-    this.#node =
-      loaded.role === 'gateway' ? await Gateway.start(loaded, options) : await Backend.start(loaded, options);
+    });
   }
 
   #load({ text, file }: ConfigurationSource): LoadedServer {
     const { name, count } = this.#start;
     const loaded = parseConfiguration(text, file).nodes.find((node) => node.name === name);
-    if (loaded?.role !== 'gateway' && loaded?.role !== 'backend') throw new Error(`the node ${name} got lost`);
+    if (loaded === undefined || loaded.role === 'tunnel') throw new Error(`the node ${name} got lost`);
     return shareOf(loaded, count);
   }
 
@@ -181,7 +179,7 @@ export class WorkerServer {
       worker: { process, index, count },
       counts: (name) => openSharedCounts(`${Buffer.from(process).toString('hex')} ${name}`),
       links: this.#links,
-      takesOver: this.#begins !== undefined,
+      begins: this.#begins,
       get certificate() {
         return sent().certificate;
       },

@@ -185,7 +185,7 @@ describe('an edge', () => {
     await vi.waitFor(
       () =>
         expect(
-          running.edge!.status().gateway.connection?.backends.filter(({ state }) => state === 'open'),
+          running.edge!.status().gateway.connections[0]?.backends.filter(({ state }) => state === 'open'),
         ).toHaveLength(3),
       30_000,
     );
@@ -231,7 +231,7 @@ describe('an edge', () => {
     await vi.waitFor(
       () =>
         expect(
-          running.edge!.status().gateway.connection?.backends.filter(({ state }) => state === 'open'),
+          running.edge!.status().gateway.connections[0]?.backends.filter(({ state }) => state === 'open'),
         ).toHaveLength(3),
       30_000,
     );
@@ -268,7 +268,7 @@ describe('an edge', () => {
     await vi.waitFor(
       () =>
         expect(
-          running.edge!.status().gateway.connection?.backends.filter(({ state }) => state === 'open'),
+          running.edge!.status().gateway.connections[0]?.backends.filter(({ state }) => state === 'open'),
         ).toHaveLength(3),
       30_000,
     );

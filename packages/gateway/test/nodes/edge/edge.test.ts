@@ -111,7 +111,7 @@ describe('a request through an edge', () => {
     expect(edge.status()).toMatchObject({
       node: 'laptop',
       role: 'edge',
-      gateway: { state: 'open', opened: 1, connection: { paths: [{ id: 0 }] } },
+      gateway: { state: 'open', opened: 1, connections: [{ paths: [{ id: 0 }] }] },
     });
   });
 

@@ -1,7 +1,7 @@
 import * as Moq from '@moq/net';
 import { expect, it } from 'vitest';
 import { get } from '../../support/client.js';
-import { addGroup, announcement, connectMoq, framesOf, publish } from '../../support/moq_client.js';
+import { addGroup, announcement, connectMoq, framesOf, publish, publishCataloged } from '../../support/moq_client.js';
 import { startPair } from '../../support/nodes.js';
 
 const name = Moq.Path.from('studio');
@@ -16,8 +16,7 @@ async function startMedia() {
     edge: ['admin: 127.0.0.1:0', 'media: [{ path: /live, channel: /channel }]'],
   });
   const publisher = await connectMoq(pair.gateway.address.port);
-  const { broadcast, video } = publish(publisher, name);
-  broadcast.createTrack('catalog.json').writeJson({ video: { renditions: { video: { codec: 'vp09.00.10.08' } } } });
+  const { video } = publishCataloged(publisher, name);
   return { ...pair, video };
 }
 

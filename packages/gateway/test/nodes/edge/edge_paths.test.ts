@@ -22,7 +22,7 @@ const site = {
 const patience = { timeout: 120_000, interval: 20 };
 
 function pathsOf({ edge }: Pair): PathStatus[] {
-  return edge.status().gateway.connection?.paths ?? [];
+  return edge.status().gateway.connections[0]?.paths ?? [];
 }
 
 /** Reads the response; `onProgress` hears of the bytes so far. */
@@ -217,6 +217,6 @@ describe('an edge with two paths', () => {
     });
     expect(await download(pair.port)).toBe(sha256(large));
     await vi.waitFor(() => expect(pair.log.some((line) => line['msg'] === 'path failed')).toBe(true), 30_000);
-    expect(pair.edge.status().gateway.connection).toMatchObject({ multipath: false, paths: [{ id: 0 }] });
+    expect(pair.edge.status().gateway.connections[0]).toMatchObject({ multipath: false, paths: [{ id: 0 }] });
   });
 });

@@ -14,7 +14,7 @@ const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).dig
 const patience = 60_000;
 
 const statesOf = ({ tunnel }: TunnelPair): string[] =>
-  tunnel.status().gateway.connection?.paths.map(({ state }) => state) ?? [];
+  tunnel.status().gateway.connections[0]?.paths.map(({ state }) => state) ?? [];
 
 /** Starts a node whose paths lead over so many links, with a port to the target. */
 async function startOverLinks(links: number, port: number) {
