@@ -343,14 +343,23 @@ ChannelSource::Due ChannelSource::due_to(ReceiverId id) const {
 
 Bytes ChannelSource::poll_copy(ReceiverId id, Time now) {
   ReceiverCopies* copies = receiver(id);
-  if (copies == nullptr || !copy_rate_.allows(now)) return {};
+  if (copies == nullptr || permitted_copies_ == 0 || !copy_rate_.allows(now)) return {};
   last_copy_ = copies->take_next(log_.ring(), log_.sent_end(), now - config_.offer.deadline,
                                  !admission_.waits(id));
   if (last_copy_ == k_no_packet_number) return {};
   const Bytes packet = log_.ring().find(last_copy_);
   copy_rate_.spend(packet.size(), now);
+  if (permitted_copies_ != k_any_number) --permitted_copies_;
   ++counts_.copies;
   return packet;
+}
+
+Time ChannelSource::many_copies_time() const {
+  return copy_rate_.next(k_burst_packets / 2 * config_.offer.packet_size);
+}
+
+std::size_t ChannelSource::copies_room(Time now) const {
+  return (copy_rate_.room(now) + packet_size_ - 1) / packet_size_;
 }
 
 void ChannelSource::on_copy_lost(ReceiverId id, PacketNumber number) {
