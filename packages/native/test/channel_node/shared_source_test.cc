@@ -7,7 +7,7 @@
 namespace sheaf::channel_node {
 namespace {
 
-constexpr std::size_t k_size = 400'000;
+constexpr std::size_t k_size = 200'000;
 
 SourceSettings with_small_budget() {
   SourceSettings settings = to_group();
@@ -33,9 +33,13 @@ class OtherThread {
           ready = true;
           EXPECT_TRUE(site.run_until([&] {
             has_all = least(site) == k_size;
+            is_over = std::ranges::all_of(site.receivers, [](const auto& one) {
+              return one.end->request().over().has_value();
+            });
             return ending.load();
           }));
           got = least(site);
+          gone = true;
         }) {}
   void end() {
     ending = true;
@@ -44,7 +48,9 @@ class OtherThread {
 
   std::atomic<bool> ready = false;
   std::atomic<bool> has_all = false;
+  std::atomic<bool> is_over = false;  // for all of its receivers
   std::atomic<bool> ending = false;
+  std::atomic<bool> gone = false;
   std::size_t got = 0;  // of the receiver that has the fewest bytes; after `end`
 
  private:
@@ -69,6 +75,28 @@ TEST(SharedSource, ABudgetThatDoesNotSufficeIsForReceiversOfAllThreads) {
 }
 
 TEST(SharedSource, EachReceiverHasTheSamePartOfTheBudget) { EXPECT_GT(shared_part(1, 3), 0.5); }
+
+TEST(SharedSource, AThreadMayEndWhileTheSourceSends) {
+  ChannelHosts home({}, with_small_budget(), {}, 1);
+  OtherThread other(home.channel, 2);
+  EXPECT_TRUE(home.run_until([&] { return other.ready.load(); }));
+  home.send(pattern(k_size / 4));
+  EXPECT_TRUE(home.run_until([&] { return least(home) > 0; }));
+  other.ending = true;
+  EXPECT_TRUE(home.run_until([&] { return other.gone && least(home) == k_size / 4; }));
+  other.end();
+}
+
+TEST(SharedSource, TheEndOfTheChannelReachesAllThreads) {
+  ChannelHosts home({}, with_small_budget(), {}, 1);
+  OtherThread other(home.channel, 2);
+  EXPECT_TRUE(home.run_until([&] { return other.ready.load(); }));
+  home.send(pattern(k_size));
+  EXPECT_TRUE(home.run_until([&] { return least(home) > 0; }));
+  home.channel->close({});
+  EXPECT_TRUE(home.run_until([&] { return other.is_over.load(); }));
+  other.end();
+}
 
 }  // namespace
 }  // namespace sheaf::channel_node
