@@ -8,7 +8,7 @@ import type {
   WorkerCalls,
   WorkerStart,
 } from '../../workers/messages.js';
-import { Exclusive } from '../../workers/exclusive.js';
+import { Exclusive } from '../../values/exclusive.js';
 import { sendError } from '../../workers/sent_error.js';
 import { PortLog } from './port_log.js';
 import { WorkerServer } from './worker_server.js';
