@@ -34,7 +34,7 @@ routes:
     connections: 100,
     connections_per_network: 1_000,
     half_open_handshakes: 2_000,
-    handshakes_per_second: 167,
+    handshakes_per_second: 500,
     memory: 20 * 2 ** 20,
     connection_memory: 4 * 2 ** 20,
     slow_responses: 2,
