@@ -1,11 +1,11 @@
 #pragma once
 
-#include <limits>
 #include <memory>
 #include <vector>
 
 #include "channel/byte_rate.h"
 #include "channel/copy_admission.h"
+#include "channel/copy_budget.h"
 #include "channel/group_breaker.h"
 #include "channel/group_streams.h"
 #include "channel/held_receivers.h"
@@ -53,7 +53,6 @@ struct ServedReceivers {
 class ChannelSource {
  public:
   using ReceiverId = std::uint32_t;
-  static constexpr std::size_t k_any_number = std::numeric_limits<std::size_t>::max();
 
   // `authenticator` and `random` live longer. A channel without a group has no repairs, and neither
   // has one whose packets have a trailer: what is recovered lacks it.
@@ -116,17 +115,9 @@ class ChannelSource {
   // Returns a key that the receiver needs and does not have yet.
   std::optional<ChannelKey> poll_key(ReceiverId id);
   // Returns the next sealed packet that the receiver needs by unicast. Empty: none, or the budget
-  // of all is used up until `next_copy_time`, or what was permitted.
+  // of all is used up.
   Bytes poll_copy(ReceiverId id, Time now);
-  Time next_copy_time() const { return copy_rate_.next(); }
-  // When the budget of all has room for many copies again, at the latest when it is unused
-  Time many_copies_time() const;
-  // Returns for how many copies the budget of all has room now, the last of which may exceed it.
-  std::size_t copies_room(Time now) const;
-  // Permits so many copies, whatever was permitted before. Without it, the budget alone counts.
-  void permit_copies(std::size_t most) { permitted_copies_ = most; }
-  // Returns how many of them are left.
-  std::size_t permitted_copies() const { return permitted_copies_; }
+  CopyBudget& copy_budget() { return copy_budget_; }
   // What `poll_key` and `poll_copy` may have, if the budget of all permits the copy
   struct Due {
     bool key = false;
@@ -164,8 +155,7 @@ class ChannelSource {
   RateControl control_;
   ByteRate rate_;
   std::uint64_t pace_;  // bytes that leave together when more wait
-  ByteRate copy_rate_;
-  std::size_t permitted_copies_ = k_any_number;
+  CopyBudget copy_budget_;
   std::optional<SourceRepairs> repairs_;
   std::vector<Group> groups_;  // open ones, by id
   std::uint64_t next_group_ = 0;

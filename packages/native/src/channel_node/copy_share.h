@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "channel/source.h"
+#include "channel/copy_budget.h"
 
 namespace sheaf::channel_node {
 
@@ -32,23 +32,23 @@ class CopyShare {
   }
 
  private:
-  static constexpr std::size_t k_any = quic::ChannelSource::k_any_number;
-  static constexpr double k_most_owed = 16;
+  static constexpr std::size_t k_any = quic::CopyBudget::k_any_number;
+  static constexpr double k_max_owed = 16;
 
   static void settle(std::span<CopyShare* const> shares) {
     std::size_t taken = 0;
     for (const CopyShare* share : shares) taken += share->given_ - share->copies;
-    const double most = k_most_owed / static_cast<double>(shares.size());
+    const double max = k_max_owed / static_cast<double>(shares.size());
     for (CopyShare* share : shares) {
       share->owed_ += share->weight_ * static_cast<double>(taken) -
                       static_cast<double>(share->given_ - share->copies);
-      share->owed_ = std::clamp(share->owed_, -most, most);
+      share->owed_ = std::clamp(share->owed_, -max, max);
     }
   }
   void begin(std::size_t needing_of_all) {
     if (needing == 0) {
       *this = {};
-      claim_ = -k_most_owed;
+      claim_ = -k_max_owed;
       return;
     }
     weight_ = static_cast<double>(needing) / static_cast<double>(needing_of_all);

@@ -242,15 +242,15 @@ void SourceNode::share_copies(Time now) {
     crew->share.needing = static_cast<std::size_t>(std::ranges::count_if(crew->ends, needs));
     shares.push_back(&crew->share);
   }
-  CopyShare::divide(shares, source_.copies_room(now));
+  CopyShare::divide(shares, source_.copy_budget().room(now));
   shared_at_ = now;
 }
 
 // Crews that come later than this one find what the budget has for them, unless it has room for
 // many copies before.
-Time SourceNode::next_share_time() const {
-  const Time late = std::min(shared_at_ + k_share_time, source_.many_copies_time());
-  return std::max(late, source_.next_copy_time());
+Time SourceNode::next_share_time() {
+  const quic::CopyBudget& budget = source_.copy_budget();
+  return std::max(std::min(shared_at_ + k_share_time, budget.many_at()), budget.next());
 }
 
 void SourceNode::send_to_group(Time now) {

@@ -131,11 +131,11 @@ class SourceNode {
   // Lets ends of a crew send within its share.
   template <typename Work>
   void within_share(Crew& crew, Work&& work) {
-    source_.permit_copies(crew.share.copies);
+    source_.copy_budget().permit(crew.share.copies);
     work();
-    crew.share.copies = source_.permitted_copies();
+    crew.share.copies = source_.copy_budget().permitted();
   }
-  Time next_share_time() const;
+  Time next_share_time();
 
   // Sends all that is due now to the group and to receivers.
   void run(Time now);

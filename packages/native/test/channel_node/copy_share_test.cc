@@ -35,7 +35,7 @@ class CopySharesTest : public testing::Test {
   std::array<CopyShare, 2> shares;
 };
 
-constexpr std::size_t k_any_copies = quic::ChannelSource::k_any_number;
+constexpr std::size_t k_any_copies = quic::CopyBudget::k_any_number;
 
 TEST_F(CopySharesTest, GoByTheReceiversThatNeedCopies) {
   need(30, 10);
