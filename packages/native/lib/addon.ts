@@ -629,6 +629,7 @@ export interface NativeSharedCounts {
   /** `names`: one in each line. Returns the place of the first that has as many as there may be, or -1 when all were taken. */
   take(names: string, most: Float64Array): number;
   give(names: string): void;
+  takeTurn(name: string, perSecond: number): boolean;
 }
 
 /** `src/binding/worker_group_object.h` */

@@ -19,7 +19,7 @@ export interface Machine {
   opens?: boolean;
   /**
    * Whether others hear nothing of it, too. Once it does not answer this machine any more either, it is lost: clients of its
-   * connections get stateless resets here. Default false.
+   * connections get stateless resets here. It holds for three seconds, and has to be said again until then. Default false.
    */
   missing?: boolean;
   /** The `resetScope` of the servers that its clients have connections to. Default: the empty text. */
@@ -60,14 +60,15 @@ export interface MachineLinkCounts {
 
 /**
  * The way between the machines of a fleet. A datagram that belongs to another machine, by the server id in its connection id, goes
- * there in sealed form. No datagram is passed on twice. The machines ask each other all the time whether they are there.
+ * there in sealed form. No datagram is passed on twice. The machines ask each other all the time whether they are there; a machine
+ * answers while one of its workers runs, whatever its other threads do.
  */
 export interface MachineLink {
   /** Where the link listens. */
   readonly address: SocketAddress;
   /** How many machines are lost now, as {@link Machine.missing} says. */
   readonly lostMachines: number;
-  /** Sets all other machines. @throws TypeError when one has no IP address, or there are more than {@link maxMachines} */
+  /** Sets all other machines; again and again while some are `missing`. @throws TypeError when one has no IP address, or there are more than {@link maxMachines} */
   setMachines(machines: readonly Machine[]): void;
   /** Sets the secrets of the fleet. @throws TypeError when one is malformed, or there is none */
   updateSecrets(secrets: readonly ServerSecret[]): void;

@@ -16,6 +16,11 @@ export interface SharedCounts {
   take(claims: readonly CountClaim[]): number | undefined;
   /** Gives one of each name back, which this thread took. */
   give(names: readonly string[]): void;
+  /**
+   * Takes one of what may happen `perSecond` times, and as often at one moment, by all threads together. Returns false when it is too
+   * early. What was taken is not given back. There are few names, for as long as a thread has these counts.
+   */
+  takeTurn(name: string, perSecond: number): boolean;
 }
 
 class Counts implements SharedCounts {
@@ -36,6 +41,10 @@ class Counts implements SharedCounts {
 
   give(names: readonly string[]): void {
     this.#native.give(names.join('\n'));
+  }
+
+  takeTurn(name: string, perSecond: number): boolean {
+    return this.#native.takeTurn(name, perSecond);
   }
 }
 

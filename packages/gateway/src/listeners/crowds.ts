@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { readAhead } from './read_ahead.js';
-import { fullBucket } from './token_bucket.js';
+import { fullBucket } from '../values/token_bucket.js';
 
 /** Networks with fewer connections are never a crowd, whatever their share is. */
 const leastAtOnce = 64;

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
-import type { TokenBucket } from 'limiter';
-import { fullBucket } from './token_bucket.js';
+import { OwnCounts, type Counts } from '../values/counts.js';
 
 export interface HandshakePacerOptions {
   /** Handshakes that may begin within a second, and at one moment */
@@ -9,7 +8,15 @@ export interface HandshakePacerOptions {
   maxWaiting: number;
   /** Maximum wait of a connection */
   maxWaitMs: number;
+  /** Counts turns and waiting connections together with other threads. Default: this object alone */
+  counts?: Counts | undefined;
 }
+
+/** Names of what is counted */
+const names = { turns: 'turns of handshakes', waiting: 'waiting handshakes' };
+
+/** Milliseconds between two looks for a turn, where there is one each second */
+const looksMs = 500;
 
 interface Waiting {
   begin: () => void;
@@ -25,12 +32,12 @@ export class HandshakePacer {
   readonly #options: HandshakePacerOptions;
   /** Waiting connections in order of arrival */
   readonly #waiting = new Map<Socket, Waiting>();
-  readonly #turns: TokenBucket;
+  readonly #counts: Counts;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: HandshakePacerOptions) {
     this.#options = options;
-    this.#turns = fullBucket(options.perSecond, options.perSecond);
+    this.#counts = options.counts ?? new OwnCounts();
   }
 
   get waiting(): number {
@@ -39,11 +46,11 @@ export class HandshakePacer {
 
   /** Calls `begin` when it is this connection's turn, and never if the connection closes before. */
   admit(socket: Socket, begin: () => void): void {
-    if (this.#waiting.size === 0 && this.#turns.tryRemoveTokens(1)) {
+    if (this.#waiting.size === 0 && this.#takesTurn()) {
       begin();
       return;
     }
-    if (this.#waiting.size >= this.#options.maxWaiting) {
+    if (this.#counts.take([{ name: names.waiting, most: this.#options.maxWaiting }]) !== undefined) {
       socket.destroy();
       return;
     }
@@ -55,13 +62,18 @@ export class HandshakePacer {
 
   #schedule(): void {
     if (this.#timer !== undefined || this.#waiting.size === 0) return;
-    this.#timer = setTimeout(() => this.#release(), Math.max(1, this.#turns.getWaitTime(1))).unref();
+    // Another thread may take the next turn, so nobody knows when this one has it.
+    this.#timer = setTimeout(() => this.#release(), Math.max(1, looksMs / this.#options.perSecond)).unref();
+  }
+
+  #takesTurn(): boolean {
+    return this.#counts.takeTurn(names.turns, this.#options.perSecond);
   }
 
   #release(): void {
     this.#timer = undefined;
     for (const socket of this.#waiting.keys()) {
-      if (!this.#turns.tryRemoveTokens(1)) break;
+      if (!this.#takesTurn()) break;
       this.#take(socket)?.begin();
     }
     this.#schedule();
@@ -69,8 +81,10 @@ export class HandshakePacer {
 
   #take(socket: Socket): Waiting | undefined {
     const waiting = this.#waiting.get(socket);
-    if (waiting) clearTimeout(waiting.timeout);
+    if (!waiting) return undefined;
+    clearTimeout(waiting.timeout);
     this.#waiting.delete(socket);
+    this.#counts.give([names.waiting]);
     return waiting;
   }
 }

@@ -1,7 +1,7 @@
 import { constants, type SecureServerSessionOptions, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { isGone } from '@sheaf/native';
-import { fullBucket } from './token_bucket.js';
+import { fullBucket } from '../values/token_bucket.js';
 
 /** Bounds on the frames that a connection may send. Node ends the connection beyond them. */
 export const sessionLimits = {

@@ -59,7 +59,7 @@ export interface TcpListenerOptions {
   socket?: ListeningSocket | undefined;
   handler: RequestHandler;
   limits: FrontLimits;
-  /** Counts its connections together with those of other threads at this address. Default: this listener alone */
+  /** Counts its connections and handshakes together with those of other threads at this address. Default: this listener alone */
   counts?: Counts;
   /** Threads at this address, among which the turns of new connections are divided. Default: 1 */
   workers?: number;
@@ -221,14 +221,15 @@ export class TcpListener {
 
   /** Passes a connection to the server, which begins its TLS handshake, once its client is known and it is its turn. */
   #admitInTurn(): void {
-    const { limits, certificate, workers = 1 } = this.#options;
+    const { limits, certificate, counts } = this.#options;
     const server = this.#server as Http2SecureServer;
     const pacer =
       certificate &&
       new HandshakePacer({
         perSecond: limits.handshakes_per_second,
-        maxWaiting: Math.ceil(limits.half_open_handshakes / workers),
+        maxWaiting: limits.half_open_handshakes,
         maxWaitMs: headersTimeoutMs,
+        counts,
       });
     const listeners = server.listeners('connection');
     server.removeAllListeners('connection');

@@ -1,4 +1,6 @@
 import type { CountClaim, SharedCounts } from '@sheaf/native';
+import type { TokenBucket } from 'limiter';
+import { fullBucket } from './token_bucket.js';
 
 /** Counts of what is limited, by name: of this thread alone, or those that all workers of a node have together */
 export type Counts = SharedCounts;
@@ -6,6 +8,7 @@ export type Counts = SharedCounts;
 /** Counts of one thread */
 export class OwnCounts implements Counts {
   readonly #counts = new Map<string, number>();
+  readonly #turns = new Map<string, TokenBucket>();
 
   take(claims: readonly CountClaim[]): number | undefined {
     const full = claims.findIndex(({ name, most }) => this.#of(name) >= most);
@@ -20,6 +23,12 @@ export class OwnCounts implements Counts {
       if (left > 0) this.#counts.set(name, left);
       else this.#counts.delete(name);
     }
+  }
+
+  takeTurn(name: string, perSecond: number): boolean {
+    const turns = this.#turns.get(name) ?? fullBucket(perSecond, perSecond);
+    this.#turns.set(name, turns);
+    return turns.tryRemoveTokens(1);
   }
 
   #of(name: string): number {

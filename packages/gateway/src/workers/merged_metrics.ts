@@ -3,6 +3,7 @@ import { AggregatorRegistry, Counter, Registry } from 'prom-client';
 import { processMetrics } from '../observability/process_metrics.js';
 import { registryMetrics } from '../observability/registry_metrics.js';
 import type { RegistryStatus } from '../observability/registry_report.js';
+import { Exclusive } from '../values/exclusive.js';
 import type { CountedMetric } from './messages.js';
 
 export interface MergedMetricsOptions {
@@ -25,7 +26,7 @@ export class MergedMetrics {
   /** What threads had counted that are gone, so that no counter of the page goes back */
   #before: CountedMetric[] = [];
   /** One thread after the other, so that none overwrites what another one adds */
-  #retired: Promise<void> = Promise.resolve();
+  readonly #retiring = new Exclusive();
 
   constructor({ restarts, watchdog, datagrams, forwarded, registry }: MergedMetricsOptions) {
     processMetrics(this.#own);
@@ -40,13 +41,12 @@ export class MergedMetrics {
     return this.#own.contentType;
   }
 
-  /** Keeps the counts of a thread that has ended. */
+  /** Keeps the counts of a thread that has ended. Rejects when they do not fit to those of others. */
   retire(metrics: readonly CountedMetric[]): Promise<void> {
     const counts = metrics.filter(({ type }) => isCount(type));
-    this.#retired = this.#retired.then(async () => {
+    return this.#retiring.run(async () => {
       this.#before = await merged([this.#before, counts]).getMetricsAsJSON();
     });
-    return this.#retired;
   }
 
   /** Returns the page: what the main thread has, and what `threads` have counted. */

@@ -6,7 +6,7 @@ import type { Prepared } from '../nodes/life/reload.js';
 import { errorMessage, UserError } from '../errors/user_error.js';
 import { orLate } from '../values/or_late.js';
 import { within } from '../values/within.js';
-import { Exclusive } from './exclusive.js';
+import { Exclusive } from '../values/exclusive.js';
 import type { SentConfiguration, WorkerNotice, WorkerReport } from './messages.js';
 import { Supervisor } from './supervisor.js';
 import type { WorkerThread } from './worker_thread.js';

@@ -3,10 +3,9 @@ import type { RouteOptions } from '../schema/routes.js';
 import type { LoadedServer } from '../schema/loaded.js';
 
 /**
- * Limits of a whole node of which each worker has an equal part: those of rates, and of what a worker takes back from clients of its
- * own. The others are those of one connection, one request or one time, or workers count them together.
+ * Limits of a whole node of which each worker has an equal part: those of what a worker takes back from clients of its own. The others are those of one connection, one request or one time, or workers count them together.
  */
-const totals = ['memory', 'slow_responses', 'handshakes_per_second'] as const satisfies readonly (keyof Limits)[];
+const totals = ['memory', 'slow_responses'] as const satisfies readonly (keyof Limits)[];
 
 /** Exchanges that can be slow at a time, at least: one network gets half of what is free. */
 const leastSlow = 2;

@@ -103,7 +103,10 @@ export class WorkersNode implements RunningNode {
       forwarded: () => this.#forwarding?.counts(),
       ...(options.fleet && { registry: () => options.fleet!.status() }),
     });
-    this.pool.onLost = ({ metrics }) => void this.#metrics.retire(metrics);
+    this.pool.onLost = ({ metrics }) => {
+      const onFailed = (err: unknown): void => this.log.error({ err }, 'the counts of a worker are lost');
+      this.#metrics.retire(metrics).catch(onFailed);
+    };
     this.#followFiles();
     const unwatch = options.running.watch((name, address) => this.pool.tell({ notice: 'running', name, address }));
     life.shutdown.add(unwatch);

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { OwnCounts } from '../../src/values/counts.js';
 import { HandshakePacer } from '../../src/listeners/handshake_pacer.js';
 import { get } from '../support/client.js';
 import { startGateway } from '../support/gateway.js';
@@ -37,6 +38,22 @@ describe('handshakes that come too fast', () => {
     expect(begun.length).toBeLessThan(6);
     expect(pacer.waiting).toBe(0);
     expect(sockets.filter((socket) => socket.destroyed)).toHaveLength(20 - begun.length);
+  });
+
+  it('have their turns and their room together with those of other threads', async () => {
+    const options = { perSecond: 10, maxWaiting: 5, maxWaitMs: 10_000, counts: new OwnCounts() };
+    const [one, other] = [new HandshakePacer(options), new HandshakePacer(options)];
+    expect(admit(one, 8).begun).toHaveLength(8);
+    const { begun, sockets } = admit(other, 10);
+    expect([begun.length, other.waiting]).toEqual([2, 5]);
+    expect(admit(one, 1).sockets[0]?.destroyed).toBe(true);
+    sockets[4]?.destroy();
+    // The close of a socket is told later.
+    await vi.advanceTimersByTimeAsync(1);
+    const late = admit(one, 2);
+    expect(late.sockets.map(({ destroyed }) => destroyed)).toEqual([false, true]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([late.begun.length, begun.length]).toEqual([1, 6]);
   });
 
   it('are forgotten when their connection closes', async () => {

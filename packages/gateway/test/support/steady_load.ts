@@ -5,7 +5,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { connectHttp3, type Http3Client } from '@sheaf/native';
 import { expect, onTestFinished } from 'vitest';
 import { BackendClient } from '../../src/multi_end/client/backend_client.js';
-import { Exclusive } from '../../src/workers/exclusive.js';
+import { Exclusive } from '../../src/values/exclusive.js';
 import { collect, get, getByHttp2 } from './client.js';
 import { connect } from './http3_client.js';
 import type { Downloads } from './loaded_site.js';

@@ -1,4 +1,4 @@
-// Ends worker threads while their endpoints are open. Arguments: certificate and key files.
+// Ends worker threads while their endpoints are open, and within calls of theirs. Arguments: certificate and key files.
 // A crash takes the process with it; otherwise it says `survived`.
 import { readFileSync } from 'node:fs';
 import { once } from 'node:events';
@@ -6,7 +6,7 @@ import { Worker, isMainThread, parentPort, workerData } from 'node:worker_thread
 import { fileURLToPath } from 'node:url';
 import { connectHttp3, createHttp3Server } from '@sheaf/native';
 
-async function serveAndAsk({ certificate, privateKey }) {
+async function serveAndAsk({ certificate, privateKey, closes }) {
   const server = createHttp3Server({
     address: '127.0.0.1',
     port: 0,
@@ -14,7 +14,13 @@ async function serveAndAsk({ certificate, privateKey }) {
     certificate: { certificate, privateKey },
     webtransport: true,
   });
+  let connection;
+  server.on('connection', (opened) => (connection = opened));
   server.on('request', (request, response) => {
+    if (closes) {
+      parentPort.postMessage('busy');
+      for (;;) connection.close(0, 'a reason');
+    }
     request.resume();
     response.writeHead(200);
     setInterval(() => response.write(Buffer.alloc(10_000)), 1);
@@ -35,7 +41,8 @@ if (isMainThread) {
     privateKey: readFileSync(process.argv[3], 'utf8'),
   };
   for (let round = 0; round < 10; round += 1) {
-    const workers = [0, 1].map(() => new Worker(fileURLToPath(import.meta.url), { workerData: data }));
+    const program = fileURLToPath(import.meta.url);
+    const workers = [false, true].map((closes) => new Worker(program, { workerData: { ...data, closes } }));
     await Promise.all(workers.map((worker) => once(worker, 'message')));
     await Promise.all(workers.map((worker) => worker.terminate()));
   }

@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { Counter, Registry } from 'prom-client';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { UserError } from '../../src/errors/user_error.js';
 import { areSiblings, newRun } from '../../src/multi_end/backbone/run.js';
-import { Exclusive } from '../../src/workers/exclusive.js';
 import { receiveError, sendError } from '../../src/workers/sent_error.js';
 import { MergedMetrics } from '../../src/workers/merged_metrics.js';
-import type { SentConfiguration, WorkerStart } from '../../src/workers/messages.js';
+import type { CountedMetric, SentConfiguration, WorkerStart } from '../../src/workers/messages.js';
 import { meanOf, sumOf } from '../../src/workers/sums.js';
 import { WorkerPool } from '../../src/workers/worker_pool.js';
 import { WorkerThread } from '../../src/workers/worker_thread.js';
@@ -35,7 +34,7 @@ routes:
     connections: 100,
     connections_per_network: 1_000,
     half_open_handshakes: 2_000,
-    handshakes_per_second: 167,
+    handshakes_per_second: 500,
     memory: 20 * 2 ** 20,
     connection_memory: 4 * 2 ** 20,
     slow_responses: 2,
@@ -65,21 +64,6 @@ it('an error arrives in another thread with all that people need', () => {
   expect(error).toMatchObject({ code: 'PORT_TAKEN', message: 'taken', hint: 'another', place: 'line 1', exitCode: 3 });
   const fault = new TypeError('a fault');
   expect(receiveError(sendError(fault))).toMatchObject({ message: 'a fault', stack: fault.stack });
-});
-
-it('work that excludes other work runs in turn, also after a failure', async () => {
-  const turns = new Exclusive();
-  const done: string[] = [];
-  const leave = await turns.enter();
-  const failed = turns.run(() => Promise.reject(new Error('no')));
-  const second = turns.run(() => Promise.resolve(void done.push('second')));
-  failed.catch(() => done.push('failed'));
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(done).toEqual([]);
-  leave();
-  await second;
-  await expect(failed).rejects.toThrow('no');
-  expect(done).toEqual(['failed', 'second']);
 });
 
 it('runs of workers of a process know each other', () => {
@@ -152,16 +136,34 @@ it('a worker that cannot change to what it was ready for has a successor', async
   expect(pool.watchdog).toBe(0);
 });
 
-it('counts of workers that end at the same moment are all kept', async () => {
-  const metrics = new MergedMetrics({
-    restarts: () => 0,
-    watchdog: () => 0,
-    datagrams: () => [],
-    forwarded: () => undefined,
+describe('counts of workers that have ended', () => {
+  const merged = (): MergedMetrics =>
+    new MergedMetrics({
+      restarts: () => 0,
+      watchdog: () => 0,
+      datagrams: () => [],
+      forwarded: () => undefined,
+    });
+  const counted = async (): Promise<CountedMetric[]> => {
+    const registry = new Registry();
+    new Counter({ name: 'requests_total', help: 'x', registers: [registry] }).inc(3);
+    return await registry.getMetricsAsJSON();
+  };
+
+  it('are all kept when they end at the same moment', async () => {
+    const metrics = merged();
+    const counts = await counted();
+    await Promise.all([1, 2, 3].map(() => metrics.retire(counts)));
+    expect(await metrics.page([])).toContain('requests_total 9');
   });
-  const registry = new Registry();
-  new Counter({ name: 'requests_total', help: 'x', registers: [registry] }).inc(3);
-  const counted = await registry.getMetricsAsJSON();
-  await Promise.all([1, 2, 3].map(() => metrics.retire(counted as Parameters<typeof metrics.retire>[0])));
-  expect(await metrics.page([])).toContain('requests_total 9');
+
+  it('are kept after those that nobody can add', async () => {
+    const metrics = merged();
+    const counts = await counted();
+    const wrong = counts.map((each) => ({ ...each, aggregator: 'nonsense' })) as unknown as CountedMetric[];
+    await expect(metrics.retire(wrong)).rejects.toThrow('nonsense');
+    await metrics.retire(counts);
+    await metrics.retire(counts);
+    expect(await metrics.page([])).toContain('requests_total 6');
+  });
 });

@@ -68,7 +68,7 @@ Napi::Value connect(EndpointParts& parts, const Napi::CallbackInfo& info) {
 void close_connection(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
   if (!hosted) return;
-  const std::string reason = info[2].ToString();
+  const std::string reason = text_argument(info, 2);
   // Backends stop before the client hears of it.
   if (parts.delegations) parts.delegations->forget(hosted->driver());
   hosted->driver().close(number_argument(info, 1), reason, io::monotonic_now());
@@ -138,8 +138,8 @@ void set_certificate(EndpointParts& parts, const Napi::CallbackInfo& info) {
     return;
   }
   quic::TlsServerConfig config = parts.settings.server_tls;
-  config.certificate_pem = info[0].ToString();
-  config.private_key_pem = info[1].ToString();
+  config.certificate_pem = text_argument(info, 0);
+  config.private_key_pem = text_argument(info, 1);
   auto tls = quic::renew_tls_server_context(config, *server_tls);
   if (!tls) {
     Napi::Error::New(info.Env(), tls.error()).ThrowAsJavaScriptException();

@@ -39,40 +39,17 @@ MachineLinkObject::MachineLinkObject(const Napi::CallbackInfo& info)
         .ThrowAsJavaScriptException();
     return;
   }
-  uv_loop_t* loop = nullptr;
-  napi_get_uv_event_loop(info.Env(), &loop);
-  auto opened = io::MachineLink::open(loop, sockets->group(),
-                                      {.listen = *listen,
-                                       .server = *server,
-                                       .secrets = secrets,
-                                       .shares_first = flag_argument(info, 4),
-                                       .client_addresses = sockets->addresses()});
+  auto opened = io::MachineLink::open(sockets->group(), {.listen = *listen,
+                                                         .server = *server,
+                                                         .secrets = secrets,
+                                                         .shares_first = flag_argument(info, 4),
+                                                         .client_addresses = sockets->addresses()});
   if (!opened) {
     system_error(info.Env(), opened.error()).ThrowAsJavaScriptException();
     return;
   }
   link_ = std::move(*opened);
   Ref();
-  napi_add_async_cleanup_hook(info.Env(), on_environment_end, this, &cleanup_hook_);
-}
-
-MachineLinkObject::~MachineLinkObject() {
-  link_.reset();
-  if (cleanup_hook_) napi_remove_async_cleanup_hook(cleanup_hook_);
-}
-
-void MachineLinkObject::on_environment_end(napi_async_cleanup_hook_handle, void* object) {
-  static_cast<MachineLinkObject*>(object)->stop();
-}
-
-void MachineLinkObject::stop() {
-  if (!link_) return;
-  link_->close([this] {
-    // Lets the environment end, which frees this object.
-    napi_remove_async_cleanup_hook(std::exchange(cleanup_hook_, nullptr));
-    Unref();
-  });
-  link_.reset();
 }
 
 Napi::Value MachineLinkObject::address(const Napi::CallbackInfo& info) {
@@ -119,6 +96,10 @@ Napi::Value MachineLinkObject::lost_machines(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(lost));
 }
 
-void MachineLinkObject::close(const Napi::CallbackInfo&) { stop(); }
+void MachineLinkObject::close(const Napi::CallbackInfo&) {
+  if (!link_) return;
+  link_.reset();
+  Unref();
+}
 
 }  // namespace sheaf::binding

@@ -42,7 +42,7 @@ void close_session(EndpointParts& parts, const Napi::CallbackInfo& info) {
   webtransport::SessionSet* sessions = parts.sessions_of(info);
   if (!sessions) return;
   sessions->close(stream_argument(info),
-                  {static_cast<std::uint32_t>(number_argument(info, 2)), info[3].ToString()});
+                  {static_cast<std::uint32_t>(number_argument(info, 2)), text_argument(info, 3)});
 }
 
 void drain_session(EndpointParts& parts, const Napi::CallbackInfo& info) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "binding/call_arguments.h"
+#include "io/monotonic_clock.h"
 
 namespace sheaf::binding {
 
@@ -49,7 +50,8 @@ void for_each_line(const std::string& text, Each&& each) {
 Napi::Function SharedCountsObject::define(Napi::Env env) {
   return DefineClass(env, "SharedCounts",
                      {InstanceMethod<&SharedCountsObject::take>("take"),
-                      InstanceMethod<&SharedCountsObject::give>("give")});
+                      InstanceMethod<&SharedCountsObject::give>("give"),
+                      InstanceMethod<&SharedCountsObject::take_turn>("takeTurn")});
 }
 
 // Arguments: name.
@@ -72,6 +74,13 @@ Napi::Value SharedCountsObject::take(const Napi::CallbackInfo& info) {
 // Arguments: names, one in each line.
 void SharedCountsObject::give(const Napi::CallbackInfo& info) {
   for_each_line(text_argument(info, 0), [&](const std::string& name) { held_.give(name); });
+}
+
+// Arguments: name, how many turns there are in a second.
+Napi::Value SharedCountsObject::take_turn(const Napi::CallbackInfo& info) {
+  const bool taken =
+      held_.take_turn(text_argument(info, 0), number_argument(info, 1), io::monotonic_now());
+  return Napi::Boolean::New(info.Env(), taken);
 }
 
 }  // namespace sheaf::binding

@@ -18,6 +18,7 @@ class SharedCountsObject final : public Napi::ObjectWrap<SharedCountsObject> {
  private:
   Napi::Value take(const Napi::CallbackInfo& info);
   void give(const Napi::CallbackInfo& info);
+  Napi::Value take_turn(const Napi::CallbackInfo& info);
 
   quic::HeldCounts held_;
 };

@@ -86,7 +86,7 @@ ChannelSource::ChannelSource(const SourceConfig& config, Authenticator& authenti
       control_(rate_limits(config)),
       rate_(config.offer.max_rate, burst_of(config.offer.max_rate, config.offer.packet_size)),
       pace_(bytes_in(k_pace, config.offer.max_rate)),
-      copy_rate_(config.copy_rate, k_burst_packets * config.offer.packet_size),
+      copy_budget_(config.copy_rate, config.offer.packet_size, k_burst_packets),
       held_(copy_capacity(config)),
       admission_(copy_capacity(config)),
       breaker_(config.offer.report_interval) {
@@ -190,14 +190,14 @@ Time ChannelSource::next_timeout() const {
   if (repairs_) due = std::min(due, repairs_->next_timeout());
   // Proofs that are due wait for the rate as well.
   due = std::max(std::min(due, authenticator_.next_timeout()), rate_.next(pace_));
-  const Time admission = admission_.next_timeout(copy_rate_.idle_at());
+  const Time admission = admission_.next_timeout(copy_budget_.idle_at());
   return std::min({idle, due, log_.next_timeout(), admission});
 }
 
 void ChannelSource::on_timeout(Time now) {
   if (last_sent_ == Time{}) last_sent_ = now;
   follow_rate(now);  // a pause of the group may be over
-  admission_.admit(copy_rate_.idle_at() <= now, now);
+  admission_.admit(copy_budget_.idle_at() <= now, now);
   log_.advance_keys(now);
   authenticator_.on_timeout(now);
   counts_.dropped_proofs = authenticator_.dropped_proofs();
@@ -343,12 +343,12 @@ ChannelSource::Due ChannelSource::due_to(ReceiverId id) const {
 
 Bytes ChannelSource::poll_copy(ReceiverId id, Time now) {
   ReceiverCopies* copies = receiver(id);
-  if (copies == nullptr || !copy_rate_.allows(now)) return {};
+  if (copies == nullptr || !copy_budget_.allows(now)) return {};
   last_copy_ = copies->take_next(log_.ring(), log_.sent_end(), now - config_.offer.deadline,
                                  !admission_.waits(id));
   if (last_copy_ == k_no_packet_number) return {};
   const Bytes packet = log_.ring().find(last_copy_);
-  copy_rate_.spend(packet.size(), now);
+  copy_budget_.spend(packet.size(), now);
   ++counts_.copies;
   return packet;
 }

@@ -5,6 +5,7 @@
 
 #include "channel/byte_rate.h"
 #include "channel/copy_admission.h"
+#include "channel/copy_budget.h"
 #include "channel/group_breaker.h"
 #include "channel/group_streams.h"
 #include "channel/held_receivers.h"
@@ -114,9 +115,9 @@ class ChannelSource {
   // Returns a key that the receiver needs and does not have yet.
   std::optional<ChannelKey> poll_key(ReceiverId id);
   // Returns the next sealed packet that the receiver needs by unicast. Empty: none, or the budget
-  // of all is used up until `next_copy_time`.
+  // of all is used up.
   Bytes poll_copy(ReceiverId id, Time now);
-  Time next_copy_time() const { return copy_rate_.next(); }
+  CopyBudget& copy_budget() { return copy_budget_; }
   // What `poll_key` and `poll_copy` may have, if the budget of all permits the copy
   struct Due {
     bool key = false;
@@ -154,7 +155,7 @@ class ChannelSource {
   RateControl control_;
   ByteRate rate_;
   std::uint64_t pace_;  // bytes that leave together when more wait
-  ByteRate copy_rate_;
+  CopyBudget copy_budget_;
   std::optional<SourceRepairs> repairs_;
   std::vector<Group> groups_;  // open ones, by id
   std::uint64_t next_group_ = 0;

@@ -20,6 +20,9 @@ using namespace std::chrono_literals;
 // What one call of the kernel sends (UDP_MAX_SEGMENTS of older kernels), within 64 KiB
 constexpr std::size_t k_packets_per_call = 48;
 
+// Within this time other threads wake up and take their shares of copies.
+constexpr quic::Duration k_share_time = 1ms;
+
 // An address for offers of channels without a group, where it means nothing
 quic::Address no_source() {
   quic::Address address{.port = 1024, .family = quic::Address::Family::kIpv4};
@@ -213,6 +216,7 @@ void SourceNode::run(Time now) {
     source_.on_timeout(now);
     send_to_group(now);
     waits_for_budget_ = false;
+    share_copies(now);
     go_on(home(), now);
     wake_others();
     set_timer();
@@ -221,12 +225,32 @@ void SourceNode::run(Time now) {
   if (tells) on_room_();
 }
 
-// Each end may use up the budget of copies, so another one is the first in each run.
+// Each end may use up the share of its crew, so another one is the first in each run.
 void SourceNode::go_on(Crew& crew, Time now) {
   if (++crew.first >= crew.ends.size()) crew.first = 0;
   const std::span ends(crew.ends);
-  for (SourceEnd* end : ends.subspan(crew.first)) end->go_on(now);
-  for (SourceEnd* end : ends.first(crew.first)) end->go_on(now);
+  within_share(crew, [&] {
+    for (SourceEnd* end : ends.subspan(crew.first)) end->go_on(now);
+    for (SourceEnd* end : ends.first(crew.first)) end->go_on(now);
+  });
+}
+
+void SourceNode::share_copies(Time now) {
+  std::vector<CopyShare*> shares;
+  for (const auto& crew : crews_) {
+    const auto needs = [](SourceEnd* end) { return end->request().needs_copy(); };
+    crew->share.needing = static_cast<std::size_t>(std::ranges::count_if(crew->ends, needs));
+    shares.push_back(&crew->share);
+  }
+  CopyShare::divide(shares, source_.copy_budget().room(now));
+  shared_at_ = now;
+}
+
+// Crews that come later than this one find what the budget has for them, unless it has room for
+// many copies before.
+Time SourceNode::next_share_time() {
+  const quic::CopyBudget& budget = source_.copy_budget();
+  return std::max(std::min(shared_at_ + k_share_time, budget.many_at()), budget.next());
 }
 
 void SourceNode::send_to_group(Time now) {
@@ -275,7 +299,7 @@ void SourceNode::note_budget(SourceEnd& end) {
 void SourceNode::set_timer() {
   if (closed_) return;
   Time next = source_.next_timeout();
-  if (waits_for_budget_) next = std::min(next, source_.next_copy_time());
+  if (waits_for_budget_) next = std::min(next, next_share_time());
   if (is_home()) {
     timer_at_ = next;
     timer_->set(next);
@@ -288,17 +312,21 @@ void SourceNode::set_timer() {
 
 void SourceNode::add(SourceEnd& end) { crew_of(end.carrier_.loop).ends.push_back(&end); }
 
-void SourceNode::remove(SourceEnd& end) {
+SourceNode::Crew* SourceNode::own_crew() const {
   const auto found = std::ranges::find(crews_, std::this_thread::get_id(), &Crew::thread);
-  std::erase((*found)->ends, &end);
-  if ((*found)->ends.empty() && found != crews_.begin()) crews_.erase(found);
+  return found == crews_.end() ? nullptr : found->get();
+}
+
+void SourceNode::remove(SourceEnd& end) {
+  Crew* crew = own_crew();
+  std::erase(crew->ends, &end);
+  if (!crew->ends.empty() || crew == &home()) return;
+  std::erase_if(crews_, [&](const auto& each) { return each.get() == crew; });
 }
 
 SourceNode::Crew& SourceNode::crew_of(io::EndpointLoop& loop) {
-  const auto thread = std::this_thread::get_id();
-  const auto found = std::ranges::find(crews_, thread, &Crew::thread);
-  if (found != crews_.end()) return **found;
-  crews_.push_back(std::make_unique<Crew>(Crew{.thread = thread}));
+  if (Crew* crew = own_crew()) return *crew;
+  crews_.push_back(std::make_unique<Crew>(Crew{.thread = std::this_thread::get_id()}));
   crews_.back()->signal = loop.open_signal([this] { on_signal(); });
   return *crews_.back();
 }
@@ -316,12 +344,12 @@ void SourceNode::wake_others() {
 void SourceNode::on_signal() {
   const std::lock_guard lock(mutex_);
   if (is_home()) return set_timer();
-  const auto crew = std::ranges::find(crews_, std::this_thread::get_id(), &Crew::thread);
-  if (crew == crews_.end()) return;
+  Crew* crew = own_crew();
+  if (!crew) return;
   if (closed_) {
-    for (SourceEnd* end : (*crew)->ends) end->withdraw();
+    for (SourceEnd* end : crew->ends) end->withdraw();
   } else {
-    go_on(**crew, io::monotonic_now());
+    go_on(*crew, io::monotonic_now());
     set_timer();
   }
 }
@@ -366,7 +394,7 @@ bool SourceEnd::on_event(const http3::SessionEvent& event, Time now) {
 
 void SourceEnd::on_turn(Time now) {
   const auto held = enter();
-  request_.on_turn(now);
+  node_->within_share(*node_->own_crew(), [&] { request_.on_turn(now); });
   if (request_.over()) tell_left(now);
   node_->note_budget(*this);
   node_->set_timer();

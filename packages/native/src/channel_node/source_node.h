@@ -12,6 +12,7 @@
 #include "channel_authentication/helper_thread.h"
 #include "channel_authentication/key_chain.h"
 #include "channel_node/channel_end.h"
+#include "channel_node/copy_share.h"
 #include "channel_request/source_request.h"
 #include "io/deadline_timer.h"
 #include "io/group_membership.h"
@@ -108,6 +109,7 @@ class SourceNode {
     std::unique_ptr<io::LoopSignal> signal = nullptr;
     std::vector<SourceEnd*> ends = {};
     std::size_t first = 0;  // the end that sent first in the last run
+    CopyShare share = {};   // until the next run
   };
 
   SourceNode(const quic::SourceConfig& config, const SourceSettings& settings, quic::Random& random,
@@ -117,9 +119,23 @@ class SourceNode {
   void remove(SourceEnd& end);
   Crew& crew_of(io::EndpointLoop& loop);
   Crew& home() const { return *crews_.front(); }
+  // Of this thread. Null: none.
+  Crew* own_crew() const;
   bool is_home() const { return std::this_thread::get_id() == home().thread; }
   void go_on(Crew& crew, Time now);
   void wake_others();
+
+  // Gives each crew its share of the copies that the budget permits now. What one leaves is divided
+  // anew in the next run.
+  void share_copies(Time now);
+  // Lets ends of a crew send within its share.
+  template <typename Work>
+  void within_share(Crew& crew, Work&& work) {
+    source_.copy_budget().permit(crew.share.copies);
+    work();
+    crew.share.copies = source_.copy_budget().permitted();
+  }
+  Time next_share_time();
 
   // Sends all that is due now to the group and to receivers.
   void run(Time now);
@@ -145,6 +161,7 @@ class SourceNode {
   std::vector<std::unique_ptr<Crew>>
       crews_;                      // the first is that of the thread that opened the channel
   bool waits_for_budget_ = false;  // some of the ends
+  Time shared_at_{};
   std::uint64_t unsent_ = 0;
   std::atomic<bool> closed_ = false;
   // Packets that had been sent when bytes found no room

@@ -77,9 +77,9 @@ void SourceRequest::withdraw() {
   end();
 }
 
-bool SourceRequest::waits_for_budget() const {
-  return receiver_ && may_send() && !refused_ && source_.due_to(*receiver_).copy;
-}
+bool SourceRequest::needs_copy() const { return receiver_ && source_.due_to(*receiver_).copy; }
+
+bool SourceRequest::waits_for_budget() const { return may_send() && !refused_ && needs_copy(); }
 
 bool SourceRequest::has_due() const {
   return waits_for_budget() || (receiver_ && may_write() && source_.due_to(*receiver_).key);

@@ -21,6 +21,8 @@ class SourceRequest final : public ChannelRequest {
   void leave() { on_over(); }
   // Whether `send` may have a key or a copy for the receiver
   bool has_due() const;
+  // Whether the receiver needs a copy, and may have room for it or not
+  bool needs_copy() const;
   // Whether a copy could leave as soon as the budget of all receivers permits
   bool waits_for_budget() const;
 

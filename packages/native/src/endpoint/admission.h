@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "util/token_bucket.h"
-
 namespace sheaf::quic {
 
 enum class RetryPolicy : std::uint8_t { kUnderLoad, kAlways, kNever };
@@ -30,10 +28,7 @@ struct AdmissionConfig {
 class Admission {
  public:
   enum class Decision : std::uint8_t { kAccept, kRetry, kRefuse };
-  explicit Admission(const AdmissionConfig& config)
-      : config_(config),
-        handshakes_(static_cast<double>(config.handshakes_per_second),
-                    static_cast<double>(config.handshakes_per_second)) {}
+  explicit Admission(const AdmissionConfig& config) : config_(config) {}
 
   struct Load {
     std::size_t connections = 0;
@@ -46,12 +41,14 @@ class Admission {
     return load.connections >= config_.max_connections ||
            load.connections_from_here >= config_.max_connections_per_network;
   }
-  Decision decide(const Load& load, bool address_validated, Time now) {
-    if (full(load) || load.half_open >= config_.max_half_open ||
-        load.half_open_from_here >= config_.max_half_open - load.half_open) {
-      return Decision::kRefuse;
-    }
-    const bool within_rate = handshakes_.take(now);
+  // Returns whether there is no place for another handshake of the client.
+  bool refuses(const Load& load) const {
+    return full(load) || load.half_open >= config_.max_half_open ||
+           load.half_open_from_here >= config_.max_half_open - load.half_open;
+  }
+  // For a client that is not refused. `within_rate`: another handshake is one of those that may
+  // begin in this second.
+  Decision decide(const Load& load, bool address_validated, bool within_rate) const {
     if (address_validated || config_.retry == RetryPolicy::kNever) return Decision::kAccept;
     if (config_.retry == RetryPolicy::kAlways || !within_rate ||
         load.half_open >= config_.half_open_before_retry) {
@@ -62,7 +59,6 @@ class Admission {
 
  private:
   AdmissionConfig config_;
-  TokenBucket handshakes_;
 };
 
 }  // namespace sheaf::quic

@@ -19,6 +19,9 @@ constexpr double k_eviction_rounds = 10;
 // Names of what is counted, of all clients and of each network
 enum class Counted : char { kConnections = 'c', kHalfOpen = 'h' };
 
+// Name of the turns that handshakes have
+constexpr const char* k_handshakes = "r";
+
 std::string name_of(Counted what) { return {static_cast<char>(what)}; }
 std::string name_of(Counted what, const NetworkKey& network) {
   return name_of(what).append(network.begin(), network.end());
@@ -64,10 +67,13 @@ Admission::Decision EndpointLimits::admit(const Address& remote, bool validated,
         config_.placement->ask_for_room(all ? std::nullopt : std::optional(key));
     }
   }
-  const auto decision = admission_.decide(load, validated, now);
-  if (decision == Admission::Decision::kRefuse && !admission_.full(load)) {
-    count(LimitHit::kHalfOpen);
+  if (admission_.refuses(load)) {
+    if (!admission_.full(load)) count(LimitHit::kHalfOpen);
+    return Admission::Decision::kRefuse;
   }
+  const bool within_rate =
+      counts_.take_turn(k_handshakes, config_.admission.handshakes_per_second, now);
+  const auto decision = admission_.decide(load, validated, within_rate);
   if (decision != Admission::Decision::kAccept) return decision;
   const NetworkKey key = network_of(remote);
   const AdmissionConfig& most = config_.admission;

@@ -10,6 +10,16 @@ std::size_t SharedCounts::count(const std::string& name) const {
   return found == counts_.end() ? 0 : found->second;
 }
 
+bool SharedCounts::take_turn(const std::string& name, std::uint64_t per_second, Time now) {
+  const auto rate = static_cast<double>(per_second);
+  const Turns all{per_second, {rate, rate}};
+  const std::lock_guard lock(mutex_);
+  Turns& turns = turns_.try_emplace(name, all).first->second;
+  // Limits may change while the threads run.
+  if (turns.per_second != per_second) turns = all;
+  return turns.left.take(now);
+}
+
 void SharedCounts::give_locked(const std::string& name, std::size_t count) {
   const auto found = counts_.find(name);
   if (found == counts_.end()) return;

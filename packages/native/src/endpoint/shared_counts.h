@@ -8,9 +8,11 @@
 #include <string>
 #include <unordered_map>
 
+#include "util/token_bucket.h"
+
 namespace sheaf::quic {
 
-// Counts of what is limited, by name, for several threads that hold it together. Each takes and
+// Counts of what is limited, by name, for several threads that have it together. Each takes and
 // gives back once for a connection, a handshake or a tunnel, and never for a packet.
 class SharedCounts {
  public:
@@ -21,13 +23,21 @@ class SharedCounts {
   };
 
   std::size_t count(const std::string& name) const;
+  // Takes one of what may happen so often in a second, and at one moment. Returns false when it is
+  // too early. There are few names, which stay.
+  bool take_turn(const std::string& name, std::uint64_t per_second, Time now);
 
  private:
   friend class HeldCounts;
+  struct Turns {
+    std::uint64_t per_second;
+    TokenBucket left;
+  };
   void give_locked(const std::string& name, std::size_t count);
 
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::size_t> counts_;  // none is 0
+  std::unordered_map<std::string, Turns> turns_;
 };
 
 // What one thread holds. It gives everything back when it is destroyed, as a thread that fails
@@ -45,6 +55,9 @@ class HeldCounts {
   // Gives one of `name` back, which this thread took.
   void give(const std::string& name);
   void give_all();
+  bool take_turn(const std::string& name, std::uint64_t per_second, Time now) {
+    return all_->take_turn(name, per_second, now);
+  }
   // Returns how many all threads hold.
   std::size_t count(const std::string& name) const { return all_->count(name); }
 

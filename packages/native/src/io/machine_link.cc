@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 #include <variant>
 
@@ -22,6 +23,8 @@ constexpr double k_rate = 200'000;
 constexpr double k_burst = 20'000;
 // Answers per second: more than all other machines ask for
 constexpr double k_answers = 1000;
+// Queries that wait for a worker
+constexpr std::size_t k_queries = 1000;
 constexpr std::size_t k_max_datagram = 65'536;
 // System calls in a turn of the loop
 constexpr int k_link_receive_calls = 16;
@@ -38,37 +41,56 @@ MachineLink::MachineLink(std::shared_ptr<workers::WorkerGroup> group, MachineLin
       answers_(k_answers, k_answers) {}
 
 quic::Result<std::unique_ptr<MachineLink>, SocketError> MachineLink::open(
-    uv_loop_t* loop, std::shared_ptr<workers::WorkerGroup> group, MachineLinkConfig config) {
-  const Address listen = config.listen;
+    std::shared_ptr<workers::WorkerGroup> group, MachineLinkConfig config) {
   std::unique_ptr<MachineLink> made(new MachineLink(std::move(group), std::move(config)));
-  // A sealed datagram may be longer than what one packet of the way holds.
-  auto socket = WatchedSocket::open(loop, listen, {.fragments = true},
-                                    [link = made.get()](WatchedSocket&) { link->on_ready(); });
-  if (!socket) return socket.error();
-  made->socket_ = std::move(*socket);
-  if (auto started = made->start_asking(loop); !started) return started.error();
+  made->thread_ = LoopThread::open();
+  if (!made->thread_) return SocketError{EMFILE, "cannot start a thread for other machines"};
+  quic::Status<SocketError> started;
+  made->thread_->run([&] { started = made->start(); });
+  if (!started) return started.error();
   made->group_->set_machines(made.get());
   return made;
 }
 
-quic::Status<SocketError> MachineLink::start_asking(uv_loop_t* loop) {
-  auto timer = DeadlineTimer::open(loop, [this] { ask_all(); });
+quic::Status<SocketError> MachineLink::start() {
+  // A sealed datagram may be longer than what one packet of the way holds.
+  auto socket = WatchedSocket::open(thread_->loop(), config_.listen, {.fragments = true},
+                                    [this](WatchedSocket&) { on_ready(); });
+  if (!socket) return socket.error();
+  socket_ = std::move(*socket);
+  auto timer = DeadlineTimer::open(thread_->loop(), [this] { ask_all(); });
   if (!timer) return timer.error();
   timer_ = std::move(*timer);
   ask_all();
   return {};
 }
 
+MachineLink::~MachineLink() {
+  if (!thread_) return;
+  if (socket_) group_->set_machines(nullptr);
+  thread_->run([this] {
+    timer_.reset();
+    socket_.reset();
+  });
+}
+
 // --- sending ------------------------------------------------------------------------------------
 
 void MachineLink::set_machines(const std::vector<machines::Machine>& machines) {
-  const std::lock_guard lock(sending_);
-  const std::vector<machines::Machine> before = fleet_.machines();
-  fleet_.set_machines(machines);
-  make_peers(before);
+  thread_->run([&] {
+    const std::lock_guard lock(sending_);
+    const std::vector<machines::Machine> before = fleet_.machines();
+    fleet_.set_machines(machines);
+    make_peers(before);
+    asked_ = 0;
+  });
 }
 
 void MachineLink::set_secrets(const quic::ServerSecrets& secrets) {
+  thread_->run([&] { change_secrets(secrets); });
+}
+
+void MachineLink::change_secrets(const quic::ServerSecrets& secrets) {
   const std::lock_guard lock(sending_);
   const std::vector<machines::Machine> machines = fleet_.machines();
   fleet_ = machines::Fleet(config_.server, secrets, config_.shares_first);
@@ -111,7 +133,8 @@ bool MachineLink::send(quic::Bytes bytes, const Address& to) {
 // The ways to a machine that lives may fail, one or the other: only one that neither others nor
 // this machine hear of is lost.
 bool MachineLink::lost(std::size_t place) const {
-  return fleet_.machines()[place].missing && peers_[place].contact.silent();
+  return asked_ <= k_missing_for && fleet_.machines()[place].missing &&
+         peers_[place].contact.silent();
 }
 
 Owner MachineLink::pass_on(const quic::Datagram& datagram, const quic::DatagramHeader& header) {
@@ -149,6 +172,7 @@ std::optional<std::string> MachineLink::scope_of_lost(quic::Bytes server_id) {
 void MachineLink::ask_all() {
   timer_->set(monotonic_now() + config_.between_queries);
   const std::lock_guard lock(sending_);
+  asked_ = std::min(asked_ + 1, k_missing_for + 1);
   std::array<std::uint8_t, machines::k_query_length> query;
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     Peer& peer = peers_[i];
@@ -181,7 +205,7 @@ void MachineLink::take(const quic::Datagram& sealed, quic::Time now) {
   if (!opened) {
     ++refused_;
   } else if (const auto* nonce = std::get_if<machines::Nonce>(&*opened)) {
-    answer(*nonce, sealed.path.remote, now);
+    take_query({*nonce, sealed.path.remote}, now);
   } else {
     take_datagram(std::get<quic::Datagram>(*opened));
   }
@@ -189,7 +213,7 @@ void MachineLink::take(const quic::Datagram& sealed, quic::Time now) {
 
 void MachineLink::take_answer(const machines::Nonce& nonce) {
   // Anybody can send what looks like a response, so it must not take the lock that all workers
-  // need. Only the loop's thread, which is this one, changes contacts.
+  // need. Only this thread changes contacts.
   const auto peer =
       std::ranges::find_if(peers_, [&](const Peer& each) { return each.contact.awaits(nonce); });
   if (peer == peers_.end()) {
@@ -200,8 +224,24 @@ void MachineLink::take_answer(const machines::Nonce& nonce) {
   peer->contact.take(nonce);
 }
 
-void MachineLink::answer(const machines::Nonce& nonce, const Address& to, quic::Time now) {
-  if (answers_.take(now)) send(machines::write_answer(nonce), to);
+// A machine whose workers all hang or are gone is lost, though this thread works.
+void MachineLink::take_query(const Query& query, quic::Time now) {
+  if (!answers_.take(now)) return;
+  {
+    const std::lock_guard lock(answering_);
+    if (queries_.size() == k_queries) return;
+    queries_.push_back(query);
+  }
+  group_->wake_all();
+}
+
+void MachineLink::on_worker_turn() {
+  std::vector<Query> queries;
+  {
+    const std::lock_guard lock(answering_);
+    queries.swap(queries_);
+  }
+  for (const Query& query : queries) send(machines::write_answer(query.nonce), query.from);
 }
 
 void MachineLink::take_datagram(quic::Datagram& datagram) {
@@ -223,20 +263,6 @@ std::size_t MachineLink::lost_machines() {
   std::size_t count = 0;
   for (std::size_t i = 0; i < peers_.size(); ++i) count += lost(i) ? 1 : 0;
   return count;
-}
-
-void MachineLink::close(std::function<void()> done) {
-  if (!socket_) {
-    if (done) done();
-    return;
-  }
-  group_->set_machines(nullptr);
-  // Runs when the last handle releases it.
-  const std::shared_ptr<void> last(nullptr, [done = std::move(done)](void*) {
-    if (done) done();
-  });
-  if (timer_) std::exchange(timer_, nullptr)->close([last] {});
-  std::exchange(socket_, nullptr)->close([last] {});
 }
 
 }  // namespace sheaf::io

@@ -19,6 +19,8 @@ class Elsewhere {
                               const quic::DatagramHeader& header) = 0;
   // Returns the reset scope of another machine that is lost. Any thread calls it.
   virtual std::optional<std::string> scope_of_lost(quic::Bytes) { return std::nullopt; }
+  // Reports that a worker runs, after WorkerGroup::wake_all at the latest. Its thread calls it.
+  virtual void on_worker_turn() {}
 };
 
 }  // namespace sheaf::workers

@@ -32,7 +32,16 @@ std::optional<std::string> WorkerGroup::scope_of_lost(quic::Bytes server_id) {
 
 void WorkerGroup::set_reading(bool reading) {
   reading_ = reading;
+  wake_all();
+}
+
+void WorkerGroup::wake_all() {
   for (Member& member : members_) member.mailbox.wake();
+}
+
+void WorkerGroup::report_turn() {
+  const std::shared_lock lock(elsewhere_mutex_);
+  if (machines_) machines_->on_worker_turn();
 }
 
 void WorkerGroup::hand_over() {

@@ -79,8 +79,11 @@ class WorkerGroup {
   std::size_t take(unsigned worker, Sink&& sink) {
     const std::size_t count = members_[worker].mailbox.take(std::forward<Sink>(sink));
     members_[worker].taken += count;
+    report_turn();
     return count;
   }
+  // Makes all workers take what others have for them, though there may be nothing.
+  void wake_all();
   // Asks all other workers to close idle connections, of this network or of any.
   using RoomRequest = std::optional<quic::NetworkKey>;
   void ask_for_room(unsigned from, const RoomRequest& network);
@@ -98,6 +101,7 @@ class WorkerGroup {
   };
 
   void set(Elsewhere*& place, Elsewhere* elsewhere);
+  void report_turn();
   quic::Owner pass_to(Elsewhere* const& place, const quic::Datagram& datagram,
                       const quic::DatagramHeader& header);
 

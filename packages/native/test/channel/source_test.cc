@@ -177,7 +177,7 @@ TEST(ChannelSource, CopiesShareOneRate) {
   const std::size_t at_once = copies(pair);
   EXPECT_LE(at_once, 33u);  // the burst
   EXPECT_TRUE(pair.source.due_to(pair.id).copy);
-  EXPECT_GT(pair.source.next_copy_time(), pair.now);
+  EXPECT_GT(pair.source.copy_budget().next(), pair.now);
 }
 
 TEST(ChannelSource, WhoComesLateGetsTheNewestGroupAndItsKeyAlone) {

@@ -21,9 +21,19 @@ inline constexpr const char* k_receiver = "10.98.0.2";
 inline constexpr const char* k_group = "232.98.7.2";
 inline constexpr std::uint16_t k_group_port = 5499;
 
-// A source on one host and receivers on another, with a cable between them. All run on one loop.
+// A source on one host and receivers on another, with a cable between them, or all on this host.
+// They run on one loop. The channel may be that of another loop.
 class ChannelHosts {
  public:
+  struct Place {
+    io::TwoHosts* hosts = nullptr;  // null: all is on this host
+    const char* source = "127.0.0.1";
+    const char* receiver = "127.0.0.1";
+
+    void enter(int host) const {
+      if (hosts) hosts->enter(host);
+    }
+  };
   struct Receiver {
     std::unique_ptr<Node> node;
     ChannelEnds ends;
@@ -38,23 +48,19 @@ class ChannelHosts {
 
   ChannelHosts(io::TwoHosts& hosts, const SourceSettings& source_settings,
                ReceiverSettings settings, std::size_t receiver_count = 1)
-      : receivers(receiver_count), settings_(std::move(settings)) {
-    uv_loop_init(&uv_);
-    quic::EndpointConfig config;
-    hosts.enter(1);
-    for (Receiver& receiver : receivers) {
-      receiver.node = std::make_unique<Node>(&uv_, config, ++seed_, false, k_receiver);
-      watch_with(receiver);
-    }
-    hosts.enter(0);
-    config.server_tls = switchboard::server_tls();
-    source_ = std::make_unique<Node>(&uv_, config, ++seed_, false, k_source);
+      : ChannelHosts(Place{&hosts, k_source, k_receiver}, source_settings, std::move(settings),
+                     receiver_count) {}
+  ChannelHosts(const Place& place, const SourceSettings& source_settings, ReceiverSettings settings,
+               std::size_t receiver_count)
+      : ChannelHosts(place, std::move(settings), receiver_count) {
     auto opened = SourceNode::open(&uv_, source_settings, random_, [this] { write(); });
     EXPECT_TRUE(opened) << opened.error().message;
-    channel = std::move(*opened);
-    serve();
-    hosts.enter(1);
-    for (Receiver& receiver : receivers) receiver.node->call(source_->loop().local_address(), {});
+    begin(place, std::move(*opened));
+  }
+  ChannelHosts(const Place& place, std::shared_ptr<SourceNode> of_another_loop,
+               ReceiverSettings settings, std::size_t receiver_count)
+      : ChannelHosts(place, std::move(settings), receiver_count) {
+    begin(place, std::move(of_another_loop));
   }
   ~ChannelHosts() {
     at_source_.clear();
@@ -105,6 +111,26 @@ class ChannelHosts {
   std::vector<Receiver> receivers;
 
  private:
+  // Without the channel, at whose host it ends
+  ChannelHosts(const Place& place, ReceiverSettings settings, std::size_t receiver_count)
+      : receivers(receiver_count), settings_(std::move(settings)) {
+    uv_loop_init(&uv_);
+    quic::EndpointConfig config;
+    place.enter(1);
+    for (Receiver& receiver : receivers) {
+      receiver.node = std::make_unique<Node>(&uv_, config, ++seed_, false, place.receiver);
+      watch_with(receiver);
+    }
+    place.enter(0);
+    config.server_tls = switchboard::server_tls();
+    source_ = std::make_unique<Node>(&uv_, config, ++seed_, false, place.source);
+  }
+  void begin(const Place& place, std::shared_ptr<SourceNode> source) {
+    channel = std::move(source);
+    serve();
+    place.enter(1);
+    for (Receiver& receiver : receivers) receiver.node->call(source_->loop().local_address(), {});
+  }
   void write() {
     const auto bytes = reinterpret_cast<const std::uint8_t*>(unsent_.data());
     unsent_.erase(0, channel->write(group_, {bytes, unsent_.size()}, true).bytes);

@@ -70,6 +70,26 @@ TEST_F(SharedCountsTest, NobodyGivesWhatOthersHold) {
   EXPECT_EQ(all->count("a"), 1u);
 }
 
+TEST_F(SharedCountsTest, ThreadsHaveTheirTurnsTogether) {
+  HeldCounts first(all);
+  HeldCounts second(all);
+  Time now{1s};
+  const auto turns = [&](std::uint64_t per_second) {
+    int taken = 0;
+    for (int i = 0; i < 20; ++i) taken += (i % 2 ? first : second).take_turn("a", per_second, now);
+    return taken;
+  };
+  EXPECT_EQ(turns(6), 6);
+  EXPECT_EQ(turns(6), 0);
+  EXPECT_TRUE(first.take_turn("b", 6, now));
+  now += 500ms;
+  EXPECT_EQ(turns(6), 3);
+  first.give_all();
+  EXPECT_EQ(turns(6), 0);
+  // Limits have changed.
+  EXPECT_EQ(turns(4), 4);
+}
+
 TEST_F(SharedCountsTest, NeverMoreThanThereMayBe) {
   constexpr std::size_t k_most = 50;
   std::vector<std::thread> threads;

@@ -7,6 +7,9 @@ import { formatAddress, listenError } from '../../values/listen_error.js';
 import type { ListenAddress } from '../../values/scalars.js';
 import { KnownMachines } from './known_machines.js';
 
+/** Time in milliseconds after which the link hears again which machines others miss. It believes it for somewhat longer. */
+const retellMs = 1_000;
+
 export interface ForwardingOptions {
   loaded: LoadedGateway;
   /** The workers of the node */
@@ -22,7 +25,7 @@ export class Forwarding {
   readonly #known: KnownMachines;
   readonly #unwatch: () => void;
   #machines = 0;
-  /** Runs when a machine is kept no longer. */
+  /** Runs when a machine is kept no longer, or others miss one. */
   #timer: NodeJS.Timeout | undefined;
   /** What the link was given last, as text */
   #given = '';
@@ -88,14 +91,18 @@ export class Forwarding {
   #follow(): void {
     const now = performance.now();
     const machines = this.#known.update(now);
-    const end = this.#known.nextEnd;
-    clearTimeout(this.#timer);
-    // A timer may come a little early.
-    this.#timer = end === undefined ? undefined : setTimeout(() => this.#follow(), end - now + 1).unref();
+    const isMissed = machines.some(({ missing }) => missing);
+    this.#followAgain(Math.min(isMissed ? retellMs : Infinity, (this.#known.nextEnd ?? Infinity) - now));
     const text = JSON.stringify(machines);
-    if (text === this.#given) return;
+    if (text === this.#given && !isMissed) return;
     this.#link.setMachines(machines);
     this.#given = text;
     this.#machines = machines.length;
+  }
+
+  #followAgain(inMs: number): void {
+    clearTimeout(this.#timer);
+    // A timer may come a little early.
+    this.#timer = inMs === Infinity ? undefined : setTimeout(() => this.#follow(), inMs + 1).unref();
   }
 }

@@ -16,6 +16,9 @@ import { startSprayingBalancer, type SprayingBalancer } from '../../support/spra
 import { temporaryDirectory } from '../../support/temporary_directory.js';
 
 const program = fileURLToPath(new URL('../../support/fleet_node.mjs', import.meta.url));
+const hanging = fileURLToPath(new URL('../../support/hang_on_message.mjs', import.meta.url));
+/** Longer than others need to miss a machine, and to find that it does not answer */
+const hangMs = 6_000;
 const patience = { timeout: 60_000, interval: 50 };
 const names = ['g1', 'g2', 'g3'] as const;
 type Name = (typeof names)[number];
@@ -46,7 +49,7 @@ async function startMachines(): Promise<ReadonlyMap<string, Machine>> {
     const way = join(directory, `registry-${name}`);
     await symlink(registry, way);
     const [listen, admin, forward] = [await freePort(), await freePort(), await freePort()];
-    const addresses = `listen: "127.0.0.1:${listen}", admin: "127.0.0.1:${admin}", forward: { listen: "127.0.0.1:${forward}", first_packets: shared }`;
+    const addresses = `listen: "127.0.0.1:${listen}", admin: "127.0.0.1:${admin}", workers: 2, forward: { listen: "127.0.0.1:${forward}", first_packets: shared }`;
     const others = keys.filter((_, other) => other !== index).join(', ');
     const file = join(directory, `${name}.yaml`);
     await writeFile(
@@ -55,9 +58,11 @@ async function startMachines(): Promise<ReadonlyMap<string, Machine>> {
 nodes: { ${name}: { role: gateway, ${addresses}, secrets: ./secrets, connection_ids: { server_id: "0${index + 1}" }, routes: [{ files: ./${name} }] } }
 `,
     );
-    const child = spawn(process.execPath, [program, file, name], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, ['--import', hanging, program, file, name], {
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    });
     onTestFinished(() => void child.kill('SIGKILL'));
-    await once(child.stdout, 'data');
+    await once(child.stdout!, 'data');
     const cutOff = async (): Promise<void> => {
       const empty = join(directory, `empty-${name}`);
       await mkdir(empty);
@@ -80,6 +85,8 @@ const forwardingOf = async (machine: Machine): Promise<ForwardingStatus | undefi
 /** A client that asks all the time which machine it has */
 interface Asker {
   machine: Name;
+  /** Responses that it got */
+  answers: number;
   /** Settles with the reason once its connection is closed. */
   closed: Promise<unknown>;
   isClosed: boolean;
@@ -90,11 +97,12 @@ async function startAsker(balancer: SprayingBalancer): Promise<Asker> {
   const machine = (await machineOf(client)) as Name;
   let open = true;
   onTestFinished(() => void (open = false));
-  const asker: Asker = { machine, isClosed: false, closed: Promise.resolve() };
+  const asker: Asker = { machine, answers: 0, isClosed: false, closed: Promise.resolve() };
   asker.closed = (async () => {
     while (open) {
       const answered = await machineOf(client).catch((error: unknown) => error);
       if (answered !== machine) return answered;
+      asker.answers += 1;
       await sleep(50);
     }
     return undefined;
@@ -119,11 +127,20 @@ it('survivors reset the connections of a machine that is killed, and of no machi
   // By now each machine has answered the others.
   await sleep(2_000);
 
+  const heldFor = (other: Name) => async (): Promise<unknown> =>
+    (await statusOf(g1)).registry?.nodes.find(({ name }) => name === other)?.state;
+
+  // A main thread hangs, and the workers serve.
+  g3.process.send(hangMs);
+  await expect.poll(heldFor('g3'), patience).toBe('suspect');
+  const before = of('g3').map(({ answers }) => answers);
+  await statusOf(g3);
+  of('g3').forEach(({ answers }, index) => expect(answers).toBeGreaterThan(before[index]!));
+  for (const { isClosed } of askers) expect(isClosed).toBe(false);
+
   // The registry alone loses sight of a machine.
   await g2.cutOff();
-  const heldFor = async (): Promise<unknown> =>
-    (await statusOf(g1)).registry?.nodes.find(({ name }) => name === 'g2')?.state;
-  await expect.poll(heldFor, patience).toBe('suspect');
+  await expect.poll(heldFor('g2'), patience).toBe('suspect');
 
   g3.process.kill('SIGKILL');
   balancer.setTargets(targets.slice(0, 2));

@@ -131,7 +131,7 @@ Time SourceHost::next_timeout() const {
   if (!copies_.empty()) next = std::min(next, copies_.front().sent + k_lost_after);
   for (const Request& request : requests_) {
     if (!request.ended && source_.due_to(request.id).copy)
-      next = std::min(next, source_.next_copy_time());
+      next = std::min(next, copy_budget_.next());
   }
   return next;
 }

@@ -60,6 +60,7 @@ class SourceHost final : public Host {
   void on_message(Request& request, Bytes message, Time now);
 
   ChannelSource source_;
+  const CopyBudget& copy_budget_ = source_.copy_budget();
   HeldNetworks networks_;
   RequestQueue queue_;
   std::map<Address, std::size_t> by_address_;  // of the receiver, both
