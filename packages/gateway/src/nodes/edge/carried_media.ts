@@ -34,7 +34,6 @@ export class CarriedMedia implements MediaSources {
   readonly requests: Route<Target>[] = [];
   readonly sessions: Route<SessionTarget>[] = [];
   readonly #carried: Carried[] = [];
-
   readonly #shared: SharedParts | undefined;
 
   private constructor(shared: SharedParts | undefined) {
