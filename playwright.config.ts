@@ -27,6 +27,7 @@ export default defineConfig({
       ],
     },
     viewport: { width: 1280, height: 900 },
-    trace: 'retain-on-failure',
+    // To record one takes as long as many a page.
+    trace: 'on-first-retry',
   },
 });
