@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { TunnelNodeStatus } from '../../src/observability/status.js';
-import { Exclusive } from '../../src/workers/exclusive.js';
+import { Exclusive } from '../../src/values/exclusive.js';
 import { freePort } from '../../src/values/free_port.js';
 import { startNamed } from '../support/nodes.js';
 import { startProcess, type NodeProcess } from '../support/node_process.js';

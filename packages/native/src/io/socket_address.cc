@@ -37,7 +37,7 @@ std::string zone_of(std::uint32_t scope_id) {
 
 socklen_t to_sockaddr(const Address& address, bool ipv6_socket, sockaddr_storage& out) {
   out = {};
-  if (!ipv6_socket) {
+  if (!ipv6_socket && address.family != Address::Family::kIpv6) {
     auto& ipv4 = reinterpret_cast<sockaddr_in&>(out);
     ipv4.sin_family = AF_INET;
     ipv4.sin_port = htons(address.port);

@@ -11,7 +11,8 @@
 namespace sheaf::io {
 
 // Writes an address for a system call, and returns its length in bytes. With `ipv6_socket`, IPv4
-// addresses are written in their mapped form (RFC 4291 §2.5.5.2).
+// addresses are written in their mapped form (RFC 4291 §2.5.5.2). Without, the system refuses IPv6
+// addresses.
 socklen_t to_sockaddr(const quic::Address& address, bool ipv6_socket, sockaddr_storage& out);
 // Reads an address from a system call. A mapped address becomes an IPv4 address.
 quic::Address from_sockaddr(const sockaddr_storage& address);

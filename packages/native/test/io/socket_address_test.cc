@@ -44,6 +44,14 @@ TEST(SocketAddress, ALinkLocalPeerIsOnTheLinkOfTheOwnAddress) {
   EXPECT_EQ(on_link_of(global, local), global);
 }
 
+// The system refuses it, where the first bytes would be the address of a stranger.
+TEST(SocketAddress, AnIpv6AddressStaysOneForAnIpv4Socket) {
+  sockaddr_storage storage;
+  const auto address = *parse_address("7f00:1::1", 4433);
+  EXPECT_EQ(to_sockaddr(address, false, storage), sizeof(sockaddr_in6));
+  EXPECT_EQ(from_sockaddr(storage), address);
+}
+
 TEST(SocketAddress, KeepsTheZoneForTheKernelAndBack) {
   const Address address = *parse_address("fe80::1%lo", 7);
   sockaddr_storage storage;
