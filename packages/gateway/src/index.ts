@@ -6,6 +6,7 @@ export {
   parseConfiguration,
   readConfiguration,
 } from './configuration/load.js';
+export { optionName } from './configuration/issues.js';
 export { filesOfNode, moveFiles, type NodeFile, type NodeFileKind } from './configuration/node_files.js';
 export { onlyGateway, type LoadedConfiguration, type LoadedNode } from './schema/loaded.js';
 export { balancerKey, formatSecrets, readSecrets, renewSecrets } from './tls/server_secrets.js';

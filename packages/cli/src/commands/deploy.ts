@@ -7,7 +7,9 @@ import { composeDeployment } from '../deploy/compose.js';
 import type { Deployment, DeploymentSource } from '../deploy/deployment.js';
 import { kubernetesDeployment } from '../deploy/kubernetes.js';
 import { systemdDeployment } from '../deploy/systemd.js';
+import { shellWord } from '../deploy/quoting.js';
 import { refuseUnfit, type DeployTarget } from '../deploy/unfit.js';
+import { refuseUnfitOptions } from '../deploy/unfit_values.js';
 import { printLine, type World } from '../world.js';
 
 interface DeployOptions {
@@ -71,6 +73,7 @@ export const deploy: Command<DeployOptions> = {
       .example('$0 deploy kubernetes --node site --host-network', 'Write a DaemonSet for one of several nodes'),
   async run(options, world) {
     const target = options.target as DeployTarget;
+    refuseUnfitOptions(options);
     const shown = shownPath(options.file, world.cwd);
     const node = await wantedNode(shown, options);
     refuseUnfit(node, target, { socketUnit: target === 'systemd' && options.socketUnit });
@@ -102,7 +105,7 @@ async function writeDeployment({ files, next }: Deployment, out: string, force: 
   }
   await printLine(world.stdout, '\nnext:');
   const there = relative(process.cwd(), directory) || '.';
-  await printLine(world.stdout, `  cd ${there.startsWith('..') ? directory : there}`);
+  await printLine(world.stdout, `  cd -- ${shellWord(there.startsWith('..') ? directory : there)}`);
   for (const line of next) await printLine(world.stdout, `  ${line}`);
 }
 

@@ -9,12 +9,12 @@ import {
   healthArguments,
   ignoredFiles,
   lentFiles,
-  quoted,
 } from './containers.js';
 import { composeNats, type ComposeNats } from './compose_nats.js';
 import { stopSeconds, type Deployment, type DeploymentSource } from './deployment.js';
 import { dockerfile, program } from './dockerfile.js';
 import { wantedNats } from './nats.js';
+import { composeScalar, shellWord, yamlList } from './quoting.js';
 import { sysctlFile } from './sysctl.js';
 
 const placeOf = (file: NodeFile): string =>
@@ -26,8 +26,8 @@ function volumes(node: LoadedNode): string {
   if (mounted.length === 0) return '';
   const lines = mounted.map(
     ({ id, kind, path }) => `      - type: bind
-        source: ${quoted(kind === 'module' ? dirname(path) : path)}
-        target: ${contentDirectory(id)}
+        source: ${composeScalar(kind === 'module' ? dirname(path) : path)}
+        target: ${composeScalar(contentDirectory(id))}
         read_only: true
 `,
   );
@@ -38,7 +38,7 @@ ${lines.join('')}`;
 
 const secretsOfService = (node: LoadedNode): string => {
   const names = lentFiles(node).map(({ id }) => id);
-  return names.length === 0 ? '' : `    secrets: [${names.join(', ')}]\n`;
+  return names.length === 0 ? '' : `    secrets: ${yamlList(names, composeScalar)}\n`;
 };
 
 function secrets(node: LoadedNode, nats: ComposeNats | undefined): string {
@@ -48,7 +48,7 @@ function secrets(node: LoadedNode, nats: ComposeNats | undefined): string {
 # Files that the user ${containerUser} alone may read. Compose mounts them with the rights that they have here. Replace a file by
 # writing into it: a mount shows the file that was there when the container started.
 secrets:
-${ids.map((id) => `  ${id}:\n    file: ./secrets/${id}\n`).join('')}`;
+${ids.map((id) => `  ${composeScalar(id)}:\n    file: ${composeScalar(`./secrets/${id}`)}\n`).join('')}`;
 }
 
 const composeFile = (
@@ -56,13 +56,13 @@ const composeFile = (
   image: string,
   nats: ComposeNats | undefined,
 ): string => `# Runs the node ${node.name}. Written by \`sheaf deploy compose\`.
-name: sheaf-${node.name.toLowerCase()}
+name: ${composeScalar(`sheaf-${node.name.toLowerCase()}`)}
 
 services:
   sheaf:
-    image: ${quoted(image)}
+    image: ${composeScalar(image)}
     build: .
-    command: ["up", "${configurationPath}", "--watch", "--node", "${node.name}"]
+    command: ${yamlList(['up', configurationPath, '--watch', '--node', node.name], composeScalar)}
     # The network of the machine: Docker's proxy for UDP hides the addresses of clients, and copies each datagram.
     network_mode: host
     restart: unless-stopped
@@ -83,7 +83,7 @@ services:
         target: ${configurationPath}
 ${secretsOfService(node)}${volumes(node)}    # Ready while it drains, too. Docker shows the health, and does not restart a container for it.
     healthcheck:
-      test: ${JSON.stringify(['CMD', ...program, ...healthArguments(node)]).replaceAll(',', ', ')}
+      test: ${yamlList(['CMD', ...program, ...healthArguments(node)], composeScalar)}
       interval: 10s
       timeout: 6s
       retries: 3
@@ -102,7 +102,8 @@ export function composeDeployment({ node, text, file }: DeploymentSource, { imag
   const wanted = wantedNats(node);
   const nats = wanted && composeNats(wanted);
   const copies = lentFiles(node).map(
-    ({ id, path }) => `sudo install -D -m 0400 -o ${containerUser} -g ${containerUser} ${quoted(path)} secrets/${id}`,
+    ({ id, path }) =>
+      `sudo install -D -m 0400 -o ${containerUser} -g ${containerUser} ${shellWord(path)} ${shellWord(`secrets/${id}`)}`,
   );
   return {
     files: [

@@ -1,4 +1,4 @@
-import { containerUser, quoted } from './containers.js';
+import { containerUser } from './containers.js';
 import type { Deployment } from './deployment.js';
 import {
   authorizationCommand,
@@ -11,6 +11,7 @@ import {
   natsSecrets,
   type WantedNats,
 } from './nats.js';
+import { composeScalar, yamlList } from './quoting.js';
 
 const monitor = `127.0.0.1:${natsPorts.monitor}`;
 
@@ -30,7 +31,7 @@ const natsService = (wanted: WantedNats): string => `
     configs:
       - source: nats
         target: /etc/nats/nats.conf
-${natsSecrets(wanted).length === 0 ? '' : `    secrets: [${natsSecrets(wanted).join(', ')}]\n`}    # What JetStream keeps.
+${natsSecrets(wanted).length === 0 ? '' : `    secrets: ${yamlList(natsSecrets(wanted), composeScalar)}\n`}    # What JetStream keeps.
     volumes:
       - type: bind
         source: ./nats
@@ -89,7 +90,7 @@ export function composeNats(wanted: WantedNats): ComposeNats {
 function placeAdvice({ servers, port }: WantedNats): string[] {
   if (servers.length > 1)
     return [
-      `# nodes ask ${servers.length} servers, and here is one alone: name only ${quoted(`nats://HOST:${port}`)} with this machine in`,
+      `# nodes ask ${servers.length} servers, and here is one alone: name only "nats://HOST:${port}" with this machine in`,
       '# `registry.nats` of all nodes, or remove the service `nats` and make a cluster of your own',
     ];
   const { host } = servers[0]!;

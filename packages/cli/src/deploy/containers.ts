@@ -18,9 +18,11 @@ export function contentPlace({ id, kind, path }: NodeFile): string {
 /** The directory in a container that has a directory to serve, or a module with what it imports */
 export const contentDirectory = (id: string): string => `/srv/sheaf/${id}`;
 
-/** Returns the files of a node that root of the machine gives it: certificates, keys, secrets. */
-export const lentFiles = (node: LoadedNode): NodeFile[] =>
-  filesOfNode(node).filter(({ kind }) => kind === 'certificate' || kind === 'secret');
+/** Certificates, keys, secrets: root of the machine reads them, and the node gets copies or mounts that nobody else can read. */
+export const isCredential = ({ kind }: NodeFile): boolean => kind === 'certificate' || kind === 'secret';
+
+/** Returns the files of a node that root of the machine gives it. */
+export const lentFiles = (node: LoadedNode): NodeFile[] => filesOfNode(node).filter(isCredential);
 
 /** Returns the directories and modules of a node. */
 export const contentFiles = (node: LoadedNode): NodeFile[] =>
@@ -44,6 +46,3 @@ export const ignoredFiles = (): GeneratedFile[] => [
   { path: '.dockerignore', text: '*\n!packages\n' },
   { path: '.gitignore', text: 'secrets/\npackages/\nnats/\n' },
 ];
-
-/** Returns a text as a value of YAML, whatever is in it. */
-export const quoted = (text: string): string => JSON.stringify(text);

@@ -1,5 +1,5 @@
 import { moveFiles, type LoadedNode } from '@sheaf/gateway';
-import { contentFiles, ignoredFiles, lentFiles, quoted } from './containers.js';
+import { contentFiles, ignoredFiles, lentFiles } from './containers.js';
 import { clientPorts, lacksSecrets, reservedPort, type Deployment, type DeploymentSource } from './deployment.js';
 import { dockerfile } from './dockerfile.js';
 import {
@@ -14,10 +14,11 @@ import {
 import { disruptionBudget, metadata, type KubernetesProgram } from './kubernetes_object.js';
 import { kubernetesNats, type KubernetesNats } from './kubernetes_nats.js';
 import { wantedNats } from './nats.js';
+import { shellWord, yamlScalar } from './quoting.js';
 import { sysctlFile } from './sysctl.js';
 
 const labels = (node: LoadedNode): string =>
-  `app.kubernetes.io/name: sheaf, app.kubernetes.io/instance: ${quoted(node.name)}`;
+  `app.kubernetes.io/name: sheaf, app.kubernetes.io/instance: ${yamlScalar(node.name)}`;
 
 const programOf = (node: LoadedNode): KubernetesProgram => ({ name: objectName(node), labels: labels(node) });
 
@@ -91,7 +92,7 @@ function secretGenerators(node: LoadedNode, ofNats = ''): string {
   if (secrets.length === 0 && ofNats === '') return '';
   const entries = secrets.map(({ secret }) => {
     const files = lentFiles(node).filter((file) => secretOf(node, file).secret === secret);
-    const lines = files.map((file) => `      - ${secretOf(node, file).key}=secrets/${file.id}\n`);
+    const lines = files.map((file) => `      - ${yamlScalar(`${secretOf(node, file).key}=secrets/${file.id}`)}\n`);
     return `  - name: ${secret}
     type: ${secret.endsWith('-tls') ? 'kubernetes.io/tls' : 'Opaque'}
     files:
@@ -146,8 +147,8 @@ export function kubernetesDeployment({ node, text, file }: DeploymentSource, opt
     ],
     next: [
       'mkdir packages   # and copy the archives of native, web-client, gateway and cli from .sheaf/packed into it (npm run pack)',
-      `docker build --tag ${image} . && docker push ${image}`,
-      ...lentFiles(node).map(({ id, path }) => `install -D -m 0600 ${quoted(path)} secrets/${id}`),
+      `docker build --tag ${shellWord(image)} . && docker push ${shellWord(image)}`,
+      ...lentFiles(node).map(({ id, path }) => `install -D -m 0600 ${shellWord(path)} ${shellWord(`secrets/${id}`)}`),
       ...(nats?.next ?? []),
       ...contentFiles(node).map(({ id }) => `# make the claim ${objectName(node)}-${id}, with the files of the node`),
       `# put 60-sheaf.conf into /etc/sysctl.d of the machines${hostNetwork && reservedPort(node) !== undefined ? ': without it no pod may listen' : ''}`,

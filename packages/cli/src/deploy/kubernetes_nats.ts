@@ -14,16 +14,20 @@ import {
 /** Servers of which one may be lost */
 const servers = 3;
 
-const nameOf = ({ site }: WantedNats): string => `nats-${site.toLowerCase().replaceAll('_', '-')}`;
+/** Name of the objects of NATS, which have no capitals and no underscores (RFC 1123) */
+export const objectNameOfNats = ({ site }: WantedNats): string => `nats-${site.toLowerCase().replaceAll('_', '-')}`;
 
 const labels = (wanted: WantedNats): string =>
-  `app.kubernetes.io/name: nats, app.kubernetes.io/instance: ${nameOf(wanted)}`;
+  `app.kubernetes.io/name: nats, app.kubernetes.io/instance: ${objectNameOfNats(wanted)}`;
 
-const programOf = (wanted: WantedNats): KubernetesProgram => ({ name: nameOf(wanted), labels: labels(wanted) });
+const programOf = (wanted: WantedNats): KubernetesProgram => ({
+  name: objectNameOfNats(wanted),
+  labels: labels(wanted),
+});
 
 /** Names by which nodes and other servers find each server */
 const natsHosts = (wanted: WantedNats): string[] =>
-  Array.from({ length: servers }, (_, at) => `${nameOf(wanted)}-${at}.${nameOf(wanted)}`);
+  Array.from({ length: servers }, (_, at) => `${objectNameOfNats(wanted)}-${at}.${objectNameOfNats(wanted)}`);
 
 const service = (
   wanted: WantedNats,
@@ -98,14 +102,14 @@ ${hasSecrets ? '            - { name: secrets, mountPath: /etc/nats-secrets, rea
 
 function statefulSet(wanted: WantedNats): string {
   const secrets = `        - name: secrets
-          secret: { secretName: ${nameOf(wanted)}, defaultMode: 0440 }
+          secret: { secretName: ${objectNameOfNats(wanted)}, defaultMode: 0440 }
 `;
   return `# Three servers of NATS with JetStream for the registry of the fleet. Written by \`sheaf deploy kubernetes\`.
 apiVersion: apps/v1
 kind: StatefulSet
 ${metadata(programOf(wanted))}spec:
   replicas: ${servers}
-  serviceName: ${nameOf(wanted)}
+  serviceName: ${objectNameOfNats(wanted)}
   # Servers need each other to begin.
   podManagementPolicy: Parallel
   selector:
@@ -133,7 +137,7 @@ ${metadata(programOf(wanted))}spec:
       containers:
 ${container(wanted)}      volumes:
         - name: configuration
-          configMap: { name: ${nameOf(wanted)} }
+          configMap: { name: ${objectNameOfNats(wanted)} }
 ${natsSecrets(wanted).length > 0 ? secrets : ''}  volumeClaimTemplates:
     - metadata: { name: data }
       spec:
@@ -156,14 +160,14 @@ export function kubernetesNats(wanted: WantedNats): KubernetesNats {
   const own = (from: string, to: string): string => `install -D -m 0600 ${from} secrets/${to}`;
   return {
     resources: ['nats.yaml'],
-    configMap: `  - name: ${nameOf(wanted)}
+    configMap: `  - name: ${objectNameOfNats(wanted)}
     files: [nats.conf]
     options: { disableNameSuffixHash: true }
 `,
     secret:
       secrets.length === 0
         ? ''
-        : `  - name: ${nameOf(wanted)}
+        : `  - name: ${objectNameOfNats(wanted)}
     type: Opaque
     files:
 ${secrets.map((name) => `      - ${name}=secrets/${name}\n`).join('')}    options: { disableNameSuffixHash: true }

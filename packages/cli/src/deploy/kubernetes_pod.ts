@@ -8,10 +8,10 @@ import {
   contentPlace,
   healthArguments,
   lentFiles,
-  quoted,
 } from './containers.js';
 import { clientPorts, reservedPort, stopSeconds } from './deployment.js';
 import { program } from './dockerfile.js';
+import { kubernetesArgument, yamlList, yamlScalar } from './quoting.js';
 
 /** What a pod is made of, beside its node */
 export interface PodOptions {
@@ -55,8 +55,8 @@ export const indented = (text: string, spaces: number): string => text.replaceAl
 function probeOf(node: LoadedNode, path: string, { hostNetwork }: PodOptions): string {
   const { address, port, isOpen } = adminOf(node);
   if (isOpen) return `httpGet: { path: ${path}, port: ${port} }`;
-  if (hostNetwork) return `httpGet: { path: ${path}, port: ${port}, host: ${quoted(address)} }`;
-  return `exec: { command: ${JSON.stringify([...program, ...healthArguments(node)]).replaceAll(',', ', ')} }`;
+  if (hostNetwork) return `httpGet: { path: ${path}, port: ${port}, host: ${yamlScalar(address)} }`;
+  return `exec: { command: ${yamlList([...program, ...healthArguments(node)], kubernetesArgument)} }`;
 }
 
 const probes = (
@@ -150,8 +150,8 @@ resources:
 }
 
 const container = (node: LoadedNode, options: PodOptions): string => `- name: sheaf
-  image: ${quoted(options.image)}
-  args: ["up", "${configurationPath}", "--watch", "--node", "${node.name}"]
+  image: ${yamlScalar(options.image)}
+  args: ${yamlList(['up', configurationPath, '--watch', '--node', node.name], kubernetesArgument)}
   ports:
 ${indented(ports(node), 4)}  securityContext:
     allowPrivilegeEscalation: false

@@ -1,5 +1,5 @@
 import type { LoadedNode } from '@sheaf/gateway';
-import { quoted } from './containers.js';
+import { natsString, shellWord } from './quoting.js';
 
 /** Version that has `sync_interval` (2.10 and newer) */
 export const natsImage = 'nats:2.12-alpine';
@@ -62,8 +62,8 @@ export function natsConfiguration(wanted: WantedNats, { name, listen, monitor, s
   const verification = tls?.verifiesNodes ? `  ca_file: "${absolute(secrets)}/nats-ca"\n  verify: true\n` : '';
   return `# A server of NATS for the registry of the fleet. Written by \`sheaf deploy\`.
 server_name: ${name}
-listen: ${quoted(listen)}
-http: ${quoted(monitor)}
+listen: ${natsString(listen)}
+http: ${natsString(monitor)}
 jetstream {
   store_dir: "/data"
   # Usually NATS writes to the disk every two minutes, and loses what was acknowledged when the power fails.
@@ -76,7 +76,7 @@ ${
     ? ''
     : `# Who may connect. Nodes show the same by \`credentials\` of \`registry\`.
 authorization {
-  include ${quoted(`${secrets}/nats-authorization`)}
+  include ${natsString(`${secrets}/nats-authorization`)}
 }
 `
 }${
@@ -90,7 +90,7 @@ ${verification}}
   }${
     cluster
       ? `cluster {
-  name: ${quoted(wanted.site)}
+  name: ${natsString(wanted.site)}
   listen: "0.0.0.0:${natsPorts.cluster}"
   # With itself, which a server notices.
   routes: [
@@ -109,7 +109,7 @@ const absolute = (secrets: string): string => secrets.replace(/^(?:\.\.\/)+/, '/
  * end of the file, and NATS reads backslashes in quoted text.
  */
 export const authorizationCommand = (credentials: string): string =>
-  `awk -F: 'NR == 1 { sub(/[ \\t\\r]+$/, ""); gsub(/["\\\\]/, "\\\\\\\\&"); printf "users: [{ user: \\"%s\\", password: \\"%s\\" }]\\n", $1, substr($0, length($1) + 2) }' ${quoted(credentials)}`;
+  `awk -F: 'NR == 1 { sub(/[ \\t\\r]+$/, ""); gsub(/["\\\\]/, "\\\\\\\\&"); printf "users: [{ user: \\"%s\\", password: \\"%s\\" }]\\n", $1, substr($0, length($1) + 2) }' ${shellWord(credentials)}`;
 
 /** Returns what the user has to know about credentials. */
 export function credentialsAdvice({ credentials }: WantedNats): string[] {

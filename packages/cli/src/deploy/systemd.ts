@@ -1,12 +1,11 @@
 import { basename } from 'node:path';
-import { filesOfNode, moveFiles, type LoadedNode, type NodeFile } from '@sheaf/gateway';
+import { moveFiles, type LoadedNode, type NodeFile } from '@sheaf/gateway';
+import { isCredential, lentFiles } from './containers.js';
 import { reservedPort, sendsTransparently, stopSeconds, type Deployment, type DeploymentSource } from './deployment.js';
+import { systemdValue } from './quoting.js';
 import { socketUnit } from './systemd_socket.js';
 import { sysctlFile } from './sysctl.js';
 import { templateUnit } from './systemd_unit.js';
-
-/** Files that systemd hands to the service: root reads them, and the service gets copies that nobody else can read. */
-const isCredential = ({ kind }: NodeFile): boolean => kind === 'certificate' || kind === 'secret';
 
 /** Where the service finds the files of its node */
 function placeOf({ name }: LoadedNode, file: NodeFile): string {
@@ -32,9 +31,9 @@ function capabilitiesOf(node: LoadedNode, { socketUnit: opened }: SystemdOptions
 }
 
 function credentialSettings(node: LoadedNode): string {
-  const credentials = filesOfNode(node).filter(isCredential);
+  const credentials = lentFiles(node);
   if (credentials.length === 0) return '';
-  const lines = credentials.map(({ id, path }) => `LoadCredential=${id}:${path}\n`);
+  const lines = credentials.map(({ id, path }) => `LoadCredential=${systemdValue(`${id}:${path}`)}\n`);
   return `
 # Copies of these files, which the configuration names by their places in /run/credentials. They are made at each start: restart
 # the service after a certificate, a key or a file of secrets was renewed.

@@ -1,4 +1,5 @@
 import { formatAddress, listeningPlaces, openedName, type LoadedNode } from '@sheaf/gateway';
+import { systemdValue } from './quoting.js';
 
 const settingOf = { TCP: 'ListenStream', UDP: 'ListenDatagram' } as const;
 
@@ -6,7 +7,7 @@ const settingOf = { TCP: 'ListenStream', UDP: 'ListenDatagram' } as const;
 export function socketUnit(node: LoadedNode): string {
   const sockets = listeningPlaces(node).map(({ use, transport, local, sockets: count }) => {
     const workers = count === 1 ? '' : `, one for each of ${count} workers`;
-    return `# \`${use}\`, ${transport}${workers}\n${`${settingOf[transport]}=${formatAddress(local)}\n`.repeat(count)}`;
+    return `# \`${use}\`, ${transport}${workers}\n${`${settingOf[transport]}=${systemdValue(formatAddress(local))}\n`.repeat(count)}`;
   });
   return `# Opens the sockets of the node ${node.name} before it starts, and keeps them open when it ends. Written by
 # \`sheaf deploy systemd --socket-unit\`.

@@ -1,3 +1,5 @@
+import { systemdWord } from './quoting.js';
+
 /**
  * Returns the template unit, which is the same for all nodes: `sheaf@NAME.service` runs the node NAME of
  * `/etc/sheaf/NAME.yaml`. systemd takes no comment behind a value.
@@ -19,7 +21,8 @@ StartLimitIntervalSec=0
 Type=notify
 # A process that takes over from this one (SIGUSR2, \`sheaf upgrade\`) says so itself.
 NotifyAccess=all
-ExecStart=${program} up /etc/sheaf/%i.yaml --node %i
+# The colon keeps dollar signs as they are.
+ExecStart=:${systemdWord(program)} up /etc/sheaf/%i.yaml --node %i
 # Reads the configuration again, and keeps the old one where the new one has a fault.
 ExecReload=/bin/kill -HUP $MAINPID
 # The manager keeps the sockets of clients open between a process and the next one: clients wait meanwhile, and are not refused.

@@ -1,13 +1,13 @@
 import { filesOfNode, isLoopback, listeningPlaces, NodePublicKey, UserError, type LoadedNode } from '@sheaf/gateway';
 import { clientPorts, sendsTransparently } from './deployment.js';
-
-/** Something in a configuration that does not work where the node is deployed */
-interface Problem {
-  message: string;
-  hint: string;
-  /** Place among the keys of the node */
-  at: readonly PropertyKey[];
-}
+import type { Problem } from './problem.js';
+import {
+  longChannelNames,
+  unfitCredentials,
+  unfitObjectNames,
+  unfitUnitName,
+  unwritableValues,
+} from './unfit_values.js';
 
 const developmentParts = ({ name, node, registry }: LoadedNode): Problem[] => [
   ...('tls' in node && node.tls === 'dev'
@@ -142,13 +142,21 @@ const unreachablePorts = (loaded: LoadedNode): Problem[] => {
     : [];
 };
 
-const anywhere = [developmentParts, registryOfThisMachine, partsOfOthers, freePorts];
+// Messages of the others have paths in them.
+const anywhere = [
+  unwritableValues,
+  longChannelNames,
+  developmentParts,
+  registryOfThisMachine,
+  partsOfOthers,
+  freePorts,
+];
 const inContainers = [...anywhere, missingAdmin, filesInContainers, transparentReturns];
 
 const checks = {
-  systemd: [...anywhere, hiddenFiles],
+  systemd: [...anywhere, unfitUnitName, unfitCredentials, hiddenFiles],
   compose: inContainers,
-  kubernetes: [...inContainers, unreachablePorts],
+  kubernetes: [...inContainers, unfitObjectNames, unreachablePorts],
 } as const;
 
 const socketUnits = (loaded: LoadedNode): Problem[] => [
@@ -178,6 +186,6 @@ export type DeployTarget = keyof typeof checks;
 /** Refuses a node that would not work there. @throws UserError with the first reason */
 export function refuseUnfit(loaded: LoadedNode, target: DeployTarget, { socketUnit }: { socketUnit: boolean }): void {
   for (const check of [...checks[target], ...(socketUnit ? [socketUnits] : [])])
-    for (const { message, hint, at } of check(loaded))
-      throw new UserError('DEPLOYMENT_UNFIT', message, { hint, place: loaded.place(at) });
+    for (const { message, hint, at, shared } of check(loaded))
+      throw new UserError('DEPLOYMENT_UNFIT', message, { hint, place: loaded.place(at, shared) });
 }

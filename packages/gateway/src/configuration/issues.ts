@@ -72,7 +72,7 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
         : [
             {
               code: 'CONFIG_TYPE',
-              message: `${name(path)} must be ${article(issue.expected)}, not ${shape(value)}`,
+              message: `${optionName(path)} must be ${article(issue.expected)}, not ${shape(value)}`,
               range,
               ...typeHint(issue.expected, value, path, context),
             },
@@ -87,7 +87,7 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
       return [
         {
           code: 'CONFIG_VALUE',
-          message: `${name(path)} must be ${issue.origin === 'array' ? `a list of at least ${issue.minimum}` : `at least ${issue.minimum}`}`,
+          message: `${optionName(path)} must be ${issue.origin === 'array' ? `a list of at least ${issue.minimum}` : `at least ${issue.minimum}`}`,
           range,
           ...descriptionHint(path, context),
         },
@@ -96,7 +96,7 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
       return [
         {
           code: 'CONFIG_VALUE',
-          message: `${name(path)} must be at most ${issue.maximum}`,
+          message: `${optionName(path)} must be at most ${issue.maximum}`,
           range,
           ...descriptionHint(path, context),
         },
@@ -105,7 +105,7 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
       return [
         {
           code: 'CONFIG_VALUE',
-          message: `${name(path)}: \`${String(value)}\` is ${issue.message.startsWith('Invalid') ? 'not allowed' : formatMessage(issue.message)}`,
+          message: `${optionName(path)}: \`${String(value)}\` is ${issue.message.startsWith('Invalid') ? 'not allowed' : formatMessage(issue.message)}`,
           range,
           ...descriptionHint(path, context),
         },
@@ -113,14 +113,14 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
     case 'custom':
       return [customIssue(issue, path, context)];
     default:
-      return [{ code: 'CONFIG_VALUE', message: `${name(path)}: ${issue.message}`, range }];
+      return [{ code: 'CONFIG_VALUE', message: `${optionName(path)}: ${issue.message}`, range }];
   }
 }
 
 /** Describes a value that the key does not allow. */
 function wrongValue(values: string[], value: unknown, path: ValuePath, range: Diagnostic['range']): Described {
   const given = text(value);
-  const message = `\`${given}\` is not a value of ${name(path)}`;
+  const message = `\`${given}\` is not a value of ${optionName(path)}`;
   const renamed = renamedValue(path, value);
   if (renamed !== undefined) return { code: 'CONFIG_VALUE', message, range, hint: `it is called \`${renamed}\` now` };
   const meant = closest(given, values);
@@ -138,7 +138,7 @@ function formatMessage(message: string): string {
 
 function unknownKey(key: string, path: ValuePath, { document, schema }: Context): Described {
   const range = document.locateKey([...path, key]);
-  const place = path.length === 0 ? 'at the top level' : `in ${name(path)}`;
+  const place = path.length === 0 ? 'at the top level' : `in ${optionName(path)}`;
   const message = `unknown key \`${key}\` ${place}`;
   const candidates = knownKeys(schema, path);
   if (path.length === 0 && candidates.includes('nodes')) {
@@ -182,7 +182,7 @@ function missingKey(path: ValuePath, context: Context): Described {
   const range = context.document.locateValue(path);
   if (key === undefined)
     return { code: 'CONFIG_MISSING_KEY', message: 'the file is empty', range, hint: '`sheaf init` writes an example' };
-  const holder = path.length === 1 ? 'the top level' : name(path.slice(0, -1));
+  const holder = path.length === 1 ? 'the top level' : optionName(path.slice(0, -1));
   const message = `\`${String(key)}\` is missing at ${holder}`;
   return {
     code: 'CONFIG_MISSING_KEY',
@@ -217,13 +217,13 @@ function noBranch(
   if (meant !== undefined)
     return {
       code: 'CONFIG_VALUE',
-      message: `\`${text(value)}\` is not a value of ${name(path)}`,
+      message: `\`${text(value)}\` is not a value of ${optionName(path)}`,
       range,
       hint: `did you mean \`${meant}\`?`,
     };
   return {
     code: 'CONFIG_TYPE',
-    message: `${name(path)} cannot be ${shape(value)}`,
+    message: `${optionName(path)} cannot be ${shape(value)}`,
     range,
     ...descriptionHint(path, context),
   };
@@ -243,7 +243,7 @@ function customIssue(issue: Issue & { code: 'custom' }, path: ValuePath, { docum
 }
 
 /** Writes a path as users do: `routes[1].path`. */
-function name(path: ValuePath): string {
+export function optionName(path: ValuePath): string {
   if (path.length === 0) return 'the file';
   return `\`${path.map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${String(step)}`)).join('')}\``;
 }

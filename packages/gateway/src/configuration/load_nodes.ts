@@ -30,8 +30,8 @@ export function loadNodes(
     directory,
     certificateNames: names,
     registry,
-    place: (path: readonly PropertyKey[]) =>
-      renderPlace(document.file, document.text, document.locateValue([...at, ...path])),
+    place: (path: readonly PropertyKey[], shared = false) =>
+      renderPlace(document.file, document.text, document.locateValue([...(shared ? [] : at), ...path])),
     source: { file: document.file, text: document.text },
   });
   const gateway = (parsed: Parsed<'gateway'>): LoadedGateway => ({

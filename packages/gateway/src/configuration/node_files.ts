@@ -24,7 +24,7 @@ export interface NodeFile {
 export function filesOfNode({ node, registry }: LoadedNode): NodeFile[] {
   const found: NodeFile[] = [];
   const add = (kind: NodeFileKind, at: ValuePath, path: string | undefined, shared = false): void => {
-    if (path !== undefined) found.push({ at, path, kind, id: at.join('-').replaceAll('_', '-'), shared });
+    if (path !== undefined) found.push({ at, path, kind, id: at.join('-'), shared });
   };
   if ('tls' in node && node.tls !== 'dev') {
     add('certificate', ['tls', 'cert'], node.tls.cert);

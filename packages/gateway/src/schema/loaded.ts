@@ -22,8 +22,8 @@ interface LoadedBase {
   certificateNames: readonly string[];
   /** The registry of the file */
   registry: LoadedRegistry | undefined;
-  /** Renders the place of a value with a caret, for errors that show up later. */
-  place(path: ValuePath): string;
+  /** Renders the place of a value with a caret, for errors that show up later. `shared`: the path begins at the top of the file. */
+  place(path: ValuePath, shared?: boolean): string;
   /** The file that the node was read from, so that another thread can read the same */
   source: ConfigurationSource;
 }

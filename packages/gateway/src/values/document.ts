@@ -1,4 +1,4 @@
-import { isMap, isNode, isPair, LineCounter, parseDocument, type Document, type Node } from 'yaml';
+import { isMap, isNode, isPair, isScalar, LineCounter, parseDocument, visit, type Document, type Node } from 'yaml';
 import { errorMessage } from '../errors/user_error.js';
 import type { Diagnostic, SourceRange } from './diagnostic.js';
 import { syntaxHint } from './syntax_hints.js';
@@ -25,15 +25,37 @@ export class ConfigurationDocument {
     }
   }
 
-  /** Returns the faults that YAML itself finds: syntax errors, duplicate keys, unknown aliases. */
+  /** Returns the faults that YAML itself finds: syntax errors, duplicate keys, unknown aliases. Then those of keys of no option. */
   syntaxErrors(): Diagnostic[] {
     if (this.#excess !== undefined) return [this.#aliasError(this.#excess)];
+    const faults = this.#errors();
+    return faults.length > 0 ? faults : this.#prototypeKeys();
+  }
+
+  #errors(): Diagnostic[] {
     return this.#document.errors.map((error) => ({
       code: 'CONFIG_SYNTAX',
       message: error.code === 'DUPLICATE_KEY' ? 'this key appears twice' : lowerFirst(error.message),
       range: error.code === 'DUPLICATE_KEY' ? this.#word(error.pos[0]) : this.#clamp(error.pos[0], error.pos[1]),
       hint: syntaxHint(error),
     }));
+  }
+
+  /** An object of JavaScript has no such key of its own once it is copied: what it holds would be lost without a word. */
+  #prototypeKeys(): Diagnostic[] {
+    const found: Diagnostic[] = [];
+    visit(this.#document, {
+      Pair: (_at, { key }) => {
+        if (!isScalar(key) || key.value !== '__proto__' || !key.range) return;
+        found.push({
+          code: 'CONFIG_UNKNOWN_KEY',
+          message: '`__proto__` is neither a key nor a name',
+          range: this.#clamp(key.range[0], key.range[1]),
+          hint: 'a name is made of letters, digits, `-` and `_`, and begins with a letter',
+        });
+      },
+    });
+    return found;
   }
 
   /** Describes a fault of reading the value: an alias without its anchor, or too many aliases. */

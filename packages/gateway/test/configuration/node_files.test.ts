@@ -49,7 +49,7 @@ describe('the files of a node', () => {
       'certificate routes-2-upstream-tls-ca /etc/sheaf/ca.pem',
       'certificate routes-2-upstream-tls-certificate-cert /etc/sheaf/me.pem',
       'secret routes-2-upstream-tls-certificate-key /etc/sheaf/me.key',
-      'secret routes-3-connect-udp-users /etc/sheaf/users.txt',
+      'secret routes-3-connect_udp-users /etc/sheaf/users.txt',
       'directory routes-4-files-root /etc/sheaf/assets',
       'directory routes-5-files-root /etc/sheaf/site',
       'log log-file /etc/sheaf/sheaf.log',
