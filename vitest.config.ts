@@ -66,11 +66,19 @@ const waiting = [
 ];
 
 /**
- * The longest tests of these packages wait, too, and the others are short: they begin beside those that wait, so that both runs take
+ * The longest tests of these folders wait, too, and the others are short: they begin beside those that wait, so that both runs take
  * as long.
  */
-const short = ['gateway', 'native', 'web-client'].flatMap((name) => {
-  const directory = join('packages', name, 'test');
+const folders = [
+  'gateway/test',
+  'native/test',
+  'web-client/test',
+  'bench/test/evidence',
+  'bench/test/http',
+  'bench/test/measure',
+];
+const short = folders.flatMap((name) => {
+  const directory = join('packages', name);
   const files = readdirSync(join(import.meta.dirname, directory), { recursive: true, encoding: 'utf8' });
   return files.filter((file) => file.endsWith('.test.ts')).map((file) => join(directory, file));
 });
