@@ -27,7 +27,7 @@ describe('Compose', () => {
       'stop_grace_period: 75s',
       'read_only: true',
       'cap_drop: [ALL]',
-      'secrets: [tls-cert, tls-key, secrets]',
+      'secrets: ["tls-cert", "tls-key", "secrets"]',
       'source: "/srv/chat"',
       '"healthcheck", "--admin", "127.0.0.1:9433"]',
     ])
@@ -37,7 +37,7 @@ describe('Compose', () => {
     expect(files['60-sheaf.conf']).toContain('net.ipv4.ip_unprivileged_port_start = 443\n');
     expect(files['.dockerignore']).toBe('*\n!packages\n');
     expect(files['.gitignore']).toContain('secrets/\n');
-    expect(printed).toContain('-o 65532 -g 65532 "/etc/sheaf/key.pem" secrets/tls-key');
+    expect(printed).toContain('-o 65532 -g 65532 /etc/sheaf/key.pem secrets/tls-key');
   });
 });
 
@@ -86,8 +86,8 @@ describe('Kubernetes', () => {
     expect(without.printed).toContain('# without `secrets`');
     const text = files['kustomization.yaml'] ?? '';
     expect(text).toContain('type: kubernetes.io/tls');
-    expect(text).toContain('- tls.key=secrets/tls-key\n');
-    expect(text).toContain('- secrets=secrets/secrets\n');
+    expect(text).toContain('- "tls.key=secrets/tls-key"\n');
+    expect(text).toContain('- "secrets=secrets/secrets"\n');
     expect(files['sheaf.yaml']).toContain('{ cert: "/run/secrets/tls/tls.crt", key: "/run/secrets/tls/tls.key" }');
     expect(Object.keys(files).filter((path) => path.startsWith('secrets'))).toEqual([]);
   });

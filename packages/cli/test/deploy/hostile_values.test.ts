@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { filesOfNode, parseConfiguration } from '@sheaf/gateway';
 import { describe, expect, it } from 'vitest';
+import { systemdWord } from '../../src/deploy/quoting.js';
 import { deployed } from '../support/deployable.js';
 import { checker, ended, missing } from '../support/deploy_checks.js';
 import { sheaf, temporaryDirectory } from '../support/world.js';
@@ -82,7 +83,7 @@ function argumentsOf(printed: string, ...commands: readonly string[]): string[][
 }
 
 /** Returns what systemd itself reads of a unit: it does not say credentials, but files of the same form. */
-async function readBySystemd(lines: readonly string[]): Promise<{ files: string[]; program: string[] }> {
+async function readBySystemd(lines: readonly string[]): Promise<{ files: string[]; commands: string[][] }> {
   const directory = await temporaryDirectory();
   const unit = ['[Unit]', 'DefaultDependencies=no', '[Service]', 'Type=oneshot', ...lines, ''].join('\n');
   await writeFile(join(directory, 'hostile.service'), unit);
@@ -100,8 +101,11 @@ async function readBySystemd(lines: readonly string[]): Promise<{ files: string[
       .flatMap((line) => (line.trimStart().startsWith(label) ? [line.trimStart().slice(label.length)] : []));
   return {
     files: after('EnvironmentFile: '),
-    program: after('Command Line: ').map((line) =>
-      (/^"((?:[^"\\]|\\.)*)"/.exec(line)?.[1] ?? line.split(' ')[0]!).replaceAll(/\\(.)/g, '$1'),
+    // Words stand in quotes where they have other characters than letters.
+    commands: after('Command Line: ').map((line) =>
+      [...line.matchAll(/"((?:[^"\\]|\\.)*)"|([^ ]+)/g)].map(([, quoted, word]) =>
+        (quoted ?? word ?? '').replaceAll(/\\(.)/g, '$1'),
+      ),
     ),
   };
 }
@@ -117,15 +121,17 @@ describe('names of files that mean something elsewhere', () => {
     );
     const programs = names.filter((name) => !/["'\\]/.test(name)).map((name) => `/opt/${name}/sheaf`);
     const units = await Promise.all(programs.map((program) => deployed(yamlOf('x'), 'systemd', '--program', program)));
-    const commands = units.flatMap(({ files }) => linesOf(files['sheaf@.service'], 'ExecStart='));
+    const starts = units.flatMap(({ files }) => linesOf(files['sheaf@.service'], 'ExecStart='));
     // Behind the colon, no `$` is a variable.
-    expect(commands.every((line) => line.startsWith('ExecStart=:'))).toBe(true);
-    const { files, program } = await readBySystemd([
+    expect(starts.every((line) => line.startsWith('ExecStart=:'))).toBe(true);
+    const { files, commands } = await readBySystemd([
       ...settings.map((line) => line.replace(/^LoadCredential=[\w-]+:/, 'EnvironmentFile=')),
-      ...commands,
+      ...starts,
+      `ExecStart=:/bin/true ${names.map(systemdWord).join(' ')}`,
     ]);
     expect(files).toEqual(names.flatMap(credentialsOf));
-    expect(program).toEqual(programs);
+    expect(commands.map(([program]) => program)).toEqual([...programs, '/bin/true']);
+    expect(commands.at(-1)?.slice(1)).toEqual(names);
   });
 
   it.each(names)('are what YAML and the shell read: %j', async (name) => {
@@ -157,21 +163,17 @@ describe('names of files that mean something elsewhere', () => {
   });
 
   it.skipIf(noCompose !== undefined)(`are what Compose reads${because(noCompose)}`, async () => {
-    for (const name of names) {
-      const { out } = await deployed(yamlOf(name), 'compose', `--image=${image}`);
-      const { code, output } = await ended(
-        checker('docker-compose'),
-        ['-f', 'compose.yaml', 'config', '--format', 'json'],
-        out,
-      );
-      expect([name, code]).toEqual([name, 0]);
-      // It writes a file of Compose again, with `$$` for `$`.
-      const { services } = JSON.parse(output.replaceAll('$$', '$')) as {
-        services: { sheaf: { image: string; volumes: { source: string }[] } };
-      };
-      expect(services.sheaf.image).toBe(image);
-      expect(services.sheaf.volumes.map(({ source }) => source)).toEqual([`/srv/${name}`, `/srv/${name}`]);
-    }
+    const routes = names.map((name, at) => `  - { path: /${at}/, files: ${JSON.stringify(`/srv/${name}`)} }\n`);
+    const yaml = yamlOf('x').replace(/routes:\n(?:.*\n)*/, () => `routes:\n${routes.join('')}`);
+    const { out } = await deployed(yaml, 'compose', `--image=${image}`);
+    const check = await ended(checker('docker-compose'), ['-f', 'compose.yaml', 'config', '--format', 'json'], out);
+    expect(check.code).toBe(0);
+    // It writes a file of Compose again, with `$$` for `$`.
+    const { services } = JSON.parse(check.output.replaceAll('$$', '$')) as {
+      services: { sheaf: { image: string; volumes: { source: string }[] } };
+    };
+    expect(services.sheaf.image).toBe(image);
+    expect(services.sheaf.volumes.map(({ source }) => source)).toEqual(names.map((name) => `/srv/${name}`));
   });
 });
 

@@ -39,7 +39,7 @@ async function laidOut(configuration: string, secrets: Record<string, string>): 
 
 /** Runs the printed command that makes a secret of NATS out of the credentials of nodes. */
 function authorizationOf(printed: string, credentials: string): string {
-  const [, command] = /(awk .*) '?"\/etc\/sheaf\/nats\.txt" \|/.exec(printed) ?? [];
+  const [, command] = /(awk .*) \/etc\/sheaf\/nats\.txt \|/.exec(printed) ?? [];
   return execFileSync('sh', ['-c', `${command} "$1"`, 'sh', credentials], { encoding: 'utf8' });
 }
 
@@ -56,7 +56,7 @@ describe('NATS beside a container', () => {
     for (const line of [
       'network_mode: host\n',
       'read_only: true\n',
-      'secrets: [nats-authorization]\n',
+      'secrets: ["nats-authorization"]\n',
       'source: ./nats\n        target: /data\n',
       '"http://127.0.0.1:8222/healthz"]',
     ])
@@ -81,7 +81,7 @@ describe('NATS beside a container', () => {
     const { files, printed } = await deployed(tls, 'compose');
     expect(files['nats.conf']).toContain('cert_file: "/run/secrets/nats-cert"');
     expect(files['nats.conf']).toContain('verify: true');
-    expect(files['compose.yaml']).toContain('secrets: [nats-authorization, nats-cert, nats-key, nats-ca]');
+    expect(files['compose.yaml']).toContain('secrets: ["nats-authorization", "nats-cert", "nats-key", "nats-ca"]');
     expect(printed).toContain('NATS_KEY.pem secrets/nats-key');
   });
 

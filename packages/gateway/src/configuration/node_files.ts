@@ -2,6 +2,8 @@ import type { LoadedNode } from '../schema/loaded.js';
 import { tunnelKeys, type RouteOptions } from '../schema/routes.js';
 import { isBuiltIn } from '../targets/webtransport/built_in.js';
 import { ConfigurationDocument, type ValuePath } from '../values/document.js';
+import { UserError } from '../errors/user_error.js';
+import { optionName } from './issues.js';
 import { parseConfiguration } from './load.js';
 
 /** What a node does with a file that its configuration names; a `state` is one that it writes, and reads again */
@@ -68,22 +70,31 @@ function addFilesOfRoute(
 
 /**
  * Returns the text of a configuration in which the files of one node have the paths that `place` gives them. Comments and
- * layout stay, and other nodes keep their paths. `file` is the name of the text. @throws UserError when the text has faults
+ * layout stay, and other nodes keep their paths. `file` is the name of the text. @throws UserError when the text has faults, or
+ * has a path in what an alias stands for, which other nodes may have, too
  */
 export function moveFiles(text: string, file: string, name: string, place: (file: NodeFile) => string): string {
   const { nodes, named } = parseConfiguration(text, file);
   const node = nodes.find((candidate) => candidate.name === name);
   if (!node) throw new Error(`the node ${name} got lost`);
   const document = new ConfigurationDocument(file, text);
-  const edits = filesOfNode(node).map((each) => ({
-    range: document.locateValue(writtenAt(document, [...(named && !each.shared ? ['nodes', name] : []), ...each.at])),
-    path: place(each),
-  }));
+  const edits = filesOfNode(node).map((each) => {
+    const at = writtenAt(document, [...(named && !each.shared ? ['nodes', name] : []), ...each.at]);
+    if (!document.has(at))
+      throw new UserError('DEPLOYMENT_UNFIT', `${optionName(each.at)} is in what an alias stands for`, {
+        hint: 'write the values out in place of the alias',
+        place: node.place(each.at, each.shared),
+      });
+    return { range: document.locateValue(at), path: place(each) };
+  });
   // The last edit comes first, so that the places of the others stay.
   edits.sort((left, right) => right.range.start - left.range.start);
   let moved = text;
-  for (const { range, path } of edits)
-    moved = moved.slice(0, range.start) + JSON.stringify(path) + moved.slice(range.end);
+  for (const { range, path } of edits) {
+    // The line break behind a block scalar belongs to it (YAML 1.2.2 §8.1).
+    const end = moved.slice(range.start, range.end).endsWith('\n') ? '\n' : '';
+    moved = moved.slice(0, range.start) + JSON.stringify(path) + end + moved.slice(range.end);
+  }
   return moved;
 }
 

@@ -79,6 +79,11 @@ export class ConfigurationDocument {
     return this.#value;
   }
 
+  /** Returns whether a value is written at `path`, and not only in what an alias stands for. */
+  has(path: ValuePath): boolean {
+    return this.#node(path) !== undefined;
+  }
+
   /** Finds the value at `path`, or the nearest value around it when it is absent. */
   locateValue(path: ValuePath): SourceRange {
     for (let length = path.length; length >= 0; length--) {

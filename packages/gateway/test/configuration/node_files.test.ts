@@ -81,6 +81,28 @@ describe('the files of a node', () => {
     );
   });
 
+  it('move out of block scalars, and not out of what an alias stands for', () => {
+    const block = 'listen: :443\ntls:\n  cert: |-\n    /cert.pem\n  key: key.pem\nroutes: [{ files: ./site }]\n';
+    const moved = moveFiles(block, '/x/sheaf.yaml', 'gateway', ({ id }) => `/${id}`);
+    expect(idsOf(moved, 'gateway')).toContain('certificate tls-cert /tls-cert');
+    const aliased = text
+      .replace('tls: {', 'tls: &tls {')
+      .replace(
+        '  laptop:',
+        '  twin:\n    role: gateway\n    listen: :444\n    tls: *tls\n    routes: [{ files: . }]\n  laptop:',
+      );
+    expect(() => moveFiles(aliased, '/x/sheaf.yaml', 'twin', ({ id }) => `/${id}`)).toThrow(
+      expect.objectContaining({ code: 'DEPLOYMENT_UNFIT', message: expect.stringContaining('`tls.cert`') }),
+    );
+  });
+
+  it('have names of their own, whatever the names of channels', () => {
+    const channels =
+      'channels: { a_b: { authentication: signed, key: ./one }, a-b: { authentication: signed, key: ./two } }';
+    const named = idsOf(text.replace(/channels: .*/, channels), 'site').filter((line) => line.includes('channels'));
+    expect(named).toEqual(['secret channels-a_b-key /etc/sheaf/one', 'secret channels-a-b-key /etc/sheaf/two']);
+  });
+
   it('include those of the registry, which stand at the top', () => {
     const tls = 'tls: { ca: ./nats.pem, cert: ./me.pem, key: ./me.key }';
     const registry = `registry: { nats: "nats://10.0.0.1:4222", credentials: ./nats.creds, ${tls} }\n`;
