@@ -43,7 +43,8 @@ export const errorCodes = {
   },
   DEPLOYMENT_UNFIT: {
     exitCode: exitCodes.usage,
-    meaning: 'The configuration of a node, or an option of the command, has a part that does not work or cannot be written where `sheaf deploy` is to put the node.',
+    meaning:
+      'The configuration of a node, or an option of the command, has a part that does not work or cannot be written where `sheaf deploy` is to put the node.',
   },
   PAGE_TABLE: {
     exitCode: exitCodes.usage,
