@@ -1,5 +1,5 @@
 // Runs the C++ tests with AddressSanitizer and UndefinedBehaviorSanitizer.
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { progress } from '../setup/process.mjs';
 import { execute } from '../setup/execute.mjs';
@@ -72,7 +72,11 @@ export async function runUnitTests(build, environmentOf, earlier) {
   const run = (name) => runProgram(folder, name, environmentOf(join(folder, name)));
   const incomplete = (name, result) =>
     testsIn(result) >= declared.get(name) ? [] : [`${name}: ran ${testsIn(result)} of ${declared.get(name)} tests`];
-  const result = async (name) => (withSockets.includes(name) ? undefined : (await earlier)?.get(name)) ?? run(name);
+  const result = async (name) => {
+    const before = withSockets.includes(name) ? undefined : (await earlier)?.get(name);
+    // What was built anew meanwhile is another program.
+    return before?.builtAt === builtAt(folder, name) ? before : run(name);
+  };
   const results = await inParallel(programs, result);
   const broken = [
     ...results.flatMap((result) => result.broken),
@@ -86,6 +90,8 @@ export async function runUnitTests(build, environmentOf, earlier) {
   });
 }
 
+const builtAt = (folder, name) => statSync(join(folder, name)).mtimeMs;
+
 const testsIn = ({ passed, failures, skipped }) => passed + failures.length + skipped.length;
 
 /** Runs the tests of a program. What ends without a report, or with a finding, is broken. */
@@ -93,6 +99,7 @@ async function runProgram(folder, name, environment, { patient = false } = {}) {
   const report = join(folder, `${name}.json`);
   rmSync(report, { force: true });
   const started = performance.now();
+  const program = builtAt(folder, name);
   const [command, ...args] = [...(patient ? patiently : []), join(folder, name), '--gtest_brief=1'];
   const { code, output } = await execute(command, [...args, `--gtest_output=json:${report}`], { environment });
   const outcome = existsSync(report) ? readReport(name, report) : { passed: 0, failures: [], skipped: [] };
@@ -102,7 +109,7 @@ async function runProgram(folder, name, environment, { patient = false } = {}) {
   progress(
     `  ${name}: ${outcome.passed} passed, ${outcome.failures.length + broken.length} failed (${((performance.now() - started) / 1000).toFixed(1)} s)`,
   );
-  return { ...outcome, broken };
+  return { ...outcome, broken, builtAt: program };
 }
 
 function readReport(program, path) {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { setup } from '../setup.mjs';
 import { withLock } from '../setup/lock.mjs';
 import { run } from '../setup/process.mjs';
@@ -78,13 +80,19 @@ test('a program that a signal ended has the exit code that a shell gives it', as
 
 test('a program ends when it is stopped', async () => {
   const stop = new AbortController();
-  const ended = assert.rejects(run('sleep', ['1000'], { stop: stop.signal }), { name: 'AbortError' });
+  const file = join(mkdtempSync(join(tmpdir(), 'sheaf-stop-')), 'pid');
+  const program = `echo $$ > ${file}.new && mv ${file}.new ${file} && exec sleep 1000`;
+  const ended = assert.rejects(run('sh', ['-c', program], { stop: stop.signal }), { name: 'AbortError' });
+  while (!existsSync(file)) await sleep(10);
   stop.abort();
   await ended;
+  const path = `/proc/${readFileSync(file, 'utf8').trim()}`;
+  while (existsSync(path)) await sleep(10);
+  rmSync(dirname(file), { recursive: true });
   await assert.rejects(run('true', [], { stop: stop.signal }), { name: 'AbortError' });
 });
 
-test('what waits for a step of the set-up begins after it', async () => {
+test('what waits for a step of the set-up begins once, and nothing that waits for others', async () => {
   let begun = 0;
   await setup('build', new Set(['packages']), { packages: () => (begun += 1), typescript: () => assert.fail() });
   assert.equal(begun, 1);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -49,9 +49,19 @@ test('every program runs in the stage when none ran before', async (context) => 
     assert.equal((await runUnitTests(build, () => ({}), begun)).passed, declared);
 });
 
+test('a program that was built anew since it ran, runs again', async (context) => {
+  const build = buildFolder(context, names);
+  const begun = unit.meanwhile(build);
+  await begun;
+  utimesSync(join(build, 'tests', 'wire_test'), 1, 1);
+  await runUnitTests(build, () => ({}), begun);
+  assert.match(readPriorities(build, 'wire_test'), /^19\n\d+\n$/);
+});
+
 test('a program that ran too few tests before its stage is a failure', async (context) => {
   const build = buildFolder(context, names);
-  const few = new Map([['wire_test', { passed: 1, failures: [], skipped: [], broken: [] }]]);
+  const { mtimeMs: builtAt } = statSync(join(build, 'tests', 'wire_test'));
+  const few = new Map([['wire_test', { passed: 1, failures: [], skipped: [], broken: [], builtAt }]]);
   const { failures } = await runUnitTests(build, () => ({}), Promise.resolve(few));
   assert.deepEqual(
     failures.filter((each) => each.startsWith('wire_test')),

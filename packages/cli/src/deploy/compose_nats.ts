@@ -11,7 +11,7 @@ import {
   natsSecrets,
   type WantedNats,
 } from './nats.js';
-import { composeScalar, yamlList } from './quoting.js';
+import { composeScalar, shellWord, yamlList } from './quoting.js';
 
 const monitor = `127.0.0.1:${natsPorts.monitor}`;
 
@@ -91,12 +91,12 @@ function placeAdvice({ servers, port }: WantedNats): string[] {
   if (servers.length > 1)
     return [
       `# nodes ask ${servers.length} servers, and here is one alone: name only "nats://HOST:${port}" with this machine in`,
-      '# `registry.nats` of all nodes, or remove the service `nats` and make a cluster of your own',
+      '# registry.nats of all nodes, or remove the service nats and make a cluster of your own',
     ];
   const { host } = servers[0]!;
   if (isLoopback(host)) return [];
   return [
-    `# nodes ask ${host}: keep the service \`nats\` of compose.yaml on the machine with that address, and remove it on all`,
+    `# nodes ask ${shellWord(host)}: keep the service nats of compose.yaml on the machine with that address, and remove it on all`,
     '# others, where it would not start or nobody would ask it',
   ];
 }

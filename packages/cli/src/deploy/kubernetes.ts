@@ -153,7 +153,7 @@ export function kubernetesDeployment({ node, text, file }: DeploymentSource, opt
       ...contentFiles(node).map(({ id }) => `# make the claim ${objectName(node)}-${id}, with the files of the node`),
       `# put 60-sheaf.conf into /etc/sysctl.d of the machines${hostNetwork && reservedPort(node) !== undefined ? ': without it no pod may listen' : ''}`,
       ...(lacksSecrets(node)
-        ? ['# without `secrets` (sheaf secrets FILE), clients of a replaced pod wait for their idle timeout']
+        ? ['# without secrets (sheaf secrets FILE), clients of a replaced pod wait for their idle timeout']
         : []),
       'kubectl apply -k .',
     ],

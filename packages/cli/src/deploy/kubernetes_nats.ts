@@ -1,5 +1,6 @@
 import { containerUser } from './containers.js';
 import type { Deployment } from './deployment.js';
+import { shellWord } from './quoting.js';
 import { disruptionBudget, metadata, type KubernetesProgram } from './kubernetes_object.js';
 import {
   authorizationCommand,
@@ -208,8 +209,8 @@ function addressAdvice(wanted: WantedNats): string[] {
   const scheme = wanted.tls ? 'tls' : 'nats';
   const list = hosts.map((host) => `"${scheme}://${host}:${wanted.port}"`).join(', ');
   return [
-    `# nodes ask ${asked.join(', ')}: remove nats.yaml from kustomization.yaml if those are your servers. For the ones`,
-    '# that are written here, write this into `registry` of sheaf.yaml, on all nodes:',
+    `# nodes ask ${asked.map(shellWord).join(', ')}: remove nats.yaml from kustomization.yaml if those are your servers. For the ones`,
+    '# that are written here, write this into registry of sheaf.yaml, on all nodes:',
     `#   nats: [${list}]`,
   ];
 }

@@ -74,6 +74,8 @@ export function systemdDeployment({ node, text, file }: DeploymentSource, option
   const { name } = node;
   const unit = `sheaf@${name}.service`;
   const socket = options.socketUnit ? `sheaf@${name}.socket` : undefined;
+  // While one of them runs, systemd keeps sockets that the node has opened, and the unit could not open its own.
+  const openAnew = `sudo systemctl stop ${unit} ${socket} && sudo systemctl start ${socket} ${unit}`;
   return {
     files: [
       { path: 'sheaf@.service', text: templateUnit(options.program) },
@@ -90,11 +92,13 @@ export function systemdDeployment({ node, text, file }: DeploymentSource, option
       `sudo install -D -m 0644 -t /etc/systemd/system ${['sheaf@.service', ...(socket ? [socket] : [])].join(' ')}`,
       `sudo install -D -m 0644 -t /etc/systemd/system/${unit}.d ${unit}.d/node.conf`,
       'sudo install -D -m 0644 -t /etc/sysctl.d 60-sheaf.conf && sudo sysctl --system',
-      `sudo systemctl daemon-reload && sudo systemctl enable --now ${[...(socket ? [socket] : []), unit].join(' ')}`,
+      ...(socket
+        ? [`sudo systemctl daemon-reload && sudo systemctl enable ${socket} ${unit}`, openAnew]
+        : [`sudo systemctl daemon-reload && sudo systemctl enable --now ${unit}`]),
       '# after a certificate was renewed:',
       `sudo systemctl restart ${unit}`,
-      ...(socket ? ['# after another `listen`, `http`, `backbone` or `workers`, which opens other sockets:'] : []),
-      ...(socket ? [`sudo systemctl restart ${socket}`] : []),
+      ...(socket ? ['# after another listen, http, backbone or workers, which opens other sockets:'] : []),
+      ...(socket ? [openAnew] : []),
     ],
   };
 }

@@ -81,9 +81,9 @@ describe('Kubernetes', () => {
 
   it('names files of keys, and copies none', async () => {
     const { files, printed } = await deployed(gatewayYaml, 'kubernetes');
-    expect(printed).not.toContain('# without `secrets`');
+    expect(printed).not.toContain('# without secrets');
     const without = await deployed(gatewayYaml.replace(/secrets:.*\n/, ''), 'kubernetes');
-    expect(without.printed).toContain('# without `secrets`');
+    expect(without.printed).toContain('# without secrets');
     const text = files['kustomization.yaml'] ?? '';
     expect(text).toContain('type: kubernetes.io/tls');
     expect(text).toContain('- "tls.key=secrets/tls-key"\n');

@@ -107,8 +107,8 @@ describe('what belongs to one node', () => {
     const settings = files['sheaf@gateway.service.d/node.conf'];
     expect(settings).toContain('Requires=sheaf@gateway.socket\n');
     expect(settings).not.toContain('CAP_');
-    expect(printed).toContain('systemctl enable --now sheaf@gateway.socket sheaf@gateway.service');
-    expect(printed).toContain('sudo systemctl restart sheaf@gateway.socket');
+    expect(printed).toContain('systemctl enable sheaf@gateway.socket sheaf@gateway.service');
+    expect(printed).toContain('sudo systemctl stop sheaf@gateway.service sheaf@gateway.socket && sudo systemctl start');
     const backend = await deployed(sitesYaml, 'systemd', '--node', 'images', '--socket-unit');
     expect(backend.files['sheaf@images.socket']!.match(/^Listen.*$/gm)).toEqual([
       'ListenStream=10.0.0.2:4434',

@@ -46,7 +46,7 @@ export class HandshakePacer {
 
   /** Calls `begin` when it is this connection's turn, and never if the connection closes before. */
   admit(socket: Socket, begin: () => void): void {
-    if (this.#waiting.size === 0 && this.#takesTurn()) {
+    if (this.#waiting.size === 0 && this.#nobodyWaits() && this.#takesTurn()) {
       begin();
       return;
     }
@@ -64,6 +64,13 @@ export class HandshakePacer {
     if (this.#timer !== undefined || this.#waiting.size === 0) return;
     // Another thread may take the next turn, so nobody knows when this one has it.
     this.#timer = setTimeout(() => this.#release(), Math.max(1, looksMs / this.#options.perSecond)).unref();
+  }
+
+  /** Whether no other thread has a connection that came earlier and waits */
+  #nobodyWaits(): boolean {
+    if (this.#counts.take([{ name: names.waiting, most: 1 }]) !== undefined) return false;
+    this.#counts.give([names.waiting]);
+    return true;
   }
 
   #takesTurn(): boolean {

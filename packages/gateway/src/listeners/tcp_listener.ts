@@ -31,6 +31,7 @@ import type { StreamTakers } from '../http/taken_stream.js';
 import { upgradingMessage } from './upgrading_message.js';
 import type { Counts } from '../values/counts.js';
 import type { Networks } from '../values/networks.js';
+import { longestTimerMs } from '../values/timers.js';
 import { ProxyProtocol } from './proxy_protocol.js';
 
 /** Time that a client has to send the headers of a request */
@@ -207,7 +208,7 @@ export class TcpListener {
     for (const session of this.#sessions) session.close();
     // Node cannot close idle HTTP/1.1 connections of an HTTP/2 server, so look for them here.
     const idle = setInterval(() => this.#closeIdle(), 50);
-    const timer = setTimeout(cut, drainMs);
+    const timer = setTimeout(cut, Math.min(drainMs, longestTimerMs));
     this.#closeIdle();
     await this.#closed;
     clearInterval(idle);

@@ -97,13 +97,14 @@ export class Backend extends FrontNode {
   }
 
   /** Opens what another configuration adds, and leaves everything as it is until `commit`. @throws UserError */
-  prepare(loaded: LoadedNode): Promise<Prepared> {
+  prepare(loaded: LoadedNode, signal?: AbortSignal): Promise<Prepared> {
     if (loaded.role !== this.role) throw new Error(`a ${loaded.role} is no ${this.role}`);
-    return prepareAll([
-      () => this.#site.prepare(loaded.node),
-      () => this.front.prepare(frontOf(loaded)),
+    const steps = [
+      () => this.#site.prepare(loaded.node, signal),
+      () => this.front.prepare(frontOf(loaded), signal),
       () => Promise.resolve({ warnings: [], commit: () => (this.#loaded = loaded), abandon: () => Promise.resolve() }),
-    ]);
+    ];
+    return prepareAll(steps, signal);
   }
 
   /** Another process accepts connections from now on, also those that the gateway hands over. */

@@ -112,14 +112,15 @@ export class Gateway extends FrontNode {
   }
 
   /** Opens what another configuration adds, and leaves everything as it is until `commit`. @throws UserError */
-  prepare(loaded: LoadedNode): Promise<Prepared> {
+  prepare(loaded: LoadedNode, signal?: AbortSignal): Promise<Prepared> {
     if (loaded.role !== this.role) throw new Error(`a ${loaded.role} is no ${this.role}`);
-    return prepareAll([
-      () => this.#site.prepare(loaded.node),
+    const steps = [
+      () => this.#site.prepare(loaded.node, signal),
       () => this.#tunnels.prepare((before) => this.#openTunnels(loaded.node, before)),
-      () => this.front.prepare(frontOf(loaded)),
+      () => this.front.prepare(frontOf(loaded), signal),
       () => Promise.resolve({ warnings: [], commit: () => this.#use(loaded), abandon: () => Promise.resolve() }),
-    ]);
+    ];
+    return prepareAll(steps, signal);
   }
 
   /** Another process accepts connections from now on, also those of backends. */

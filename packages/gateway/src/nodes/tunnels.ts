@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { Http3Server, NativeModule } from '@sheaf/native';
 import type { Logger } from 'pino';
 import type { StreamTaker } from '../http/taken_stream.js';
@@ -20,6 +19,7 @@ import {
 import { TunnelServer } from '../tunnels/tunnel_server.js';
 import { canonicalText } from '../values/canonical.js';
 import type { Counts } from '../values/counts.js';
+import { readSmallFile } from '../values/regular_file.js';
 import type { CongestionName } from '../values/transport_names.js';
 
 /** `:protocol` of requests for UDP proxying (RFC 9298 §3.4) */
@@ -56,7 +56,7 @@ async function rulesOf(routes: readonly RouteOptions[]): Promise<string> {
   // The server of the route says what is wrong with a file.
   const digest = async (file: string): Promise<string> =>
     createHash('sha256')
-      .update(await readFile(file).catch(() => ''))
+      .update(await readSmallFile(file).catch(() => ''))
       .digest('hex');
   return canonicalText([own, await Promise.all(files.map(digest))]);
 }

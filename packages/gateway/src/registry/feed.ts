@@ -133,6 +133,8 @@ export class Feed {
       });
       this.#watch = watch;
       this.#expected = undefined;
+      // A registry that was lost counts anew.
+      this.#told.clear();
       await this.#audit();
     } catch (error) {
       this.reason = errorMessage(error);

@@ -186,7 +186,7 @@ export class Fleet implements RegistrySource {
     await this.#feed.tick();
     this.#judge();
     const due = this.#options.now() - this.#copiedAt >= this.#times.copy;
-    if (!due && !this.#important) return;
+    if (!due && !this.#important && !this.#serverIds.contested) return;
     await this.#trust.refresh();
     await Promise.all([this.#claim().catch(() => undefined), this.#keep()]);
     for (const conflict of this.#conflicts()) this.#warnOnce(conflict);
@@ -223,6 +223,7 @@ export class Fleet implements RegistrySource {
   }
 
   async #claim(): Promise<void> {
+    this.#serverIds.contested = false;
     for (const { name, key, describe } of this.#speaking()) {
       const serverId = describe?.().serverId;
       if (serverId) await this.#serverIds.claim({ name, key, serverId });

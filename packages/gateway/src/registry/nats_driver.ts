@@ -204,13 +204,7 @@ export class NatsDriver implements RegistryDriver {
       pingInterval: timeoutMs,
       maxPingOut: 1,
       ...(authenticator && { authenticator }),
-      ...(tls && {
-        tls: {
-          ...(tls.ca !== undefined && { caFile: tls.ca }),
-          ...(tls.cert !== undefined && { certFile: tls.cert }),
-          ...(tls.key !== undefined && { keyFile: tls.key }),
-        },
-      }),
+      ...(tls && { tls: await contentsOf(tls) }),
     };
   }
 
@@ -226,6 +220,12 @@ export class NatsDriver implements RegistryDriver {
     // Some faults, such as refused credentials, end a connection for good.
     this.#openLater();
   }
+}
+
+/** Reads the files of a kind each. */
+async function contentsOf(files: Readonly<Record<string, string | undefined>>): Promise<Record<string, string>> {
+  const named = Object.entries(files).filter((each): each is [string, string] => each[1] !== undefined);
+  return Object.fromEntries(await Promise.all(named.map(async ([kind, file]) => [kind, await readSmallFile(file)])));
 }
 
 async function authenticatorOf(file: string): Promise<NonNullable<NodeConnectionOptions['authenticator']>> {

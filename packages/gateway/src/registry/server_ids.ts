@@ -44,6 +44,8 @@ export class ServerIds implements EntryReader {
   readonly isOpen = true;
   readonly #options: ServerIdsOptions;
   readonly #claims = new Map<string, { claim: Claim; value: Buffer; revision: number }>();
+  /** Whether a node has claimed what another one has, and perhaps written over its claim, since the latest `claim` */
+  contested = false;
   /** Faults of the fleet's configuration, by the name of the node */
   readonly conflicts = new Map<string, string>();
 
@@ -73,8 +75,10 @@ export class ServerIds implements EntryReader {
       if (isOlder && revision <= before.revision) return false;
       if (isOlder)
         throw new EntryRefused('replayed', `${key} is older than the claim of \`${before.claim.name}\` before`);
-      if (!this.#isFreeFor(claim.name, before.claim))
+      if (!this.#isFreeFor(claim.name, before.claim)) {
+        this.contested = true;
         throw new EntryRefused('taken', `\`${claim.name}\` claims ${key}, which \`${before.claim.name}\` has`);
+      }
     }
     if (!before && this.#claims.size >= maxClaims)
       throw new EntryRefused('excess', `there are ${maxClaims} claims beside ${key}`);

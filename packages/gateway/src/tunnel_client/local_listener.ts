@@ -3,6 +3,7 @@ import type { Server, Socket } from 'node:net';
 import { duplicateDescriptor } from '@sheaf/native';
 import { formatAddress } from '../values/listen_error.js';
 import type { ListenAddress } from '../values/scalars.js';
+import { longestTimerMs } from '../values/timers.js';
 import type { HeldPort } from './held_port.js';
 
 /** Connections of programs at one port */
@@ -58,7 +59,10 @@ export class LocalListener {
   /** Accepts no more connections, and resolves when all are over, after `drainMs` at the latest. */
   async close(drainMs: number): Promise<void> {
     this.stopAccepting();
-    const timer = setTimeout(() => this.#sockets.forEach((socket) => socket.destroy()), drainMs);
+    const timer = setTimeout(
+      () => this.#sockets.forEach((socket) => socket.destroy()),
+      Math.min(drainMs, longestTimerMs),
+    );
     await this.#closed;
     clearTimeout(timer);
   }

@@ -73,7 +73,7 @@ function openedFor(loaded: LoadedServer, wanted: SocketUse, { opened }: SocketSt
     const where = `${transport} ${formatAddress(local)}`;
     const misfit = (message: string): UserError =>
       new UserError('SOCKETS_UNFIT', message, {
-        hint: 'run `sheaf deploy systemd --socket-unit` again, install the socket unit, and restart it',
+        hint: 'run `sheaf deploy systemd --socket-unit` again, install the socket unit, stop both units, and start both',
         place: loaded.place([wanted]),
       });
     if (here.length !== sockets)

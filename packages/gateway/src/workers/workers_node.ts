@@ -230,7 +230,7 @@ export class WorkersNode implements RunningNode {
   }
 
   /** Makes all workers ready for another configuration, or none. @throws UserError */
-  async prepare(loaded: LoadedNode): Promise<Prepared> {
+  async prepare(loaded: LoadedNode, signal?: AbortSignal): Promise<Prepared> {
     if (loaded.role === 'tunnel' || loaded.role !== this.role) throw new Error(`a ${loaded.role} is no ${this.role}`);
     // A file that nobody brings holds up no worker.
     const certificate = await this.#certificateFor(loaded);
@@ -240,7 +240,7 @@ export class WorkersNode implements RunningNode {
       leave();
     };
     try {
-      const prepared = await this.#prepareParts(loaded, certificate);
+      const prepared = await this.#prepareParts(loaded, certificate, signal);
       return {
         ...prepared,
         commit: () => {
@@ -292,8 +292,9 @@ export class WorkersNode implements RunningNode {
       },
       commit: (took) => {
         this.pool.retire();
-        this.pool.tell({ notice: 'stopAccepting' });
         commit(took);
+        // Only now: callers that are told so find the other process.
+        this.pool.tell({ notice: 'stopAccepting' });
         // The other process opens the same address.
         this.#forwarding?.close();
         void this.#life.leaveAdmin();
@@ -398,10 +399,14 @@ export class WorkersNode implements RunningNode {
     return this.#certificate;
   }
 
-  #prepareParts(loaded: LoadedServer, certificate: CertificateSource): Promise<Prepared> {
+  #prepareParts(
+    loaded: LoadedServer,
+    certificate: CertificateSource,
+    signal: AbortSignal | undefined,
+  ): Promise<Prepared> {
     const { node, place, source } = loaded;
     let opened: OpenedSockets;
-    return prepareAll([
+    const steps = [
       async () => {
         const { drain: drainMs } = this.#loaded.node.limits;
         const sockets = await this.#sockets.prepare(listeningOf(loaded), { drainMs });
@@ -410,7 +415,8 @@ export class WorkersNode implements RunningNode {
       },
       () => this.#life.prepareAdmin({ admin: node.admin, place }, this.#sources),
       () => this.pool.prepare((index) => ({ source, certificate: certificate.pair, sockets: opened.of(index) })),
-    ]);
+    ];
+    return prepareAll(steps, signal);
   }
 
   #use(loaded: LoadedServer, certificate: CertificateSource): void {

@@ -12,12 +12,11 @@ std::size_t SharedCounts::count(const std::string& name) const {
 
 bool SharedCounts::take_turn(const std::string& name, std::uint64_t per_second, Time now) {
   const auto rate = static_cast<double>(per_second);
-  const Turns all{per_second, {rate, rate}};
   const std::lock_guard lock(mutex_);
-  Turns& turns = turns_.try_emplace(name, all).first->second;
-  // Limits may change while the threads run.
-  if (turns.per_second != per_second) turns = all;
-  return turns.left.take(now);
+  TokenBucket& turns = turns_.try_emplace(name, rate, rate).first->second;
+  // Limits may change while the threads run, in one after the other.
+  turns.set_bounds(rate, rate);
+  return turns.take(now);
 }
 
 void SharedCounts::give_locked(const std::string& name, std::size_t count) {

@@ -29,15 +29,11 @@ class SharedCounts {
 
  private:
   friend class HeldCounts;
-  struct Turns {
-    std::uint64_t per_second;
-    TokenBucket left;
-  };
   void give_locked(const std::string& name, std::size_t count);
 
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::size_t> counts_;  // none is 0
-  std::unordered_map<std::string, Turns> turns_;
+  std::unordered_map<std::string, TokenBucket> turns_;
 };
 
 // What one thread holds. It gives everything back when it is destroyed, as a thread that fails

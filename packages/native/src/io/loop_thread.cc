@@ -1,5 +1,7 @@
 #include "io/loop_thread.h"
 
+#include <utility>
+
 namespace sheaf::io {
 
 std::unique_ptr<LoopThread> LoopThread::open() {
@@ -13,15 +15,25 @@ std::unique_ptr<LoopThread> LoopThread::open() {
     uv_loop_close(&made->loop_);
     return nullptr;
   }
-  made->thread_ = std::thread([loop = &made->loop_] { uv_run(loop, UV_RUN_DEFAULT); });
-  return made;
+  made->opened_ = true;
+  made->runs_ =
+      uv_thread_create(
+          &made->thread_, [](void* loop) { uv_run(static_cast<uv_loop_t*>(loop), UV_RUN_DEFAULT); },
+          &made->loop_) == 0;
+  return made->runs_ ? std::move(made) : nullptr;
 }
 
 LoopThread::~LoopThread() {
-  if (!thread_.joinable()) return;
+  if (!opened_) return;
   // The loop ends with its last handle.
-  run([this] { uv_close(reinterpret_cast<uv_handle_t*>(&signal_), nullptr); });
-  thread_.join();
+  const auto end = [this] { uv_close(reinterpret_cast<uv_handle_t*>(&signal_), nullptr); };
+  if (runs_) {
+    run(end);
+    uv_thread_join(&thread_);
+  } else {
+    end();
+    uv_run(&loop_, UV_RUN_DEFAULT);
+  }
   uv_loop_close(&loop_);
 }
 

@@ -6,14 +6,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 namespace sheaf::io {
 
 // A libuv loop in a thread of its own, which works on while the thread that opened it is busy
 class LoopThread {
  public:
-  // Returns null when the system has no descriptor left.
+  // Returns null when the system has no descriptor or no thread left.
   static std::unique_ptr<LoopThread> open();
   // All handles of the loop must be closed. Waits until libuv has freed them.
   ~LoopThread();
@@ -34,7 +33,9 @@ class LoopThread {
   const std::function<void()>* job_ = nullptr;  // null when none waits
   uv_loop_t loop_{};
   uv_async_t signal_{};
-  std::thread thread_;
+  uv_thread_t thread_{};
+  bool opened_ = false;  // whether the loop and its signal are there
+  bool runs_ = false;
 };
 
 }  // namespace sheaf::io

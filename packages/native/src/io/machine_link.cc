@@ -217,7 +217,8 @@ void MachineLink::take_answer(const machines::Nonce& nonce) {
   const auto peer =
       std::ranges::find_if(peers_, [&](const Peer& each) { return each.contact.awaits(nonce); });
   if (peer == peers_.end()) {
-    ++refused_;
+    const auto repeats = [&](const Peer& each) { return each.contact.repeats(nonce); };
+    if (std::ranges::none_of(peers_, repeats)) ++refused_;
     return;
   }
   const std::lock_guard lock(sending_);

@@ -31,10 +31,13 @@ class Contact {
   // Takes a response. Returns whether it was awaited.
   bool take(const Nonce& nonce) {
     if (!awaits(nonce)) return false;
+    answered_ = nonce_;
     open_ = 0;
     answers_ = true;
     return true;
   }
+  // Whether this is the latest response again: each query with its nonce may bring one.
+  bool repeats(const Nonce& nonce) const { return answers_ && nonce == answered_; }
   // Whether a query was not answered before the next one
   bool late() const { return open_ > 1; }
   // Whether it answered once, and does not answer any more. One that never did may be alive: it
@@ -43,6 +46,7 @@ class Contact {
 
  private:
   Nonce nonce_{};
+  Nonce answered_{};
   unsigned open_ = 0;  // queries since the latest answer
   bool answers_ = false;
 };

@@ -86,8 +86,25 @@ TEST_F(SharedCountsTest, ThreadsHaveTheirTurnsTogether) {
   EXPECT_EQ(turns(6), 3);
   first.give_all();
   EXPECT_EQ(turns(6), 0);
-  // Limits have changed.
+  // Limits have changed: what was taken stays taken.
+  EXPECT_EQ(turns(4), 0);
+  now += 2s;
   EXPECT_EQ(turns(4), 4);
+}
+
+// A thread takes the time when its turn of the loop begins, which may be long.
+TEST_F(SharedCountsTest, ThreadsWhoseClocksDifferHaveNoMoreTurns) {
+  HeldCounts first(all);
+  HeldCounts second(all);
+  int taken = 0;
+  for (int turn = 0; turn < 100; ++turn) {
+    const Time now = Time{1s} + turn * 10ms;
+    for (int i = 0; i < 1000; ++i) {
+      taken += first.take_turn("a", 100, now);
+      taken += second.take_turn("a", 100, now + 10ms);
+    }
+  }
+  EXPECT_LE(taken, 202);
 }
 
 TEST_F(SharedCountsTest, NeverMoreThanThereMayBe) {

@@ -54,6 +54,16 @@ TEST_F(ContactTest, ResponsesToEarlierQueriesCount) {
   EXPECT_TRUE(contact.take(first));
 }
 
+TEST_F(ContactTest, KnowsTheLatestResponseWhenItComesAgain) {
+  EXPECT_FALSE(contact.repeats(Nonce{}));
+  const Nonce nonce = ask(2);
+  EXPECT_FALSE(contact.repeats(nonce));
+  ASSERT_TRUE(contact.take(nonce));
+  EXPECT_TRUE(contact.repeats(nonce));
+  ask();
+  EXPECT_TRUE(contact.repeats(nonce));
+}
+
 TEST_F(ContactTest, NobodyAnswersTwiceOrWithoutTheNonce) {
   EXPECT_FALSE(contact.take(Nonce{}));
   const Nonce nonce = ask();

@@ -61,6 +61,9 @@ interface Caller {
   run: string;
 }
 
+/** Farewell of a process that another one has replaced */
+const replaced = 'another process has taken the place of this one';
+
 interface BackboneEvents {
   /** A node has connected for messages. */
   channel: [channel: Channel];
@@ -122,7 +125,7 @@ export class BackboneListener extends EventEmitter<BackboneEvents> {
   /** Makes the callers call again, whom another process at the same address answers. What they have asked here is answered. */
   retire(): void {
     this.#retired = true;
-    for (const channel of this.#channels) channel.close('another process has taken the place of this one');
+    for (const channel of this.#channels) channel.close(replaced);
   }
 
   async close(): Promise<void> {
@@ -193,6 +196,8 @@ export class BackboneListener extends EventEmitter<BackboneEvents> {
       dismiss(connection);
     });
     this.#options.log.info({ peer: name }, 'a node has connected');
+    // Its handshake was in flight when this process was replaced.
+    if (this.#retired) channel.close(replaced);
     return channel;
   }
 

@@ -56,6 +56,8 @@ export interface ProxyOptions {
 /** Whether a response found that its client has given it up, before an event told so */
 const clientLeft = (error: unknown): boolean => (error as Partial<QuicError>).code === 'CLIENT_LEFT';
 
+const left = (): Error => new Error('the client has left');
+
 /** Proxies a request to another node. Resolves with undefined when the client has a response, or has left. */
 export async function proxyRequest(
   exchange: Exchange,
@@ -65,9 +67,11 @@ export async function proxyRequest(
 ): Promise<ProxyFailure | undefined> {
   let step: 'begin' | 'sent' | 'offered' | 'answered' = 'begin';
   const ask = async (): Promise<ClientResponse | WholeResponse> => {
-    const client = await link.whenOpen(patienceMs);
-    if (exchange.aborted) throw new Error('the client has left');
+    // A connection may be left while the client's bytes are on their way.
     const opened = await body.open();
+    if (exchange.aborted) throw left();
+    const client = await link.whenOpen(patienceMs);
+    if (exchange.aborted) throw left();
     step = 'sent';
     exchange.trace?.passOn(link.server);
     const request = requestOf(exchange, signal, opened, offer?.headers);

@@ -40,8 +40,10 @@ export class HostedGuests {
   }
 
   get state(): BackendState {
-    if (this.#stopping || this.#drains) return 'draining';
-    return this.#replaced ? 'replaced' : 'serving';
+    if (this.#stopping) return 'draining';
+    // What the operator drains is replaced all the same: the gateway drains the next process, too.
+    if (this.#replaced) return 'replaced';
+    return this.#drains ? 'draining' : 'serving';
   }
 
   /** Whether the gateway is connected */

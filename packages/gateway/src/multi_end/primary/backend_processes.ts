@@ -1,6 +1,10 @@
 import type { ServerConnection } from '@sheaf/native';
 import type { BackendReport } from '../../observability/backend_report.js';
+import { backOffMs, type BackOff } from '../../values/back_off.js';
 import type { BackendWatch } from './backend_watch.js';
+
+/** Pauses between looks for the process that has replaced the one which listens */
+const pauses: BackOff = { first: 100, longest: 3_000, jitter: true };
 
 /**
  * The processes of one backend. The current one gets what is new. Those that it has replaced keep the connections of clients that
@@ -12,6 +16,9 @@ export class BackendProcesses {
   #current: BackendWatch;
   /** The processes in the order of their starts, those before the current one and the next one among them */
   readonly #all: BackendWatch[];
+  /** Number of successive processes that said at once that another one has replaced them */
+  #replacedAtOnce = 0;
+  #pause: NodeJS.Timeout | undefined;
   /** Number of requests that processes had which are gone */
   #proxied = 0;
   #drains = false;
@@ -34,6 +41,7 @@ export class BackendProcesses {
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#pause);
     const all = this.#all.splice(0);
     await Promise.all(all.map((each) => each.close()));
   }
@@ -77,14 +85,26 @@ export class BackendProcesses {
 
   #follow(): BackendWatch {
     const watch: BackendWatch = this.#open(() => {
-      if (watch === this.#all.at(-1)) void this.#replace();
+      if (watch !== this.#all.at(-1)) return;
+      if (watch.hasServed) void this.#replace();
+      else this.#replaceLater();
     });
     return watch;
   }
 
+  /** The one that was replaced still listens at the address: the other one is elsewhere, or about to listen. */
+  #replaceLater(): void {
+    const pause = backOffMs(this.#replacedAtOnce, pauses);
+    this.#replacedAtOnce += 1;
+    this.#pause = setTimeout(() => void this.#replace(), pause).unref();
+  }
+
   /** Connects to the process that listens now, and leaves those before it once it was heard. */
   async #replace(): Promise<void> {
+    const before = this.#all.at(-1);
     const next = this.#follow();
+    // Nothing was given to a process that was never the current one.
+    if (before && before !== this.#current) void this.#all.pop()!.close();
     this.#all.push(next);
     if (this.#drains) next.drain(true);
     next.start();
@@ -93,6 +113,7 @@ export class BackendProcesses {
     // A later one was heard earlier, or all are closed.
     if (from < 0 || to < from) return;
     this.#current = next;
+    this.#replacedAtOnce = 0;
     for (const each of this.#all.slice(from, to)) void this.#leave(each, next);
   }
 

@@ -10,7 +10,7 @@ import { respondStatus } from '../../http/respond.js';
 import { proxiedBody } from './proxied_body.js';
 import { proxyRequest, type Offer } from '../backbone/proxy_request.js';
 import type { BackendWatch } from './backend_watch.js';
-import { BackendsInTurn, type Turn } from './backends_in_turn.js';
+import { BackendsInTurn, type CurrentBackend, type Turn } from './backends_in_turn.js';
 
 /** Offers requests to backends that may answer clients without the gateway. */
 export interface Offers {
@@ -51,12 +51,11 @@ function tookOver(offer: Offer, response: WholeResponse, ended: (error?: Error) 
  * if `delivery` is `proxy`. The gateway proxies their requests over the backbone.
  */
 export class BackendRoute implements Target {
-  readonly #backends: () => readonly BackendWatch[];
+  readonly #backends: readonly CurrentBackend[];
   readonly #log: Logger;
   readonly #offers: Offers | undefined;
 
-  /** `backends` returns the ones to ask at the moment. */
-  constructor(backends: () => readonly BackendWatch[], log: Logger, offers?: Offers) {
+  constructor(backends: readonly CurrentBackend[], log: Logger, offers?: Offers) {
     this.#backends = backends;
     this.#log = log;
     this.#offers = offers;
@@ -114,7 +113,7 @@ export class BackendRoute implements Target {
   }
 
   #turns(exchange: Exchange, body: ReceivedBody): BackendsInTurn {
-    return new BackendsInTurn(this.#backends(), exchange, () => mayProxyAgain(exchange.request, body, undefined));
+    return new BackendsInTurn(this.#backends, exchange, () => mayProxyAgain(exchange.request, body, undefined));
   }
 
   async #proxy(exchange: Exchange, body: ReceivedBody, backends: BackendsInTurn, first?: First): Promise<void> {

@@ -84,8 +84,9 @@ export class BackendWatch {
   #runsClosed = Promise.resolve();
   /** Number of requests of this gateway when the backend last reported its requests */
   #ownThen = 0;
-  /** Whether the process has said that another one took its place */
+  /** Whether the process has said that another one took its place, and whether it said anything else before */
   #replaced = false;
+  #served = false;
   /** Called once nothing needs this process; undefined until others are asked instead of it */
   #onNeedless: (() => void) | undefined;
   /** Whether the operator drains the backend */
@@ -123,6 +124,11 @@ export class BackendWatch {
   /** Connection for the requests of clients */
   get link(): BackboneLink {
     return this.#options.requests;
+  }
+
+  /** Whether the process has served since this node knows it */
+  get hasServed(): boolean {
+    return this.#served;
   }
 
   /** Connection for runs, if a route lets the backend send from the gateway's address */
@@ -274,6 +280,7 @@ export class BackendWatch {
     this.#pong = message;
     this.#onHeard();
     if (message.state === 'replaced') this.#noteReplaced();
+    else this.#served = true;
     this.#setRuns(message.returns);
     this.#noteDraining(message);
     this.#ownThen = this.#own;
@@ -286,6 +293,8 @@ export class BackendWatch {
   #noteReplaced(): void {
     if (this.#replaced) return;
     this.#replaced = true;
+    // It would refuse them.
+    this.handOvers.pause();
     this.#options.onReplaced();
   }
 
@@ -370,7 +379,7 @@ export class BackendWatch {
       this.#hope = setTimeout(() => this.handOvers.withdraw('gone'), lostMs).unref();
       for (const asker of [...this.#askers]) asker.onLost();
     }
-    if (state === 'serving') this.handOvers.serve();
+    if (state === 'serving' && !this.#replaced) this.handOvers.serve();
     else if (before === 'serving') this.handOvers.withdraw('drains');
   }
 }

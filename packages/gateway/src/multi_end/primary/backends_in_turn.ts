@@ -15,6 +15,9 @@ export interface Turn {
   answered(): void;
 }
 
+/** Returns the process of a backend that gets what is new. */
+export type CurrentBackend = () => BackendWatch;
+
 /** Number of turns that all requests have had */
 let turns = 0;
 
@@ -25,23 +28,24 @@ const byLoad = (one: BackendWatch, other: BackendWatch): number =>
   one.requestsActive - other.requestsActive ||
   one.chosen - other.chosen;
 
-const usable = (backend: BackendWatch | undefined): boolean => backend !== undefined && order.includes(backend.state);
+const usable = (backend: CurrentBackend | undefined): boolean =>
+  backend !== undefined && order.includes(backend().state);
 
 /** Proxies one request to the backends of a route in turn. The request has a place at only one backend at a time. */
 export class BackendsInTurn {
-  readonly #left: BackendWatch[];
+  readonly #left: CurrentBackend[];
   readonly #exchange: Exchange;
   readonly #mayRepeat: () => boolean;
   /** Backends that have had a turn */
   readonly #had: BackendWatch[] = [];
   #leave: (() => void) | undefined;
-  #latest: BackendWatch | undefined;
+  #latest: CurrentBackend | undefined;
   /** Backends that have another turn: before all others, and after them */
-  readonly #again: { first?: BackendWatch | undefined; last?: BackendWatch | undefined } = {};
+  readonly #again: { first?: CurrentBackend | undefined; last?: CurrentBackend | undefined } = {};
   #full = false;
 
   /** `mayRepeat`: whether another backend may get the request while one has it */
-  constructor(backends: readonly BackendWatch[], exchange: Exchange, mayRepeat: () => boolean) {
+  constructor(backends: readonly CurrentBackend[], exchange: Exchange, mayRepeat: () => boolean) {
     this.#left = [...backends];
     this.#exchange = exchange;
     this.#mayRepeat = mayRepeat;
@@ -54,9 +58,13 @@ export class BackendsInTurn {
 
   next(): Turn | undefined {
     this.leave();
-    for (let backend = this.#best(); backend; backend = this.#best()) {
-      this.#remove(backend);
-      if (backend.places.enter(this.#exchange, performance.now())) return this.#begin(backend);
+    for (let best = this.#best(); best; best = this.#best()) {
+      this.#remove(best);
+      const backend = best();
+      if (backend.places.enter(this.#exchange, performance.now())) {
+        this.#latest = best;
+        return this.#begin(backend);
+      }
       this.#full = true;
     }
     return undefined;
@@ -79,23 +87,22 @@ export class BackendsInTurn {
     for (const backend of this.#had) backend.dependents.delete(this.#exchange);
   }
 
-  #best(): BackendWatch | undefined {
+  #best(): CurrentBackend | undefined {
     const { first, last } = this.#again;
     if (usable(first)) return first;
-    let best: BackendWatch | undefined;
+    let best: CurrentBackend | undefined;
     for (const backend of this.#left)
-      if (usable(backend) && (best === undefined || byLoad(backend, best) < 0)) best = backend;
+      if (usable(backend) && (best === undefined || byLoad(backend(), best()) < 0)) best = backend;
     return best ?? (usable(last) ? last : undefined);
   }
 
-  #remove(backend: BackendWatch): void {
+  #remove(backend: CurrentBackend): void {
     if (this.#again.first === backend) this.#again.first = undefined;
     else if (this.#left.includes(backend)) this.#left.splice(this.#left.indexOf(backend), 1);
     else this.#again.last = undefined;
   }
 
   #begin(backend: BackendWatch): Turn {
-    this.#latest = backend;
     backend.chosen = turns += 1;
     backend.proxied += 1;
     const exchange = this.#exchange;
@@ -106,7 +113,7 @@ export class BackendsInTurn {
     const asker: Asker = {
       onLost: signal.abort,
       onSilence: () => {
-        const other = this.#left.some((each) => usable(each) && !each.silent);
+        const other = this.#left.some((each) => usable(each) && !each().silent);
         if (answered || !other || !this.#mayRepeat()) return;
         this.again('last');
         signal.abort();

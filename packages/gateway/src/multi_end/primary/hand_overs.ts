@@ -112,6 +112,11 @@ export class HandOvers {
     this.handOverWaiting();
   }
 
+  /** Stops new hand-overs. */
+  pause(): void {
+    this.#serves = false;
+  }
+
   /** Hands over no more. `take` gets the connections that the backend does not have, now and when they come back from it. */
   leaveTo(take: (connection: ServerConnection) => void): void {
     this.#elsewhere = take;
@@ -122,7 +127,7 @@ export class HandOvers {
 
   /** Stops new hand-overs, and new requests on connections that the backend has. */
   withdraw(how: BackendWithdrawal): void {
-    this.#serves = false;
+    this.pause();
     for (const entry of [...this.#byNumber.values()]) {
       if (how === 'gone' || entry.state === 'sent') this.#abandon(entry);
       else if (entry.state === 'offered') this.#release(entry);

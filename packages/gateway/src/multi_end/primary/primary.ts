@@ -86,7 +86,11 @@ export class Primary {
   /** Returns the target of a route to these backends. `offers` makes responses go past this gateway. */
   route(names: readonly string[], offers?: Offers): Target {
     const backends = names.flatMap((name) => this.#backends.get(name) ?? []);
-    return new BackendRoute(() => backends.map(({ current }) => current), this.#options.log, offers);
+    return new BackendRoute(
+      backends.map((backend) => () => backend.current),
+      this.#options.log,
+      offers,
+    );
   }
 
   /** Tells `listener` of the connection for runs of each process of a backend that a route lets send from the gateway's address. */

@@ -103,13 +103,14 @@ export class Edge extends FrontNode {
   }
 
   /** Opens what another configuration adds, and leaves everything as it is until `commit`. @throws UserError */
-  prepare(loaded: LoadedNode): Promise<Prepared> {
+  prepare(loaded: LoadedNode, signal?: AbortSignal): Promise<Prepared> {
     if (loaded.role !== this.role) throw new Error(`a ${loaded.role} is no ${this.role}`);
     const use = (): void => this.#application.use(loaded.node);
-    return prepareAll([
-      () => this.front.prepare(frontOf(loaded)),
+    const steps = [
+      () => this.front.prepare(frontOf(loaded), signal),
       () => Promise.resolve({ warnings: [], commit: use, abandon: () => Promise.resolve() }),
-    ]);
+    ];
+    return prepareAll(steps, signal);
   }
 
   async #start(module: NativeModule): Promise<void> {

@@ -220,7 +220,7 @@ export class Front {
    * Opens what another configuration adds: its certificate, and its listeners. What stays at its address stays open, with its
    * connections. @throws UserError
    */
-  async prepare(configuration: FrontConfiguration): Promise<Prepared> {
+  async prepare(configuration: FrontConfiguration, signal?: AbortSignal): Promise<Prepared> {
     const before = this.#configuration;
     const stays = canonicalText(certificateOf(before)) === canonicalText(certificateOf(configuration));
     if (stays) await this.#certificate.refresh();
@@ -229,11 +229,12 @@ export class Front {
       : await openCertificate(configuration, this.log, this.#options.shared);
     try {
       const { kept } = this.#options;
-      const listeners = await prepareAll([
+      const steps = [
         ...(kept ? [() => kept.prepare(configuration, before.options.limits.drain)] : []),
         () => this.#prepareListeners(configuration, certificate),
         () => Promise.resolve(this.#prepareCertificate(certificate)),
-      ]);
+      ];
+      const listeners = await prepareAll(steps, signal);
       return {
         ...listeners,
         commit: () => {

@@ -8,30 +8,32 @@ export interface Prepared {
   abandon(): Promise<void>;
 }
 
-/**
- * Waits until a part is ready, or `end` rejects. It then abandons the part as soon as it is ready: nothing else can stop what it waits
- * for, such as a module that never loads.
- */
-export async function readyBefore(end: Promise<never>, preparing: Promise<Prepared>): Promise<Prepared> {
+/** Settles as the work does, or rejects as soon as `signal` is aborted. */
+export async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (!signal) return work;
+  signal.throwIfAborted();
+  let stop!: () => void;
+  const aborted = new Promise<never>((_resolve, reject) => (stop = () => reject(signal.reason as Error)));
+  signal.addEventListener('abort', stop);
   try {
-    return await Promise.race([preparing, end]);
-  } catch (error) {
-    void preparing.then(
-      (late) => late.abandon(),
-      () => undefined,
-    );
-    throw error;
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
   }
 }
 
-/** Prepares one part after the other. If one fails, abandons those before. */
-export async function prepareAll(steps: readonly (() => Promise<Prepared>)[]): Promise<Prepared> {
+/**
+ * Prepares one part after the other. If one fails, or `signal` is aborted, abandons those before. The part that gets ready then is
+ * abandoned when it is: nothing else ends what it waits for, such as a module that never loads.
+ */
+export async function prepareAll(steps: readonly (() => Promise<Prepared>)[], signal?: AbortSignal): Promise<Prepared> {
   const ready: Prepared[] = [];
   const abandon = async (): Promise<void> => {
     for (const part of ready.reverse()) await part.abandon();
   };
   try {
-    for (const step of steps) ready.push(await step());
+    for (const step of steps) ready.push(await prepareOne(step(), signal));
+    signal?.throwIfAborted();
   } catch (error) {
     await abandon();
     throw error;
@@ -41,4 +43,16 @@ export async function prepareAll(steps: readonly (() => Promise<Prepared>)[]): P
     commit: () => ready.forEach((part) => part.commit()),
     abandon,
   };
+}
+
+async function prepareOne(preparing: Promise<Prepared>, signal: AbortSignal | undefined): Promise<Prepared> {
+  try {
+    return await orAborted(preparing, signal);
+  } catch (error) {
+    void preparing.then(
+      (late) => late.abandon(),
+      () => undefined,
+    );
+    throw error;
+  }
 }

@@ -61,8 +61,11 @@ export interface RunningNode {
   /** Address for operators, if configured */
   readonly adminAddress: ListenAddress | undefined;
   status(): NodeStatus;
-  /** Gets ready for another configuration of the same role. Absent where the role takes none while it runs. @throws UserError */
-  prepare?(loaded: LoadedNode): Promise<Prepared>;
+  /**
+   * Gets ready for another configuration of the same role, until `signal` is aborted. Absent where the role takes none while it
+   * runs. @throws UserError
+   */
+  prepare?(loaded: LoadedNode, signal?: AbortSignal): Promise<Prepared>;
   /** Offers what the node has to a process that takes over. Absent where none can. @throws an error of the system */
   bequeath?(share: Share): NodeLegacy;
   /** Returns the sockets that another process can take over after this one has ended, by name. Absent where none can. */

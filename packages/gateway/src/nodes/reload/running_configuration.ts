@@ -12,7 +12,7 @@ import type {
 import type { UpgradeOutcome } from '../../observability/upgrade_report.js';
 import type { Fleet } from '../../registry/fleet.js';
 import { openFleet } from '../fleet/open_fleet.js';
-import { prepareAll, readyBefore, type Prepared } from '../life/reload.js';
+import { prepareAll, type Prepared } from '../life/reload.js';
 import type { NodeOptions, RunningNode } from '../life/running_node.js';
 import { closeNodes, startNodes } from '../start_nodes.js';
 import { Predecessors } from '../../upgrade/predecessors.js';
@@ -296,7 +296,7 @@ export class RunningConfiguration implements ReloadSource {
       version = loaded.version;
       const chosen = this.#checked(loaded);
       const changes = this.#chosen.flatMap((before) => changesOf(before, byName(chosen, before.name)));
-      const prepared = await this.#inTime((end) => readyBefore(end, this.#prepare(chosen)));
+      const prepared = await this.#inTime((signal) => this.#prepare(chosen, signal));
       // It never rejects, so that nothing comes between the change and the report of it.
       if (loaded.registry) await this.#fleet?.use(loaded.registry.known);
       prepared.commit();
@@ -308,26 +308,24 @@ export class RunningConfiguration implements ReloadSource {
     }
   }
 
-  /** Calls `work` with a promise that rejects when it takes too long, or when the nodes stop. */
-  async #inTime<Result>(work: (end: Promise<never>) => Promise<Result>): Promise<Result> {
-    const { signal } = this.#stopping;
-    let end!: (reason: Error) => void;
-    const ended = new Promise<never>((_resolve, reject) => (end = reject));
-    const stop = (): void => end(stopping());
-    const timer = setTimeout(() => end(notReady()), this.#options.readyMs ?? readyMs).unref();
-    signal.addEventListener('abort', stop);
+  /** Calls `work` with a signal that is aborted when it takes too long, or when the nodes stop. */
+  async #inTime<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const over = new AbortController();
+    const stop = (): void => over.abort(stopping());
+    const timer = setTimeout(() => over.abort(notReady()), this.#options.readyMs ?? readyMs).unref();
+    this.#stopping.signal.addEventListener('abort', stop);
     try {
-      return await work(ended);
+      return await work(over.signal);
     } finally {
       clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
+      this.#stopping.signal.removeEventListener('abort', stop);
     }
   }
 
-  #prepare(chosen: readonly LoadedNode[]): Promise<Prepared> {
-    return prepareAll(
-      this.#nodes.flatMap((node) => (node.prepare ? [() => node.prepare!(byName(chosen, node.name))] : [])),
-    );
+  #prepare(chosen: readonly LoadedNode[], signal: AbortSignal): Promise<Prepared> {
+    const prepare = (node: RunningNode) =>
+      node.prepare ? [() => node.prepare!(byName(chosen, node.name), signal)] : [];
+    return prepareAll(this.#nodes.flatMap(prepare), signal);
   }
 
   #accept(

@@ -1,7 +1,7 @@
 import type { Target } from '../../http/exchange.js';
 import type { RouteStatus } from '../../observability/status.js';
 import type { UpstreamStatus } from '../../targets/upstream/upstream_group.js';
-import type { Prepared } from '../life/reload.js';
+import { orAborted, type Prepared } from '../life/reload.js';
 import { Application, type ApplicationOptions, type ApplicationRules } from './application.js';
 import {
   allUpstreams,
@@ -65,12 +65,15 @@ export class Site {
   }
 
   /** Opens and starts the targets that another configuration adds. @throws UserError */
-  async prepare(node: SiteConfiguration): Promise<Prepared> {
+  async prepare(node: SiteConfiguration, signal?: AbortSignal): Promise<Prepared> {
     const { log, links, toBackends } = this.#options;
     const routes = await compileRoutes({ node, log, links, toBackends, before: this.#routes.targets });
     const abandon = (): Promise<void> => routes.targets.abandon();
     try {
-      return { warnings: await routes.targets.start(), commit: () => this.#use(node, routes), abandon };
+      // What starts now would take the place of what serves by then.
+      signal?.throwIfAborted();
+      const warnings = await orAborted(routes.targets.start(), signal);
+      return { warnings, commit: () => this.#use(node, routes), abandon };
     } catch (error) {
       await abandon();
       throw error;

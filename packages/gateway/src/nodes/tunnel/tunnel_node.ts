@@ -140,6 +140,7 @@ export class TunnelNode implements RunningNode {
   /** Accepts no more connections, waits up to `drainMs` for those that are open, then stops. */
   close(drainMs = 0): Promise<void> {
     return this.#life.close(() => {
+      this.#forwards.leave();
       this.#ports.close();
       return this.#closeListeners(drainMs);
     });
@@ -195,9 +196,9 @@ export class TunnelNode implements RunningNode {
   #openPorts(): void {
     const { node } = this.#loaded;
     this.#life.shutdown.add(() => this.#uplink.connection.close());
+    this.#life.shutdown.add(() => this.#ports.close());
     this.#life.shutdown.add(() => this.#forwards.close());
     this.#life.shutdown.add(() => this.#closeListeners(0));
-    this.#life.shutdown.add(() => this.#ports.close());
     const { socks5, http_proxy: proxy } = node;
     if (socks5) this.#add(socksServer(this.#tcp, new UdpRelays(this.#udp)), this.#hold('socks5', socks5, ['socks5']));
     if (proxy) this.#add(httpProxy(this.#tcp), this.#hold('http_proxy', proxy, ['http_proxy']));

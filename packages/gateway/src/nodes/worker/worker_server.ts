@@ -28,6 +28,8 @@ interface Preparation {
   /** What is ready for it, once it is */
   parts?: Prepared;
   before: SentConfiguration;
+  /** Aborted when nobody waits for the parts any more */
+  over: AbortController;
 }
 
 /** The copy of a node that one worker runs */
@@ -77,17 +79,12 @@ export class WorkerServer {
 
   /** Gets ready for another configuration. Returns warnings. @throws UserError */
   async prepare(sent: SentConfiguration): Promise<string[]> {
-    const prepared: Preparation = { before: this.#sent };
+    const prepared: Preparation = { before: this.#sent, over: new AbortController() };
     this.#prepared = prepared;
     this.#sent = sent;
     try {
-      const parts = await this.#node.prepare(this.#load(sent.source));
-      prepared.parts = parts;
-      if (this.#prepared !== prepared) {
-        await parts.abandon();
-        throw new Error('the worker got ready too late');
-      }
-      return [...parts.warnings];
+      prepared.parts = await this.#node.prepare(this.#load(sent.source), prepared.over.signal);
+      return [...prepared.parts.warnings];
     } catch (error) {
       if (this.#prepared === prepared) await this.abandon();
       throw error;
@@ -102,9 +99,10 @@ export class WorkerServer {
   /** Gives up what gets ready, also before it is. */
   async abandon(): Promise<void> {
     if (!this.#prepared) return;
-    const { parts, before } = this.#prepared;
+    const { parts, before, over } = this.#prepared;
     this.#prepared = undefined;
     this.#sent = before;
+    over.abort(new Error('the worker got ready too late'));
     await parts?.abandon();
   }
 

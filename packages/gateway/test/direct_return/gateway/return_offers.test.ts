@@ -88,7 +88,14 @@ beforeEach(() => (warnings = []));
 function handle(backends: FakeBackend[], these?: ReturnOffers): Promise<void> {
   const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) });
   offers = these ?? new ReturnOffers({ linkOf: () => link as unknown as ReturnLink, log });
-  return begin(new BackendRoute(() => backends as unknown as BackendWatch[], log, offers), exchange);
+  return begin(
+    new BackendRoute(
+      backends.map((backend) => () => backend as unknown as BackendWatch),
+      log,
+      offers,
+    ),
+    exchange,
+  );
 }
 
 const handedOff = (): Promise<void> => vi.waitFor(() => expect(response.handedOff).toBeDefined(), 30_000);

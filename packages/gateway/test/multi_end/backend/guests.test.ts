@@ -204,6 +204,9 @@ describe('a backend', () => {
     channel.receive(snapshot(sealer, 2));
     const reason = 'another process has taken the place of this one';
     expect(sent.at(-1)).toMatchObject({ type: 'refused', connection: 2, reason });
+    // The gateway drains the other process as well.
+    channel.receive({ type: 'drain', drains: true });
+    expect(guests.state).toBe('replaced');
     guests.stop();
     expect([guests.state, taken[0]!.guest.done]).toEqual(['draining', ['drain']]);
   });

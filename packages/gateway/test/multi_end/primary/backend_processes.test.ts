@@ -1,5 +1,5 @@
 import type { ServerConnection } from '@sheaf/native';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { BackendReport } from '../../../src/observability/backend_report.js';
 import { BackendProcesses } from '../../../src/multi_end/primary/backend_processes.js';
 import type { BackendWatch } from '../../../src/multi_end/primary/backend_watch.js';
@@ -8,6 +8,7 @@ import type { BackendWatch } from '../../../src/multi_end/primary/backend_watch.
 class FakeWatch {
   readonly done: string[] = [];
   proxied = 0;
+  hasServed = true;
   handOvers = {
     remove: () => void this.done.push('remove'),
     onBackendMessage: () => void this.done.push('message'),
@@ -84,15 +85,30 @@ it('a process stays the current one until the one in its place was heard', async
   expect(done()).toEqual([[], ['remove']]);
 });
 
-it('a process that is replaced before it was heard is left, too', async () => {
+it('a process that is replaced before it was ready is closed', async () => {
   watches[0]!.replace();
   watches[1]!.replace();
   watches[2]!.hear();
   await turn();
-  expect([current(), done()]).toEqual([2, [['start', 'leave to 2'], ['start', 'leave to 2'], ['start']]]);
+  expect([current(), done()]).toEqual([2, [['start', 'leave to 2'], ['start', 'close'], ['start']]]);
   watches[1]!.hear();
   await turn();
   expect([current(), done()]).toEqual([2, [[], [], []]]);
+});
+
+it('a process that says at once that it is replaced is asked again after pauses, by one connection at a time', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  watches[0]!.replace();
+  for (let last = 1; last < 8; last += 1) {
+    expect(watches).toHaveLength(last + 1);
+    watches[last]!.hasServed = false;
+    watches[last]!.replace();
+    expect(watches).toHaveLength(last + 1);
+    await vi.advanceTimersByTimeAsync(3_000);
+  }
+  expect(done().slice(1)).toEqual([...Array<string[]>(7).fill(['start', 'close']), ['start']]);
+  await processes.close();
 });
 
 it('the operator drains all processes, also those that start later', async () => {

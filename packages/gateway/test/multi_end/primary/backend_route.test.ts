@@ -10,7 +10,10 @@ beforeEach(() => void (response = new FakeResponse()));
 
 const handle = (backends: FakeBackend[], method = 'GET'): Promise<void> => {
   const exchange = fakeExchange(response, { method, httpVersion: '2', bodyless: method === 'GET' });
-  return new BackendRoute(() => backends as unknown as BackendWatch[], pino({ level: 'silent' })).handle(exchange);
+  return new BackendRoute(
+    backends.map((backend) => () => backend as unknown as BackendWatch),
+    pino({ level: 'silent' }),
+  ).handle(exchange);
 };
 const text = async (): Promise<Buffer> => Buffer.concat((await response.toArray()) as Buffer[]);
 /** It waits for this backend, which has sent all that it will. */

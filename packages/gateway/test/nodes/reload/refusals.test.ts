@@ -7,6 +7,11 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { createDevCertificate } from '../../../src/tls/dev_certificate.js';
 import { freePort } from '../../../src/client.js';
 import { get } from '../../support/client.js';
+import { RunningConfiguration } from '../../../src/nodes/reload/running_configuration.js';
+import type { WorkersNode } from '../../../src/workers/workers_node.js';
+import { logTo } from '../../support/nodes.js';
+import { temporaryDirectory } from '../../support/temporary_directory.js';
+import { writeFiles } from '../../support/write_files.js';
 import { startReloading, type Reloading, type ReloadingSite } from '../../support/reloading.js';
 
 const before = 'listen: 127.0.0.1:0\nroutes: [{ files: ./old }]\n';
@@ -102,25 +107,46 @@ it('an application that never loads changes nothing, and holds up no later reloa
   expect((await get(site.port, '/a.txt')).body.toString()).toBe('new');
 });
 
-it('what gets ready too late is closed again', async () => {
+it('what gets ready too late opens nothing any more', async () => {
   const site = await start({ readyMs: 300 });
   const [listen, http] = [await freePort(), await freePort()];
-  const module = `export default () => undefined;\nawait new Promise((go) => (globalThis.goOn${http} = go));\n`;
+  const name = `goOn${http}`;
+  const module = `export default () => undefined;\nawait new Promise((go) => (globalThis.${name} = go));\nglobalThis.${name} = undefined;\n`;
   await writeFile(join(site.directory, 'app.mjs'), module);
-  await expectRefusal(
-    site,
-    withModule.replace(':0', `:${listen}`).replace('\n', `\nhttp: 127.0.0.1:${http}\n`),
-    'RELOAD_REFUSED',
-  );
-  (globalThis as unknown as Record<string, () => void>)[`goOn${http}`]!();
-  await vi.waitFor(async () => {
-    for (const opened of [listen, http]) {
-      const again = createServer().listen(opened, '127.0.0.1');
-      await once(again, 'listening');
-      again.close();
-    }
-  }, 10_000);
+  const yaml = withModule.replace(':0', `:${listen}`).replace('\n', `\nhttp: 127.0.0.1:${http}\n`);
+  await expectRefusal(site, yaml, 'RELOAD_REFUSED');
+  const them = globalThis as unknown as Record<string, (() => void) | undefined>;
+  them[name]!();
+  await vi.waitFor(() => expect(them[name]).toBeUndefined());
+  for (let turn = 0; turn < 20; turn += 1) {
+    await new Promise(setImmediate);
+    for (const port of [listen, http]) await expect(get(port, '/a.txt')).rejects.toThrow('ECONNREFUSED');
+  }
   expect((await get(site.port, '/a.txt')).body.toString()).toBe('old');
+});
+
+it('a node that is ready is given back when another one of the file never is', async () => {
+  const gateway = (root: string): string =>
+    `nodes:\n  site:\n    role: gateway\n    listen: 127.0.0.1:0\n    workers: 1\n    routes: [{ files: ./${root} }]\n`;
+  const other = (route: string): string =>
+    `  other:\n    role: gateway\n    listen: 127.0.0.1:0\n    routes: [{ files: ./old }${route}]\n`;
+  const directory = await temporaryDirectory();
+  await writeFiles(directory, { ...files, 'app.mjs': never, 'sheaf.yaml': gateway('old') + other('') });
+  const file = join(directory, 'sheaf.yaml');
+  const running = await RunningConfiguration.start({
+    file,
+    choose: ({ nodes }) => nodes,
+    node: { logStream: logTo([]) },
+    now: () => new Date(),
+    readyMs: 2_000,
+  });
+  onTestFinished(() => running.close(0));
+  await writeFile(file, gateway('new') + other(', { path: /app, webtransport: ./app.mjs }'));
+  expect(await running.reload()).toMatchObject({ accepted: false, refusal: { code: 'RELOAD_REFUSED' } });
+  await writeFile(file, gateway('new') + other(''));
+  expect(await running.reload()).toMatchObject({ accepted: true });
+  const { address } = running.nodes[0] as WorkersNode;
+  expect((await get(address.port, '/a.txt')).body.toString()).toBe('new');
 });
 
 it('nodes stop while they wait for an application that never loads', async () => {
