@@ -225,7 +225,8 @@ export class NatsDriver implements RegistryDriver {
 /** Reads the files of a kind each. */
 async function contentsOf(files: Readonly<Record<string, string | undefined>>): Promise<Record<string, string>> {
   const named = Object.entries(files).filter((each): each is [string, string] => each[1] !== undefined);
-  return Object.fromEntries(await Promise.all(named.map(async ([kind, file]) => [kind, await readSmallFile(file)])));
+  const read = named.map(async ([kind, file]): Promise<[string, string]> => [kind, await readSmallFile(file)]);
+  return Object.fromEntries(await Promise.all(read));
 }
 
 async function authenticatorOf(file: string): Promise<NonNullable<NodeConnectionOptions['authenticator']>> {

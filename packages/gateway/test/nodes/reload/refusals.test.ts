@@ -117,7 +117,7 @@ it('what gets ready too late opens nothing any more', async () => {
   await expectRefusal(site, yaml, 'RELOAD_REFUSED');
   const them = globalThis as unknown as Record<string, (() => void) | undefined>;
   them[name]!();
-  await vi.waitFor(() => expect(them[name]).toBeUndefined());
+  await vi.waitFor(() => expect(them[name]).toBeUndefined(), 30_000);
   for (let turn = 0; turn < 20; turn += 1) {
     await new Promise(setImmediate);
     for (const port of [listen, http]) await expect(get(port, '/a.txt')).rejects.toThrow('ECONNREFUSED');
