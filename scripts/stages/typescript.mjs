@@ -23,6 +23,7 @@ export const typescript = {
     'interop-go',
     'interop-rust',
     'node-versions',
+    'deploy-checks',
   ],
   run: async () => {
     const runs = await Promise.all(

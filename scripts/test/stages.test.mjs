@@ -8,8 +8,13 @@ import { setup } from '../setup.mjs';
 import { withLock } from '../setup/lock.mjs';
 import { run } from '../setup/process.mjs';
 import { filesBelow, root } from '../setup/stamp.mjs';
-import { executions, parseSeeds } from '../stages/fuzz.mjs';
+import { steps } from '../setup/steps.mjs';
+import { browser } from '../stages/browser.mjs';
+import { executions, fuzz, parseSeeds } from '../stages/fuzz.mjs';
 import { failure } from '../stages/failure.mjs';
+import { lint } from '../stages/lint.mjs';
+import { typescript } from '../stages/typescript.mjs';
+import { unit } from '../stages/unit.mjs';
 import { declaredTests, fuzzTargets, notRun, playwrightFiles, unitPrograms, vitestFiles } from '../stages/listed.mjs';
 
 test('what exists and did not run is a failure, and so is nothing at all', () => {
@@ -96,6 +101,16 @@ test('what waits for a step of the set-up begins once, and nothing that waits fo
   let begun = 0;
   await setup('build', new Set(['packages']), { packages: () => (begun += 1), typescript: () => assert.fail() });
   assert.equal(begun, 1);
+});
+
+test('each step of the set-up is for a stage', () => {
+  const needed = [lint, typescript, browser, unit, fuzz].flatMap(({ needs }) => needs);
+  assert.deepEqual(
+    steps('test')
+      .map(({ name }) => name)
+      .filter((name) => !needed.includes(name)),
+    [],
+  );
 });
 
 test('the set-up leaves signals to what runs after it', async () => {
