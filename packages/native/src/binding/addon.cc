@@ -48,21 +48,29 @@ Napi::Value bound_object(Napi::Env env, int descriptor, const sheaf::quic::Addre
   return out;
 }
 
-// Arguments: address, whether other sockets of this user may listen there already.
-Napi::Value open_tcp_listener(const Napi::CallbackInfo& info) {
+// Opens a socket at the address that is the first argument. `open` returns its descriptor and where
+// it is bound.
+template <typename Open>
+Napi::Value open_bound(const Napi::CallbackInfo& info, const Open& open) {
   const auto local = sheaf::binding::address_argument(info[0]);
   if (!local) {
     sheaf::binding::address_error(info.Env(), info[0]).ThrowAsJavaScriptException();
     return info.Env().Undefined();
   }
-  const auto use = sheaf::binding::flag_argument(info, 1) ? sheaf::io::PortUse::kShared
-                                                          : sheaf::io::PortUse::kExclusive;
-  const auto opened = sheaf::io::open_tcp_listener(*local, use);
+  const auto opened = open(*local);
   if (!opened) {
     sheaf::binding::system_error(info.Env(), opened.error()).ThrowAsJavaScriptException();
     return info.Env().Undefined();
   }
   return bound_object(info.Env(), opened->descriptor, opened->local);
+}
+
+// Arguments: address, whether other sockets of this user may listen there already.
+Napi::Value open_tcp_listener(const Napi::CallbackInfo& info) {
+  const auto use = sheaf::binding::flag_argument(info, 1) ? sheaf::io::PortUse::kShared
+                                                          : sheaf::io::PortUse::kExclusive;
+  return open_bound(info,
+                    [use](const auto& local) { return sheaf::io::open_tcp_listener(local, use); });
 }
 
 // Arguments: descriptor. Returns another one, or a negative number.
@@ -126,17 +134,7 @@ Napi::Value bound_socket(const Napi::CallbackInfo& info) {
 
 // Arguments: address.
 Napi::Value open_bound_udp(const Napi::CallbackInfo& info) {
-  const auto local = sheaf::binding::address_argument(info[0]);
-  if (!local) {
-    sheaf::binding::address_error(info.Env(), info[0]).ThrowAsJavaScriptException();
-    return info.Env().Undefined();
-  }
-  const auto opened = sheaf::io::open_bound_udp(*local);
-  if (!opened) {
-    sheaf::binding::system_error(info.Env(), opened.error()).ThrowAsJavaScriptException();
-    return info.Env().Undefined();
-  }
-  return bound_object(info.Env(), opened->descriptor, opened->local);
+  return open_bound(info, sheaf::io::open_bound_udp);
 }
 
 // Returns the descriptors of both ends.
