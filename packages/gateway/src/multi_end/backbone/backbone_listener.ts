@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { ListenAddress } from '../../values/scalars.js';
 import { introduction } from './authentication.js';
 import { Channel, readMessages, type Outgoing } from './channel.js';
-import { backboneVersion, encodeMessage, nonceBytes, type BackboneMessage } from './messages.js';
+import { backboneVersion, encodeMessage, nonceBytes, replacedReason, type BackboneMessage } from './messages.js';
 import { createNodeCertificate } from './node_certificate.js';
 import type { SharedUdp } from '../../values/shared_udp.js';
 import { NodePublicKey, type NodeKey } from '../../values/node_key.js';
@@ -60,9 +60,6 @@ interface Caller {
   key: NodePublicKey;
   run: string;
 }
-
-/** Farewell of a process that another one has replaced */
-const replaced = 'another process has taken the place of this one';
 
 interface BackboneEvents {
   /** A node has connected for messages. */
@@ -125,7 +122,7 @@ export class BackboneListener extends EventEmitter<BackboneEvents> {
   /** Makes the callers call again, whom another process at the same address answers. What they have asked here is answered. */
   retire(): void {
     this.#retired = true;
-    for (const channel of this.#channels) channel.close(replaced);
+    for (const channel of this.#channels) channel.close(replacedReason);
   }
 
   async close(): Promise<void> {
@@ -197,7 +194,7 @@ export class BackboneListener extends EventEmitter<BackboneEvents> {
     });
     this.#options.log.info({ peer: name }, 'a node has connected');
     // Its handshake was in flight when this process was replaced.
-    if (this.#retired) channel.close(replaced);
+    if (this.#retired) channel.close(replacedReason);
     return channel;
   }
 

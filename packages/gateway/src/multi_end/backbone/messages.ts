@@ -19,6 +19,9 @@ export const runBytes = 16;
 const backendStates = ['serving', 'draining', 'replaced'] as const;
 export type BackendState = (typeof backendStates)[number];
 
+/** Why a process that another one has replaced sends others away */
+export const replacedReason = 'another process has taken the place of this one';
+
 /**
  * Messages between nodes, in order, over one stream. A gateway calls its backend. It numbers each connection that it
  * hands over, and never uses a number again on this stream.

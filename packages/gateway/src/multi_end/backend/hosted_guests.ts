@@ -1,5 +1,5 @@
 import type { Channel } from '../backbone/channel.js';
-import type { BackboneMessage, BackendState } from '../backbone/messages.js';
+import { replacedReason, type BackboneMessage, type BackendState } from '../backbone/messages.js';
 import { within } from '../../values/within.js';
 import { Guests, type GuestsOptions } from './guests.js';
 
@@ -98,7 +98,7 @@ export class HostedGuests {
 
   #refusal(): string | undefined {
     if (this.state === 'draining') return 'the backend is draining';
-    if (this.state === 'replaced') return 'another process has taken the place of this one';
+    if (this.state === 'replaced') return replacedReason;
     return this.count >= this.#options.most ? 'the backend has as many connections as it may' : undefined;
   }
 
